@@ -1,0 +1,37 @@
+# make app: install into .venv and start the app.  make test: install test tools, run everything.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: app test check format clean
+
+$(BIN)/activate:
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip
+
+.venv/.app: pyproject.toml | $(BIN)/activate
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+.venv/.dev: pyproject.toml | $(BIN)/activate
+	$(BIN)/pip install --quiet --editable ".[dev]"
+	touch $@ .venv/.app
+
+app: .venv/.app
+	$(BIN)/streamlit run app.py
+
+check: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/python -m pytest -q -n 2 -m "not e2e"
+	$(BIN)/python -m pytest -q -m e2e tests/e2e
+
+format: .venv/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache

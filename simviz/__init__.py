@@ -1,0 +1,1 @@
+"""Learned similarity: train any method on pairs, compare honestly, draw one map."""

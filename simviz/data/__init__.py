@@ -1,0 +1,1 @@
+"""Pairs: reading, writing, splitting."""

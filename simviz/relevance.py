@@ -1,0 +1,301 @@
+"""Relevance: which items of the two sides belong together, and how surely."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+Unjudged = Literal["negative", "ignore"]
+Kind = Literal["grade", "score"]
+Index = NDArray[np.integer] | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relevance:
+    """Sparse judgments between the items of two sides.
+
+    Parameters
+    ----------
+    matrix : sparse array of shape (n_x, n_y)
+        Stored entries are judgments. With ``kind="grade"`` a stored value
+        above 0 is a grade of relevance, a stored value below 0 says "judged
+        not relevant", and a stored 0 is refused because it could mean either.
+        With ``kind="score"`` any finite value is a similarity.
+    unjudged : {"negative", "ignore"}, optional
+        What a pair without a stored entry means: not relevant (retrieval,
+        annotation, "all other pairs are negative") or unknown. When omitted
+        it is guessed once from the whole matrix: "ignore" if anything was
+        judged not relevant or the values are scores, else "negative".
+        Slices inherit it, so slicing never changes what a judgment means.
+    kind : {"grade", "score"}, default="grade"
+        Grades of relevance, or real-valued similarities.
+    threshold : float, optional
+        For scores: values at or above it count as relevant in binary metrics.
+        The default is the midpoint between the lowest and the highest score.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not two-dimensional, holds a value that is not
+        finite, or stores a 0 among grades.
+
+    Examples
+    --------
+    >>> r = Relevance.from_pairs([0, 0, 1], [0, 1, 1], [2, -1, 1], shape=(2, 2))
+    >>> r.unjudged, r.positives.nnz, r.negatives.nnz
+    ('ignore', 2, 1)
+    >>> r.take([1], [0, 1]).unjudged  # inherited: no negative is left, the meaning stays
+    'ignore'
+    """
+
+    matrix: sp.csr_array
+    unjudged: Unjudged = None  # type: ignore[assignment]  # None asks for the guess below
+    kind: Kind = "grade"
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        matrix = sp.csr_array(self.matrix, dtype=np.float64)
+        if matrix.ndim != 2:
+            raise ValueError(
+                f"A relevance matrix has 2 dimensions, got {matrix.ndim}. "
+                "Give one row per x item and one column per y item."
+            )
+        if self.kind not in ("grade", "score"):
+            raise ValueError(f"kind must be 'grade' or 'score', got {self.kind!r}.")
+        # scipy adds duplicates up in place: never in the caller's arrays.
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        if not np.isfinite(matrix.data).all():
+            row, column = _locate(matrix, ~np.isfinite(matrix.data))
+            raise ValueError(
+                f"Relevance must be finite, got {matrix[row, column]} for x item {row}, "
+                f"y item {column}. Leave the pair out if it was not judged."
+            )
+        if self.kind == "grade" and (matrix.data == 0).any():
+            row, column = _locate(matrix, matrix.data == 0)
+            raise ValueError(
+                f"A stored 0 is ambiguous, got one for x item {row}, y item {column}. "
+                "Use -1 for 'judged not relevant', leave the pair out for 'not judged', "
+                "or pass kind='score' for real-valued similarities."
+            )
+        if self.unjudged is None:
+            ignore = self.kind == "score" or bool((matrix.data < 0).any())
+            object.__setattr__(self, "unjudged", "ignore" if ignore else "negative")
+        elif self.unjudged not in ("negative", "ignore"):
+            raise ValueError(f"unjudged must be 'negative' or 'ignore', got {self.unjudged!r}.")
+        if self.kind == "score" and self.threshold is None and matrix.nnz:
+            middle = (float(matrix.data.min()) + float(matrix.data.max())) / 2
+            object.__setattr__(self, "threshold", middle)
+        object.__setattr__(self, "matrix", matrix)
+
+    @classmethod
+    def identity(cls, n: int) -> Relevance:
+        """Row i of the one side belongs to row i of the other, all else is negative."""
+        return cls(sp.eye_array(n, format="csr"), unjudged="negative")
+
+    @classmethod
+    def from_pairs(
+        cls,
+        x_index: ArrayLike,
+        y_index: ArrayLike,
+        values: ArrayLike | None = None,
+        *,
+        shape: tuple[int, int],
+        unjudged: Unjudged | None = None,
+        kind: Kind = "grade",
+        threshold: float | None = None,
+    ) -> Relevance:
+        """Build from lists of pairs.
+
+        Parameters
+        ----------
+        x_index, y_index : array-like of int, shape (n,)
+            Row and column of each judged pair. A pair that is listed twice
+            keeps its highest value.
+        values : array-like of float, shape (n,), optional
+            Grades or scores; all 1 when omitted.
+        shape : tuple of int
+            Number of x items and of y items.
+        unjudged, kind, threshold
+            As in the class.
+
+        Returns
+        -------
+        Relevance
+            The judgments, one entry a distinct pair.
+
+        Raises
+        ------
+        ValueError
+            If the lists differ in length or an index lies outside `shape`.
+        """
+        rows = np.asarray(x_index, dtype=np.int64).ravel()
+        columns = np.asarray(y_index, dtype=np.int64).ravel()
+        data = (
+            np.ones(len(rows)) if values is None else np.asarray(values, dtype=np.float64).ravel()
+        )
+        if not len(rows) == len(columns) == len(data):
+            raise ValueError(
+                f"Pairs need equally long lists, got {len(rows)} x indices, "
+                f"{len(columns)} y indices and {len(data)} values."
+            )
+        for side, index, bound in (("x", rows, shape[0]), ("y", columns, shape[1])):
+            if len(index) and (index.min() < 0 or index.max() >= bound):
+                raise ValueError(
+                    f"The {side} indices must lie in 0..{bound - 1}, "
+                    f"got {index.min()}..{index.max()}."
+                )
+        order = np.lexsort((-data, columns, rows))
+        rows, columns, data = rows[order], columns[order], data[order]
+        if len(rows):
+            first = np.r_[True, (np.diff(rows) != 0) | (np.diff(columns) != 0)]
+            rows, columns, data = rows[first], columns[first], data[first]
+        matrix = sp.csr_array(
+            (data, columns, np.searchsorted(rows, np.arange(shape[0] + 1))), shape=shape
+        )
+        return cls(matrix, unjudged=unjudged, kind=kind, threshold=threshold)  # type: ignore[arg-type]
+
+    @classmethod
+    def coerce(cls, relevance: object, n_x: int, n_y: int) -> Relevance:
+        """Turn what an estimator was given into a `Relevance` of the right shape.
+
+        Parameters
+        ----------
+        relevance : Relevance, sparse or dense matrix, or None
+            None pairs row i with row i.
+        n_x, n_y : int
+            Rows of the two sides.
+
+        Returns
+        -------
+        Relevance
+            Judgments of shape (n_x, n_y).
+
+        Raises
+        ------
+        ValueError
+            If the shape does not fit, or None is given for sides of unequal length.
+        """
+        if relevance is None:
+            if n_x != n_y:
+                raise ValueError(
+                    f"Found input variables with inconsistent numbers of samples: X has {n_x} "
+                    f"rows and y has {n_y}. Rows are paired one to one when relevance is None; "
+                    "pass relevance, a sparse matrix (n_x, n_y), for sides of unequal length."
+                )
+            return cls.identity(n_x)
+        if not isinstance(relevance, cls):
+            if not sp.issparse(relevance):
+                relevance = np.asarray(relevance)
+            relevance = cls(sp.csr_array(relevance))
+        if relevance.shape != (n_x, n_y):
+            raise ValueError(
+                f"Relevance has shape {relevance.shape}, but X has {n_x} rows and y has {n_y}. "
+                "Give one row per row of X and one column per row of y."
+            )
+        return relevance
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of x items and of y items."""
+        return self.matrix.shape  # type: ignore[no-any-return]
+
+    @property
+    def T(self) -> Relevance:  # noqa: N802 -- as numpy names a transpose
+        """The same judgments seen from the y side."""
+        return replace(self, matrix=sp.csr_array(self.matrix.T))
+
+    @property
+    def positives(self) -> sp.csr_array:
+        """Grades of the relevant pairs; for scores, 1 where the threshold is reached."""
+        if self.kind == "score":
+            keep = self.matrix.data >= (self.threshold if self.threshold is not None else 0.0)
+            positives = _entries(self.matrix, keep)
+            positives.data[:] = 1.0
+            return positives
+        return _entries(self.matrix, self.matrix.data > 0)
+
+    @property
+    def negatives(self) -> sp.csr_array:
+        """The pairs judged not relevant, each with the value 1."""
+        if self.kind == "score":
+            keep = self.matrix.data < (self.threshold if self.threshold is not None else 0.0)
+        else:
+            keep = self.matrix.data < 0
+        negatives = _entries(self.matrix, keep)
+        negatives.data[:] = 1.0
+        return negatives
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether exactly row i belongs to column i, with grade 1 and all else negative."""
+        m = self.matrix
+        n = m.shape[0]
+        return (
+            self.kind == "grade"
+            and self.unjudged == "negative"
+            and m.shape == (n, n)
+            and m.nnz == n
+            and bool((m.indptr == np.arange(n + 1)).all())
+            and bool((m.indices == np.arange(n)).all())
+            and bool((m.data == 1).all())
+        )
+
+    @property
+    def digest(self) -> str:
+        """Content hash (hex): equal for equal judgments, on any machine."""
+        h = hashlib.blake2b(digest_size=16)
+        h.update(f"{self.shape}|{self.unjudged}|{self.kind}|{self.threshold!r}".encode())
+        for array, dtype in (
+            (self.matrix.indptr, "<i8"),
+            (self.matrix.indices, "<i8"),
+            (self.matrix.data, "<f8"),
+        ):
+            h.update(np.ascontiguousarray(array, dtype=dtype).tobytes())
+        return h.hexdigest()
+
+    def take(self, x_index: Index | None = None, y_index: Index | None = None) -> Relevance:
+        """Judgments between some items; the meaning of every pair stays what it was.
+
+        Parameters
+        ----------
+        x_index, y_index : array-like of int, optional
+            Items to keep, in the order wanted; all when omitted.
+
+        Returns
+        -------
+        Relevance
+            Of shape (len(x_index), len(y_index)).
+        """
+        matrix = self.matrix
+        if x_index is not None:
+            matrix = matrix[np.asarray(x_index, dtype=np.int64)]
+        if y_index is not None:
+            matrix = matrix[:, np.asarray(y_index, dtype=np.int64)]
+        return replace(self, matrix=sp.csr_array(matrix))
+
+    def __repr__(self) -> str:
+        pos, neg = self.positives.nnz, self.negatives.nnz
+        return (
+            f"Relevance({self.shape[0]:,} × {self.shape[1]:,}, {pos:,} relevant, "
+            f"{neg:,} judged not relevant, unjudged={self.unjudged!r}, kind={self.kind!r})"
+        )
+
+
+def _entries(matrix: sp.csr_array, keep: NDArray[np.bool_]) -> sp.csr_array:
+    """Keep some stored entries of a CSR matrix, as a new matrix."""
+    indptr = np.concatenate([[0], np.cumsum(keep)])[matrix.indptr]
+    return sp.csr_array((matrix.data[keep], matrix.indices[keep], indptr), shape=matrix.shape)
+
+
+def _locate(matrix: sp.csr_array, mask: NDArray[np.bool_]) -> tuple[int, int]:
+    """Row and column of the first stored entry under `mask`."""
+    at = int(np.argmax(mask))
+    return int(np.searchsorted(matrix.indptr, at, side="right") - 1), int(matrix.indices[at])
