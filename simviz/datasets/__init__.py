@@ -1,0 +1,72 @@
+"""Demos: real pairs read from packages that pip has already installed.
+
+One module is one demo: it names itself in a constant ``DEMO`` and is found by
+being there. Nothing is read, drawn or downloaded before a demo is loaded.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.datasets._info import DemoInfo
+
+DEMOS: Mapping[str, DemoInfo]
+
+__all__ = ["DEMOS", "load_demo"]
+
+
+@cache
+def _find_demos() -> Mapping[str, DemoInfo]:
+    """Every module's ``DEMO`` by its id, in the order in which to show them."""
+    found: list[DemoInfo] = [
+        importlib.import_module(f"{__name__}.{module.name}").DEMO
+        for module in pkgutil.iter_modules(__path__)
+        if not module.name.startswith("_")
+    ]
+    found.sort(key=lambda demo: (demo.position, demo.id))
+    return MappingProxyType({demo.id: demo for demo in found})
+
+
+def load_demo(demo_id: str) -> PairSet:
+    """Load a demo by its id.
+
+    Parameters
+    ----------
+    demo_id : str
+        A key of `DEMOS`.
+
+    Returns
+    -------
+    PairSet
+        Its items and what belongs together; the same at every call.
+
+    Raises
+    ------
+    DatasetError
+        If there is no such demo, or the package it reads is not as expected.
+
+    Examples
+    --------
+    >>> load_demo("icons")
+    PairSet('icons': 618 keywords × 1,340 icons, 6,654 relevant)
+    """
+    demos = _find_demos()
+    if demo_id not in demos:
+        from simviz.discovery import unknown_name
+        from simviz.exceptions import DatasetError
+
+        raise DatasetError(unknown_name("demo", demo_id, demos))
+    return demos[demo_id].loader()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "DEMOS":
+        return _find_demos()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,52 @@
+"""What is known about a demo before its data are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from simviz.data.pairs import PairSet
+
+SplitBy = Literal["pair", "x", "y", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoInfo:
+    """One demo as a card shows it.
+
+    Parameters
+    ----------
+    id : str
+        Its key, and the name of its module.
+    title : str
+        A few words.
+    description : str
+        One sentence on what is paired with what.
+    source : str
+        Where the data come from, with the attribution that the licence asks for.
+    licence : str
+        Under which terms.
+    x_name, y_name : str
+        What the items of a side are called, in the plural.
+    split_by : {"pair", "x", "y", "group"}
+        What a fair test holds out.
+    methods : tuple of str
+        Ids of methods worth a first look, the quickest first.
+    loader : callable
+        Takes no argument and returns the `PairSet`.
+    position : int, default=100
+        Place among the cards, lowest first.
+    """
+
+    id: str
+    title: str
+    description: str
+    source: str
+    licence: str
+    x_name: str
+    y_name: str
+    split_by: SplitBy
+    methods: tuple[str, ...]
+    loader: Callable[[], PairSet]
+    position: int = 100

@@ -1,0 +1,171 @@
+"""Icons and the words people look for them by.
+
+Shapes and words come from the installed package ``fontawesomefree`` (Font
+Awesome Free). The pictures are drawn from its font when the demo is loaded.
+
+Attribution: Font Awesome Free © Fonticons, Inc. (https://fontawesome.com).
+Icons CC BY 4.0, fonts SIL OFL 1.1, code MIT.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.datasets._info import DemoInfo
+from simviz.exceptions import DatasetError
+from simviz.relevance import Relevance
+
+SIZE = 64
+MIN_USES = 5
+
+_FOLDER = "static/fontawesomefree"
+_FONT_SIZE = 48  # the widest icon is 1.25 em: 60 of the 64 pixels
+_SLIPS = {"uer": "user"}  # misspelt on every picture of a person in release 6.6
+
+
+def load_icons() -> PairSet:
+    """Pair keywords with icons.
+
+    Returns
+    -------
+    PairSet
+        x: the keywords used for at least 5 icons (kind "keyword"). y: the
+        icons of the solid style (kind "image"), dark on white in 64 × 64
+        pixels, with metadata "name" and "label". A keyword of an icon is one of
+        its search terms or a word of its name, in lower case. Icons without
+        any frequent keyword are left out.
+
+    Raises
+    ------
+    DatasetError
+        If the installed package does not hold what this reads.
+
+    Notes
+    -----
+    Font Awesome Free by Fonticons, Inc.: icons CC BY 4.0, fonts SIL OFL 1.1.
+
+    Pixels may differ in the last bit between versions of FreeType.
+
+    Examples
+    --------
+    >>> pairs = load_icons()
+    >>> pairs
+    PairSet('icons': 618 keywords × 1,340 icons, 6,654 relevant)
+    >>> heart = list(pairs.y.ids).index("heart")
+    >>> list(pairs.x.content[pairs.relevance.T.positives[[heart]].indices][:4])
+    ['card', 'favorite', 'game', 'green']
+    """
+    icons = _read_icons()
+    terms = {name: _keywords(name, icon) for name, icon in icons.items()}
+    uses = Counter(word for words in terms.values() for word in words)
+    frequent = sorted(word for word, n in uses.items() if n >= MIN_USES)
+    column = {word: i for i, word in enumerate(frequent)}
+    words = {name: [column[w] for w in of_icon if w in column] for name, of_icon in terms.items()}
+    names = [name for name, of_icon in words.items() if of_icon]
+    y = Items(
+        np.array(names, dtype=object),
+        _draw([chr(int(icons[name]["unicode"], 16)) for name in names]),
+        "image",
+        {
+            "label": np.array([icons[name]["label"] for name in names], dtype=object),
+            "name": np.array(names, dtype=object),
+        },
+    )
+    pairs = [(x, i) for i, name in enumerate(names) for x in words[name]]
+    x_index, y_index = zip(*pairs, strict=True)
+    keywords = np.array(frequent, dtype=object)
+    return PairSet(
+        Items(keywords, keywords, "keyword"),
+        y,
+        Relevance.from_pairs(
+            x_index, y_index, shape=(len(frequent), len(names)), unjudged="negative"
+        ),
+        name="icons",
+        x_name="keywords",
+        y_name="icons",
+    )
+
+
+def _keywords(name: str, icon: dict[str, Any]) -> set[str]:
+    """Search terms and the words of the name; the names alone reach every icon."""
+    found = {" ".join(term.lower().split()) for term in icon["search"]["terms"]}
+    found.update(name.split("-"))
+    return {_SLIPS.get(word, word) for word in found} - {""}
+
+
+def _read_icons() -> dict[str, dict[str, Any]]:
+    """Metadata of the icons that the solid font holds, in the file's order."""
+    icons = json.loads(_read("metadata/icons.json"))
+    return {name: icon for name, icon in icons.items() if "solid" in icon["free"]}
+
+
+def _read(path: str) -> bytes:
+    """Return a file of the installed package."""
+    try:
+        return (files("fontawesomefree") / _FOLDER / path).read_bytes()
+    except FileNotFoundError as error:
+        raise DatasetError(
+            f"The installed fontawesomefree has no {path}. "
+            'Install the release this demo reads: pip install "fontawesomefree>=6.6,<7".'
+        ) from error
+
+
+def _draw(characters: Sequence[str]) -> NDArray[np.uint8]:
+    """Draw each character centred on white.
+
+    Parameters
+    ----------
+    characters : sequence of str, length n
+        Code points of the solid font.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n, SIZE, SIZE)
+        Grey values, 0 is ink.
+    """
+    from PIL import Image, ImageDraw, ImageFont
+
+    font = ImageFont.truetype(
+        io.BytesIO(_read("webfonts/fa-solid-900.ttf")),
+        _FONT_SIZE,
+        # The other engine is optional in Pillow builds: never let it decide the pixels.
+        layout_engine=ImageFont.Layout.BASIC,
+    )
+    pixels = np.full((len(characters), SIZE, SIZE), 255, dtype=np.uint8)
+    for picture, character in zip(pixels, characters, strict=True):
+        canvas = Image.new("L", (2 * SIZE, 2 * SIZE), 255)
+        ImageDraw.Draw(canvas).text((SIZE // 2, SIZE // 2), character, fill=0, font=font)
+        drawn = np.asarray(canvas)
+        # Centred by its ink: the font's own box counts the white beside a narrow shape.
+        rows = np.flatnonzero((drawn < 255).any(axis=1))
+        columns = np.flatnonzero((drawn < 255).any(axis=0))
+        ink = drawn[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+        height, width = ink.shape
+        top, left = (SIZE - height) // 2, (SIZE - width) // 2
+        picture[top : top + height, left : left + width] = ink
+    return pixels
+
+
+DEMO = DemoInfo(
+    id="icons",
+    title="Words and pictures",
+    description="Icons and the words people look for them by, both on one map.",
+    source="Font Awesome Free by Fonticons, Inc. (https://fontawesome.com)",
+    licence="CC BY 4.0 (icons), SIL OFL 1.1 (font)",
+    x_name="keywords",
+    y_name="icons",
+    split_by="y",
+    methods=("cca", "heterogeneous_svd", "pamir", "ssi"),
+    loader=load_icons,
+    position=10,
+)
