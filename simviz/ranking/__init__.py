@@ -1,0 +1,40 @@
+"""Ranks under ties, and the value every rank metric expects of them.
+
+A query's candidates are sorted by score. Where scores are equal the order is
+open, so a metric takes its expected value over random orders of the tied
+candidates [1]_. That needs two numbers a relevant candidate: how many stand
+strictly above it, and how many are tied with it, itself included.
+
+References
+----------
+.. [1] F. McSherry and M. Najork. "Computing information retrieval performance
+   measures efficiently in the presence of tied scores." ECIR 2008.
+"""
+
+from simviz.ranking._expected import (
+    Discount,
+    Gain,
+    expected_auc,
+    expected_average_precision,
+    expected_ndcg_at,
+    expected_precision_at,
+    expected_recall_at,
+    expected_reciprocal_rank,
+    expected_success_at,
+)
+from simviz.ranking._ranks import Ranking, rank_block, rank_listed
+
+__all__ = [
+    "Discount",
+    "Gain",
+    "Ranking",
+    "expected_auc",
+    "expected_average_precision",
+    "expected_ndcg_at",
+    "expected_precision_at",
+    "expected_recall_at",
+    "expected_reciprocal_rank",
+    "expected_success_at",
+    "rank_block",
+    "rank_listed",
+]
