@@ -85,7 +85,11 @@ def expected_reciprocal_rank(ranking: Ranking) -> Reals:
     query, above, tied, relevant = query[first], above[first], tied[first], relevant[first]
     # One relevant among the tied is anywhere among them: a harmonic sum, O(1).
     value = _harmonic_between(above, tied) / tied
-    several = np.flatnonzero(relevant > 1)
+    # Several within the top group (all of a constant scorer's) have a closed form too.
+    top = above == 0
+    rest = tied - relevant + 1
+    value[top] = (relevant * _harmonic_between(relevant - 1, rest) / rest)[top]
+    several = np.flatnonzero((relevant > 1) & ~top)
     if len(several):
         from simviz.ranking._kernels import first_relevant_reciprocal
 
