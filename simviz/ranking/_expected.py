@@ -87,8 +87,8 @@ def expected_reciprocal_rank(ranking: Ranking) -> Reals:
     value = _harmonic_between(above, tied) / tied
     # Several within the top group (all of a constant scorer's) have a closed form too.
     top = above == 0
-    rest = tied - relevant + 1
-    value[top] = (relevant * _harmonic_between(relevant - 1, rest) / rest)[top]
+    r, rest = relevant[top], (tied - relevant)[top] + 1
+    value[top] = r * _harmonic_between(r - 1, rest) / rest
     several = np.flatnonzero((relevant > 1) & ~top)
     if len(several):
         from simviz.ranking._kernels import first_relevant_reciprocal
