@@ -1,0 +1,136 @@
+"""The gap between two sides, and the two ways to close it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
+
+Balance = Literal["none", "center", "rms"]
+BALANCES: tuple[Balance, ...] = ("none", "center", "rms")
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How far apart two clouds of points lie.
+
+    Parameters
+    ----------
+    distance_ratio : float
+        Root mean square distance within a side (the two sides counted alike)
+        over that across the sides: 1 where both are centred on one point,
+        near 0 for two distant islands.
+    mixing : float
+        How often the ten nearest neighbours of an item lie on the other side,
+        relative to chance: 1 in a perfect mixture, 0 for islands, above 1
+        where items seek the company of the other side.
+
+    Examples
+    --------
+    >>> side_gap([[0.0], [1.0], [2.0]], [[9.0], [10.0], [11.0]])
+    Gap(distance_ratio=0.127, mixing=0.000)
+    """
+
+    distance_ratio: float
+    mixing: float
+
+    def __repr__(self) -> str:
+        return f"Gap(distance_ratio={self.distance_ratio:.3f}, mixing={self.mixing:.3f})"
+
+
+def side_gap(
+    x_vectors: ArrayLike, y_vectors: ArrayLike, *, max_points: int = 1000, random_state: int = 0
+) -> Gap:
+    """Measure the gap between the sides.
+
+    Parameters
+    ----------
+    x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
+        Coordinates in one space, of a model or of a map.
+    max_points : int, default=1000
+        Points whose neighbours are looked at (among all points); a sample
+        where there are more.
+    random_state : int, default=0
+        Seed of the sample.
+
+    Returns
+    -------
+    Gap
+        Two ratios; where all points coincide both are 1.
+
+    References
+    ----------
+    Liang, W., Zhang, Y., Kwon, Y., Yeung, S., Zou, J. (2022). Mind the Gap:
+    Understanding the Modality Gap in Multi-modal Contrastive Representation
+    Learning. NeurIPS.
+    """
+    x, y = check_sides(x_vectors, y_vectors)
+    # Mean squared distances follow from the variances: no pair is visited.
+    spread = x.var(axis=0).sum() + y.var(axis=0).sum()
+    offset = x.mean(axis=0) - y.mean(axis=0)
+    cross = spread + offset @ offset
+    points = centred(np.concatenate([x, y]))
+    n, n_x = len(points), len(x)
+    if not points.any():
+        return Gap(1.0, 1.0)
+    rows = np.arange(n)
+    if n > max_points:
+        rng = np.random.RandomState(random_state)
+        rows = np.sort(rng.choice(n, max_points, replace=False))
+    k = max(1, min(10, (n - 1) // 2))
+    seen, expected = 0.0, 0.0
+    for block, squared in distance_blocks(points, rows):
+        near = np.argpartition(squared, k - 1, axis=1)[:, :k]
+        on_x = (block < n_x)[:, None]
+        seen += float(((near < n_x) != on_x).sum())
+        expected += k * float(np.where(on_x, n - n_x, n_x).sum()) / (n - 1)
+    return Gap(float(np.sqrt(spread / cross)) if cross > 0 else 1.0, seen / expected)
+
+
+def balance_sides(
+    x_vectors: ArrayLike, y_vectors: ArrayLike, balance: Balance
+) -> tuple[FloatArray, FloatArray]:
+    """Move the sides together before they are drawn.
+
+    Parameters
+    ----------
+    x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
+        Coordinates in the model's space.
+    balance : {"none", "center", "rms"}
+        "none" leaves every distance as the model has it. "center" subtracts
+        each side's mean: distances within a side stay, the constant offset
+        between the sides goes. "rms" also scales both sides to the same root
+        mean square length: what stays is the shape of each side.
+
+    Returns
+    -------
+    x, y : ndarray
+        New coordinates. A side without spread is not scaled.
+
+    Raises
+    ------
+    ValueError
+        If `balance` is unknown.
+
+    Examples
+    --------
+    >>> x, y = balance_sides([[0.0], [2.0]], [[5.0], [6.0]], "center")
+    >>> x.ravel().tolist(), y.ravel().tolist()
+    ([-1.0, 1.0], [-0.5, 0.5])
+    """
+    if balance not in BALANCES:
+        raise ValueError(f"balance must be one of {', '.join(BALANCES)}; got {balance!r}.")
+    x, y = check_sides(x_vectors, y_vectors)
+    if balance == "none":
+        return x, y
+    x, y = centred(x), centred(y)
+    if balance == "rms":
+        lengths = [float(np.sqrt((side**2).sum() / len(side))) for side in (x, y)]
+        if min(lengths) > 1e-12 * max(*lengths, 1e-300):
+            common = float(np.sqrt(lengths[0] * lengths[1]))
+            x, y = x * (common / lengths[0]), y * (common / lengths[1])
+    return x, y

@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from simviz.projection import joint_map, mds_map, pca_map, umap_map
+from simviz.projection.umap import nearest_points
+
+QUIET = settings(deadline=None, derandomize=True, max_examples=25)
+
+
+def clusters(n_x=40, n_y=60, k=6, seed=0):
+    rng = np.random.RandomState(seed)
+    centres = rng.normal(size=(4, k)) * 6
+    return (
+        centres[np.arange(n_x) % 4] + rng.normal(size=(n_x, k)),
+        centres[np.arange(n_y) % 4] + rng.normal(size=(n_y, k)),
+    )
+
+
+def torgerson(points, d):
+    """Classical scaling as the textbook has it, with the n × n matrix."""
+    squared = cdist(points, points, "sqeuclidean")
+    n = len(points)
+    centring = np.eye(n) - 1 / n
+    values, vectors = np.linalg.eigh(-centring @ squared @ centring / 2)
+    return vectors[:, ::-1][:, :d] * np.sqrt(np.maximum(values[::-1][:d], 0))
+
+
+@pytest.mark.parametrize("shape", [(40, 60, 6), (5, 4, 30), (3, 3, 2)])
+@pytest.mark.parametrize("d", [2, 3])
+def test_mds_equals_the_textbook_on_distances(shape, d):
+    x, y = clusters(*shape)
+    drawn = np.concatenate(mds_map(x, y, d))
+    expected = torgerson(np.concatenate([x, y]), d)
+    np.testing.assert_allclose(cdist(drawn, drawn), cdist(expected, expected), atol=1e-6)
+
+
+@QUIET
+@given(st.integers(0, 10_000), st.sampled_from([2, 3]))
+def test_mds_is_exact_in_as_many_dimensions(seed, k):
+    rng = np.random.RandomState(seed)
+    x, y = rng.normal(size=(7, k)), rng.normal(size=(5, k))
+    points = np.concatenate([x, y])
+    drawn = np.concatenate(mds_map(x, y, 3))
+    np.testing.assert_allclose(cdist(drawn, drawn), cdist(points, points), atol=1e-9)
+
+
+def test_mds_signs_do_not_depend_on_rotations_of_the_order_of_rows():
+    x, y = clusters()
+    order = np.random.RandomState(1).permutation(len(x))
+    np.testing.assert_allclose(mds_map(x[order], y)[0], mds_map(x, y)[0][order], atol=1e-9)
+
+
+def test_pca_ignores_an_offset_that_takes_an_axis_of_mds():
+    rng = np.random.RandomState(0)
+    x = np.column_stack([rng.normal(size=(50, 2)), np.full(50, 40.0)])
+    y = np.column_stack([rng.normal(size=(50, 2)), np.zeros(50)])
+    along = [np.abs(a.mean(axis=0) - b.mean(axis=0)).max() for a, b in (mds_map(x, y),)]
+    assert along[0] > 39
+    drawn_x, drawn_y = pca_map(x, y)
+    assert np.abs(drawn_x.mean(axis=0) - drawn_y.mean(axis=0)).max() < 1
+
+
+def test_pca_weighs_a_small_side_like_a_large_one():
+    rng = np.random.RandomState(0)
+    x = np.column_stack([rng.normal(size=20) * 3, np.zeros(20), np.zeros(20)])
+    y = np.column_stack([np.zeros((2000, 1)), rng.normal(size=(2000, 2)) * [2, 1.9]])
+    assert np.ptp(pca_map(x, y)[0][:, 0]) > 5  # the first axis is that of the 20
+    assert np.ptp(mds_map(x, y)[0][:, 0]) < 1
+
+
+def test_pca_fitted_on_one_side_is_that_sides_own():
+    x, y = clusters()
+    from sklearn.decomposition import PCA
+
+    own = PCA(2).fit(y)
+    drawn_x, drawn_y = pca_map(x, y, fit_on="y")
+    np.testing.assert_allclose(np.abs(drawn_y), np.abs(own.transform(y)), atol=1e-9)
+    np.testing.assert_allclose(np.abs(drawn_x), np.abs(own.transform(x)), atol=1e-9)
+
+
+def test_nearest_points_are_exact_and_in_order():
+    points = np.random.RandomState(0).normal(size=(300, 5))
+    indices, distances = nearest_points(points, 7)
+    full = cdist(points, points)
+    expected = np.argsort(full, axis=1)[:, :8]
+    np.testing.assert_array_equal(indices, expected)
+    np.testing.assert_allclose(
+        distances, np.take_along_axis(full, expected, axis=1), atol=1e-5, rtol=1e-5
+    )
+
+
+def test_umap_parts_clusters_and_repeats_itself():
+    x, y = clusters()
+    a, b = umap_map(x, y), umap_map(x, y)
+    np.testing.assert_array_equal(a[0], b[0])
+    np.testing.assert_array_equal(a[1], b[1])
+    drawn, group = np.concatenate(a), np.r_[np.arange(40) % 4, np.arange(60) % 4]
+    distances = cdist(drawn, drawn)
+    np.fill_diagonal(distances, np.inf)
+    assert (group[distances.argmin(axis=1)] == group).all()
+    assert not np.array_equal(umap_map(x, y, random_state=1)[0], a[0])
+
+
+def test_umap_leaves_the_global_generator_alone():
+
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    umap_map(*clusters(10, 10))
+    after = np.random.get_state()[1]  # noqa: NPY002
+    np.testing.assert_array_equal(after, before)
+
+
+def test_umap_by_cosine_ignores_lengths():
+    x, y = clusters()
+    near = umap_map(x, y, metric="cosine")
+    far = umap_map(x * 4.0, y, metric="cosine")  # a power of two: not one bit differs
+    np.testing.assert_array_equal(near[0], far[0])
+
+
+def test_umap_can_be_stopped_and_is_then_valid():
+    x, y = clusters(400, 400)
+    seen = []
+
+    def stop_at_once(step, total, metrics):
+        seen.append((step, total))
+        return True
+
+    drawn = joint_map(x, y, "umap", callback=stop_at_once, quality=False)
+    assert seen == [(seen[0][0], 500)]
+    assert np.isfinite(drawn.x).all() and np.ptp(drawn.x) > 0
+    assert any("stopped at epoch" in note for note in drawn.notes)
+    assert not any("stopped" in n for n in joint_map(x, y, "umap", quality=False).notes)
+
+
+@pytest.mark.parametrize("method", ["mds", "pca", "umap"])
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("balance", ["none", "center", "rms"])
+@pytest.mark.parametrize(
+    ("n_x", "n_y", "k"), [(1, 1, 1), (1, 2, 3), (2, 1, 1), (3, 4, 1), (12, 9, 1), (2, 9, 40)]
+)
+@pytest.mark.parametrize("fill", ["random", "zeros", "identical", "half zero"])
+def test_degenerate_input_gives_a_finite_map(method, d, balance, n_x, n_y, k, fill):
+    rng = np.random.RandomState(0)
+    x, y = rng.normal(size=(n_x, k)), rng.normal(size=(n_y, k))
+    if fill == "zeros":
+        x, y = x * 0, y * 0
+    elif fill == "identical":
+        x, y = np.full((n_x, k), 0.1), np.full((n_y, k), 0.1)
+    elif fill == "half zero":
+        x[::2], y[::2] = 0, 0
+    drawn = joint_map(x, y, method, d, balance)
+    assert drawn.x.shape == (n_x, d) and drawn.y.shape == (n_y, d)
+    assert drawn.x.dtype == np.float64
+    assert np.isfinite(drawn.x).all() and np.isfinite(drawn.y).all()
+    if fill in ("zeros", "identical"):
+        assert not drawn.x.any() and not drawn.y.any()
+    quality = drawn.quality
+    for value in (quality.trustworthiness, quality.continuity, quality.overlap):
+        assert 0 <= value <= 1
+    assert quality.random_overlap <= 1 and np.isfinite(drawn.gap.mixing)

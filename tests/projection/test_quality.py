@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.manifold import trustworthiness
+
+from simviz.projection import _sides, map_quality, mds_map
+from simviz.relevance import Relevance
+
+
+def cloud(n_x, n_y, k, seed=0):
+    rng = np.random.RandomState(seed)
+    return rng.normal(size=(n_x, k)), rng.normal(size=(n_y, k))
+
+
+@settings(deadline=None, derandomize=True, max_examples=20)
+@given(st.integers(3, 40), st.integers(3, 60), st.integers(1, 12), st.integers(0, 1000))
+def test_trustworthiness_and_continuity_equal_sklearn(n_x, n_y, k, seed):
+    x, y = cloud(n_x, n_y, 6, seed)
+    drawn = mds_map(x, y)
+    quality = map_quality(x, y, *drawn, n_neighbors=k)
+    space, flat = np.concatenate([x, y]), np.concatenate(drawn)
+    k = quality.n_neighbors
+    assert quality.trustworthiness == pytest.approx(
+        trustworthiness(space, flat, n_neighbors=k), abs=1e-9
+    )
+    assert quality.continuity == pytest.approx(
+        trustworthiness(flat, space, n_neighbors=k), abs=1e-9
+    )
+    assert quality.false_neighbors.mean() == pytest.approx(1 - quality.trustworthiness)
+    assert quality.missing_neighbors.mean() == pytest.approx(1 - quality.continuity)
+
+
+def test_blocks_do_not_change_the_result(monkeypatch):
+    x, y = cloud(70, 50, 8)
+    drawn = mds_map(x, y)
+    relevance = Relevance.from_pairs(np.arange(50), np.arange(50), shape=(70, 50))
+    whole = map_quality(x, y, *drawn, relevance=relevance)
+    monkeypatch.setattr(_sides, "BLOCK_BYTES", 120 * 8 * 7)
+    parts = map_quality(x, y, *drawn, relevance=relevance)
+    for name in ("trustworthiness", "continuity", "overlap", "cross_overlap", "mrr_map"):
+        assert getattr(whole, name) == pytest.approx(getattr(parts, name), abs=1e-12)
+    np.testing.assert_allclose(whole.false_neighbors, parts.false_neighbors, atol=1e-12)
+
+
+def test_a_perfect_map_keeps_everything():
+    x, y = cloud(30, 40, 2)
+    quality = map_quality(x, y, -x[:, ::-1] * 7 + 3, -y[:, ::-1] * 7 + 3)
+    assert quality.trustworthiness == quality.continuity == 1
+    assert quality.overlap == quality.cross_overlap == 1
+
+
+def test_a_random_map_keeps_what_the_baseline_says():
+    x, y = cloud(300, 500, 5)
+    quality = map_quality(x, y, *cloud(300, 500, 2, seed=1))
+    assert quality.random_overlap == 10 / 799
+    assert quality.overlap == pytest.approx(quality.random_overlap, abs=0.006)
+    assert quality.random_cross_overlap == pytest.approx((300 * 10 / 500 + 500 * 10 / 300) / 800)
+    assert quality.cross_overlap == pytest.approx(quality.random_cross_overlap, abs=0.01)
+    assert quality.trustworthiness == pytest.approx(0.5, abs=0.03)
+
+
+def test_false_and_missing_neighbours_are_told_apart():
+    # A line of 20; the map folds its last point onto the first.
+    line = np.column_stack([np.arange(20.0), np.zeros(20)])
+    folded = line.copy()
+    folded[19] = [-0.5, 0.0]
+    quality = map_quality(line[:10], line[10:], folded[:10], folded[10:], n_neighbors=2)
+    # The first point gets a false neighbour; what it was near to is drawn third at worst.
+    assert quality.false_neighbors[0] > quality.missing_neighbors[0] > 0
+    # The neighbours of the folded one lose it far away.
+    assert quality.missing_neighbors[18] > quality.false_neighbors[18] >= 0
+    assert quality.false_neighbors[8] == quality.missing_neighbors[8] == 0
+
+
+def test_a_sample_says_so_and_estimates_the_same():
+    x, y = cloud(300, 400, 6)
+    drawn = mds_map(x, y)
+    whole, part = map_quality(x, y, *drawn), map_quality(x, y, *drawn, max_points=350)
+    assert (whole.n_sampled, part.n_sampled, part.n_points) == (700, 350, 700)
+    assert len(part.false_neighbors) == 350 and len(set(part.sample)) == 350
+    np.testing.assert_allclose(part.false_neighbors, whole.false_neighbors[part.sample])
+    assert part.trustworthiness == pytest.approx(whole.trustworthiness, abs=0.02)
+    assert "350 of 700 points" in part.describe()
+
+
+def test_retrieval_on_the_map_and_in_the_space():
+    # In space, partners coincide; on the map the second pair is swapped with the third.
+    x = np.eye(4)
+    flat = np.array([[0.0, 0], [0, 5], [5, 0], [9, 9]])
+    quality = map_quality(x, x, flat, flat[[0, 2, 1, 3]], relevance=sp.eye_array(4, format="csr"))
+    assert quality.mrr_space == 1
+    # Queries 1 and 2: partner at √50 ≈ 7.07, nearer are the swapped one (0) and the origin (5).
+    assert quality.mrr_map == pytest.approx((1 + 1 / 3 + 1 / 3 + 1) / 4)
+
+
+def test_retrieval_expects_ties_and_respects_judgments():
+    x, y = np.zeros((1, 2)), np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
+    one = Relevance.from_pairs([0], [2], shape=(1, 4))
+    tied = map_quality(x, y, x, y, relevance=one)
+    assert tied.mrr_map == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    judged = Relevance.from_pairs([0, 0], [2, 3], [1, -1], shape=(1, 4))
+    assert map_quality(x, y, x, y, relevance=judged).mrr_map == pytest.approx(0.75)
+    nothing = Relevance.from_pairs([0], [2], [-1], shape=(1, 4))
+    assert map_quality(x, y, x, y, relevance=nothing).mrr_map is None
+
+
+def test_refusals_say_what_to_do():
+    x, y = cloud(5, 6, 3)
+    with pytest.raises(ValueError, match="The map must place every item"):
+        map_quality(x, y, x[:4], y)
+    with pytest.raises(ValueError, match="row 2 holds NaN"):
+        map_quality(np.where(np.arange(5)[:, None] == 2, np.nan, x), y, x, y)
+    with pytest.raises(ValueError, match="at least 1"):
+        map_quality(x, y, x, y, n_neighbors=0)
