@@ -1,0 +1,51 @@
+"""Features: what turns the content of items into rows of a matrix.
+
+A transformer takes ``Items.content`` (strings, pixels or vectors), follows
+scikit-learn's grammar, and learns nothing but arrays, numbers, strings, and
+lists of them, so that it can be stored without pickle.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simviz.features._defaults import default_features, why_impossible
+    from simviz.features._rows import empty_share
+    from simviz.features.images import ImageDescriptor
+    from simviz.features.keywords import MultiHot
+    from simviz.features.text import TextCounts, Tfidf
+    from simviz.features.vectors import Vectors
+
+__all__ = [
+    "ImageDescriptor",
+    "MultiHot",
+    "TextCounts",
+    "Tfidf",
+    "Vectors",
+    "default_features",
+    "empty_share",
+    "why_impossible",
+]
+
+_HOMES = {
+    "ImageDescriptor": "images",
+    "MultiHot": "keywords",
+    "TextCounts": "text",
+    "Tfidf": "text",
+    "Vectors": "vectors",
+    "default_features": "_defaults",
+    "empty_share": "_rows",
+    "why_impossible": "_defaults",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

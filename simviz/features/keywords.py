@@ -1,0 +1,122 @@
+"""Keywords as ones in a row of zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.features._analysis import check_texts, count_terms
+from simviz.params import validate_params
+
+
+class MultiHot(TransformerMixin, BaseEstimator):
+    """One column a keyword: 1 where the item has it.
+
+    Keywords are compared in lower case, without white space around them.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        What separates the keywords of an item, such as "," or ";". When
+        omitted the whole string is one keyword, so that every row has a single
+        1: images annotated with one keyword at a time have this form.
+
+    Attributes
+    ----------
+    vocabulary_ : list of str
+        The keywords, one a column, in code point order.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if the delimiter is empty or no keyword is found.
+
+    Examples
+    --------
+    >>> MultiHot(",").fit_transform(["Sea, sky", "sky,sun", ""]).toarray()
+    array([[1., 1., 0.],
+           [0., 1., 1.],
+           [0., 0., 0.]], dtype=float32)
+    """
+
+    _parameter_constraints = {"delimiter": [str, None]}  # noqa: RUF012 -- scikit-learn's name
+
+    vocabulary_: list[str]
+
+    def __init__(self, delimiter: str | None = None) -> None:
+        self.delimiter = delimiter
+
+    def fit(self, X: Sequence[str], y: object = None) -> Self:
+        """Learn which keywords there are.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            The keywords of each training item.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        MultiHot
+            Itself.
+        """
+        validate_params(self)
+        if self.delimiter is not None and not self.delimiter:
+            raise ValueError(
+                "delimiter is the text between two keywords, got ''. "
+                "Use delimiter=None where each string is one keyword."
+            )
+        texts = check_texts(X, type(self).__name__)
+        found = {keyword for text in texts for keyword in self._keywords(text)}
+        if not found:
+            raise ValueError(
+                f"No keyword was found in {len(texts):,} strings with "
+                f"delimiter={self.delimiter!r}. Give at least one that is not blank."
+            )
+        self.vocabulary_ = sorted(found)
+        return self
+
+    def transform(self, X: Sequence[str]) -> sp.csr_array:
+        """Mark the known keywords of items.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            The keywords of each item.
+
+        Returns
+        -------
+        csr_array of float32, shape (n, n_keywords)
+            Ones; an item without any known keyword is an empty row.
+        """
+        check_is_fitted(self)
+        texts = check_texts(X, type(self).__name__)
+        return count_terms(texts, self._keywords, self.vocabulary_)[0]
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the keywords of the columns.
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (n_keywords,)
+            The vocabulary.
+        """
+        check_is_fitted(self)
+        return np.array(self.vocabulary_, dtype=object)
+
+    def _keywords(self, text: str) -> list[str]:
+        """Distinct keywords of one string, blank ones dropped."""
+        parts = [text] if self.delimiter is None else text.split(self.delimiter)
+        return list(dict.fromkeys(p for part in parts if (p := part.strip().lower())))

@@ -1,0 +1,367 @@
+"""Texts as counts of terms, and as weights of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
+from simviz.features._rows import normalize_rows
+from simviz.params import interval, options, validate_params
+
+LONGEST_NGRAM = 10
+
+
+class TextCounts(TransformerMixin, BaseEstimator):
+    """Counts of words or of character n-grams.
+
+    A word is a run of letters and digits of any script, one character is
+    enough. Texts are brought to Unicode normal form C first.
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Terms are words; character n-grams across the whole text; or character
+        n-grams inside each word, padded with a space on both sides.
+    ngram_range : tuple of int, default=(1, 1)
+        Least and greatest number of words or characters in a term.
+    lowercase : bool, default=True
+        Whether case is ignored.
+    min_df : int or float, default=1
+        Terms in fewer training texts are dropped; a float is a share of them.
+    max_df : int or float, default=1.0
+        Terms in more training texts are dropped; a float is a share of them.
+    max_features : int, optional
+        Only so many terms are kept: the most frequent ones, of equally
+        frequent ones the first in code point order.
+    stop_words : {"english"} or list of str, optional
+        Words to drop.
+
+    Attributes
+    ----------
+    vocabulary_ : list of str
+        The terms, one a column, in code point order.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if a parameter is out of range or no term is left.
+
+    See Also
+    --------
+    Tfidf : The same counts, weighted.
+
+    Examples
+    --------
+    >>> counts = TextCounts().fit(["a red heart", "a car, a red car"])
+    >>> list(counts.get_feature_names_out())
+    ['a', 'car', 'heart', 'red']
+    >>> counts.transform(["Car? A blue CAR!"]).toarray()
+    array([[1., 2., 0., 0.]], dtype=float32)
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
+        "analyzer": [options("word", "char", "char_wb")],
+        "ngram_range": [tuple, list],
+        "lowercase": ["boolean"],
+        "min_df": [interval(Integral, 1, None), interval(Real, 0, 1)],
+        "max_df": [interval(Integral, 1, None), interval(Real, 0, 1)],
+        "max_features": [interval(Integral, 1, None), None],
+        "stop_words": [options("english"), list, tuple, None],
+    }
+
+    vocabulary_: list[str]
+
+    def __init__(
+        self,
+        analyzer: str = "word",
+        ngram_range: tuple[int, int] = (1, 1),
+        lowercase: bool = True,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        stop_words: str | Sequence[str] | None = None,
+    ) -> None:
+        self.analyzer = analyzer
+        self.ngram_range = ngram_range
+        self.lowercase = lowercase
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.stop_words = stop_words
+
+    def fit(self, X: Sequence[str], y: object = None) -> Self:
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            The training texts.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        TextCounts
+            Itself.
+        """
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Sequence[str], y: object = None) -> sp.csr_array:
+        """Learn the vocabulary and count, in one pass over the texts.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            The training texts.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        csr_array of float32, shape (n, n_terms)
+            The same as ``fit(X).transform(X)``.
+        """
+        return self._weigh(self._learn(X))
+
+    def transform(self, X: Sequence[str]) -> sp.csr_array:
+        """Count the known terms of texts.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            Texts.
+
+        Returns
+        -------
+        csr_array of float32, shape (n, n_terms)
+            One entry a distinct term of a text; a text without any known term
+            is an empty row.
+        """
+        check_is_fitted(self)
+        texts = check_texts(X, type(self).__name__)
+        return self._weigh(count_terms(texts, self._analyzer(), self.vocabulary_)[0])
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the terms of the columns.
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (n_terms,)
+            The vocabulary.
+        """
+        check_is_fitted(self)
+        return np.array(self.vocabulary_, dtype=object)
+
+    def _learn(self, X: Sequence[str]) -> sp.csr_array:
+        """Set the vocabulary; return the counts of the training texts."""
+        validate_params(self)
+        analyze = self._analyzer()
+        texts = check_texts(X, type(self).__name__)
+        if not texts:
+            raise ValueError(
+                f"{type(self).__name__} learns its vocabulary from texts, got none. "
+                "Fit on at least one text."
+            )
+        counts, terms = count_terms(texts, analyze)
+        if not terms:
+            raise ValueError(
+                f"No term was found in {len(texts):,} texts with analyzer={self.analyzer!r} and "
+                f"ngram_range={tuple(self.ngram_range)}; the first text is {texts[0][:60]!r}. "
+                "Texts may be empty, too short, or made of stop words and punctuation only: "
+                "try analyzer='char_wb' or drop stop_words."
+            )
+        kept = self._select(counts, terms)
+        self.vocabulary_ = [terms[i] for i in kept]
+        counts = counts[:, kept]
+        counts.sort_indices()
+        return counts
+
+    def _select(self, counts: sp.csr_array, terms: list[str]) -> NDArray[np.int64]:
+        """Columns to keep, in the order of their terms."""
+        n_texts, n_terms = counts.shape
+        low, high = (
+            limit * n_texts if isinstance(limit, float | np.floating) else limit
+            for limit in (self.min_df, self.max_df)
+        )
+        if low > high:
+            raise ValueError(
+                f"min_df={self.min_df} asks for at least {low:g} texts and max_df={self.max_df} "
+                f"for at most {high:g} of {n_texts:,}. Lower min_df or raise max_df."
+            )
+        df = np.bincount(counts.indices, minlength=n_terms)
+        inside = np.flatnonzero((df >= low) & (df <= high))
+        if not len(inside):
+            raise ValueError(
+                f"min_df={self.min_df} and max_df={self.max_df} leave none of {n_terms:,} terms; "
+                f"they occur in {df.min():,} to {df.max():,} of {n_texts:,} texts. "
+                "Lower min_df or raise max_df."
+            )
+        kept = np.array(sorted(inside, key=terms.__getitem__), dtype=np.int64)
+        if self.max_features is not None and self.max_features < len(kept):
+            total = np.bincount(counts.indices, counts.data, minlength=n_terms)
+            most = np.argsort(-total[kept], kind="stable")[: self.max_features]
+            kept = kept[np.sort(most)]
+        return kept
+
+    def _analyzer(self) -> Analyzer:
+        """Return the function from text to terms that the parameters describe."""
+        span = tuple(self.ngram_range)
+        if (
+            len(span) != 2
+            or not all(isinstance(n, Integral) for n in span)
+            or not 1 <= span[0] <= span[1] <= LONGEST_NGRAM
+        ):
+            raise ValueError(
+                "ngram_range is two whole numbers (low, high) with 1 <= low <= high <= "
+                f"{LONGEST_NGRAM}, got {self.ngram_range!r}."
+            )
+        stop_words: frozenset[str] = frozenset()
+        if self.stop_words is not None:
+            if self.analyzer != "word":
+                raise ValueError(
+                    f"stop_words are words, but analyzer={self.analyzer!r} has none to drop. "
+                    "Use analyzer='word', or stop_words=None and a lower max_df."
+                )
+            if isinstance(self.stop_words, str):
+                from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+                stop_words = ENGLISH_STOP_WORDS
+            else:
+                stop_words = frozenset(
+                    w.lower() if self.lowercase else w
+                    for w in check_texts(self.stop_words, "stop_words")
+                )
+        return build_analyzer(self.analyzer, span, self.lowercase, stop_words)
+
+    def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
+        """Turn counts into features; here they are the features."""
+        return counts
+
+
+class Tfidf(TextCounts):
+    r"""Term frequency times inverse document frequency, frozen in training.
+
+    The weight of term t in a text is :math:`f(tf) \ln(N / df_t)`, where N is
+    the number of training texts and df_t the number of those that hold t. A
+    term that all of them hold weighs 0.
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Terms are words; character n-grams across the whole text; or character
+        n-grams inside each word, padded with a space on both sides.
+    ngram_range : tuple of int, default=(1, 1)
+        Least and greatest number of words or characters in a term.
+    lowercase : bool, default=True
+        Whether case is ignored.
+    min_df : int or float, default=1
+        Terms in fewer training texts are dropped; a float is a share of them.
+    max_df : int or float, default=1.0
+        Terms in more training texts are dropped; a float is a share of them.
+    max_features : int, optional
+        Only so many terms are kept: the most frequent ones, of equally
+        frequent ones the first in code point order.
+    stop_words : {"english"} or list of str, optional
+        Words to drop.
+    tf : {"raw", "log1p", "log2"}, default="raw"
+        What a count becomes: itself, ln(1 + tf), or 1 + log2(tf).
+    normalize : bool, default=True
+        Whether rows are scaled to length 1. Empty rows stay empty.
+
+    Attributes
+    ----------
+    vocabulary_ : list of str
+        The terms, one a column, in code point order.
+    idf_ : ndarray of float64, shape (n_terms,)
+        ln(N / df_t).
+    n_texts_ : int
+        N, the number of training texts.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if a parameter is out of range or no term is left.
+
+    Notes
+    -----
+    N and df belong to the training texts and stay what they were: counted
+    anew on other texts, they would make other features. Fit one for each
+    language. scikit-learn's ``TfidfTransformer(smooth_idf=False)`` is this
+    formula with 1 added to every idf.
+
+    References
+    ----------
+    Salton, G. and Buckley, C. (1988). Term-weighting approaches in automatic
+    text retrieval. Information Processing & Management 24(5), 513-523.
+
+    Yih, W., Toutanova, K., Platt, J. and Meek, C. (2011). Learning
+    discriminative projections for text similarity measures. CoNLL, 247-256.
+
+    Examples
+    --------
+    >>> weights = Tfidf(normalize=False).fit(["a red heart", "a car, a red car", "a sun"])
+    >>> weights.transform(["a red car"]).toarray().round(3)
+    array([[0.   , 1.099, 0.   , 0.405, 0.   ]], dtype=float32)
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
+        **TextCounts._parameter_constraints,
+        "tf": [options("raw", "log1p", "log2")],
+        "normalize": ["boolean"],
+    }
+
+    idf_: NDArray[np.float64]
+    n_texts_: int
+
+    def __init__(
+        self,
+        analyzer: str = "word",
+        ngram_range: tuple[int, int] = (1, 1),
+        lowercase: bool = True,
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        stop_words: str | Sequence[str] | None = None,
+        tf: str = "raw",
+        normalize: bool = True,
+    ) -> None:
+        super().__init__(
+            analyzer, ngram_range, lowercase, min_df, max_df, max_features, stop_words
+        )
+        self.tf = tf
+        self.normalize = normalize
+
+    def _learn(self, X: Sequence[str]) -> sp.csr_array:
+        counts = super()._learn(X)
+        self.n_texts_ = int(counts.shape[0])
+        # df is at least 1: every term of the vocabulary was met in training.
+        df = np.bincount(counts.indices, minlength=counts.shape[1])
+        self.idf_ = np.log(self.n_texts_ / df)
+        return counts
+
+    def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
+        weights: dict[str, Any] = {
+            "raw": lambda tf: tf,
+            "log1p": np.log1p,
+            "log2": lambda tf: 1 + np.log2(tf),
+        }
+        values = weights[self.tf](counts.data.astype(np.float64)) * self.idf_[counts.indices]
+        weighted = sp.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+        weighted.eliminate_zeros()
+        if self.normalize:
+            weighted = normalize_rows(weighted)
+        return weighted.astype(np.float32)

@@ -1,0 +1,202 @@
+import unicodedata
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+from simviz.features.text import TextCounts, Tfidf
+
+TEXTS = ["a red heart", "a car, a red car", "a sun and a moon", "Red sun"]
+
+words = st.text(alphabet="abcé ñß-1'", max_size=25)
+corpora = st.lists(words, min_size=1, max_size=8)
+
+
+def test_counts_by_hand():
+    counts = TextCounts().fit(TEXTS)
+    assert counts.vocabulary_ == ["a", "and", "car", "heart", "moon", "red", "sun"]
+    row = counts.transform(["RED car: car!"])
+    np.testing.assert_array_equal(row.toarray(), [[0, 0, 2, 0, 0, 1, 0]])
+    assert row.dtype == np.float32
+    assert isinstance(row, sp.csr_array)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"ngram_range": (1, 3)},
+        {"analyzer": "char_wb", "ngram_range": (3, 5)},
+        {"analyzer": "char_wb", "ngram_range": (1, 8)},
+        {"analyzer": "char", "ngram_range": (2, 4)},
+        {"lowercase": False},
+        {"min_df": 2},
+        {"max_df": 0.5},
+        {"min_df": 0.25, "max_df": 2},
+        {"stop_words": ["red", "a"]},
+    ],
+)
+def test_counts_equal_those_of_scikit_learn(options):
+    ours = TextCounts(**options).fit(TEXTS)
+    peer = CountVectorizer(**options, **({} if "analyzer" in options else WORDS)).fit(TEXTS)
+    assert ours.vocabulary_ == list(peer.get_feature_names_out())
+    unseen = [*TEXTS, "one more red heartbeat", ""]
+    np.testing.assert_array_equal(
+        ours.transform(unseen).toarray(), peer.transform(unseen).toarray()
+    )
+
+
+WORDS = {"token_pattern": r"[^\W_]+"}
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(corpora, st.sampled_from(["word", "char_wb", "char"]))
+def test_rows_hold_distinct_terms_in_order(texts, analyzer):
+    counts = TextCounts(analyzer, ngram_range=(1, 2))
+    try:
+        matrix = counts.fit_transform(texts)
+    except ValueError as error:
+        assert "No term was found" in str(error)
+        return
+    assert counts.vocabulary_ == sorted(set(counts.vocabulary_))
+    assert matrix.has_canonical_format
+    assert (matrix.data >= 1).all()
+    assert (matrix.sum(axis=0) >= 1).all()
+    again = counts.transform(texts)
+    np.testing.assert_array_equal(matrix.indices, again.indices)
+    np.testing.assert_array_equal(matrix.data, again.data)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("x y2 2011", ["2011", "x", "y2"]),
+        ("Ñandú_corazón", ["corazón", "ñandú"]),
+        ("हिन्दी में", ["में", "हिन्दी"]),
+        ("ภาษาไทย", ["ภาษาไทย"]),
+        ("красное сердце", ["красное", "сердце"]),
+        ("赤い ハート", ["ハート", "赤い"]),
+    ],
+)
+def test_words_of_any_script_stay_whole(text, terms):
+    assert TextCounts().fit([text]).vocabulary_ == sorted(terms)
+
+
+def test_one_letter_written_in_two_ways_is_one_term():
+    composed, decomposed = (unicodedata.normalize(form, "café") for form in ("NFC", "NFD"))
+    assert composed != decomposed
+    counts = TextCounts().fit([composed])
+    assert counts.transform([decomposed]).sum() == 1
+
+
+def test_english_stop_words_go():
+    assert TextCounts(stop_words="english").fit(["the sun and the moon"]).vocabulary_ == [
+        "moon",
+        "sun",
+    ]
+
+
+def test_most_frequent_terms_are_kept_and_ties_go_by_code_point():
+    counts = TextCounts(max_features=2).fit(["b a", "c c", "b a", "c"])
+    assert counts.vocabulary_ == ["a", "c"]
+
+
+def test_order_of_texts_does_not_change_the_features():
+    one, other = (TextCounts(max_features=5).fit(t) for t in (TEXTS, TEXTS[::-1]))
+    assert one.vocabulary_ == other.vocabulary_
+
+
+@pytest.mark.parametrize(
+    ("options", "texts", "message"),
+    [
+        ({"analyzer": "words"}, TEXTS, "analyzer.*'words'"),
+        ({"ngram_range": (0, 1)}, TEXTS, r"1 <= low <= high.*got \(0, 1\)"),
+        ({"ngram_range": (2, 1)}, TEXTS, "1 <= low <= high"),
+        ({"ngram_range": (1, 99)}, TEXTS, "high <= 10"),
+        ({"ngram_range": (1, 2, 3)}, TEXTS, "two whole numbers"),
+        ({"ngram_range": (1, 1.5)}, TEXTS, "two whole numbers"),
+        ({"min_df": -1}, TEXTS, "min_df"),
+        ({"min_df": 3, "max_df": 2}, TEXTS, "Lower min_df or raise max_df"),
+        ({"min_df": 4}, TEXTS, "leave none of 7 terms.*in 1 to 3 of 4 texts"),
+        ({"analyzer": "char", "stop_words": ["a"]}, TEXTS, "stop_words are words"),
+        ({"stop_words": [1]}, TEXTS, "stop_words takes.*item 0 is a int"),
+        ({}, ["?!", " "], "No term was found in 2 texts.*try analyzer='char_wb'"),
+        ({}, [], "got none"),
+        ({}, "one text", "Put a single text in a list"),
+        ({}, ["text", None], "item 1 is a NoneType"),
+        ({}, 3, "got a int"),
+    ],
+)
+def test_errors_say_what_to_do(options, texts, message):
+    with pytest.raises(ValueError, match=message):
+        TextCounts(**options).fit(texts)
+
+
+def test_parameters_of_tfidf_are_validated_too():
+    with pytest.raises(ValueError, match=r"tf.*'cube'"):
+        Tfidf(tf="cube").fit(TEXTS)
+
+
+def test_tfidf_by_hand():
+    weights = Tfidf(normalize=False).fit(["a b b", "a c", "a"])
+    np.testing.assert_allclose(weights.idf_, [0, np.log(3), np.log(3)])
+    assert weights.n_texts_ == 3
+    np.testing.assert_allclose(
+        weights.transform(["a b b b c d"]).toarray(), [[0, 3 * np.log(3), np.log(3)]], rtol=1e-6
+    )
+
+
+def test_term_of_every_text_leaves_no_entry():
+    weights = Tfidf().fit(["a b", "a c"])
+    assert weights.transform(["a", "a b"]).nnz == 1
+
+
+@pytest.mark.parametrize(("tf", "expected"), [("raw", 4.0), ("log1p", np.log(5)), ("log2", 3.0)])
+def test_what_a_count_becomes(tf, expected):
+    weights = Tfidf(tf=tf, normalize=False).fit(["b", "c"])
+    got = weights.transform(["b b b b"]).toarray()
+    np.testing.assert_allclose(got, [[expected * np.log(2), 0]], rtol=1e-6)
+
+
+def test_equals_unsmoothed_scikit_learn_minus_tf():
+    counts = CountVectorizer(**WORDS).fit_transform(TEXTS)
+    peer = TfidfTransformer(norm=None, smooth_idf=False).fit_transform(counts)
+    ours = Tfidf(normalize=False).fit_transform(TEXTS)
+    np.testing.assert_allclose(ours.toarray(), (peer - counts).toarray(), rtol=1e-6, atol=1e-6)
+
+
+def test_transforming_other_texts_does_not_change_idf():
+    weights = Tfidf().fit(TEXTS)
+    before, row = weights.idf_.copy(), weights.transform(["red car"]).toarray()
+    weights.transform(["car"] * 50)
+    np.testing.assert_array_equal(weights.idf_, before)
+    np.testing.assert_array_equal(weights.transform(["red car"]).toarray(), row)
+
+
+def test_each_language_has_its_own_idf():
+    english, spanish = Tfidf(), Tfidf()
+    english.fit(["no", "no sun", "moon"])
+    spanish.fit(["no", "no sol", "no luna"])
+    assert english.idf_[english.vocabulary_.index("no")] == pytest.approx(np.log(3 / 2))
+    assert spanish.idf_[spanish.vocabulary_.index("no")] == 0
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(corpora, corpora, st.sampled_from(["raw", "log1p", "log2"]))
+def test_rows_have_length_one_or_are_empty(train, test, tf):
+    weights = Tfidf("char_wb", (1, 3), tf=tf)
+    if not any(text.strip() for text in train):
+        return
+    first = weights.fit_transform(train)
+    for matrix in (first, weights.transform(test)):
+        lengths = np.sqrt((matrix.toarray().astype(float) ** 2).sum(axis=1))
+        assert matrix.dtype == np.float32
+        assert np.all(np.isclose(lengths, 1, atol=1e-5) | (lengths == 0))
+    np.testing.assert_array_equal(first.toarray(), weights.transform(train).toarray())
+
+
+def test_no_texts_give_a_matrix_without_rows():
+    assert Tfidf().fit(TEXTS).transform([]).shape == (0, 7)
