@@ -1,0 +1,136 @@
+"""Which features fit which items and which method: the table behind the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from simviz.data.items import KINDS, ItemKind
+from simviz.discovery import unknown_name
+from simviz.features._rows import Matrix, is_sparse
+from simviz.features.images import ImageDescriptor
+from simviz.features.keywords import MultiHot
+from simviz.features.text import TextCounts, Tfidf
+from simviz.features.vectors import Vectors
+
+INPUTS = ("tfidf", "counts", "vectors")
+SHORT_TEXT = 6  # words; below it too few of them are met again in other texts
+
+_TABLE: dict[tuple[str, str], Callable[..., BaseEstimator]] = {
+    ("text", "tfidf"): Tfidf,
+    ("text", "counts"): TextCounts,
+    ("text", "vectors"): Tfidf,
+    ("keyword", "tfidf"): MultiHot,
+    ("keyword", "counts"): MultiHot,
+    ("keyword", "vectors"): MultiHot,
+    ("image", "tfidf"): ImageDescriptor,
+    ("image", "vectors"): ImageDescriptor,
+    ("vector", "tfidf"): Vectors,
+    ("vector", "counts"): Vectors,
+    ("vector", "vectors"): Vectors,
+}
+
+
+def default_features(
+    kind: ItemKind, input: str, *, content: Any = None, **options: Any
+) -> BaseEstimator:
+    """Make the transformer that turns items of a kind into what a method reads.
+
+    Parameters
+    ----------
+    kind : {"text", "keyword", "image", "vector"}
+        What the items are.
+    input : {"tfidf", "counts", "vectors"}
+        What the method reads: weights of terms, counts, or any numbers.
+    content : sequence of str, array or matrix, optional
+        Content of the training items. Where it is given, short texts (a median
+        below 6 words) get character 3- to 5-grams inside words, longer ones
+        get words; and vectors are checked for negative values.
+    **options
+        Parameters of the transformer; they win over the defaults.
+
+    Returns
+    -------
+    BaseEstimator
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        If no features of such items suit such a method.
+
+    Examples
+    --------
+    >>> default_features("keyword", "counts", delimiter=",")
+    MultiHot(delimiter=',')
+    >>> default_features("text", "tfidf", content=["red heart", "car"])
+    Tfidf(analyzer='char_wb', ngram_range=(3, 5))
+    """
+    reason = why_impossible(kind, input, content=content)
+    if reason:
+        raise ValueError(reason)
+    # Whoever sets one of these has decided what a term is.
+    decided = {"analyzer", "ngram_range", "stop_words"} & options.keys()
+    if kind == "text" and not decided and content is not None and _short(content):
+        options = {"analyzer": "char_wb", "ngram_range": (3, 5), **options}
+    return _TABLE[kind, input](**options)
+
+
+def why_impossible(kind: ItemKind, input: str, *, content: Any = None) -> str | None:
+    """Say why items of a kind cannot feed a method, or None where they can.
+
+    Parameters
+    ----------
+    kind : {"text", "keyword", "image", "vector"}
+        What the items are.
+    input : {"tfidf", "counts", "vectors"}
+        What the method reads.
+    content : array or matrix, optional
+        Content of the items; vectors may be read as counts only where none
+        is negative.
+
+    Returns
+    -------
+    str or None
+        A sentence with the reason and what to do.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind or input.
+
+    Examples
+    --------
+    >>> why_impossible("image", "vectors") is None
+    True
+    >>> why_impossible("image", "counts")[:46]
+    'An image is not a list of things to count, and'
+    """
+    for what, name, known in (("kind of item", kind, KINDS), ("input", input, INPUTS)):
+        if name not in known:
+            raise ValueError(unknown_name(what, name, known))
+    if (kind, input) == ("image", "counts"):
+        return (
+            "An image is not a list of things to count, and this method reads counts. "
+            "Choose a method that reads vectors, such as cca, or bring counts of visual words "
+            "as vectors."
+        )
+    if (kind, input) == ("vector", "counts") and content is not None and _has_negative(content):
+        return (
+            "This method reads counts, which are never negative, but some values of the vectors "
+            "are below 0. Choose a method that reads vectors, such as cca, or bring counts."
+        )
+    return None
+
+
+def _short(texts: Any) -> bool:
+    """Whether most texts have only a few words."""
+    return bool(len(texts)) and float(np.median([len(t.split()) for t in texts])) < SHORT_TEXT
+
+
+def _has_negative(matrix: Matrix) -> bool:
+    values = matrix.data if is_sparse(matrix) else np.asarray(matrix)
+    return bool((values < 0).any())

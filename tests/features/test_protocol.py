@@ -1,0 +1,106 @@
+"""What every transformer keeps to, so that a pipeline can train and store it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import simviz.features
+from simviz.features import ImageDescriptor, MultiHot, TextCounts, Tfidf, Vectors
+
+TEXTS = np.array(["a red heart", "a car, a red car", "sun; moon"], dtype=object)
+IMAGES = np.random.default_rng(0).integers(0, 255, (3, 20, 20, 3), dtype=np.uint8)
+CASES = [
+    (TextCounts(ngram_range=(1, 2)), TEXTS),
+    (TextCounts("char_wb", (3, 5)), TEXTS),
+    (Tfidf(tf="log1p", stop_words=["a"]), TEXTS),
+    (MultiHot(), TEXTS),
+    (MultiHot(";"), TEXTS),
+    (ImageDescriptor(), IMAGES),
+    (Vectors(normalize=True), np.eye(3, dtype=np.float32)),
+    (Vectors(), sp.csr_array(np.eye(3))),
+]
+every = pytest.mark.parametrize(("model", "content"), CASES, ids=lambda v: repr(v)[:30])
+
+
+def dense(matrix):
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def test_every_exported_transformer_is_checked():
+    public = {getattr(simviz.features, name) for name in simviz.features.__all__}
+    classes = {c for c in public if isinstance(c, type)}
+    assert classes == {type(model) for model, _ in CASES}
+
+
+@every
+def test_clone_has_the_parameters_and_nothing_learned(model, content):
+    copy = clone(clone(model).fit(content))
+    assert copy.get_params() == model.get_params()
+    assert vars(copy).keys() == model.get_params().keys()
+    with pytest.raises(NotFittedError):
+        copy.transform(content)
+
+
+@every
+def test_fitting_in_one_step_or_two_is_the_same(model, content):
+    matrix = clone(model).fit_transform(content)
+    again = clone(model).fit(content).transform(content)
+    np.testing.assert_array_equal(dense(matrix), dense(again))
+    assert matrix.dtype in (np.float32, np.float64)
+    assert not sp.issparse(matrix) or isinstance(matrix, sp.csr_array)
+
+
+@every
+def test_names_fit_the_columns(model, content):
+    fitted = clone(model).fit(content)
+    names = fitted.get_feature_names_out()
+    assert names.shape == (fitted.transform(content).shape[1],)
+    assert len(set(names)) == len(names)
+
+
+@every
+def test_content_is_left_as_it_was(model, content):
+    before = dense(content).copy()
+    clone(model).fit(content).transform(content)
+    np.testing.assert_array_equal(dense(content), before)
+
+
+@every
+def test_state_survives_json_and_npz(model, content, tmp_path):
+    fitted = clone(model).fit(content)
+    learned = {k: v for k, v in vars(fitted).items() if k not in fitted.get_params()}
+    assert all(name.endswith("_") for name in learned)
+    arrays = {k: v for k, v in learned.items() if isinstance(v, np.ndarray)}
+    plain = {k: v for k, v in learned.items() if k not in arrays}
+    np.savez(tmp_path / "state.npz", allow_pickle=False, **arrays)
+    text = json.dumps({"params": fitted.get_params(), "state": plain})
+
+    read = json.loads(text)
+    loaded = type(model)(**read["params"])
+    vars(loaded).update(read["state"])
+    with np.load(tmp_path / "state.npz", allow_pickle=False) as stored:
+        vars(loaded).update(stored)
+    np.testing.assert_array_equal(
+        dense(loaded.transform(content)), dense(fitted.transform(content))
+    )
+
+
+def test_package_is_light_to_import():
+    code = (
+        "import sys, simviz.features; "
+        "heavy = {'sklearn', 'scipy', 'PIL', 'torch'} & set(sys.modules); "
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_other_attribute_is_invented():
+    with pytest.raises(AttributeError, match="Word2Vec"):
+        _ = simviz.features.Word2Vec
