@@ -17,5 +17,5 @@ class StoreError(SimvizError):
     """A saved pipeline or run cannot be read or written."""
 
 
-class JobCancelled(SimvizError):
+class JobCancelled(SimvizError):  # noqa: N818 -- a wish granted, not an error
     """A job was asked to stop before it had a result."""

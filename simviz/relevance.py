@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 Unjudged = Literal["negative", "ignore"]
 Kind = Literal["grade", "score"]
 Index = NDArray[np.integer] | Sequence[int]
+_GUESS: Any = None  # asks for the guess that is made once, over the whole matrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ class Relevance:
     """
 
     matrix: sp.csr_array
-    unjudged: Unjudged = None  # type: ignore[assignment]  # None asks for the guess below
+    unjudged: Unjudged = _GUESS
     kind: Kind = "grade"
     threshold: float | None = None
 
@@ -85,7 +86,7 @@ class Relevance:
                 "Use -1 for 'judged not relevant', leave the pair out for 'not judged', "
                 "or pass kind='score' for real-valued similarities."
             )
-        if self.unjudged is None:
+        if self.unjudged is _GUESS:
             ignore = self.kind == "score" or bool((matrix.data < 0).any())
             object.__setattr__(self, "unjudged", "ignore" if ignore else "negative")
         elif self.unjudged not in ("negative", "ignore"):
@@ -160,7 +161,7 @@ class Relevance:
         matrix = sp.csr_array(
             (data, columns, np.searchsorted(rows, np.arange(shape[0] + 1))), shape=shape
         )
-        return cls(matrix, unjudged=unjudged, kind=kind, threshold=threshold)  # type: ignore[arg-type]
+        return cls(matrix, unjudged=cast(Unjudged, unjudged), kind=kind, threshold=threshold)
 
     @classmethod
     def coerce(cls, relevance: object, n_x: int, n_y: int) -> Relevance:
@@ -205,7 +206,7 @@ class Relevance:
     @property
     def shape(self) -> tuple[int, int]:
         """Number of x items and of y items."""
-        return self.matrix.shape  # type: ignore[no-any-return]
+        return self.matrix.shape
 
     @property
     def T(self) -> Relevance:  # noqa: N802 -- as numpy names a transpose

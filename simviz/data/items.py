@@ -49,7 +49,7 @@ class Items:
     (2, 'car')
     """
 
-    ids: NDArray[np.object_]
+    ids: Any  # given as any sequence of str, kept as an object array
     content: Content
     kind: ItemKind
     metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
@@ -60,8 +60,8 @@ class Items:
         if self.kind not in KINDS:
             raise DatasetError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}.")
         if len(set(ids)) != n:
-            seen: set[str] = set()
-            repeated = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+            unique, counts = np.unique(ids, return_counts=True)
+            repeated = unique[counts > 1][0]
             raise DatasetError(
                 f"Item ids must be unique on their side; {repeated!r} occurs more than once. "
                 "Merge its rows or give the second one another id."
@@ -96,7 +96,7 @@ class Items:
         if "label" in self.metadata:
             return self.metadata["label"].astype(object)
         if self.kind in ("text", "keyword"):
-            return self.content  # type: ignore[no-any-return]
+            return self.content
         return self.ids
 
     @property

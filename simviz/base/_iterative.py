@@ -1,0 +1,58 @@
+"""Fitting step by step, with a validation set to watch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simviz.base._rows import Matrix
+from simviz.params import validate_params
+from simviz.relevance import Relevance
+
+
+class IterativeMixin:
+    """For methods that learn step by step and may watch a validation set.
+
+    Subclasses write ``_fit_iter(X, Y, relevance, validation)`` in place of
+    ``_fit``; `validation` is None or the three arguments of `score`.
+    """
+
+    def fit(
+        self: Any,
+        X: Matrix,
+        y: Matrix | None = None,
+        relevance: object = None,
+        X_val: Matrix | None = None,
+        y_val: Matrix | None = None,
+        relevance_val: object = None,
+    ) -> Any:
+        """Learn from both sides, stopping early where a validation set is given.
+
+        Parameters
+        ----------
+        X, y, relevance
+            Training items and judgments, as in `PairModel.fit`.
+        X_val, y_val, relevance_val
+            Items and judgments that are only watched; without them the fit
+            runs to ``max_iter``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a value does not fit.
+        """
+        validate_params(self)
+        X, Y = self._check_sides(X, y, reset=True)
+        validation = None
+        if X_val is not None:
+            X_val, y_val = self._check_sides(X_val, y_val, reset=False)
+            validation = (X_val, y_val, relevance_val)
+        relevance = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
+        self._fit_iter(X, Y, relevance, validation)
+        return self
+
+    def _fit(self: Any, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
+        self._fit_iter(X, Y, relevance, None)

@@ -1,0 +1,113 @@
+"""EmbeddingModel: both sides in one vector space."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.base._rows import Matrix, unit_rows
+from simviz.base.pair_model import PairModel, RowScorer
+
+
+class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairModel):
+    """A pair model that puts both sides into one vector space.
+
+    Subclasses write ``_fit``, ``_embed_x`` and ``_embed_y``; where two vectors
+    may be compared in more than one way, the parameter is called ``measure``
+    (`similarity` is the method that computes it).
+    """
+
+    n_components_: int
+
+    @abstractmethod
+    def _embed_x(self, X: Matrix) -> NDArray[np.floating]:
+        """Vectors (n_x, k) of validated x items."""
+
+    @abstractmethod
+    def _embed_y(self, Y: Matrix) -> NDArray[np.floating]:
+        """Vectors (n_y, k) of validated y items."""
+
+    @property
+    def similarity_kind(self) -> str:
+        """How two vectors are compared: "cosine" or "dot"."""
+        return str(getattr(self, "measure", "cosine"))
+
+    def transform(self, X: Matrix) -> NDArray[np.floating]:
+        """Vectors of the x side.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_x, d_x)
+            Items of the x side.
+
+        Returns
+        -------
+        ndarray of shape (n_x, k)
+            One row an item, of the floating type of `X`.
+        """
+        check_is_fitted(self)
+        return self._embed_x(self._check_x(X, reset=False))
+
+    def transform_y(self, y: Matrix) -> NDArray[np.floating]:
+        """Vectors of the y side.
+
+        Parameters
+        ----------
+        y : matrix of shape (n_y, d_y)
+            Items of the y side.
+
+        Returns
+        -------
+        ndarray of shape (n_y, k)
+            One row an item, of the floating type of `y`.
+        """
+        check_is_fitted(self)
+        dtype = [np.float64, np.float32]
+        return self._embed_y(self._check_y(y, dtype=dtype, reset=False))
+
+    def coordinates(
+        self, X: Matrix, y: Matrix | None = None
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Both sides as points whose Euclidean distance mirrors the similarity.
+
+        Parameters
+        ----------
+        X, y : matrices of shape (n_x, d_x) and (n_y, d_y)
+            Items of the two sides.
+
+        Returns
+        -------
+        x_vectors, y_vectors : ndarray of shape (n_x, k) and (n_y, k)
+            Rows of length 1 for cosine (an item without any known feature
+            stays at the origin); the projections themselves for dot products,
+            whose distance is the square root of d(x, y) = ‖Lxᵀx − Lyᵀy‖²
+            (Wu, Xu & Li).
+        """
+        check_is_fitted(self)
+        X, Y = self._check_sides(X, y, reset=False)
+        return self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))
+
+    def _comparable(self, Z: NDArray[np.floating]) -> NDArray[np.floating]:
+        return unit_rows(Z) if self.similarity_kind == "cosine" else Z
+
+    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
+        P, Q = self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))
+        return lambda rows: P[rows] @ Q.T
+
+    def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
+        P, Q = self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))
+        return np.einsum("ik,ik->i", P, Q)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

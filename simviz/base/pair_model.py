@@ -1,0 +1,299 @@
+"""PairModel: everything that scores two sides."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from simviz.base._rows import Matrix
+from simviz.base._tags import MethodTags
+from simviz.callbacks import CallbackMixin
+from simviz.params import validate_params
+from simviz.relevance import Relevance
+
+RowScorer = Callable[[slice], NDArray[np.floating]]
+
+_BLOCK_ENTRIES = 2**22  # 16 MB of float32: a block of similarities that stays in cache reach
+
+
+class PairModel(CallbackMixin, BaseEstimator, ABC):
+    """Scores every item of one side against every item of the other.
+
+    Subclasses define ``tags``, ``_parameter_constraints``, ``_fit`` and
+    ``_row_scorer``. Larger similarities mean closer, always.
+    """
+
+    tags: ClassVar[MethodTags]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    n_features_in_: int
+    n_features_y_: int
+
+    def fit(self, X: Matrix, y: Matrix | None = None, relevance: object = None) -> Self:
+        """Learn from the items of both sides and what belongs together.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_x, d_x)
+            The x side, one row an item.
+        y : array or sparse matrix of shape (n_y, d_y), optional
+            The y side. For methods whose sides share one feature space it may
+            be left out (then it is `X`), and a 1-d `y`, such as scikit-learn's
+            class labels, is no second side and is ignored; elsewhere a 1-d
+            `y` is one column.
+        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+            Judgments; None pairs row i with row i.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a value does not fit.
+        """
+        validate_params(self)
+        X, Y = self._check_sides(X, y, reset=True)
+        self._fit(X, Y, Relevance.coerce(relevance, X.shape[0], Y.shape[0]))
+        return self
+
+    @abstractmethod
+    def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
+        """Learn from validated sides of one floating type."""
+
+    @abstractmethod
+    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
+        """Prepare both sides once; answer with dense blocks (rows, n_y) of similarities."""
+
+    @abstractmethod
+    def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
+        """Similarity of row i to row i."""
+
+    def iter_similarity(
+        self, X: Matrix, y: Matrix | None = None, block_size: int | None = None
+    ) -> Iterator[NDArray[np.floating]]:
+        """Similarities in blocks of rows, so that memory stays bounded.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_x, d_x)
+            Queries.
+        y : matrix of shape (n_y, d_y), optional
+            Candidates; `X` when left out and both sides share one space.
+        block_size : int, optional
+            Rows of a block; by default about 16 MB of float32.
+
+        Yields
+        ------
+        ndarray of shape (rows, n_y)
+            Blocks in the order of the rows of `X`.
+        """
+        check_is_fitted(self)
+        X, Y = self._check_sides(X, y, reset=False)
+        scorer = self._row_scorer(X, Y)
+        size = block_size or max(16, _BLOCK_ENTRIES // max(1, Y.shape[0]))
+        for start in range(0, X.shape[0], size):
+            yield scorer(slice(start, min(start + size, X.shape[0])))
+
+    def similarity(self, X: Matrix, y: Matrix | None = None) -> NDArray[np.floating]:
+        """Similarities of all pairs, as one dense matrix.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_x, d_x)
+            Queries.
+        y : matrix of shape (n_y, d_y), optional
+            Candidates; `X` when left out and both sides share one space.
+
+        Returns
+        -------
+        ndarray of shape (n_x, n_y)
+            Larger is closer.
+        """
+        return np.concatenate(list(self.iter_similarity(X, y)))
+
+    def pair_score(self, X: Matrix, y: Matrix | None = None) -> NDArray[np.floating]:
+        """Similarity of row i of the one side to row i of the other.
+
+        Parameters
+        ----------
+        X : matrix of shape (n, d_x)
+            The x items of the pairs.
+        y : matrix of shape (n, d_y), optional
+            The y items of the pairs.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The diagonal of `similarity`.
+
+        Raises
+        ------
+        ValueError
+            If the sides differ in length.
+        """
+        check_is_fitted(self)
+        X, Y = self._check_sides(X, y, reset=False)
+        if X.shape[0] != Y.shape[0]:
+            raise ValueError(
+                f"pair_score compares row i with row i: X has {X.shape[0]} rows, y has "
+                f"{Y.shape[0]}. Use similarity for all pairs."
+            )
+        return self._pair_score(X, Y)
+
+    def iter_ranks(
+        self, X: Matrix, y: Matrix | None = None, relevance: object = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+        """Where the judged candidates of each query stand, block by block.
+
+        A method with an exact shortcut overrides this.
+
+        Parameters
+        ----------
+        X, y, relevance
+            As in `fit`.
+
+        Yields
+        ------
+        above, tied : ndarray of int64
+            For each judged candidate, in the order of the relevance matrix:
+            candidates scored strictly higher, and as high (itself included).
+        score : ndarray of float64
+            Its similarity.
+        """
+        from simviz.ranking import rank_block
+
+        judged, pool = _judged(Relevance.coerce(relevance, *self._lengths(X, y)))
+        start = 0
+        for block in self.iter_similarity(X, y):
+            stop = start + len(block)
+            first, last = judged.indptr[start], judged.indptr[stop]
+            yield rank_block(
+                block,
+                judged.indptr[start : stop + 1] - first,
+                judged.indices[first:last],
+                pool=pool,
+            )
+            start = stop
+
+    def score(self, X: Matrix, y: Matrix | None = None, relevance: object = None) -> float:
+        """Mean reciprocal rank of the relevant items, or AUC of judged pairs.
+
+        Parameters
+        ----------
+        X, y, relevance
+            As in `fit`.
+
+        Returns
+        -------
+        float
+            MRR over the x items where unjudged pairs count as negative; the
+            pooled AUC of the judged pairs where unjudged pairs are ignored.
+
+        Raises
+        ------
+        ValueError
+            If the AUC is asked for and all judged pairs are of one sign.
+        """
+        from simviz.ranking import Ranking, expected_reciprocal_rank
+
+        relevance = Relevance.coerce(relevance, *self._lengths(X, y))
+        judged, _ = _judged(relevance)
+        above, tied, scores = (
+            np.concatenate(parts) for parts in zip(*self.iter_ranks(X, y, relevance), strict=True)
+        )
+        if relevance.unjudged == "ignore":
+            return _pooled_auc(scores, relevance)
+        ranking = Ranking(
+            indptr=judged.indptr,
+            candidate=judged.indices,
+            grade=judged.data,
+            above=above,
+            tied=tied,
+            n_candidates=np.full(judged.shape[0], judged.shape[1]),
+        )
+        return float(np.nanmean(expected_reciprocal_rank(ranking)))
+
+    def _lengths(self, X: Matrix, y: Matrix | None) -> tuple[int, int]:
+        X, Y = self._check_sides(X, y, reset=False)
+        return X.shape[0], Y.shape[0]
+
+    def _check_sides(self, X: Matrix, y: Matrix | None, *, reset: bool) -> tuple[Matrix, Matrix]:
+        """Validate both sides; equal widths where they share one space."""
+        X = self._check_x(X, reset=reset)
+        one_space = self.tags.space == "one" or bool(getattr(self, "shared", False))
+        if y is not None and not sp.issparse(y):
+            y = np.asarray(y)
+        if one_space and (y is None or (self.tags.space == "one" and y.ndim == 1)):
+            y = X
+        elif y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "it learns from two sides."
+            )
+        Y = self._check_y(y, dtype=X.dtype, reset=reset)
+        if one_space and X.shape[1] != Y.shape[1]:
+            hint = " or use shared=False" if self.tags.space == "either" else ""
+            raise ValueError(
+                f"{type(self).__name__} needs equal widths here; X has {X.shape[1]} features, "
+                f"y has {Y.shape[1]}. Fit one vectoriser on both sides{hint}."
+            )
+        return X, Y
+
+    def _check_x(self, X: Matrix, *, reset: bool) -> Matrix:
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
+        )
+
+    def _check_y(self, y: Matrix, *, dtype: Any, reset: bool) -> Matrix:
+        if not sp.issparse(y):
+            y = np.asarray(y)
+            if y.ndim == 1:
+                y = y.reshape(-1, 1)
+        Y = check_array(y, accept_sparse="csr", dtype=dtype, input_name="y", estimator=self)
+        if reset:
+            self.n_features_y_ = Y.shape[1]
+        elif Y.shape[1] != self.n_features_y_:
+            raise ValueError(
+                f"y has {Y.shape[1]} features, but {type(self).__name__} was fitted with "
+                f"{self.n_features_y_} on the y side. Use the features it was fitted with."
+            )
+        return Y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.tags.input == "counts"
+        tags.target_tags.required = self.tags.space != "one"
+        return tags
+
+
+def _judged(relevance: Relevance) -> tuple[sp.csr_array, Literal["all", "judged"]]:
+    """The candidates whose ranks matter, and what they are ranked against."""
+    if relevance.unjudged == "ignore":
+        return relevance.matrix, "judged"
+    return relevance.positives, "all"
+
+
+def _pooled_auc(scores: NDArray[np.float64], relevance: Relevance) -> float:
+    """AUC over all judged pairs, ties counted half."""
+    from scipy.stats import rankdata
+
+    limit = relevance.threshold if relevance.kind == "score" else None
+    data = relevance.matrix.data
+    positive = data >= limit if limit is not None else data > 0
+    n_pos, n_neg = int(positive.sum()), int((~positive).sum())
+    if not n_pos or not n_neg:
+        raise ValueError(
+            f"AUC compares relevant with not relevant pairs; got {n_pos} and {n_neg}. "
+            "Bring judgments of both kinds, or set unjudged='negative'."
+        )
+    above = rankdata(scores)[positive].sum() - n_pos * (n_pos + 1) / 2
+    return float(above / (n_pos * n_neg))

@@ -1,0 +1,82 @@
+"""Finding the classes of a package: one module, one class, no list to keep."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from types import ModuleType
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def find_classes(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
+    """Import every public module of a package and take the class it defines.
+
+    Parameters
+    ----------
+    package : module
+        Its modules whose names do not start with an underscore are imported.
+    base : type
+        Class that is looked for.
+
+    Returns
+    -------
+    dict of str to type
+        Module name (the id) to the subclass of `base` defined there, sorted.
+
+    Raises
+    ------
+    ImportError
+        If a module defines none, or more than one.
+    """
+    found: dict[str, type[T]] = {}
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda i: i.name):
+        if info.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        classes = [
+            c
+            for name, c in vars(module).items()
+            if isinstance(c, type)
+            and issubclass(c, base)
+            and c.__module__ == module.__name__
+            and not name.startswith("_")
+        ]
+        if len(classes) != 1:
+            raise ImportError(
+                f"{module.__name__} must define exactly one public {base.__name__}, "
+                f"found {[c.__name__ for c in classes]}. One module, one class."
+            )
+        found[info.name] = classes[0]
+    return found
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """The sentence for a name that is not known, with the near miss.
+
+    Parameters
+    ----------
+    what : str
+        Kind of thing, such as "method".
+    name : str
+        The name that was given.
+    known : iterable of str
+        Names that exist.
+
+    Returns
+    -------
+    str
+        Text for an error message.
+
+    Examples
+    --------
+    >>> unknown_name("method", "cc", ["cca", "lsa"])
+    "There is no method 'cc'. Did you mean 'cca'? Known: cca, lsa."
+    """
+    known = list(known)
+    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"There is no {what} {name!r}.{hint} Known: {', '.join(known)}."

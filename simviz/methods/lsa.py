@@ -1,0 +1,110 @@
+"""Latent semantic analysis."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.methods._linalg import matrix_operator, truncated_svd
+from simviz.methods._spectral import capped_components
+from simviz.params import interval
+from simviz.relevance import Relevance
+
+
+class LSA(LinearPairModel):
+    r"""Latent semantic analysis: the leading directions of all rows.
+
+    Keeps the k directions in which the items of both sides together vary
+    most: :math:`\min_{A^\top A = I} \|Z - Z A A^\top\|_F^2` with Z the rows of
+    both sides. It uses no judgments, only which features occur together.
+
+    Parameters
+    ----------
+    n_components : int, default=200
+        Dimensions of the learned space. More than the data can give are
+        capped with a warning; `n_components_` tells the truth.
+    sigma_power : float, default=0.0
+        Columns are divided by singular values to this power: 0 projects on
+        the directions, 1 is classical folding-in.
+    random_state : int, RandomState instance or None, default=0
+        Start of the iterative solver for large data.
+
+    Attributes
+    ----------
+    x_projection_, y_projection_ : ndarray of shape (d, k)
+        The same directions for both sides.
+    spectrum_ : ndarray of shape (k,)
+        Singular values.
+    n_components_ : int
+        Dimensions k.
+
+    See Also
+    --------
+    simviz.methods.cl_lsi.CLLSI : Uses which items belong together.
+
+    Notes
+    -----
+    Nested: the first columns are the smaller model. Data are not centred.
+
+    References
+    ----------
+    Deerwester, Dumais, Furnas, Landauer & Harshman (1990), Indexing by
+    latent semantic analysis. JASIS 41(6).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]])
+    >>> LSA(n_components=2).fit(X).similarity(X[:1], X[1:]).round(2)
+    array([[1., 0.]])
+    """
+
+    tags: ClassVar[MethodTags] = MethodTags(
+        title="LSA",
+        reference="Deerwester et al. 1990",
+        year=1990,
+        family="spectral",
+        input="tfidf",
+        space="one",
+        uses="unsupervised",
+        nested=True,
+    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [interval(Integral, 1, None)],
+        "sigma_power": [interval(Real, 0, 1)],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 200,
+        *,
+        sigma_power: float = 0.0,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.sigma_power = sigma_power
+        self.random_state = random_state
+
+    def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
+        stack = sp.vstack if sp.issparse(X) or sp.issparse(Y) else np.vstack
+        Z = X if Y is X else stack([X, Y])
+        if sp.issparse(Z):
+            Z = sp.csr_array(Z)
+        _, s, Vt = truncated_svd(
+            matrix_operator(Z),
+            self.n_components,
+            random_state=self.random_state,
+            notify=self._notify,
+        )
+        k = capped_components(self, s, Z.shape)
+        A = Vt[:k].T
+        if self.sigma_power:
+            A = A * s[:k] ** -self.sigma_power
+        self.x_projection_ = self.y_projection_ = np.ascontiguousarray(A, dtype=X.dtype)
+        self.spectrum_ = s[:k]
+        self.n_components_ = k

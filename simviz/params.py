@@ -1,0 +1,198 @@
+"""Parameters of a method, read from its class: name, range, default, meaning.
+
+The class is the single source. Its signature gives names and defaults, its
+``_parameter_constraints`` the allowed values, its numpydoc section the words;
+forms, tables and validation are derived from them. This module alone touches
+scikit-learn's private validation.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Literal
+
+ParamKind = Literal["int", "float", "bool", "choice", "other"]
+
+
+def interval(
+    type_: type, low: float | None, high: float | None, *, closed: str = "both"
+) -> object:
+    """An allowed range of numbers, for ``_parameter_constraints``.
+
+    Parameters
+    ----------
+    type_ : type
+        `numbers.Integral` or `numbers.Real`.
+    low, high : float or None
+        Bounds; None is unbounded.
+    closed : {"left", "right", "both", "neither"}, default="both"
+        Which bounds are allowed values themselves.
+
+    Returns
+    -------
+    object
+        A constraint that scikit-learn understands.
+    """
+    from sklearn.utils._param_validation import Interval
+
+    if low is None and high is None:
+        closed = "neither"
+    elif low is None:
+        closed = {"both": "right", "left": "neither"}.get(closed, closed)
+    elif high is None:
+        closed = {"both": "left", "right": "neither"}.get(closed, closed)
+    return Interval(type_, low, high, closed=closed)
+
+
+def options(*values: str) -> object:
+    """The allowed strings, for ``_parameter_constraints``, in the order to show them."""
+    from sklearn.utils._param_validation import StrOptions
+
+    return StrOptions(dict.fromkeys(values).keys())
+
+
+def validate_params(estimator: Any) -> None:
+    """Check an estimator's parameters against its constraints.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Has ``_parameter_constraints``.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, what it may be and what it was.
+    """
+    from sklearn.utils._param_validation import validate_parameter_constraints
+
+    validate_parameter_constraints(
+        estimator._parameter_constraints,
+        estimator.get_params(deep=False),
+        caller_name=type(estimator).__name__,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ParamSpec:
+    """One parameter as a form needs it.
+
+    Parameters
+    ----------
+    name : str
+        Name in the signature.
+    kind : {"int", "float", "bool", "choice", "other"}
+        Which input fits; "other" takes objects that only code can give.
+    default : object
+        Value in the signature.
+    description : str
+        The parameter's paragraph in the class docstring.
+    low, high : float or None
+        Bounds of numbers; None is unbounded.
+    closed : str
+        Which bounds belong to the range: "left", "right", "both", "neither".
+    choices : tuple of str
+        Allowed strings.
+    optional : bool
+        Whether None is allowed.
+    """
+
+    name: str
+    kind: ParamKind
+    default: Any
+    description: str
+    low: float | None = None
+    high: float | None = None
+    closed: str = "both"
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+
+
+def param_specs(cls: type) -> tuple[ParamSpec, ...]:
+    """Parameters of a method in the order of its signature.
+
+    Parameters
+    ----------
+    cls : type
+        A class with ``_parameter_constraints`` and a numpydoc docstring.
+
+    Returns
+    -------
+    tuple of ParamSpec
+        One for each parameter of ``__init__``.
+
+    Examples
+    --------
+    >>> from simviz.methods.lsa import LSA
+    >>> spec = param_specs(LSA)[0]
+    >>> spec.name, spec.kind, spec.default, spec.low
+    ('n_components', 'int', 200, 1)
+    """
+    constraints: Mapping[str, list[Any]] = getattr(cls, "_parameter_constraints", {})
+    words = parameter_descriptions(cls)
+    signature = inspect.signature(cls)
+    return tuple(
+        _spec(name, parameter.default, constraints.get(name, []), words.get(name, ""))
+        for name, parameter in signature.parameters.items()
+    )
+
+
+def _spec(name: str, default: Any, constraints: list[Any], description: str) -> ParamSpec:
+    from sklearn.utils._param_validation import Interval, StrOptions
+
+    optional = any(c is None for c in constraints)
+    strings = next((c for c in constraints if isinstance(c, StrOptions)), None)
+    if strings is not None:
+        choices = tuple(strings.options)
+        return ParamSpec(name, "choice", default, description, choices=choices, optional=optional)
+    if "boolean" in constraints:
+        return ParamSpec(name, "bool", default, description, optional=optional)
+    if "random_state" in constraints:
+        return ParamSpec(name, "int", default, description, low=0, optional=True)
+    span = next((c for c in constraints if isinstance(c, Interval)), None)
+    if span is not None:
+        return ParamSpec(
+            name,
+            "int" if span.type is Integral else "float",
+            default,
+            description,
+            low=span.left,
+            high=span.right,
+            closed=span.closed,
+            optional=optional,
+        )
+    return ParamSpec(name, "other", default, description, optional=optional)
+
+
+def parameter_descriptions(cls: type) -> dict[str, str]:
+    """The words on each parameter in a numpydoc docstring, white space folded.
+
+    Parameters
+    ----------
+    cls : type
+        A class whose docstring has a *Parameters* section.
+
+    Returns
+    -------
+    dict of str to str
+        Parameter name to its paragraph.
+    """
+    doc = inspect.getdoc(cls) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", doc, re.M | re.S)
+    if not section:
+        return {}
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in section.group(1).splitlines():
+        head = re.match(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*)\s*(?::.*)?$", line)
+        if head and not line.startswith(" "):
+            names = [n.strip("* ") for n in head.group(1).split(",")]
+            found.update({n: [] for n in names})
+        elif line.strip():
+            for n in names:
+                found[n].append(line.strip())
+    return {n: " ".join(lines) for n, lines in found.items()}

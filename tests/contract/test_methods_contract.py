@@ -1,0 +1,102 @@
+"""Every discovered method keeps scikit-learn's grammar and simviz's contract."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import simviz.methods
+from simviz.checks import yield_checks
+from simviz.discovery import find_classes
+from simviz.methods import all_methods, get_method, method_id
+
+METHODS = all_methods()
+
+
+def quick(method: str):
+    """An instance fast enough for hundreds of fits."""
+    cls = METHODS[method]
+    allowed = cls._get_param_names()
+    wanted = {"n_components": 4, "max_iter": 3}
+    return cls(**{k: v for k, v in wanted.items() if k in allowed})
+
+
+VARIANTS = {m: quick(m) for m in METHODS}
+VARIANTS |= {
+    f"{m} shared": quick(m).set_params(shared=True)
+    for m in METHODS
+    if "shared" in METHODS[m]._get_param_names()
+}
+OURS = [
+    pytest.param(check, id=f"{variant}-{name}")
+    for variant, model in VARIANTS.items()
+    for name, check in yield_checks(model)
+]
+SKLEARN = [
+    pytest.param(model, check, id=f"{method}-{i}-{getattr(check, 'func', check).__name__}")
+    for method in METHODS
+    for i, (model, check) in enumerate(estimator_checks_generator(METHODS[method](), legacy=True))
+    # Runs only where SCIPY_ARRAY_API is set in the environment; numpy arrays are all we take.
+    if getattr(check, "func", check).__name__ != "check_array_api_input"
+]
+
+
+@pytest.mark.parametrize("check", OURS)
+def test_contract(check):
+    check()
+
+
+@pytest.mark.parametrize(("model", "check"), SKLEARN)
+@pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_sklearn_grammar(model, check):
+    if "max_iter" in model.get_params():
+        model.set_params(max_iter=2)
+    check(model)
+
+
+def test_every_module_is_found():
+    folder = Path(simviz.methods.__file__).parent
+    modules = {p.stem for p in folder.glob("*.py") if not p.stem.startswith("_")}
+    assert set(METHODS) == modules
+    assert {"bm25", "cca", "cl_lsi", "heterogeneous_svd", "lsa", "ssi", "tfidf_cosine"} <= modules
+
+
+def test_checks_are_many_and_named_apart():
+    names = [name for name, _ in yield_checks(quick("cca"))]
+    assert len(names) == len(set(names)) > 50
+
+
+def test_near_miss_is_suggested():
+    with pytest.raises(ValueError, match="Did you mean 'heterogeneous_svd'"):
+        get_method("heterogenous_svd")
+
+
+def test_id_is_the_module_name():
+    assert {method_id(cls) for cls in METHODS.values()} == set(METHODS)
+
+
+def test_two_classes_in_one_module_are_refused(tmp_path, monkeypatch):
+    package = tmp_path / "two_in_one"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "pair.py").write_text("class A(int): pass\nclass B(int): pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import two_in_one
+
+    with pytest.raises(ImportError, match="exactly one public int"):
+        find_classes(two_in_one, int)
+
+
+def test_discovery_imports_neither_torch_nor_umap():
+    code = (
+        "import sys, simviz.methods as m; m.all_methods(); "
+        "print([h for h in ('torch', 'umap', 'plotly', 'streamlit', 'numba') "
+        "if h in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
