@@ -1,0 +1,314 @@
+"""Pipelines: features for both sides plus a method; what is trained and stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
+from simviz.callbacks import CallbackMixin
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.exceptions import StoreError
+from simviz.features import default_features
+from simviz.methods import get_method
+from simviz.persistence import load_state, save_state
+
+
+class PairPipeline(CallbackMixin, BaseEstimator):
+    """Features for both sides plus a method.
+
+    Parameters
+    ----------
+    model : PairModel
+        The method; a clone is fitted.
+    x_features : estimator
+        Turns the content of x items into rows; a clone is fitted.
+    y_features : estimator or None, default=None
+        The same for the y side. None fits one transformer on both sides, so
+        that they share one vocabulary.
+
+    Attributes
+    ----------
+    model_ : PairModel
+        The fitted method.
+    x_features_, y_features_ : estimator
+        The fitted transformers; the same object where the sides share one.
+
+    Examples
+    --------
+    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["corazón rojo", "coche azul"])
+    >>> pipeline = default_pipeline("cca", pairs, n_components=1).fit(pairs)
+    >>> pipeline.similarity(pairs.x, pairs.y).argmax(axis=1)
+    array([0, 1])
+    """
+
+    def __init__(
+        self, model: PairModel, x_features: BaseEstimator, y_features: BaseEstimator | None = None
+    ) -> None:
+        self.model = model
+        self.x_features = x_features
+        self.y_features = y_features
+
+    def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
+        """Learn features and method from a pair set.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Training pairs.
+        validation : PairSet, optional
+            Only watched, by methods that stop early.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the content or a parameter does not fit.
+        """
+        x, y = pairs.x.content, pairs.y.content
+        if self.y_features is None:
+            both = x if pairs.x is pairs.y else np.concatenate([x, y])
+            self.x_features_ = clone(self.x_features).fit(both)
+            self.y_features_ = self.x_features_
+        else:
+            self.x_features_ = clone(self.x_features).fit(x)
+            self.y_features_ = clone(self.y_features).fit(y)
+        model = clone(self.model).set_callbacks(*getattr(self, "_callbacks", ()))
+        watched = {}
+        if validation is not None and isinstance(model, IterativeMixin):
+            watched = {
+                "X_val": self.x_features_.transform(validation.x.content),
+                "y_val": self.y_features_.transform(validation.y.content),
+                "relevance_val": validation.relevance,
+            }
+        X, Y = self.x_features_.transform(x), self.y_features_.transform(y)
+        self.model_ = model.fit(X, Y, pairs.relevance, **watched)
+        self.model_.set_callbacks()
+        return self
+
+    def transform(self, items: Items) -> NDArray[np.floating]:
+        """Vectors (n, k) of x items.
+
+        Parameters
+        ----------
+        items : Items
+            Items of the x side.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            In the space of the method.
+
+        Raises
+        ------
+        ValueError
+            If the method has no vectors.
+        """
+        return self._embedding().transform(self._x(items))
+
+    def transform_y(self, items: Items) -> NDArray[np.floating]:
+        """Vectors (n, k) of y items; see `transform`."""
+        return self._embedding().transform_y(self._y(items))
+
+    def coordinates(self, x: Items, y: Items) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Both sides as points whose distances mirror the similarity.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_vectors, y_vectors : ndarray of shape (n_x, k) and (n_y, k)
+            See `simviz.base.EmbeddingModel.coordinates`.
+
+        Raises
+        ------
+        ValueError
+            If the method has no vectors; `simviz.projection.unfold` its
+            similarities instead.
+        """
+        return self._embedding().coordinates(self._x(x), self._y(y))
+
+    def similarity(self, x: Items, y: Items) -> NDArray[np.floating]:
+        """Similarities (n_x, n_y) of all pairs of items, as one dense matrix."""
+        check_is_fitted(self)
+        return self.model_.similarity(self._x(x), self._y(y))
+
+    def iter_similarity(
+        self, x: Items, y: Items, block_size: int | None = None
+    ) -> Iterator[NDArray[np.floating]]:
+        """Similarities in blocks of rows; see `simviz.base.PairModel.iter_similarity`."""
+        check_is_fitted(self)
+        return self.model_.iter_similarity(self._x(x), self._y(y), block_size)
+
+    def empty_shares(self, x: Items, y: Items) -> tuple[float, float]:
+        """Share of items of each side without any known feature.
+
+        Such items score 0 against everything; an evaluation has to say how
+        many there are.
+        """
+        rows = (nonzero_rows(self._x(x)), nonzero_rows(self._y(y)))
+        return float(1 - rows[0].mean()), float(1 - rows[1].mean())
+
+    def truncate(self, k: int) -> PairPipeline:
+        """The same pipeline with the k-dimensional model; see `LinearPairModel.truncate`."""
+        check_is_fitted(self)
+        small = clone(self)
+        small.x_features_, small.y_features_ = self.x_features_, self.y_features_
+        small.model_ = self.model_.truncate(k)
+        return small
+
+    def save(self, path: str | Path) -> None:
+        """Write features and model to one file of JSON and arrays.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, by custom with the ending ``.simviz``.
+        """
+        check_is_fitted(self)
+        objects = {"model": self.model_, "x_features": self.x_features_}
+        if self.y_features_ is not self.x_features_:
+            objects["y_features"] = self.y_features_
+        save_state(objects, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> PairPipeline:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to read.
+
+        Returns
+        -------
+        PairPipeline
+            Fitted, with the same similarities to the last bit.
+
+        Raises
+        ------
+        StoreError
+            If the file is not a saved pipeline.
+        """
+        objects = load_state(path)
+        if not {"model", "x_features"} <= set(objects):
+            raise StoreError(f"{path} holds {sorted(objects)}, not a pipeline.")
+        parts = {name: clone(value) for name, value in objects.items()}
+        pipeline = cls(parts["model"], parts["x_features"], parts.get("y_features"))
+        pipeline.model_ = objects["model"]
+        pipeline.x_features_ = objects["x_features"]
+        pipeline.y_features_ = objects.get("y_features", pipeline.x_features_)
+        return pipeline
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _x(self, items: Items) -> Any:
+        return self.x_features_.transform(items.content)
+
+    def _y(self, items: Items) -> Any:
+        return self.y_features_.transform(items.content)
+
+    def _embedding(self) -> EmbeddingModel:
+        check_is_fitted(self)
+        if not isinstance(self.model_, EmbeddingModel):
+            raise ValueError(
+                f"{self.model_.tags.title} gives similarities without vectors. "
+                "Use similarity, or simviz.projection.unfold for a map."
+            )
+        return self.model_
+
+
+def default_pipeline(method: str, pairs: PairSet, **params: Any) -> PairPipeline:
+    """A pipeline that suits a method and a pair set, not fitted.
+
+    Parameters
+    ----------
+    method : str
+        Id of a method.
+    pairs : PairSet
+        Training pairs; kinds of items decide the features, lengths of texts
+        decide between words and character n-grams.
+    **params
+        Parameters of the method. `shared` decides whether both sides get one
+        vocabulary; where it is left open, sides whose relevant pairs have
+        words in common get one.
+
+    Returns
+    -------
+    PairPipeline
+        Ready for ``fit(pairs)``.
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown or cannot read such items.
+    """
+    cls = get_method(method)
+    tags = cls.tags
+    one_space = tags.space == "one"
+    if tags.space == "either":
+        params.setdefault("shared", same_vocabulary(pairs))
+        one_space = bool(params["shared"])
+    x, y = pairs.x, pairs.y
+    if one_space and x.kind != y.kind:
+        raise ValueError(
+            f"{tags.title} compares items of one kind in one feature space; this set pairs "
+            f"{x.kind} items with {y.kind} items. Choose a method with two spaces, such as "
+            "cca or heterogeneous_svd."
+        )
+    model = cls(**params)
+    if one_space:
+        both = x.content if y is x else np.concatenate([x.content, y.content])
+        return PairPipeline(model, default_features(x.kind, tags.input, content=both))
+    sides = [default_features(s.kind, tags.input, content=s.content) for s in (x, y)]
+    return PairPipeline(model, *sides)
+
+
+def same_vocabulary(pairs: PairSet, sample: int = 1_000) -> bool:
+    """Whether relevant pairs of texts tend to have words in common.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Pairs to look at.
+    sample : int, default=1000
+        Relevant pairs looked at, evenly spread.
+
+    Returns
+    -------
+    bool
+        True when the shorter text of a relevant pair shares a fifth of its
+        words with the other on average, or both sides are one collection.
+    """
+    if pairs.x is pairs.y:
+        return True
+    if pairs.x.kind != "text" or pairs.y.kind != "text":
+        return False
+    found = pairs.relevance.positives.tocoo()
+    if not found.nnz:
+        return False
+    chosen = np.unique(np.linspace(0, found.nnz - 1, min(sample, found.nnz)).astype(int))
+    shares = []
+    for i, j in zip(found.row[chosen], found.col[chosen], strict=True):
+        a, b = (
+            set(re.findall(r"\w{2,}", text.lower()))
+            for text in (pairs.x.content[i], pairs.y.content[j])
+        )
+        if a and b:
+            shares.append(len(a & b) / min(len(a), len(b)))
+    return bool(shares) and float(np.mean(shares)) >= 0.2
