@@ -39,8 +39,8 @@ def load_icons() -> PairSet:
     Returns
     -------
     PairSet
-        x: the keywords used for at least 5 icons (kind "keyword"). y: the
-        icons of the solid style (kind "image"), dark on white in 64 × 64
+        On the x side the keywords used for at least 5 icons (kind "keyword"), on
+        the y side the icons of the solid style (kind "image"), dark on white in 64 × 64
         pixels, with metadata "name" and "label". A keyword of an icon is one of
         its search terms or a word of its name, in lower case. Icons without
         any frequent keyword are left out.
