@@ -29,7 +29,9 @@ def unit_rows(Z: Matrix) -> Matrix:
     else:
         squares = np.einsum("ik,ik->i", Z, Z, dtype=np.float64)
     norms = np.sqrt(squares)
-    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0).astype(Z.dtype)
+    # Below the smallest normal number of the type the inverse would overflow.
+    known = norms > np.finfo(Z.dtype).tiny
+    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=known).astype(Z.dtype)
     if sp.issparse(Z):
         return sp.csr_array(sp.diags_array(scale, dtype=Z.dtype) @ Z)
     return Z * scale[:, None]

@@ -27,7 +27,7 @@ class SSI(IterativeMixin, PairModel):
     Parameters
     ----------
     n_components : int, default=100
-        Rows N of U and V.
+        Dimensions N of the learned part: rows of U and V.
     shared : bool, default=False
         Whether both sides have one vocabulary; then the identity is added.
     margin : float, default=1.0

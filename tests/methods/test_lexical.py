@@ -1,0 +1,72 @@
+"""The lexical rankers against their formulas and bm25s."""
+
+from __future__ import annotations
+
+import bm25s
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from simviz.methods.bm25 import BM25
+from simviz.methods.tfidf_cosine import TfidfCosine
+
+
+@pytest.fixture
+def counts():
+    rng = np.random.default_rng(0)
+    docs = sp.csr_array(rng.poisson(0.4, (40, 30)).astype(float))
+    queries = sp.csr_array((rng.random((8, 30)) < 0.1).astype(float))
+    return queries, docs
+
+
+@pytest.mark.parametrize("variant", ["lucene", "robertson"])
+def test_bm25_equals_bm25s_but_for_its_constant(counts, variant):
+    queries, docs = counts
+    words = [f"w{t}" for t in range(30)]
+    corpus = [[words[t] for t in row.indices for _ in range(int(row[0, [t]].sum()))]
+              for row in (docs[[i]] for i in range(40))]  # fmt: skip
+    peer = bm25s.BM25(method=variant, k1=1.2, b=0.75)
+    peer.index(corpus, show_progress=False)
+    ours = BM25(idf=variant).fit(docs).similarity(queries, docs)
+    frequent = np.bincount(docs.indices, minlength=30) > 20  # where Robertson's idf is negative
+    for i in range(8):
+        terms = [words[t] for t in queries[[i]].indices]
+        if variant == "robertson" and frequent[queries[[i]].indices].any():
+            continue
+        if terms:
+            np.testing.assert_allclose(ours[i], peer.get_scores(terms) * 2.2, atol=1e-5)
+
+
+def test_bm25_without_length_and_saturation_is_tf_idf(counts):
+    queries, docs = counts
+    model = BM25(k1=1e9, b=0).fit(docs)
+    np.testing.assert_allclose(
+        model.similarity(queries, docs), (queries * model.idf_) @ docs.T.toarray(), rtol=1e-6
+    )
+
+
+def test_bm25_with_k1_zero_asks_only_whether_terms_occur(counts):
+    queries, docs = counts
+    model = BM25(k1=0).fit(docs)
+    present = (docs.toarray() > 0) * model.idf_
+    np.testing.assert_allclose(model.similarity(queries, docs), queries @ present.T)
+
+
+def test_bm25_statistics_are_those_of_training(counts):
+    queries, docs = counts
+    model = BM25().fit(docs)
+    before = model.similarity(queries, docs[:5])
+    np.testing.assert_allclose(before, model.similarity(queries, docs)[:, :5])
+
+
+def test_bm25_refuses_negative_counts(counts):
+    with pytest.raises(ValueError, match="term counts"):
+        BM25().fit(-counts[1])
+
+
+def test_cosine_is_the_cosine(counts):
+    queries, docs = counts
+    S = TfidfCosine().fit(docs).similarity(queries, docs)
+    Q, D = queries.toarray(), docs.toarray()
+    norms = np.outer(np.linalg.norm(Q, axis=1), np.linalg.norm(D, axis=1))
+    np.testing.assert_allclose(S, np.divide(Q @ D.T, norms, out=norms * 0, where=norms > 0))

@@ -1,0 +1,251 @@
+"""The spectral methods against brute force and against other implementations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.cross_decomposition import CCA, PLSSVD
+from sklearn.decomposition import TruncatedSVD
+
+from simviz.methods.cca import RidgeCCA
+from simviz.methods.cl_lsi import CLLSI
+from simviz.methods.heterogeneous_svd import HeterogeneousSVD, signed_weights
+from simviz.methods.lsa import LSA
+from simviz.relevance import Relevance
+
+CAPPED = pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
+
+
+@pytest.fixture
+def sides():
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((60, 4))
+    X = Z @ rng.standard_normal((4, 9)) + 0.5 * rng.standard_normal((60, 9)) + 1.0
+    Y = Z @ rng.standard_normal((4, 7)) + 0.5 * rng.standard_normal((60, 7)) - 2.0
+    return X, Y
+
+
+@pytest.fixture
+def several():
+    """Unequal sides with graded relevance."""
+    rng = np.random.default_rng(2)
+    X, Y = rng.standard_normal((12, 6)), rng.standard_normal((9, 5))
+    rows, columns = rng.integers(0, 12, 25), rng.integers(0, 9, 25)
+    return X, Y, rows, columns, rng.integers(1, 4, 25)
+
+
+def same_directions(A, B):
+    return np.abs(
+        np.einsum("ik,ik->k", A / np.linalg.norm(A, axis=0), B / np.linalg.norm(B, axis=0))
+    )
+
+
+def test_lsa_is_truncated_svd(sides):
+    X = sp.csr_array(np.maximum(sides[0], 0))
+    ours = LSA(4).fit(X)
+    peer = TruncatedSVD(4, algorithm="arpack", random_state=0).fit(sp.vstack([X]))
+    np.testing.assert_allclose(ours.spectrum_, peer.singular_values_, rtol=1e-8)
+    np.testing.assert_allclose(
+        same_directions(ours.x_projection_, peer.components_.T), 1, atol=1e-8
+    )
+
+
+def test_lsa_at_full_rank_is_the_cosine(sides):
+    X = sides[0]
+    norms = np.linalg.norm(X, axis=1)
+    np.testing.assert_allclose(
+        LSA(9).fit(X).similarity(X), X @ X.T / np.outer(norms, norms), atol=1e-10
+    )
+
+
+def test_lsa_folding_in_divides_by_singular_values(sides):
+    plain, folded = LSA(3).fit(sides[0]), LSA(3, sigma_power=1.0).fit(sides[0])
+    np.testing.assert_allclose(folded.x_projection_ * folded.spectrum_, plain.x_projection_)
+
+
+def test_cl_lsi_is_truncated_svd_of_the_concatenation(sides):
+    X, Y = sides
+    ours = CLLSI(4).fit(X, Y)
+    peer = TruncatedSVD(4, algorithm="arpack", random_state=0).fit(np.hstack([X, Y]))
+    A = np.vstack([ours.x_projection_, ours.y_projection_])
+    np.testing.assert_allclose(ours.spectrum_, peer.singular_values_, rtol=1e-8)
+    np.testing.assert_allclose(same_directions(A, peer.components_.T), 1, atol=1e-8)
+
+
+def test_cl_lsi_shared_is_the_svd_of_merged_documents(sides):
+    X = sides[0]
+    Y = X[::-1]
+    ours = CLLSI(3, shared=True).fit(X, Y)
+    peer = TruncatedSVD(3, algorithm="arpack", random_state=0).fit(X + Y)
+    np.testing.assert_allclose(
+        same_directions(ours.x_projection_, peer.components_.T), 1, atol=1e-8
+    )
+    assert ours.x_projection_ is ours.y_projection_
+
+
+def test_cl_lsi_of_a_side_with_itself_is_lsa(sides):
+    X = sides[0]
+    ours, lsa = CLLSI(3).fit(X, X), LSA(3).fit(X)
+    np.testing.assert_allclose(ours.x_projection_, lsa.x_projection_ / np.sqrt(2), atol=1e-8)
+
+
+@pytest.mark.parametrize("method", [CLLSI, RidgeCCA])
+def test_relevance_weighs_pairs_as_copied_rows_would(method, several):
+    X, Y, rows, columns, grades = several
+    R = Relevance.from_pairs(rows, columns, grades, shape=(12, 9))
+    found = R.positives.tocoo()
+    copies = np.repeat(np.arange(found.nnz), found.data.astype(int))
+    through = method(3).fit(X, Y, R)
+    copied = method(3).fit(X[found.row[copies]], Y[found.col[copies]])
+    np.testing.assert_allclose(through.similarity(X, Y), copied.similarity(X, Y), atol=1e-8)
+
+
+def test_cca_without_ridge_gives_sklearns_correlations(sides):
+    X, Y = sides
+    ours = RidgeCCA(3, regularization=0).fit(X, Y)
+    P, Q = CCA(3, max_iter=5000, tol=1e-12).fit(X, Y).transform(X, Y)
+    peer = [np.corrcoef(P[:, i], Q[:, i])[0, 1] for i in range(3)]
+    np.testing.assert_allclose(ours.spectrum_, peer, atol=1e-4)
+
+
+def test_cca_solves_the_ridge_eigenproblem(sides):
+    X, Y = (Z - Z.mean(axis=0) for Z in sides)
+    ours = RidgeCCA(3, regularization=0.3, correlation_power=0).fit(X, Y)
+    n = len(X)
+    Cx, Cy, Cxy = X.T @ X / n, Y.T @ Y / n, X.T @ Y / n
+    Cx += 0.3 * np.trace(Cx) / 9 * np.eye(9)
+    Cy += 0.3 * np.trace(Cy) / 7 * np.eye(7)
+    roots = scipy.linalg.eigvals(np.linalg.solve(Cx, Cxy @ np.linalg.solve(Cy, Cxy.T)))
+    expected = np.sqrt(np.sort(roots.real)[::-1][:3])
+    np.testing.assert_allclose(ours.spectrum_, expected, atol=1e-10)
+    A, B = ours.x_projection_, ours.y_projection_
+    np.testing.assert_allclose(A.T @ Cx @ A, np.eye(3), atol=1e-8)
+    np.testing.assert_allclose(A.T @ Cxy @ B, np.diag(expected), atol=1e-8)
+
+
+def test_cca_shared_is_every_pair_in_both_orders(sides):
+    X = sides[0]
+    Y = X + 0.5 * np.random.default_rng(5).standard_normal(X.shape)
+    shared = RidgeCCA(2, shared=True).fit(X, Y)
+    both = RidgeCCA(2).fit(np.vstack([X, Y]), np.vstack([Y, X]))
+    np.testing.assert_allclose(shared.spectrum_, both.spectrum_, atol=1e-8)
+    np.testing.assert_allclose(shared.similarity(X, Y), both.similarity(X, Y), atol=1e-7)
+
+
+def test_cca_centring_does_not_depend_on_the_origin(sides):
+    X, Y = sides
+    moved = RidgeCCA(3).fit(X + 50, Y - 7)
+    np.testing.assert_allclose(
+        moved.similarity(X + 50, Y - 7), RidgeCCA(3).fit(X, Y).similarity(X, Y), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("weight", ["balanced", "paper", "per_x", "per_y", 0.25])
+@pytest.mark.parametrize("unjudged", ["negative", "ignore"])
+def test_heterogeneous_svd_is_the_svd_of_the_signed_sum(weight, unjudged, several):
+    X, Y, rows, columns, grades = several
+    values = np.where(grades == 1, -1, grades) if unjudged == "ignore" else grades
+    relevance = Relevance.from_pairs(rows, columns, values, shape=(12, 9), unjudged=unjudged)
+    R = brute_force_weights(relevance, weight)
+    P, a, b = signed_weights(relevance, weight)
+    np.testing.assert_allclose(P.toarray() - np.outer(a, b), R, atol=1e-12)
+    M = sum(R[i, j] * np.outer(Y[j], X[i]) for i in range(12) for j in range(9))
+    U, s, Vt = np.linalg.svd(M)
+    ours = HeterogeneousSVD(4, negative_weight=weight, measure="dot").fit(X, Y, relevance)
+    np.testing.assert_allclose(ours.spectrum_, s[:4], atol=1e-6)
+    np.testing.assert_allclose(ours.similarity(X, Y), X @ Vt[:4].T @ U[:, :4].T @ Y.T, atol=1e-6)
+
+
+def brute_force_weights(relevance, weight):
+    """R of M = Yᵀ Rᵀ X, entry by entry."""
+    D = relevance.matrix.toarray()
+    positive = np.maximum(D, 0)
+    negative = (D < 0) if relevance.unjudged == "ignore" else (D <= 0)
+    negative = negative.astype(float)
+    if weight == "balanced":
+        return positive / positive.sum() - negative / negative.sum()
+    if weight in ("per_x", "per_y"):
+        axis = 1 if weight == "per_x" else 0
+        mass, others = (m.sum(axis=axis, keepdims=True) for m in (positive, negative))
+        rows = np.divide(positive, mass, out=np.zeros_like(positive), where=mass > 0)
+        if relevance.unjudged == "negative":
+            negative = negative * (mass > 0)
+            others = np.where(mass > 0, others, 0)
+        return rows - np.divide(negative, others, out=np.zeros_like(negative), where=others > 0)
+    return positive - (1.0 if weight == "paper" else weight) * negative
+
+
+def test_balanced_weights_are_the_cross_covariance_and_pls_svd(sides):
+    X, Y = sides
+    n = len(X)
+    ours = HeterogeneousSVD(3, measure="dot").fit(X, Y)
+    cross = np.cov(X.T, Y.T)[9:, :9]
+    np.testing.assert_allclose(ours.spectrum_, np.linalg.svd(cross)[1][:3], rtol=1e-10)
+    peer = PLSSVD(3, scale=False).fit(X, Y)
+    np.testing.assert_allclose(same_directions(ours.x_projection_, peer.x_weights_), 1, atol=1e-8)
+    assert n == 60
+
+
+def test_paper_weights_spend_the_first_component_on_popularity(sides):
+    X, Y = sides
+    first = HeterogeneousSVD(1, negative_weight="paper").fit(X, Y)
+    means = X.mean(axis=0)[:, None], Y.mean(axis=0)[:, None]
+    assert same_directions(first.x_projection_, means[0]) > 0.999
+    assert same_directions(first.y_projection_, means[1]) > 0.999
+
+
+def test_trace_objective_is_the_sum_of_singular_values_and_maximal(sides):
+    X, Y = sides
+    ours = HeterogeneousSVD(3, measure="dot").fit(X, Y)
+    M = np.cov(X.T, Y.T)[9:, :9]
+    reached = np.trace(ours.y_projection_.T @ M @ ours.x_projection_)
+    np.testing.assert_allclose(reached, ours.spectrum_.sum())
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        A, B = (np.linalg.qr(rng.standard_normal((d, 3)))[0] for d in (9, 7))
+        assert np.trace(B.T @ M @ A) <= reached + 1e-9
+
+
+def test_full_rank_is_orthogonal_procrustes():
+    rng = np.random.default_rng(3)
+    X, Y = rng.standard_normal((40, 5)), rng.standard_normal((40, 5))
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    ours = HeterogeneousSVD(5, measure="dot").fit(X, Y)
+    rotation, _ = scipy.linalg.orthogonal_procrustes(X, Y)
+    np.testing.assert_allclose(ours.x_projection_ @ ours.y_projection_.T, rotation, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", [LSA, CLLSI, RidgeCCA, HeterogeneousSVD])
+def test_more_components_than_possible_are_capped_with_both_numbers(method, sides):
+    X, Y = sides
+    with pytest.warns(UserWarning, match=r"n_components=50 .* \d+ are kept"):
+        model = method(50).fit(X, X if method is LSA else Y)
+    assert model.n_components_ < 50
+    assert model.transform(X).shape == (60, model.n_components_)
+
+
+@pytest.mark.parametrize("method", [CLLSI, RidgeCCA, HeterogeneousSVD])
+def test_nothing_relevant_is_an_error(method, sides):
+    X, Y = sides
+    nothing = Relevance.from_pairs([0], [0], [-1], shape=(60, 60))
+    with pytest.raises(ValueError, match="relevant pair"):
+        method(2).fit(X, Y, nothing)
+
+
+def test_one_pair_cannot_correlate(sides):
+    with pytest.raises(ValueError, match="at least 2 different pairs"):
+        RidgeCCA(1).fit(sides[0][:1], sides[1][:1])
+
+
+@CAPPED
+def test_iterative_route_is_close_to_the_exact_one(monkeypatch):
+    rng = np.random.default_rng(4)
+    X = sp.random_array((300, 200), density=0.05, rng=rng, format="csr")
+    Y = sp.random_array((300, 150), density=0.05, rng=rng, format="csr")
+    exact = {m: m(10).fit(X, Y).spectrum_ for m in (CLLSI, HeterogeneousSVD)}
+    monkeypatch.setattr("simviz.methods._linalg._DENSE_FLOPS", 0)
+    monkeypatch.setattr("simviz.methods._linalg._GRAM_SIDE", 0)
+    for method, spectrum in exact.items():
+        np.testing.assert_allclose(method(10).fit(X, Y).spectrum_, spectrum, rtol=0.02)

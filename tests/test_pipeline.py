@@ -1,0 +1,147 @@
+"""Pipelines: features and method together, stored without code."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.exceptions import StoreError
+from simviz.methods import all_methods
+from simviz.pipeline import PairPipeline, default_pipeline, same_vocabulary
+from simviz.relevance import Relevance
+
+WORDS = ["red heart", "blue car", "green tree", "red car", "small green bird", "big blue whale"]
+PALABRAS = [
+    "corazón rojo",
+    "coche azul",
+    "árbol verde",
+    "coche rojo",
+    "pájaro verde",
+    "ballena azul",
+]
+
+
+@pytest.fixture
+def bilingual():
+    return PairSet.from_texts(WORDS, PALABRAS)
+
+
+@pytest.fixture
+def heterogeneous():
+    rng = np.random.default_rng(0)
+    words = Items([*"abcd"], ["sun", "moon", "star", "sea"], "keyword")
+    pictures = Items([*"123456"], rng.integers(0, 255, (6, 64, 64), dtype=np.uint8), "image")
+    R = Relevance.from_pairs([0, 1, 2, 3, 0, 1], range(6), shape=(4, 6))
+    return PairSet(words, pictures, R)
+
+
+def quick(method, pairs):
+    allowed = all_methods()[method]._get_param_names()
+    wanted = {"n_components": 2, "max_iter": 2}
+    return default_pipeline(method, pairs, **{k: v for k, v in wanted.items() if k in allowed})
+
+
+@pytest.mark.parametrize("method", all_methods())
+@pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
+def test_saved_and_loaded_scores_are_the_same_bits(method, bilingual, tmp_path):
+    pipeline = quick(method, bilingual).fit(bilingual)
+    pipeline.save(tmp_path / "run.simviz")
+    loaded = PairPipeline.load(tmp_path / "run.simviz")
+    assert loaded.model.get_params() == pipeline.model.get_params()
+    np.testing.assert_array_equal(
+        loaded.similarity(bilingual.x, bilingual.y), pipeline.similarity(bilingual.x, bilingual.y)
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["run.simviz"]
+    with zipfile.ZipFile(tmp_path / "run.simviz") as archive:
+        assert sorted(archive.namelist()) == ["arrays.npz", "objects.json"]
+
+
+@pytest.mark.parametrize("method", [m for m, c in all_methods().items() if c.tags.space != "one"])
+@pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
+def test_words_and_pictures_go_into_one_model(method, heterogeneous, tmp_path):
+    pipeline = quick(method, heterogeneous).fit(heterogeneous)
+    pipeline.save(tmp_path / "run")
+    S = PairPipeline.load(tmp_path / "run").similarity(heterogeneous.x, heterogeneous.y)
+    assert S.shape == (4, 6)
+    assert np.isfinite(S).all()
+
+
+def test_one_space_refuses_words_with_pictures(heterogeneous):
+    with pytest.raises(ValueError, match="pairs keyword items with image items"):
+        default_pipeline("lsa", heterogeneous)
+
+
+def test_shared_vocabulary_is_decided_by_common_words(bilingual):
+    assert not same_vocabulary(bilingual)
+    questions = PairSet.from_texts(WORDS, [f"about {w} and more" for w in WORDS])
+    assert same_vocabulary(questions)
+    pipeline = default_pipeline("ssi", questions)
+    assert pipeline.model.shared
+    assert pipeline.y_features is None
+    assert not default_pipeline("ssi", questions, shared=False).model.shared
+
+
+def test_unknown_items_are_counted_and_score_nothing(bilingual):
+    pipeline = quick("cca", bilingual).fit(bilingual)
+    strange = Items(["1", "2"], ["red heart", "ЖЖЖ"], "text")
+    assert pipeline.empty_shares(strange, bilingual.y) == (0.5, 0.0)
+    assert (pipeline.similarity(strange, bilingual.y)[1] == 0).all()
+
+
+def test_truncated_pipeline_is_a_pipeline(bilingual):
+    pipeline = quick("cl_lsi", bilingual).fit(bilingual)
+    small = pipeline.truncate(1)
+    assert small.transform(bilingual.x).shape == (6, 1)
+    np.testing.assert_array_equal(
+        small.transform(bilingual.x), pipeline.transform(bilingual.x)[:, :1]
+    )
+
+
+def test_validation_reaches_methods_that_watch_it(bilingual):
+    fitted = quick("ssi", bilingual).fit(bilingual, validation=bilingual)
+    assert len(fitted.model_.validation_scores_) == 2
+
+
+def test_similarity_only_methods_say_that_they_have_no_vectors(bilingual):
+    with pytest.raises(ValueError, match="without vectors"):
+        quick("bm25", bilingual).fit(bilingual).transform(bilingual.x)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": "other"}, "expected 'simviz-1'"),
+        ({"objects": {"model": {"class": "Popen", "params": {}, "fitted": {}}}}, "class 'Popen'"),
+        ({"objects": {"model": {"array": "nowhere"}}}, "cannot be read"),
+        ({"objects": {}}, "not a pipeline"),
+    ],
+)
+def test_foreign_files_are_refused(change, words, tmp_path, bilingual):
+    path = tmp_path / "run"
+    quick("lsa", PairSet.from_texts(WORDS, WORDS)).fit(PairSet.from_texts(WORDS, WORDS)).save(path)
+    with zipfile.ZipFile(path) as archive:
+        tree, arrays = json.loads(archive.read("objects.json")), archive.read("arrays.npz")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("objects.json", json.dumps(tree | change))
+        archive.writestr("arrays.npz", arrays)
+    with pytest.raises(StoreError, match=words):
+        PairPipeline.load(path)
+
+
+def test_damaged_and_oversized_files_are_refused(tmp_path, bilingual):
+    from simviz.persistence import load_state
+
+    path = tmp_path / "run"
+    quick("cca", bilingual).fit(bilingual).save(path)
+    with pytest.raises(StoreError, match="more than the 10"):
+        load_state(path, max_bytes=10)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(StoreError, match="cannot be read"):
+        PairPipeline.load(path)
+    with pytest.raises(StoreError, match="cannot be read"):
+        PairPipeline.load(tmp_path / "missing")

@@ -1,0 +1,126 @@
+"""Relevance: what a stored value means, and that slicing never changes it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.relevance import Relevance
+
+quick = settings(deadline=None, derandomize=True, max_examples=60)
+
+
+@st.composite
+def relevances(draw):
+    n_x, n_y = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    kind = draw(st.sampled_from(["grade", "score"]))
+    value = st.sampled_from([-1.0, 1.0, 2.0, 3.0] if kind == "grade" else [-0.5, 0.0, 0.7, 2.5])
+    entries = draw(
+        st.dictionaries(st.tuples(st.integers(0, n_x - 1), st.integers(0, n_y - 1)), value)
+    )
+    rows, columns = [i for i, _ in entries], [j for _, j in entries]
+    return Relevance.from_pairs(
+        rows, columns, list(entries.values()), shape=(n_x, n_y), kind=kind
+    ), entries
+
+
+def meaning(relevance):
+    """Every pair's verdict: relevant (and how much), not relevant, or unknown."""
+    n_x, n_y = relevance.shape
+    table = np.full((n_x, n_y), np.nan if relevance.unjudged == "ignore" else 0.0)
+    for part, sign in ((relevance.positives, 1), (relevance.negatives, 0)):
+        found = part.tocoo()
+        table[found.row, found.col] = sign * found.data
+    return table
+
+
+@quick
+@given(relevances(), st.data())
+def test_slicing_never_changes_a_meaning(made, data):
+    relevance, _ = made
+    rows = data.draw(st.lists(st.integers(0, relevance.shape[0] - 1), max_size=6))
+    columns = data.draw(st.lists(st.integers(0, relevance.shape[1] - 1), max_size=6))
+    part = relevance.take(rows, columns)
+    np.testing.assert_array_equal(meaning(part), meaning(relevance)[np.ix_(rows, columns)])
+    assert (part.unjudged, part.kind, part.threshold) == (
+        relevance.unjudged,
+        relevance.kind,
+        relevance.threshold,
+    )
+    np.testing.assert_array_equal(meaning(relevance.T), meaning(relevance).T)
+
+
+@quick
+@given(relevances())
+def test_judgments_survive_whatever_their_order(made):
+    relevance, entries = made
+    for (i, j), value in entries.items():
+        row = relevance.take([i], [j]).matrix
+        assert row.nnz == 1
+        assert row.data[0] == value
+    turned = list(entries.items())[::-1]
+    again = Relevance.from_pairs(
+        [i for (i, _), _ in turned],
+        [j for (_, j), _ in turned],
+        [v for _, v in turned],
+        shape=relevance.shape,
+        kind=relevance.kind,
+    )
+    assert again.digest == relevance.digest
+
+
+def test_guess_of_the_unjudged():
+    positive = sp.csr_array([[1.0, 0], [0, 2]])
+    assert Relevance(positive).unjudged == "negative"
+    assert Relevance(positive - sp.csr_array([[0, 1.0], [0, 0]])).unjudged == "ignore"
+    assert Relevance(positive, kind="score").unjudged == "ignore"
+    assert Relevance(positive, unjudged="ignore").unjudged == "ignore"
+
+
+def test_a_pair_listed_twice_keeps_its_highest_value():
+    r = Relevance.from_pairs([0, 0, 0], [1, 1, 1], [2, 3, -1], shape=(1, 2))
+    assert r.matrix.toarray().tolist() == [[0, 3]]
+
+
+def test_scores_are_relevant_from_the_threshold_on():
+    r = Relevance.from_pairs([0, 0, 0], [0, 1, 2], [0, 5, 2.5], shape=(1, 3), kind="score")
+    assert r.threshold == 2.5
+    assert r.positives.toarray().tolist() == [[0, 1, 1]]
+    assert r.negatives.toarray().tolist() == [[1, 0, 0]]
+    assert r.matrix.nnz == 3, "a score of 0 is a judgment"
+
+
+def test_the_callers_matrix_is_left_alone():
+    given_ = sp.csr_array((np.ones(2), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
+    assert Relevance(given_).matrix.data.tolist() == [2]
+    assert given_.nnz == 2
+
+
+ZERO = sp.csr_array((np.zeros(1), ([1], [0])), shape=(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Relevance(ZERO), "x item 1, y item 0"),
+        (lambda: Relevance(sp.csr_array([[np.nan, 1]])), "finite"),
+        (lambda: Relevance(sp.eye_array(2), unjudged="no"), "unjudged must be"),
+        (lambda: Relevance(sp.eye_array(2), kind="no"), "kind must be"),
+        (lambda: Relevance.from_pairs([0], [5], shape=(1, 2)), r"y indices must lie in 0\.\.1"),
+        (lambda: Relevance.from_pairs([0], [0, 1], shape=(1, 2)), "equally long"),
+        (lambda: Relevance.coerce(None, 2, 3), "X has 2 rows and y has 3"),
+        (lambda: Relevance.coerce(sp.eye_array(2), 2, 3), r"shape \(2, 2\)"),
+    ],
+)
+def test_errors_say_what_and_where(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+def test_identity_is_recognised():
+    assert Relevance.identity(4).is_identity
+    assert not Relevance.identity(4).take([0, 1], [1, 0]).is_identity
+    assert Relevance.coerce(sp.eye_array(3), 3, 3).is_identity
