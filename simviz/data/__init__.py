@@ -1,1 +1,65 @@
 """Pairs: reading, writing, splitting."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simviz.data.images import read_images
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+    from simviz.data.readers import read_pairs, to_pairs
+    from simviz.data.result import LeftOut, ReadResult
+    from simviz.data.roles import Roles, guess_roles
+    from simviz.data.splitting import Split, split
+    from simviz.data.tables import Table, read_table
+    from simviz.data.writers import dump_pairs, write_pairs
+
+# No module bears the name of what it exports: importing a submodule binds its
+# name on the package and would hide the function.
+_WHERE = {
+    "Items": "items",
+    "LeftOut": "result",
+    "PairSet": "pairs",
+    "ReadResult": "result",
+    "Roles": "roles",
+    "Split": "splitting",
+    "Table": "tables",
+    "dump_pairs": "writers",
+    "guess_roles": "roles",
+    "read_images": "images",
+    "read_pairs": "readers",
+    "read_table": "tables",
+    "split": "splitting",
+    "to_pairs": "readers",
+    "write_pairs": "writers",
+}
+
+__all__ = [
+    "Items",
+    "LeftOut",
+    "PairSet",
+    "ReadResult",
+    "Roles",
+    "Split",
+    "Table",
+    "dump_pairs",
+    "guess_roles",
+    "read_images",
+    "read_pairs",
+    "read_table",
+    "split",
+    "to_pairs",
+    "write_pairs",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(f"simviz.data.{_WHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

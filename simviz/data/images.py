@@ -1,0 +1,248 @@
+"""Images with keywords: a zip of pictures and a table of words to learn from."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from simviz.data.archives import safe_entries, unpack
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.data.result import LeftOut, ReadResult
+from simviz.data.roles import Roles
+from simviz.data.sources import MAX_BYTES, Source, load_bytes
+from simviz.data.sprites import IMAGE_ENDINGS, ImageError, make_sprite
+from simviz.data.tables import Table, read_table
+from simviz.data.wording import counted, shown
+from simviz.exceptions import DatasetError
+from simviz.relevance import Relevance
+
+_TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".jsonl")
+_DELIMITERS = ("|", ";", ",")
+
+
+def read_images(
+    source: Source,
+    keywords: Source | None = None,
+    *,
+    name: str | None = None,
+    keywords_name: str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> ReadResult:
+    r"""Read a zip of images with a table of keywords.
+
+    The table has a column with file names and one with keywords: several in
+    a cell, separated by ``|``, ``;`` or ``,``, or one a row. It stands in the
+    zip, or is given beside it. Keywords that differ in capitals only are one.
+
+    Parameters
+    ----------
+    source : str, Path or bytes
+        The zip; PNG, JPEG, GIF (its first frame), WebP and BMP are read.
+    keywords : str, Path or bytes, optional
+        The table, where it is not in the zip.
+    name, keywords_name : str, optional
+        File names, where bytes are given.
+    max_bytes : int, default=200 MiB
+        Largest zip.
+
+    Returns
+    -------
+    ReadResult
+        x: the keywords; y: the images, 64 × 64 RGB on white, aspect kept, with
+        their path in the zip as id. Rows left out are those of the table.
+
+    Raises
+    ------
+    DatasetError
+        If the zip is damaged, unsafe or too large, has no table or more than
+        one, or if no row of the table names an image.
+
+    Examples
+    --------
+    >>> import io, zipfile
+    >>> from PIL import Image
+    >>> picture, archive = io.BytesIO(), io.BytesIO()
+    >>> Image.new("RGB", (90, 30), "red").save(picture, "PNG")
+    >>> with zipfile.ZipFile(archive, "w") as z:
+    ...     z.writestr("a.png", picture.getvalue())
+    ...     z.writestr("words.csv", "file,keywords\na.png,red|bar\n")
+    >>> pairs = read_images(archive.getvalue(), name="a.zip").pairs
+    >>> list(pairs.x.content), pairs.y.content.shape
+    (['red', 'bar'], (1, 64, 64, 3))
+    """
+    name, data = load_bytes(source, name, max_bytes)
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise DatasetError(
+            f"{name} is not a zip archive that can be opened ({error}). Pack the images again."
+        ) from error
+    with archive:
+        entries = safe_entries(name, archive)
+        if keywords is None:
+            inside = _table_entry(name, entries)
+            content = unpack(name, archive, inside)
+            table = read_table(content, inside.filename, max_bytes=max_bytes)
+        else:
+            table = read_table(keywords, keywords_name, max_bytes=max_bytes)
+        images = [e for e in entries if _ending(e.filename) in IMAGE_ENDINGS]
+        if not images:
+            raise DatasetError(
+                f"{name} holds no image. Add files that end in {', '.join(IMAGE_ENDINGS)}."
+            )
+        return _assemble(name, archive, images, table)
+
+
+def _assemble(
+    name: str, archive: zipfile.ZipFile, images: Sequence[zipfile.ZipInfo], table: Table
+) -> ReadResult:
+    """Match the table to the images and render those that have a keyword."""
+    by_key = _keys(images)
+    file_column, word_column = _columns(table, by_key)
+    delimiter = _keyword_delimiter(table.columns[word_column])
+    notes = list(table.notes)
+    if delimiter:
+        notes.append(f"Keywords in column {shown(word_column)} are separated by {delimiter!r}.")
+    left_out: list[LeftOut] = []
+    links: list[tuple[str, str]] = []  # path in the zip, keyword
+    unknown: list[int] = []
+    for row, (file, cell) in enumerate(
+        zip(table.columns[file_column], table.columns[word_column], strict=True)
+    ):
+        path = _find(by_key, file)
+        words = [" ".join(w.split()) for w in (cell.split(delimiter) if delimiter else [cell])]
+        words = [w for w in words if w]
+        if path is None:
+            unknown.append(row)
+        if path is None or not words:
+            reason = "no image of that name" if path is None else "no keyword"
+            left_out.append(LeftOut(int(table.rows[row]), reason))
+        else:
+            links += [(path, word) for word in words]
+    if unknown:
+        example = shown(table.columns[file_column][unknown[0]])
+        notes.append(
+            f"{counted(len(unknown), 'row')} of {table.name} left out: no image in {name} has "
+            f"that file name ({table.named(unknown)}; {example})."
+        )
+    empty = [item for item in left_out if item.reason == "no keyword"]
+    if empty:
+        notes.append(
+            f"{counted(len(empty), 'row')} of {table.name} left out: no keyword (the first is "
+            f"{table.unit} {empty[0].row})."
+        )
+    wanted = {path for path, _ in links}
+    sprites, refused = {}, []
+    for entry in images:
+        if entry.filename in wanted:
+            try:
+                sprites[entry.filename] = make_sprite(unpack(name, archive, entry))
+            except ImageError as error:
+                refused.append(f"{shown(entry.filename)} {error}")
+    if refused:
+        more = f", and {len(refused) - 5:,} more" if len(refused) > 5 else ""
+        notes.append(f"{counted(len(refused), 'image')} left out: {', '.join(refused[:5])}{more}.")
+    if len(wanted) < len(images):
+        n = counted(len(images) - len(wanted), "image")
+        notes.append(f"{n} without a keyword left out.")
+    if not sprites:
+        raise DatasetError(
+            f"{name}: no image can be used. {' '.join(notes)} "
+            f"Check the file names in column {shown(file_column)} of {table.name}."
+        )
+    pairs = _pair_set(PurePosixPath(name).stem, sprites, links)
+    roles = Roles(
+        x=word_column,
+        y=file_column,
+        reasons={"x": "the column with keywords", "y": "its cells name files in the zip"},
+    )
+    return ReadResult(pairs, tuple(notes), tuple(left_out), table, roles)
+
+
+def _pair_set(
+    name: str, sprites: dict[str, np.ndarray], links: Iterable[tuple[str, str]]
+) -> PairSet:
+    """Keywords and images with what belongs together."""
+    images = {path: i for i, path in enumerate(sprites)}
+    spelling: dict[str, str] = {}
+    index: dict[str, int] = {}
+    rows: list[int] = []
+    columns: list[int] = []
+    for path, word in links:
+        if path in images:
+            key = word.casefold()
+            spelling.setdefault(key, word)
+            rows.append(index.setdefault(key, len(index)))
+            columns.append(images[path])
+    words = np.array(list(spelling.values()), dtype=object)
+    return PairSet(
+        Items(words, words, "keyword"),
+        Items(np.array(list(images), dtype=object), np.stack(list(sprites.values())), "image"),
+        Relevance.from_pairs(rows, columns, shape=(len(index), len(images)), unjudged="negative"),
+        name=name or "images",
+        x_name="keywords",
+        y_name="images",
+    )
+
+
+def _table_entry(name: str, entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    """The one table in the archive."""
+    tables = [e for e in entries if _ending(e.filename) in _TABLE_ENDINGS]
+    if len(tables) != 1:
+        listed = ", ".join(shown(t.filename) for t in tables[:4])
+        raise DatasetError(
+            (f"{name} holds several tables ({listed}). " if tables else f"{name} holds no table. ")
+            + "Put one CSV with the columns file and keywords into the zip, or give it beside it."
+        )
+    return tables[0]
+
+
+def _ending(path: str) -> str:
+    return PurePosixPath(path).suffix.lower()
+
+
+def _keys(images: Iterable[zipfile.ZipInfo]) -> dict[str, str | None]:
+    """What a table may call an image: its path or its file name; None if ambiguous."""
+    keys: dict[str, str | None] = {}
+    for entry in images:
+        path = PurePosixPath(entry.filename)
+        for key in {path.name.casefold(), path.stem.casefold()} - {str(path).casefold()}:
+            keys[key] = None if key in keys else entry.filename
+    # A full path always wins over another file's short name.
+    return keys | {str(PurePosixPath(e.filename)).casefold(): e.filename for e in images}
+
+
+def _find(keys: dict[str, str | None], cell: str) -> str | None:
+    """The image that a cell names."""
+    wanted = cell.strip().replace("\\", "/").removeprefix("./").casefold()
+    return keys.get(wanted)
+
+
+def _columns(table: Table, keys: dict[str, str | None]) -> tuple[str, str]:
+    """The column that names files and the one with keywords."""
+    found = {
+        column: sum(_find(keys, cell) is not None for cell in cells)
+        for column, cells in table.columns.items()
+    }
+    file_column = max(found, key=lambda c: found[c])
+    if not found[file_column]:
+        raise DatasetError(
+            f"{table.name}: no column names an image in the zip; {table.place(0)} begins with "
+            f"{shown(next(iter(table.columns.values()))[0])}. Write the file names, one a row."
+        )
+    others = [c for c in table.columns if c != file_column]
+    named = [c for c in others if re.search(r"(?i)keyword|tag|label|word|caption", c)]
+    text = [c for c in others if table.kinds[c] == "text"]
+    return file_column, (named or text or others)[0]
+
+
+def _keyword_delimiter(cells: Iterable[str]) -> str | None:
+    """What separates keywords in a cell: the first of | ; , that occurs at all."""
+    cells = list(cells)
+    return next((d for d in _DELIMITERS if any(d in cell for cell in cells)), None)

@@ -1,0 +1,170 @@
+"""Metadata: columns that say something about the items of one side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.cells import are_numbers, is_missing
+from simviz.data.roles import SPLIT_WORDS, Roles
+from simviz.data.tables import Table
+from simviz.data.wording import counted, shown
+from simviz.exceptions import DatasetError
+
+Codes = NDArray[np.intp]
+#: The item of each row, and the first row of each item.
+Grouping = tuple[Codes, Codes]
+Metadata = dict[str, dict[str, NDArray[Any]]]
+
+_PARTS = ("train", "validation", "test", "")
+#: A split column may contradict itself for this share of the items.
+_TOLERATED = 0.1
+
+
+def attach(
+    table: Table, roles: Roles, rows: Codes, sides: Mapping[str, Grouping]
+) -> tuple[Metadata, list[str]]:
+    """Give each column to the sides whose items it follows from.
+
+    A column follows from an item when all rows of the item agree. The split
+    column is stored as "split" and the group column as "group". Where a few
+    items stand in several parts of a split (a leak in the file), they count
+    as train rather than test.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    roles : Roles
+        Which columns are taken.
+    rows : array of int
+        The rows in use.
+    sides : mapping of "x" and "y" to (codes, first)
+        The item of each row, and the first row of each item, as positions in
+        `rows`.
+
+    Returns
+    -------
+    metadata : dict of side to dict of name to array
+        One value an item.
+    notes : list of str
+        Names the columns that were dropped, and the items that were moved.
+
+    Raises
+    ------
+    DatasetError
+        If a cell of the split column names no part.
+    """
+    metadata: Metadata = {"x": {}, "y": {}}
+    notes: list[str] = []
+    if roles.split is not None:
+        words = _split_words(table, roles.split, rows)
+        notes += _attach_split(table, roles.split, words, sides, metadata)
+    both = ("x", "y")
+    wanted: list[tuple[str, str, tuple[str, ...]]] = [
+        *((c, _short(c, "x"), ("x",)) for c in roles.x_metadata),
+        *((c, _short(c, "y"), ("y",)) for c in roles.y_metadata),
+        *((c, "group", both) for c in (roles.group,) if c is not None),
+        *((c, c, both) for c in table.columns if c not in roles.used()),
+    ]
+    for column, name, candidates in wanted:
+        cells = table.column(column)[rows]
+        differing = {side: _differing(cells, sides[side]) for side in candidates}
+        for side in candidates:
+            if not len(differing[side]):
+                unique = name if name not in metadata[side] else column
+                metadata[side][unique] = _typed(cells[sides[side][1]], column == roles.group)
+        if all(len(rows_) for rows_ in differing.values()):
+            side = candidates[0]
+            notes.append(_dropped(table, column, cells, rows, sides[side], differing[side]))
+    return metadata, notes
+
+
+def _attach_split(
+    table: Table,
+    column: str,
+    words: NDArray[np.object_],
+    sides: Mapping[str, Grouping],
+    metadata: Metadata,
+) -> list[str]:
+    """Store the parts of a split on the sides that they follow from, or nearly."""
+    ranks = np.array([_PARTS.index(w) for w in words])
+    moved = {s: np.unique(g[0][_differing(ranks, g)]) for s, g in sides.items()}
+    exact = [s for s in sides if not len(moved[s])]
+    near = [s for s, g in sides.items() if len(moved[s]) <= _TOLERATED * len(g[1])]
+    notes: list[str] = []
+    for side in exact or near:
+        codes, first = sides[side]
+        earliest = np.full(len(first), len(_PARTS) - 1)
+        np.minimum.at(earliest, codes, ranks)
+        metadata[side]["split"] = np.array([_PARTS[r] for r in earliest], dtype=object)
+        if len(moved[side]):
+            n = counted(len(moved[side]), f"{side} item stands", f"{side} items stand")
+            notes.append(
+                f"{n} in several parts of column {shown(column)}, which would leak; they count "
+                "as train rather than validation, as validation rather than test."
+            )
+    if not exact and not near:
+        notes.append(
+            f"Column {shown(column)} of {table.name} was dropped: too many items of both sides "
+            "stand in several of its parts, so it cannot split them without a leak. Split by x, "
+            "y or pair instead."
+        )
+    return notes
+
+
+def _differing(cells: NDArray[Any], grouping: Grouping) -> Codes:
+    """Rows whose cell is not that of their item's first row."""
+    codes, first = grouping
+    return np.flatnonzero(cells != cells[first][codes])
+
+
+def _dropped(
+    table: Table,
+    column: str,
+    cells: NDArray[np.object_],
+    rows: Codes,
+    grouping: Grouping,
+    differing: Codes,
+) -> str:
+    """Say why a column says nothing about a side, with two rows to look at."""
+    here = int(differing[0])
+    there = int(grouping[1][grouping[0][here]])
+    return (
+        f"Column {shown(column)} was dropped: one item has several values there "
+        f"({shown(cells[there])} in {table.unit} {table.rows[rows[there]]}, {shown(cells[here])} "
+        f"in {table.unit} {table.rows[rows[here]]})."
+    )
+
+
+def _short(column: str, side: str) -> str:
+    """A metadata name without its side: x_lang is the lang of an x item."""
+    prefix = f"{side}_"
+    return column[len(prefix) :] if column.lower().startswith(prefix) else column
+
+
+def _split_words(table: Table, column: str, rows: Codes) -> NDArray[np.object_]:
+    """The parts of a split in one spelling."""
+    cells = table.column(column)[rows]
+    words = np.empty(len(cells), dtype=object)
+    for i, cell in enumerate(cells):
+        word = SPLIT_WORDS.get(cell.strip().lower(), "" if is_missing(cell) else None)
+        if word is None:
+            raise DatasetError(
+                f"{table.place(rows[i], column)}: {shown(cell)} is no part of a split. Write "
+                "train, validation or test, or do not use the column as the split."
+            )
+        words[i] = word
+    return words
+
+
+def _typed(cells: NDArray[np.object_], as_text: bool) -> NDArray[Any]:
+    """Metadata as whole numbers, numbers, or trimmed text."""
+    if not as_text and are_numbers(cells):  # type: ignore[arg-type]
+        values = np.array([np.nan if is_missing(c) else float(c) for c in cells])
+        whole = np.isfinite(values).all() and (values == np.round(values)).all()
+        return values.astype(np.int64) if whole and np.abs(values).max() < 2**53 else values
+    return np.array([c.strip() for c in cells], dtype=object)

@@ -1,0 +1,294 @@
+"""Roles: which column is which, guessed in plain words and open to correction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from simviz.data import longform
+from simviz.data.cells import is_missing
+from simviz.data.labels import understood
+from simviz.data.tables import Table
+from simviz.data.wording import shown
+from simviz.exceptions import DatasetError
+from simviz.relevance import Kind, Unjudged
+
+#: Words for the parts of a split, as they occur in files.
+SPLIT_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("train", "training", "trn"), "train"),
+        **dict.fromkeys(("validation", "valid", "val", "dev", "development"), "validation"),
+        **dict.fromkeys(("test", "testing", "tst", "eval"), "test"),
+    }
+)
+
+_X_WORDS = frozenset(
+    "x left lhs query queries question q source src anchor premise keyword keywords a 1 from "
+    "original mention qid queryid".split()
+)
+_Y_WORDS = frozenset(
+    "y right rhs document documents doc d passage answer target tgt hypothesis candidate b 2 to "
+    "positive product item image docid docno".split()
+)
+_ID_WORDS = frozenset("id ids qid queryid docid docno uid guid key".split())
+_TEXT_WORDS = frozenset("text body content sentence passage string".split())
+_LABEL_NAMES = frozenset(
+    "label labels grade grades score scores relevance rel relevant similarity judgment judgement "
+    "rating gold match is_match is_relevant is_duplicate qrel gold_label relevance_label "
+    "esci_label similarity_score relevance_score".split()
+)
+_SPLIT_NAMES = frozenset("split set subset partition fold part".split())
+_GROUP_NAMES = frozenset("group group_id cluster cluster_id topic category family".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    r"""Which column of a table plays which part.
+
+    Parameters
+    ----------
+    x, y : str
+        Columns with the text of the two sides.
+    x_id, y_id : str, optional
+        Columns that identify an item of a side; items are told apart by their
+        text where there is none.
+    label : str, optional
+        Column with a grade, a score, or a word such as yes or no. Without
+        one, every row is a pair that belongs together.
+    split : str, optional
+        Column that says train, validation or test.
+    group : str, optional
+        Column whose equal values must stay in one part of a split.
+    x_metadata, y_metadata : tuple of str
+        Columns that describe an item of that side.
+    ignored : tuple of str
+        Columns to leave alone. All other columns become metadata of the side
+        whose item they follow from.
+    label_kind : {"grade", "score"}, optional
+        What the label is; guessed from its values when omitted.
+    unjudged : {"negative", "ignore"}, optional
+        What a pair that is not listed means; guessed when omitted.
+    reasons : mapping of str to str
+        Why a role was given, in plain words, by role.
+
+    Examples
+    --------
+    >>> from simviz.data.tables import read_table
+    >>> table = read_table(b"query,document,grade\nheart,blood pump,2\n", "q.csv")
+    >>> roles = guess_roles(table)
+    >>> roles.x, roles.y, roles.label
+    ('query', 'document', 'grade')
+    >>> roles.reasons["label"]
+    "'grade' is a usual name for a judgment"
+    """
+
+    x: str
+    y: str
+    x_id: str | None = None
+    y_id: str | None = None
+    label: str | None = None
+    split: str | None = None
+    group: str | None = None
+    x_metadata: tuple[str, ...] = ()
+    y_metadata: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    label_kind: Kind | None = None
+    unjudged: Unjudged | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def used(self) -> set[str]:
+        """Columns that have a role."""
+        single = (self.x, self.y, self.x_id, self.y_id, self.label, self.split, self.group)
+        return {c for c in (*single, *self.x_metadata, *self.y_metadata, *self.ignored) if c}
+
+    def check(self, table: Table) -> None:
+        """Raise `DatasetError` where a column does not exist or has two parts to play."""
+        for name in sorted(self.used()):
+            table.column(name)
+        parts: dict[str, str | None] = {"x": self.x, "y": self.y, "label": self.label}
+        parts |= {"split": self.split, "group": self.group}
+        taken: dict[str, str] = {}
+        for role, column in parts.items():
+            if column is not None and taken.setdefault(column, role) != role:
+                raise DatasetError(
+                    f"{table.name}: column {shown(column)} cannot be both {taken[column]} and "
+                    f"{role}. Choose another column for one of them."
+                )
+
+
+def guess_roles(table: Table) -> Roles:
+    r"""Guess which column is which from names first, values and order second.
+
+    Parameters
+    ----------
+    table : Table
+        At least two columns.
+
+    Returns
+    -------
+    Roles
+        With a reason for each guess; correct it with `dataclasses.replace`.
+
+    Examples
+    --------
+    >>> from simviz.data.tables import read_table
+    >>> table = read_table(b"title\tgroup_id\tgroup_name\nnurse\t7\tcare\n", "t.tsv")
+    >>> roles = guess_roles(table)
+    >>> roles.x, roles.y, roles.y_id, roles.reasons["x"]
+    ('title', 'group_name', 'group_id', 'the first column with text')
+    """
+    names = list(table.columns)
+    if longform.parse_header(names) is not None:
+        why = "the header that simviz writes"
+        return Roles(
+            x=names[1],
+            y=names[3],
+            x_id=names[0],
+            y_id=names[2],
+            label=names[4],
+            x_metadata=tuple(c for c in names[5:] if c.startswith("x.")),
+            y_metadata=tuple(c for c in names[5:] if c.startswith("y.")),
+            reasons=dict.fromkeys(("x", "y", "x_id", "y_id", "label"), why),
+        )
+    reasons: dict[str, str] = {}
+    ids = [c for c in names if _words(c) & _ID_WORDS]
+    free = [c for c in names if c not in ids]
+    split = _pick_split(table, free, reasons)
+    free = [c for c in free if c != split]
+    label = _pick_label(table, free, len(names) - (split is not None), reasons)
+    free = [c for c in free if c != label]
+    x, y = _pick_sides(table, free, ids, reasons)
+    rest = [c for c in free if c not in (x, y)]
+    x_id, y_id = _pick_ids(ids, x, y, reasons)
+    group = next((c for c in rest if _plain(c) in _GROUP_NAMES), None)
+    if group is not None:
+        reasons["group"] = f"{shown(group)} is a usual name for a group"
+    described = [c for c in rest if c != group]
+    return Roles(
+        x=x,
+        y=y,
+        x_id=x_id,
+        y_id=y_id,
+        label=label,
+        split=split,
+        group=group,
+        x_metadata=tuple(c for c in described if _side(c) == "x"),
+        y_metadata=tuple(c for c in described if _side(c) == "y"),
+        reasons=reasons,
+    )
+
+
+def _pick_split(table: Table, free: Collection[str], reasons: dict[str, str]) -> str | None:
+    """The column whose cells all say train, validation or test."""
+    for column in free:
+        cells = {c.strip().lower() for c in table.columns[column]} - {""}
+        named = _plain(column) in _SPLIT_NAMES
+        if cells and cells <= set(SPLIT_WORDS) and (named or len(cells) > 1):
+            reasons["split"] = "all its cells say train, validation or test"
+            return column
+    return None
+
+
+def _pick_label(
+    table: Table, free: Collection[str], n_columns: int, reasons: dict[str, str]
+) -> str | None:
+    """A column named like a judgment, or the only numbers beside two texts."""
+    if n_columns < 3:
+        return None
+    for column in free:
+        if _plain(column) in _LABEL_NAMES and _mostly_labels(table, column):
+            reasons["label"] = f"{shown(column)} is a usual name for a judgment"
+            return column
+    numbers = [c for c in free if table.kinds[c] == "number" and _plain(c) not in _GROUP_NAMES]
+    if len(numbers) == 1 and len(free) == 3 == n_columns:
+        reasons["label"] = "the only column of numbers beside two of text"
+        return numbers[0]
+    return None
+
+
+def _mostly_labels(table: Table, column: str) -> bool:
+    """Whether most cells can be labels; a stray word is reported later, with its row."""
+    cells = [c for c in table.columns[column] if not is_missing(c)]
+    return bool(cells) and 2 * sum(map(understood, cells)) >= len(cells)
+
+
+def _pick_sides(
+    table: Table, free: list[str], ids: list[str], reasons: dict[str, str]
+) -> tuple[str, str]:
+    """Text of the two sides: by name, else by order, else the ids themselves."""
+    picked: dict[str, str] = {}
+    for side, words in (("x", _X_WORDS), ("y", _Y_WORDS)):
+        named = [c for c in free if _side(c) == side]
+        if named:
+            picked[side] = max(named, key=lambda c: _text_rank(table, c))
+            word = sorted(_words(picked[side]) & words)[0]
+            reasons[side] = f"{shown(word)} in its name"
+    for side in ("x", "y"):
+        if side in picked:
+            continue
+        left = [c for c in free if c not in picked.values() and _side(c) == ""]
+        left = [c for c in left if _plain(c) not in _GROUP_NAMES] or left
+        text = [c for c in left if table.kinds[c] == "text"]
+        # A column that never changes, such as a language, tells no items apart.
+        text = [c for c in text if len(set(table.columns[c][:1000])) > 1] or text
+        other_ids = [c for c in ids if _side(c) == side] or [
+            c for c in ids if c not in picked.values() and _side(c) == ""
+        ]
+        choices = text or other_ids or left
+        choices = choices or [c for c in (*free, *ids) if c not in picked.values()]
+        picked[side] = choices[0]
+        if choices is text:
+            nth = "first" if side == "x" else "next"
+            reasons[side] = f"the {nth} column with text"
+        elif choices[0] in ids:
+            reasons[side] = "nothing but an id is given for this side"
+        else:
+            reasons[side] = "the next column"
+    return picked["x"], picked["y"]
+
+
+def _pick_ids(
+    ids: list[str], x: str, y: str, reasons: dict[str, str]
+) -> tuple[str | None, str | None]:
+    """Id columns by the side in their name, or by a word shared with the text column."""
+    picked: dict[str, str | None] = {"x": None, "y": None}
+    for side, text in (("x", x), ("y", y)):
+        stem = _words(text) - _TEXT_WORDS - {"name", "title"}
+        for column in ids:
+            if column == text or _side(column) == side or (_words(column) & stem):
+                if column in picked.values():
+                    continue
+                picked[side] = column
+                reasons[f"{side}_id"] = f"named as an id of {shown(text)}"
+                break
+    return picked["x"], picked["y"]
+
+
+def _text_rank(table: Table, column: str) -> tuple[bool, bool, bool, float]:
+    """How much a column looks like the text of an item."""
+    cells = table.columns[column][:1000]
+    length = float(np.mean([len(c) for c in cells]))
+    words = _words(column)
+    return table.kinds[column] == "text", bool(words & _TEXT_WORDS), len(words) == 1, length
+
+
+def _plain(name: str) -> str:
+    """A column name in lower case with single underscores."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def _words(name: str) -> frozenset[str]:
+    """The words of a column name, numbers apart from letters."""
+    return frozenset(re.findall(r"[a-z]+|\d+", _plain(name)))
+
+
+def _side(name: str) -> str:
+    """The side that a column name speaks of: x, y, or neither."""
+    words = _words(name)
+    x, y = bool(words & _X_WORDS), bool(words & _Y_WORDS)
+    return "" if x == y else "x" if x else "y"

@@ -1,0 +1,230 @@
+"""From a path or an upload to bytes and text, with bounds and plain refusals."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from pathlib import Path
+
+from simviz.data.wording import counted
+from simviz.exceptions import DatasetError
+
+MAX_BYTES = 200 * 1024 * 1024
+Source = str | Path | bytes
+
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"PAR1", "a Parquet file"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"%PDF-", "a PDF document"),
+    (b"PK\x03\x04", "a zip archive or an Excel workbook"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh91AY&SY", "a bzip2 archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstandard archive"),
+    (b"ARROW1", "an Arrow file"),
+    (b"SQLite format 3\x00", "a SQLite database"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x80\x04\x95", "a Python pickle, which is never opened"),
+    (b"\x80\x05\x95", "a Python pickle, which is never opened"),
+)
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe\x00\x00", "utf-32-le"),
+    (b"\x00\x00\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_NUL = re.compile("\x00")
+_BINARY = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f]")
+
+
+def load_bytes(
+    source: Source, name: str | None = None, max_bytes: int = MAX_BYTES
+) -> tuple[str, bytes]:
+    """Read a path, or pass bytes on, refusing what is too large.
+
+    Parameters
+    ----------
+    source : str, Path or bytes
+        A path, or the content itself.
+    name : str, optional
+        File name to use in messages; the path's own name when omitted.
+    max_bytes : int
+        Refuse more than this.
+
+    Returns
+    -------
+    name : str
+        A printable file name without folders.
+    data : bytes
+        The content.
+
+    Raises
+    ------
+    DatasetError
+        If the path cannot be read, or the content is empty or too large.
+    """
+    if isinstance(source, bytes):
+        name = _printable(name or "upload")
+        size = len(source)
+    else:
+        path = Path(source)
+        name = _printable(name or path.name)
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "does not exist"
+            raise DatasetError(f"{name} {what}. Give the path of one file ({path}).")
+        size = path.stat().st_size
+    if size == 0:
+        raise DatasetError(f"{name} is empty (0 bytes). Export it again, with its content.")
+    _refuse_large(name, size, max_bytes, "holds")
+    if isinstance(source, bytes):
+        return name, source
+    try:
+        return name, path.read_bytes()
+    except OSError as error:
+        raise DatasetError(
+            f"{name} cannot be read ({error.strerror}). Check its permissions."
+        ) from error
+
+
+def gunzip(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> tuple[str, bytes]:
+    """Unpack gzip content, never beyond `max_bytes`; other content passes through.
+
+    Parameters
+    ----------
+    name : str
+        File name; a final ``.gz`` is dropped.
+    data : bytes
+        The content.
+    max_bytes : int
+        Refuse more than this after unpacking.
+
+    Returns
+    -------
+    name : str
+        Without ``.gz``.
+    data : bytes
+        Unpacked.
+
+    Raises
+    ------
+    DatasetError
+        If the archive is damaged, empty, or unpacks to too much.
+    """
+    if not data.startswith(b"\x1f\x8b"):
+        return name, data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
+            unpacked = archive.read(max_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DatasetError(
+            f"{name} is a damaged gzip archive ({error}). Copy or compress it again."
+        ) from error
+    if not unpacked:
+        raise DatasetError(f"{name} is empty once unpacked. Export it again, with its content.")
+    _refuse_large(name, len(unpacked), max_bytes, "unpacks to more than")
+    return re.sub(r"(?i)\.gz$", "", name), unpacked
+
+
+def signature(data: bytes) -> str | None:
+    """Tell what a file is from its first bytes, whatever its name says.
+
+    Examples
+    --------
+    >>> signature(b"%PDF-1.7"), signature(b"x,y")
+    ('a PDF document', None)
+    """
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "a WebP image"
+    return next((what for start, what in _SIGNATURES if data.startswith(start)), None)
+
+
+def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
+    """Decode bytes as text, and say so when the encoding had to be guessed.
+
+    UTF-8 with or without a byte-order mark, UTF-16 and UTF-32 with one; what
+    is none of these is read as Windows-1252, else Latin-1, with a note.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    data : bytes
+        The content.
+
+    Returns
+    -------
+    text : str
+        Without a byte-order mark.
+    notes : list of str
+        What the reader should know.
+
+    Raises
+    ------
+    DatasetError
+        If the content is not text.
+
+    Examples
+    --------
+    >>> decode_text("a.csv", "señal".encode("latin-1"))[0]
+    'señal'
+    """
+    notes: list[str] = []
+    bom, encoding = next((b for b in _BOMS if data.startswith(b[0])), (b"", "utf-8"))
+    try:
+        text = data[len(bom) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        if bom:
+            raise DatasetError(
+                f"{name} is marked as {encoding.upper()} but line {line} is not. "
+                "Save it again as UTF-8."
+            ) from error
+        _refuse_binary(name, data.decode("latin-1"), _BINARY)
+        encoding = "Windows-1252"
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError:
+            encoding, text = "Latin-1", data.decode("latin-1")
+        notes.append(
+            f"{name} is not UTF-8 (line {line} holds byte 0x{data[error.start]:02x}); it was read "
+            f"as {encoding}. If accented letters look wrong, save the file as UTF-8."
+        )
+    # Valid UTF-8 is text even where it holds a stray control character.
+    _refuse_binary(name, text, _NUL)
+    return text, notes
+
+
+def _refuse_binary(name: str, text: str, pattern: re.Pattern[str]) -> None:
+    """Raise for characters that no editor writes."""
+    found = pattern.search(text)
+    if found is None:
+        return
+    line = text.count("\n", 0, found.start()) + 1
+    what = "NUL bytes" if "\x00" in text else "control characters"
+    raise DatasetError(
+        f"{name}, line {line}: the file holds {what}, so it is binary, damaged, or UTF-16 "
+        "without its mark. Open it in an editor and save it as UTF-8 text."
+    )
+
+
+def _refuse_large(name: str, size: int, max_bytes: int, verb: str) -> None:
+    if size > max_bytes:
+        bound = counted(max_bytes, "byte") if "more" in verb else counted(size, "byte")
+        raise DatasetError(
+            f"{name} {verb} {bound}; the limit is {counted(max_bytes, 'byte')}. "
+            "Bring a sample, or split the file."
+        )
+
+
+def _printable(name: str) -> str:
+    """Keep the last part of a file name, printable and of bounded length."""
+    last = re.split(r"[\\/]", name)[-1]
+    return "".join(c if c.isprintable() else "_" for c in last)[-100:] or "upload"

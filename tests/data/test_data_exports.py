@@ -1,0 +1,27 @@
+import subprocess
+import sys
+
+import simviz.data
+
+
+def test_every_public_name_is_found_and_listed():
+    assert set(simviz.data.__all__) == set(simviz.data._WHERE) == set(dir(simviz.data))
+    for name in simviz.data.__all__:
+        assert getattr(simviz.data, name).__name__ == name
+
+
+def test_a_function_is_never_hidden_by_its_module():
+    import simviz.data.splitting
+
+    assert callable(simviz.data.split)
+    assert not set(simviz.data._WHERE) & set(simviz.data._WHERE.values())
+
+
+def test_importing_and_splitting_need_no_heavy_library():
+    code = (
+        "import sys, simviz.data as d; d.read_pairs; d.split; d.read_images; d.write_pairs; "
+        "heavy = {'pandas', 'pyarrow', 'PIL', 'torch', 'sklearn'} & set(sys.modules); "
+        "sys.exit(', '.join(heavy) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

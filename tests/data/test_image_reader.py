@@ -1,0 +1,213 @@
+import io
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from simviz.data import archives
+from simviz.data.images import read_images
+from simviz.data.sprites import ImageError, make_sprite
+from simviz.exceptions import DatasetError
+
+
+def picture(mode="RGB", size=(40, 20), colour="red", kind="PNG", **options):
+    file = io.BytesIO()
+    Image.new(mode, size, colour).save(file, kind, **options)
+    return file.getvalue()
+
+
+def packed(files, compression=zipfile.ZIP_DEFLATED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+PAIR = {"a.png": picture(), "b.png": picture(colour="blue")}
+WORDS = b"file,keywords\na.png,red|warm\nb.png,blue|Warm\n"
+
+
+def has_note(result, *parts):
+    return any(all(p in note for p in parts) for note in result.notes)
+
+
+def test_a_zip_with_its_table():
+    result = read_images(packed({**PAIR, "words.csv": WORDS}), name="colours.zip")
+    pairs = result.pairs
+    assert list(pairs.x.content) == ["red", "warm", "blue"] and pairs.x.kind == "keyword"
+    assert list(pairs.y.ids) == ["a.png", "b.png"]
+    assert pairs.y.content.shape == (2, 64, 64, 3) and pairs.y.content.dtype == np.uint8
+    # Capitals make no other keyword.
+    assert pairs.relevance.matrix.toarray().tolist() == [[1, 0], [1, 1], [0, 1]]
+    assert pairs.relevance.unjudged == "negative" and pairs.name == "colours"
+    assert has_note(result, "separated by '|'")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        b"keyword,path\nred,A.PNG\nwarm,./a.png\nblue,b\nwarm,b.png\n",
+        b"file;tags\na.png;red,warm\nb.png;blue, warm\n",
+        b'{"image": "a", "tags": "red;warm"}\n{"image": "b", "tags": "blue;warm"}\n',
+        b"file\tid\tkeywords\na.png\tx1\tred; warm\nb.png\tx2\tblue;;warm\n",
+    ],
+)
+def test_the_table_may_stand_beside_in_many_forms(words, tmp_path):
+    path = tmp_path / "pictures.zip"
+    path.write_bytes(packed(PAIR))
+    pairs = read_images(path, words, keywords_name="words").pairs
+    rows, columns = pairs.relevance.matrix.nonzero()
+    found = set(zip(pairs.x.content[rows], pairs.y.ids[columns], strict=True))
+    assert found == {
+        ("red", "a.png"),
+        ("warm", "a.png"),
+        ("blue", "b.png"),
+        ("warm", "b.png"),
+    }
+
+
+def test_full_paths_tell_equal_file_names_apart():
+    files = {"p/a.png": picture(), "q/a.png": picture(), "b.png": picture()}
+    result = read_images(packed(files), b"file,keyword\np/a.png,one\na.png,two\nb.png,three\n")
+    assert list(result.pairs.y.ids) == ["p/a.png", "b.png"]
+    assert [(item.row, item.reason) for item in result.left_out] == [(3, "no image of that name")]
+
+
+def test_what_is_left_out_is_named():
+    files = {**PAIR, "fake.png": b"MZ this is a program", "spare.png": picture()}
+    words = WORDS + b"fake.png,odd\ngone.png,lost\na.png,\n"
+    result = read_images(packed(files), words, keywords_name="words.csv")
+    assert list(result.pairs.y.ids) == ["a.png", "b.png"]
+    assert "odd" not in result.pairs.x.content
+    assert has_note(result, "1 image left out: 'fake.png' is no image, whatever its name says")
+    assert has_note(result, "1 row of words.csv left out", "line 5; 'gone.png'")
+    assert has_note(result, "no keyword", "line 6")
+    assert has_note(result, "1 image without a keyword left out")
+
+
+def test_clutter_of_operating_systems_is_passed_over():
+    clutter = {"__MACOSX/._words.csv": b"x", ".DS_Store": b"x", "p/Thumbs.db": b"x"}
+    assert len(read_images(packed({**clutter, **PAIR, "words.csv": WORDS})).pairs.y) == 2
+
+
+@pytest.mark.parametrize(
+    "path", ["../a.png", "p/../../a.png", "/etc/a.png", "C:\\a.png", "p\\..\\a.png"]
+)
+def test_paths_that_lead_out_are_refused(path):
+    with pytest.raises(DatasetError, match="leads out of the archive"):
+        read_images(packed({**PAIR, "words.csv": WORDS, path: picture()}))
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({**PAIR}, "holds no table"),
+        ({**PAIR, "a.csv": WORDS, "b.csv": WORDS}, r"several tables \('a\.csv', 'b\.csv'\)"),
+        ({"words.csv": WORDS}, "holds no image"),
+        ({**PAIR, "words.csv": b"x,y\n1,2\n"}, "no column names an image in the zip"),
+        ({"a.png": b"no", "words.csv": WORDS}, "no image can be used.*'a.png' is no image"),
+    ],
+)
+def test_archives_without_what_is_needed(files, message):
+    with pytest.raises(DatasetError, match=message):
+        read_images(packed(files), name="p.zip")
+
+
+def test_damaged_and_empty_archives():
+    whole = packed({**PAIR, "words.csv": WORDS}, zipfile.ZIP_STORED)
+    with pytest.raises(DatasetError, match=r"p\.zip is not a zip archive"):
+        read_images(whole[:-30], name="p.zip")
+    with pytest.raises(DatasetError, match="is empty"):
+        read_images(b"", name="p.zip")
+    at = whole.index(b"a.png") + 60
+    broken = whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :]
+    with pytest.raises(DatasetError, match=r"'a\.png' is damaged"):
+        read_images(broken)
+
+
+def test_zip_bombs_are_refused_before_unpacking(monkeypatch):
+    bomb = packed({"a.png": b"\0" * 5_000_000, "words.csv": WORDS})
+    assert len(bomb) < 50_000
+    with pytest.raises(DatasetError, match=r"'a\.png' unpacks from .* to 5,000,000 bytes"):
+        read_images(bomb)
+    monkeypatch.setattr(archives, "MAX_UNPACKED", 100)
+    with pytest.raises(DatasetError, match="the limit is 100"):
+        read_images(packed({**PAIR, "words.csv": WORDS}))
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 2)
+    with pytest.raises(DatasetError, match="holds 3 files; the limit is 2"):
+        read_images(packed({**PAIR, "words.csv": WORDS}))
+
+
+def test_an_encrypted_archive_is_refused():
+    data = bytearray(packed({"a.png": picture()}))
+    for start in (data.index(b"PK\x03\x04") + 6, data.index(b"PK\x01\x02") + 8):
+        data[start] |= 1
+    with pytest.raises(DatasetError, match="is encrypted"):
+        read_images(bytes(data), WORDS)
+
+
+def huge_png(width, height):
+    def chunk(kind, body):
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    body = zlib.compress(b"\0" * 100)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize("side", [5_001, 10_000, 60_000])
+def test_pixel_bombs_are_refused_from_the_header(side):
+    with pytest.raises(ImageError, match="pixels"):
+        make_sprite(huge_png(side, side))
+
+
+def test_a_truncated_image_is_refused():
+    for kind in ("PNG", "JPEG", "GIF"):
+        noise = Image.fromarray(np.random.default_rng(0).integers(0, 255, (90, 90, 3), np.uint8))
+        file = io.BytesIO()
+        noise.save(file, kind)
+        with pytest.raises(ImageError, match=r"is damaged|is no image"):
+            make_sprite(file.getvalue()[: len(file.getvalue()) // 2])
+
+
+def test_formats_that_are_not_read_are_no_images():
+    with pytest.raises(ImageError, match="is no image"):
+        make_sprite(picture(kind="TIFF"))
+
+
+def test_aspect_is_kept_on_white():
+    sprite = make_sprite(picture(size=(400, 100)))
+    assert (sprite[32] == [255, 0, 0]).all()
+    assert (sprite[:23] == 255).all() and (sprite[41:] == 255).all()
+
+
+@pytest.mark.parametrize(
+    ("data", "colour"),
+    [
+        (picture("RGBA", colour=(0, 0, 255, 0)), [255, 255, 255]),
+        (picture("RGBA", colour=(0, 0, 0, 128)), [127, 127, 127]),
+        (picture("L", colour=100), [100, 100, 100]),
+        (picture("I;16", colour=100 * 256), [100, 100, 100]),
+        (picture("1", colour=0), [0, 0, 0]),
+        (picture("P", colour=0), [0, 0, 0]),
+        (picture("CMYK", colour=(0, 0, 0, 255), kind="JPEG"), [0, 0, 0]),
+        (picture(kind="WEBP", lossless=True), [255, 0, 0]),
+    ],
+)
+def test_every_mode_becomes_rgb(data, colour):
+    assert np.abs(make_sprite(data)[32, 32].astype(int) - colour).max() <= 2
+
+
+def test_orientation_marks_are_obeyed():
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    sprite = make_sprite(picture(size=(80, 20), kind="JPEG", exif=exif))
+    assert (sprite[32, :20] == 255).all() and sprite[5, 32, 1] < 50

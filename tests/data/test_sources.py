@@ -1,0 +1,100 @@
+import gzip
+
+import pytest
+
+from simviz.data.sources import decode_text, gunzip, load_bytes, signature
+from simviz.exceptions import DatasetError
+
+
+def test_a_missing_path_and_a_folder_are_named(tmp_path):
+    with pytest.raises(DatasetError, match=r"nothing\.csv does not exist"):
+        load_bytes(tmp_path / "nothing.csv")
+    with pytest.raises(DatasetError, match="is a folder"):
+        load_bytes(tmp_path)
+
+
+def test_size_is_checked_before_a_file_is_read(tmp_path):
+    path = tmp_path / "big.csv"
+    path.write_bytes(b"x" * 1001)
+    with pytest.raises(DatasetError, match=r"big\.csv holds 1,001 bytes; the limit is 1,000"):
+        load_bytes(path, max_bytes=1000)
+    assert load_bytes(path, max_bytes=1001)[1] == b"x" * 1001
+
+
+def test_a_hostile_name_is_made_printable_and_short():
+    name, _ = load_bytes(b"x", "../../etc/\x1b[31mpass\nwd" + "a" * 500)
+    assert name.isprintable() and "/" not in name and len(name) <= 100
+
+
+def test_a_gzip_bomb_stops_at_the_limit():
+    bomb = gzip.compress(b"\0" * 50_000_000)
+    assert len(bomb) < 100_000
+    with pytest.raises(DatasetError, match="unpacks to more than 1,000,000 bytes"):
+        gunzip("bomb.csv.gz", bomb, max_bytes=1_000_000)
+
+
+def test_gzip_unpacks_all_members_and_drops_its_ending():
+    both = gzip.compress(b"x,y\n") + gzip.compress(b"a,b\n")
+    assert gunzip("Pairs.CSV.GZ", both) == ("Pairs.CSV", b"x,y\na,b\n")
+
+
+@pytest.mark.parametrize("cut", [5, 15, -4])
+def test_a_truncated_gzip_is_reported(cut):
+    with pytest.raises(DatasetError, match=r"a\.gz is a damaged gzip archive"):
+        gunzip("a.gz", gzip.compress(b"x,y\na,b\n" * 50)[:cut])
+
+
+def test_an_empty_gzip_is_reported():
+    with pytest.raises(DatasetError, match="empty once unpacked"):
+        gunzip("a.csv.gz", gzip.compress(b""))
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le+bom", "utf-16-be+bom", "utf-32"]
+)
+def test_marked_encodings_are_read_without_a_note(encoding):
+    text = "x,y\nseñal,日本 €\n"
+    plain, _, bom = encoding.partition("+")
+    data = (("\ufeff" if bom else "") + text).encode(plain)
+    assert decode_text("a.csv", data) == (text, [])
+
+
+def test_windows_and_latin_1_are_read_with_a_note_that_names_the_line():
+    text, notes = decode_text("a.csv", "x,y\nprice,5 €\n".encode("cp1252"))
+    assert text == "x,y\nprice,5 €\n"
+    assert "line 2 holds byte 0x80" in notes[0] and "Windows-1252" in notes[0]
+    # 0x81 stands for nothing in Windows-1252.
+    text, notes = decode_text("a.csv", b"x\xe9\x81")
+    assert text == "x\xe9\x81" and "Latin-1" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"x,y\na,b\0c\n", "line 2: the file holds NUL bytes"),
+        ("x,y\na,b\n".encode("utf-16-le"), "line 1: the file holds NUL bytes"),
+        (b"\xff\xfex\0,\0y\0\xd8", "UTF-16-LE but line 1 is not"),
+        (b"\xe9\x02\x03", "control characters"),
+    ],
+)
+def test_what_is_not_text_is_refused(data, what):
+    with pytest.raises(DatasetError, match=what):
+        decode_text("a.csv", data)
+
+
+def test_a_stray_control_character_in_utf_8_is_kept():
+    assert decode_text("a.csv", b"x\x02y") == ("x\x02y", [])
+
+
+@pytest.mark.parametrize(
+    ("start", "what"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (b"RIFF\x10\0\0\0WEBPVP8 ", "a WebP image"),
+        (b"PK\x03\x04rest", "a zip archive or an Excel workbook"),
+        (b"\x80\x04\x95rest", "a Python pickle, which is never opened"),
+        (b"PARTS,x", None),
+    ],
+)
+def test_signatures(start, what):
+    assert signature(start) == what

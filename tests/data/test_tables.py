@@ -1,0 +1,234 @@
+import gzip
+import io
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from simviz.data import tables
+from simviz.data.tables import read_table
+from simviz.exceptions import DatasetError
+
+
+def parquet_bytes(columns, **options):
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer, **options)
+    return buffer.getvalue()
+
+
+def cells(table):
+    return {name: list(column) for name, column in table.columns.items()}
+
+
+SAME = {"x": ["red, round", "car"], "y": ["rojo", 'un "coche"']}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.csv", b'x,y\n"red, round",rojo\ncar,"un ""coche"""\n'),
+        ("a.csv", b'x;y\r\nred, round;rojo\r\ncar;"un ""coche"""\r\n'),
+        ("a.csv", b'sep=;\nx;y\nred, round;rojo\ncar;"un ""coche"""\n'),
+        ("a.tsv", b'x\ty\nred, round\trojo\ncar\tun "coche"\n'),
+        ("a.txt", b'x|y\nred, round|rojo\ncar|un "coche"\n'),
+        ("a.jsonl", b'{"x":"red, round","y":"rojo"}\n\n{"y":"un \\"coche\\"","x":"car"}\n'),
+        ("upload", b'{"x":"red, round","y":"rojo"}\n{"x":"car","y":"un \\"coche\\""}\n'),
+        ("a.parquet", parquet_bytes(SAME)),
+        ("a.csv", parquet_bytes(SAME)),
+        ("a.tsv.gz", gzip.compress(b'x\ty\nred, round\trojo\ncar\tun "coche"\n')),
+        ("a.csv", b'\xef\xbb\xbfx,y\n"red, round",rojo\ncar,"un ""coche"""\n'),
+        ("a.csv", 'x,y\n"red, round",rojo\ncar,"un ""coche"""\n'.encode("utf-16")),
+    ],
+)
+def test_every_format_gives_the_same_cells(name, data, tmp_path):
+    assert cells(read_table(data, name)) == SAME
+    path = tmp_path / name
+    path.write_bytes(data)
+    assert cells(read_table(path)) == SAME
+
+
+def test_rows_bear_the_numbers_of_an_editor():
+    table = read_table(b'x,y\n\n"a\nb",c\nd,e\n', "q.csv")
+    assert table.rows.tolist() == [3, 5] and table.unit == "line"
+    assert read_table(b"sep=,\nx,y\na,b\n", "q.csv").rows.tolist() == [3]
+    assert read_table(b'\n{"x": 1, "y": 2}\n', "q.jsonl").rows.tolist() == [2]
+    table = read_table(parquet_bytes(SAME), "q.parquet")
+    assert table.rows.tolist() == [1, 2] and table.place(1) == "q.parquet, row 2"
+
+
+def test_header_names_are_trimmed_told_apart_and_never_missing():
+    table = read_table(b" x , y ,y,,y_2\na,b,c,d,e\n", "q.csv")
+    assert list(table.columns) == ["x", "y", "y_3", "column_4", "y_2"]
+    assert any("two columns 'y'" in n for n in table.notes)
+    assert any("column 4 has no name" in n for n in table.notes)
+
+
+def test_a_file_without_header_can_be_read():
+    table = read_table(b"a,b\nc,d\n", "q.csv", header=False)
+    assert cells(table) == {"column_1": ["a", "c"], "column_2": ["b", "d"]}
+    assert table.rows.tolist() == [1, 2]
+
+
+def test_short_rows_are_filled_with_a_note_that_names_them():
+    table = read_table(b"x,y,z\na,b\nc,d,e\nf,g\n", "q.csv")
+    assert list(table.columns["z"]) == ["", "e", ""]
+    assert "2 rows with fewer cells than the header's 3 (lines 2, 4)" in table.notes[0]
+
+
+def test_empty_cells_beyond_the_header_are_harmless():
+    assert cells(read_table(b"x,y\na,b,,\n", "q.csv")) == {"x": ["a"], "y": ["b"]}
+
+
+def test_a_very_long_cell_is_read_whole_and_pointed_out():
+    table = read_table(b"x,y\na,b\nc," + b"d" * 1_000_000 + b"\n", "q.csv")
+    assert len(table.columns["y"][1]) == 1_000_000
+    assert "line 3, column 'y' (1,000,000 characters)" in table.notes[0]
+
+
+def test_kinds_of_columns():
+    table = read_table(b"a,b,c,d\n1,x,,007\n2.5,3,nan,8\n,,,\n", "q.csv")
+    assert dict(table.kinds) == {"a": "number", "b": "text", "c": "empty", "d": "text"}
+
+
+def test_preview_is_indexed_by_line():
+    frame = read_table(b"x,y\n\na,b\nc,d\n", "q.csv").to_frame(1)
+    assert frame.index.tolist() == [3] and frame.index.name == "line"
+    assert frame.to_dict("list") == {"x": ["a"], "y": ["b"]}
+
+
+REFUSED = [
+    ("q.csv", b"", r"q\.csv is empty"),
+    ("q.parquet", b"", r"q\.parquet is empty"),
+    ("q.csv", b"\n \n", r"only blank lines"),
+    ("q.csv", b"words\nheart\n", r"one column only \(line 1 is 'words'\)"),
+    ("q.csv", b"x,y\n", r"q\.csv has a header \('x', 'y'\) but no row"),
+    ("q.csv", b"x,y\na,b\nc,d,e\n", r"q\.csv, line 3 has 3 cells .*column 'y' is 'e'.*commas"),
+    ("q.csv", b'x,y\na,"b\nc,d,e\n', r"q\.csv, line 2: a quoted cell is never closed"),
+    ("q.csv", b"x,y\na,b\0\n", r"q\.csv, line 2: the file holds NUL"),
+    ("q.csv", b"\x89PNG\r\n\x1a\n\0\0", r"q\.csv is a PNG image, not a table"),
+    ("q.parquet", b"\x89PNG\r\n\x1a\n\0\0", r"q\.parquet is a PNG image, not a table"),
+    ("q.parquet", b"x,y\na,b\n", r"q\.parquet is not a Parquet file"),
+    ("q.csv", b"PK\x03\x04", r"zip archive or an Excel workbook"),
+    ("q.parquet", parquet_bytes(SAME)[:-9], r"Parquet file that is cut off or damaged"),
+    ("q.parquet", parquet_bytes(SAME)[:4], r"Parquet file that is"),
+    ("q.parquet", parquet_bytes({"x": ["a"]}), r"one column only \('x'\)"),
+    ("q.parquet", parquet_bytes({"x": [], "y": []}), r"columns but no rows"),
+    ("q.parquet", parquet_bytes({"a": [[1]], "b": [{"c": 2}]}), r"no column that can be read"),
+    ("q.jsonl", b'{"x": 1, "y": 2}\n{"x": 1, "y": \n', r"q\.jsonl, line 2 is not valid JSON at"),
+    ("q.jsonl", b'{"x": 1, "y": 2}\n[1, 2]\n', r"line 2 is a JSON list, not an object"),
+    ("q.json", b'[\n{"x": 1, "y": 2}]\n', r"line 1 .*one JSON array: write one object a line"),
+    ("q.jsonl", b'{"x": 1}\n', r"one column only"),
+    ("q.jsonl", b"\n\n", r"no line with an object"),
+    ("q.jsonl", b'{"x": ' + b"[" * 200_000, r"line 1 is (nested too deeply|not valid JSON)"),
+    ("q.jsonl", b'{"x": 1' + b"0" * 5000 + b', "y": 2}', r"line 1 is not valid JSON"),
+]
+
+
+@pytest.mark.parametrize(("name", "data", "message"), REFUSED)
+def test_what_cannot_be_read_is_refused_with_place_and_remedy(name, data, message):
+    with pytest.raises(DatasetError, match=message) as caught:
+        read_table(data, name)
+    assert len(str(caught.value)) < 500
+
+
+def test_nested_values_are_left_out_with_a_note():
+    lines = [{"x": "a", "y": "b", "z": 1}, {"x": "c", "y": "d", "z": [1, 2], "w": {"v": 1}}]
+    data = "\n".join(map(json.dumps, lines)).encode()
+    table = read_table(data, "q.jsonl")
+    assert list(table.columns) == ["x", "y"]
+    assert "2 columns with lists or objects left out: 'z' (first in line 2)" in table.notes[0]
+    nested = parquet_bytes({"x": ["a"], "y": ["b"], "z": [[1, 2]], "w": [b"\0"]})
+    table = read_table(nested, "q.parquet")
+    assert list(table.columns) == ["x", "y"] and "'z', 'w'" in table.notes[0]
+
+
+def test_scalars_become_the_text_a_person_would_write():
+    table = read_table(
+        b'{"x": 1.0, "y": true, "z": null}\n{"x": 2.5, "y": "t", "z": NaN, "w": 1}\n', "q.jsonl"
+    )
+    assert cells(table) == {
+        "x": ["1", "2.5"],
+        "y": ["true", "t"],
+        "z": ["", ""],
+        "w": ["", "1"],
+    }
+    typed = parquet_bytes(
+        {
+            "i": pa.array([1, None]),
+            "f": pa.array([0.5, float("nan")]),
+            "b": pa.array([True, False]),
+            "t": pa.array([0, 1], pa.timestamp("ms")),
+            "d": pa.array(["k", None]).dictionary_encode(),
+        }
+    )
+    table = read_table(typed, "q.parquet")
+    assert list(table.columns["i"]) == ["1", ""] and list(table.columns["f"]) == ["0.5", ""]
+    assert list(table.columns["b"]) == ["true", "false"]
+    assert table.columns["t"][1].startswith("1970-01-01 00:00:00.001")
+    assert list(table.columns["d"]) == ["k", ""]
+
+
+def test_half_a_surrogate_pair_cannot_get_in():
+    table = read_table(b'{"x": "a\\ud800", "y": "\\ud83d\\ude00"}\n', "q.jsonl")
+    assert cells(table) == {"x": ["a\ufffd"], "y": ["\N{GRINNING FACE}"]}
+
+
+def test_a_separator_of_unicode_does_not_end_a_json_line():
+    assert len(read_table('{"x": "a\u2028b\x85", "y": "c"}\n'.encode(), "q.jsonl")) == 1
+
+
+def test_a_small_parquet_that_stands_for_much_text_is_refused():
+    word = pa.DictionaryArray.from_arrays(
+        np.zeros(100_000, dtype=np.int32), pa.array(["w" * 100_000])
+    )
+    bomb = parquet_bytes({"x": word, "y": word})
+    assert len(bomb) < 1_000_000
+    with pytest.raises(DatasetError, match=r"more than 5,000,000 characters once unpacked"):
+        read_table(bomb, "q.parquet", max_bytes=5_000_000)
+
+
+def test_too_many_columns_or_cells_are_refused(monkeypatch):
+    monkeypatch.setattr(tables, "MAX_COLUMNS", 5)
+    monkeypatch.setattr(tables, "MAX_CELLS", 20)
+    wide = b"a,b,c,d,e,f\n1,2,3,4,5,6\n"
+    long = b"a,b\n" + b"1,2\n" * 11
+    for data in (wide, long):
+        with pytest.raises(DatasetError, match="the limit is"):
+            read_table(data, "q.csv")
+    # Every line has keys of its own: cells grow with the square of the lines.
+    keys = b"\n".join(b'{"k%d": 1}' % i for i in range(9))
+    with pytest.raises(DatasetError, match=r"line 5: more than 5 keys or 20 cells"):
+        read_table(keys, "q.jsonl")
+    columns = {c: ["a"] * 11 for c in "ab"}
+    with pytest.raises(DatasetError, match=r"11 rows of 2 columns"):
+        read_table(parquet_bytes(columns), "q.parquet")
+
+
+def test_the_file_limit_holds_before_and_after_unpacking():
+    with pytest.raises(DatasetError, match="holds 1,000 bytes; the limit is 999 bytes"):
+        read_table(b"x" * 1000, "q.csv", max_bytes=999)
+    with pytest.raises(DatasetError, match="unpacks to more than 999 bytes"):
+        read_table(gzip.compress(b"x,y\n" * 1000), "q.csv.gz", max_bytes=999)
+
+
+def test_random_bytes_never_escape_as_another_error():
+    rng = random.Random(0)
+    starts = [b"", b"x,y\n", b"PAR1", b"\x1f\x8b\x08", b'{"x": ', b"\xff\xfe", b"sep="]
+    for i in range(300):
+        data = starts[i % len(starts)] + rng.randbytes(rng.randrange(1, 60))
+        name = f"q{rng.choice(['.csv', '.jsonl', '.parquet', '.gz', ''])}"
+        try:
+            table = read_table(data, name)
+        except DatasetError as error:
+            assert str(error).startswith("q")
+        else:
+            assert len(table.columns) >= 2
+
+
+def test_an_unknown_column_suggests_the_near_one():
+    table = read_table(b"query,document\na,b\n", "q.csv")
+    with pytest.raises(DatasetError, match=r"no column 'qeury'. Did you mean 'query'\?"):
+        table.column("qeury")
