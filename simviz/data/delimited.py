@@ -12,8 +12,7 @@ from simviz.exceptions import DatasetError
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 _SAMPLE = 256 * 1024
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_OPENING = re.compile(r' *"')
-_CLOSED = re.compile(r" *")
+_QUOTED = re.compile(r' *"(?:[^"]++|"")*+"')
 
 Record = tuple[int, list[str]]
 
@@ -65,7 +64,12 @@ def iter_records(text: str, layout: Layout) -> Iterator[Record]:
     [(1, ['x', 'y']), (2, ['a, b\n c', 'd']), (4, ['e', 'f'])]
     """
     delimiter = layout.delimiter
-    plain = re.compile(rf"[^{re.escape(delimiter)}\r\n]*")
+    # One cell and what ends it. Possessive, so that no cell is ever rescanned.
+    end_of_cell = rf"({re.escape(delimiter)}|\r\n|\n|\r|\Z)"
+    cell = re.compile(
+        rf' *"((?:[^"]++|"")*+)" *+{end_of_cell}'
+        rf'|(?! *")([^{re.escape(delimiter)}\r\n]*+){end_of_cell}'
+    )
     position, line, length = 0, 1, len(text)
     while position < length:
         ending = _LINE_END.search(text, position)
@@ -73,7 +77,7 @@ def iter_records(text: str, layout: Layout) -> Iterator[Record]:
         row = text[position:end]
         start = line
         if layout.quoted and '"' in row:
-            fields, following, line = _quoted_record(text, position, line, delimiter, plain)
+            fields, following, line = _quoted_record(text, position, line, delimiter, cell)
         else:
             fields, line = row.split(delimiter), line + 1
         position = following
@@ -82,37 +86,26 @@ def iter_records(text: str, layout: Layout) -> Iterator[Record]:
 
 
 def _quoted_record(
-    text: str, position: int, line: int, delimiter: str, plain: re.Pattern[str]
+    text: str, position: int, line: int, delimiter: str, cell: re.Pattern[str]
 ) -> tuple[list[str], int, int]:
     """One record with quotes: its fields, where the next starts, and on which line."""
     fields: list[str] = []
     while True:
-        opening = _OPENING.match(text, position)
-        if opening:
-            close = opening.end()
-            while True:
-                close = text.find('"', close)
-                if close < 0:
-                    raise QuoteError(line, "a quoted cell is never closed")
-                if text[close + 1 : close + 2] != '"':
-                    break
-                close += 2
-            cell = text[opening.end() : close]
-            position = _CLOSED.match(text, close + 1).end()  # type: ignore[union-attr]
-            if position < len(text) and text[position] not in (delimiter, "\r", "\n"):
-                raise QuoteError(line, "a quoted cell goes on after its closing quote")
-            if "\n" in cell or "\r" in cell:
-                line += sum(1 for _ in _LINE_END.finditer(cell))
-            fields.append(cell.replace('""', '"'))
+        found = cell.match(text, position)
+        if found is None:
+            closed = _QUOTED.match(text, position)
+            what = "goes on after its closing quote" if closed else "is never closed"
+            raise QuoteError(line, f"a quoted cell {what}")
+        quoted, quoted_end, plain, plain_end = found.groups()
+        position = found.end()
+        if quoted is None:
+            fields.append(plain)
         else:
-            cell = plain.match(text, position).group()  # type: ignore[union-attr]
-            fields.append(cell)
-            position += len(cell)
-        if position < len(text) and text[position] == delimiter:
-            position += 1
-            continue
-        ending = _LINE_END.match(text, position)
-        return fields, ending.end() if ending else position, line + 1
+            fields.append(quoted.replace('""', '"'))
+            if "\n" in quoted or "\r" in quoted:
+                line += sum(1 for _ in _LINE_END.finditer(quoted))
+        if (quoted_end or plain_end) != delimiter:
+            return fields, position, line + 1
 
 
 def sniff_delimiter(text: str, suffix: str = "") -> str | None:

@@ -68,7 +68,11 @@ def attach(
         *((c, _short(c, "x"), ("x",)) for c in roles.x_metadata),
         *((c, _short(c, "y"), ("y",)) for c in roles.y_metadata),
         *((c, "group", both) for c in (roles.group,) if c is not None),
-        *((c, c, both) for c in table.columns if c not in roles.used()),
+        *(
+            (c, c, both)
+            for c in table.columns
+            if c not in roles.used() and table.kinds[c] != "empty"
+        ),
     ]
     for column, name, candidates in wanted:
         cells = table.column(column)[rows]

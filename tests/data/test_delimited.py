@@ -42,6 +42,10 @@ def test_spaces_around_quotes_do_not_unbind_them():
     assert rows_of('x, "a, b" ,c') == [["x", "a, b", "c"]]
 
 
+def test_a_record_may_end_in_an_empty_cell():
+    assert rows_of('"a",\n"b",') == [["a", ""], ["b", ""]]
+
+
 def test_a_quote_inside_a_plain_cell_is_a_character():
     assert rows_of('5" pipe,b "c" d') == [['5" pipe', 'b "c" d']]
 

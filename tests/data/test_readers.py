@@ -107,6 +107,10 @@ def test_metadata_types_and_names():
     assert metadata["note"].tolist() == ["p", ""]
 
 
+def test_an_empty_column_says_nothing():
+    assert not read("x,y,note\na,b,\nc,d,n/a\n").pairs.x.metadata
+
+
 def test_split_and_group_are_kept_under_their_names():
     result = read("query,doc,topic,set\na,d1,7,TRAIN\nb,d1,8,dev\na,d2,7,train\nc,d3,7,test\n")
     x = result.pairs.x.metadata
