@@ -154,7 +154,7 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.iter_similarity(self._x(x), self._y(y), block_size)
 
-    def empty_shares(self, x: Items, y: Items) -> tuple[float, float]:
+    def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
         """Share of items of each side without any known feature.
 
         Such items score 0 against everything; an evaluation has to say how

@@ -89,7 +89,7 @@ def test_shared_vocabulary_is_decided_by_common_words(bilingual):
 def test_unknown_items_are_counted_and_score_nothing(bilingual):
     pipeline = quick("cca", bilingual).fit(bilingual)
     strange = Items(["1", "2"], ["red heart", "ЖЖЖ"], "text")
-    assert pipeline.empty_shares(strange, bilingual.y) == (0.5, 0.0)
+    assert pipeline.empty_share(strange, bilingual.y) == (0.5, 0.0)
     assert (pipeline.similarity(strange, bilingual.y)[1] == 0).all()
 
 
