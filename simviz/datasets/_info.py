@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from simviz.data.pairs import PairSet
 
@@ -31,8 +31,13 @@ class DemoInfo:
         What the items of a side are called, in the plural.
     split_by : {"pair", "x", "y", "group"}
         What a fair test holds out.
-    methods : tuple of str
-        Ids of methods worth a first look, the quickest first.
+    methods : mapping of str to mapping
+        Methods worth a first look, the quickest first: id to the parameters
+        that differ from the defaults.
+    metric : str
+        The one metric to look at first, by its name.
+    size : str
+        How much there is, in a few words.
     loader : callable
         Takes no argument and returns the `PairSet`.
     position : int, default=100
@@ -47,6 +52,8 @@ class DemoInfo:
     x_name: str
     y_name: str
     split_by: SplitBy
-    methods: tuple[str, ...]
+    methods: Mapping[str, Mapping[str, Any]]
+    metric: str
+    size: str
     loader: Callable[[], PairSet]
     position: int = 100

@@ -134,7 +134,9 @@ DEMO = DemoInfo(
     x_name="English names",
     y_name="Spanish names",
     split_by="pair",
-    methods=("cl_lsi", "cca", "opca", "s2net"),
+    methods={name: {"n_components": 400} for name in ("cca", "cl_lsi", "heterogeneous_svd")},
+    metric="MRR",
+    size="1,923 pairs of names",
     loader=load_emoji,
     position=20,
 )

@@ -165,7 +165,15 @@ DEMO = DemoInfo(
     x_name="keywords",
     y_name="icons",
     split_by="y",
-    methods=("cca", "heterogeneous_svd", "pamir", "ssi"),
+    methods={
+        "cca": {},
+        # The number of keywords bounds the rank; popularity helps to annotate, so the
+        # paper's own weights, which keep it, do better than balanced ones.
+        "heterogeneous_svd": {"n_components": 50, "negative_weight": "paper"},
+        "cl_lsi": {},
+    },
+    metric="P@5",
+    size="1,340 pictures, 618 words",
     loader=load_icons,
     position=10,
 )

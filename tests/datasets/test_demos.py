@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 
@@ -55,3 +56,21 @@ def test_no_other_attribute_is_invented():
 
     with pytest.raises(AttributeError, match="DEMO_LIST"):
         _ = simviz.datasets.DEMO_LIST
+
+
+@pytest.mark.parametrize("demo", DEMOS)
+def test_suggested_methods_and_metrics_exist(demo):
+    from simviz.evaluation import parse_metric
+    from simviz.methods import get_method
+
+    for method, params in DEMOS[demo].methods.items():
+        get_method(method)(**params)
+    assert repr(parse_metric(DEMOS[demo].metric)) == DEMOS[demo].metric
+
+
+@pytest.mark.parametrize("demo", DEMOS)
+def test_size_on_the_card_is_the_size_of_the_data(demo):
+    pairs = load_demo(demo)
+    counts = {f"{n:,}" for n in (*pairs.shape, pairs.relevance.positives.nnz)}
+    said = set(re.findall(r"[\d,]*\d", DEMOS[demo].size))
+    assert said <= counts
