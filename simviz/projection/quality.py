@@ -106,8 +106,9 @@ def map_quality(
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         What belongs together, to compare retrieval too.
     max_points : int, default=4000
-        Where there are more points, a random sample of so many is judged,
-        each against all points. Memory stays bounded either way.
+        Where there are more points, a random sample is judged, each against
+        all points: at most so many, and fewer the more points there are.
+        Memory stays bounded either way.
     random_state : int, default=0
         Seed of the sample.
 
@@ -149,8 +150,10 @@ def map_quality(
         raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     rows = np.arange(n)
     if n > max_points:
+        # The farther beyond, the fewer: so the work grows no further.
+        n_sampled = min(max_points, max(500, max_points**2 // n))
         rng = np.random.RandomState(random_state)
-        rows = np.sort(rng.choice(n, max_points, replace=False))
+        rows = np.sort(rng.choice(n, n_sampled, replace=False))
     # Beyond half the points the penalties lose their normalisation.
     k = min(n_neighbors, (n - 1) // 2)
     false, missing = np.zeros(len(rows)), np.zeros(len(rows))

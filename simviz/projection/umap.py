@@ -17,6 +17,7 @@ from simviz.projection._sides import (
     check_dimensions,
     check_sides,
     distance_blocks,
+    principal_axes,
 )
 from simviz.projection.mds import mds_map
 
@@ -37,7 +38,7 @@ def umap_map(
     *,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     n_neighbors: int = 15,
-    min_dist: float = 0.1,
+    min_dist: float = 0.2,
     random_state: int = 0,
     callback: Callback | None = None,
 ) -> tuple[FloatArray, FloatArray]:
@@ -58,7 +59,7 @@ def umap_map(
     n_neighbors : int, default=15
         Size of a neighbourhood, the point itself included; capped at the
         number of points.
-    min_dist : float, default=0.1
+    min_dist : float, default=0.2
         How close the map may put two points, in its own units.
     random_state : int, default=0
         Seed.
@@ -69,7 +70,8 @@ def umap_map(
     Returns
     -------
     x, y : ndarray of shape (n_x, n_dimensions) and (n_y, n_dimensions)
-        Positions centred at the mean of all points. With fewer than 5
+        Positions centred at the mean of all points, the widest direction
+        first. With fewer than 5
         points, or points that all coincide, those of `mds_map`.
 
     Raises
@@ -100,7 +102,9 @@ def umap_map(
     indices, distances = nearest_points(points, min(n_neighbors, n) - 1)
     rng = np.random.RandomState(random_state)
     positions = _optimise(indices, distances, start, min_dist, rng, callback)
-    positions -= positions.mean(axis=0)
+    # Its orientation means nothing: the widest direction goes across the page.
+    positions = centred(positions)
+    positions = positions @ principal_axes(positions.T @ positions, n_dimensions)
     return positions[: len(x)], positions[len(x) :]
 
 

@@ -1,0 +1,64 @@
+import itertools
+import re
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+
+from simviz.charts import DARK, LIGHT, apply_theme, method_style
+from simviz.charts.style import _METHODS
+
+IDS = """tfidf_cosine bm25 query_expansion lsa pca cl_lsi opca cca kernel_cca heterogeneous_svd
+kernel_heterogeneous_svd plsa lda pltm jplsa cplsa hdlr mlc s2net ssi pamir siamese_blstm
+ngram_matcher pretrained""".split()
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_every_method_of_the_house_has_a_style_of_its_own():
+    package = Path(__file__).parents[2] / "simviz" / "methods"
+    present = {p.stem for p in package.glob("*.py") if not p.stem.startswith("_")}
+    assert set(IDS) == set(_METHODS) and present <= set(_METHODS)
+    styles = [method_style(i) for i in IDS]
+    assert len({(s.colour, s.dash) for s in styles}) == len(IDS)
+    assert len({s.symbol for s in styles}) == len(IDS)
+
+
+def test_an_unknown_method_is_stable_and_clashes_with_none_known():
+    style = method_style("my_own_method")
+    assert style == method_style("my_own_method")
+    assert style.dash not in {method_style(i).dash for i in IDS}
+    go.Scatter(marker_symbol=style.symbol, line_dash=style.dash)  # Plotly knows both
+
+
+def test_plotly_knows_every_style():
+    for i, theme in itertools.product(IDS, ("light", "dark")):
+        colour, dash, symbol = method_style(i, theme)
+        go.Scatter(marker_symbol=symbol, line={"dash": dash, "color": colour})
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_colours_are_legible_on_their_paper(theme):
+    assert contrast(theme.ink, theme.paper) > 7
+    assert contrast(theme.muted, theme.paper) > 4.5
+    for colour in (theme.accent, theme.second, *theme.palette):
+        assert contrast(colour, theme.paper) > 3, colour
+        assert re.fullmatch("#[0-9a-f]{6}", colour)
+
+
+def test_a_themed_figure_is_transparent_and_brings_no_template():
+    figure = apply_theme(go.Figure(go.Scatter(x=[1], y=[2])), "dark")
+    assert figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    assert figure.layout.font.color == DARK.ink
+    assert figure.layout.template.layout.to_plotly_json() == {}
+    with pytest.raises(ValueError, match="'light' or 'dark'"):
+        apply_theme(figure, "sepia")
