@@ -1,0 +1,301 @@
+"""What every part of the store is built on: places, owners, drafts."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from simviz.exceptions import StoreError
+from simviz.store._files import remove_tree, sync_folder
+from simviz.store._index import Index
+from simviz.store._process import is_alive, own_process
+from simviz.store.records import Limits
+
+#: Kinds of directories, each holding one directory an id.
+FOLDERS = ("datasets", "runs", "jobs")
+_ID = re.compile(r"[0-9a-f]{32}(-[0-9]{1,6})?")
+_WORKSPACE = re.compile(r"[0-9A-Za-z_-]{1,64}")
+#: A workspace is noted as used at most so often, in seconds.
+_TOUCH_SECONDS = 60.0
+
+
+class StoreBase:
+    """Root directory, index and limits of a store.
+
+    Parameters
+    ----------
+    root : Path, optional
+        Directory of the store; made when it is missing. By default the
+        environment variable ``SIMVIZ_HOME``, else ``~/.local/share/simviz``.
+    limits : Limits, optional
+        How much a workspace may keep.
+
+    Attributes
+    ----------
+    root : Path
+        Where it is.
+    limits : Limits
+        How much a workspace may keep.
+
+    Raises
+    ------
+    StoreError
+        If the directory cannot be used.
+    """
+
+    def __init__(self, root: Path | str | None = None, limits: Limits | None = None) -> None:
+        self.root = Path(root) if root is not None else default_root()
+        self.limits = limits or Limits()
+        try:
+            for name in (*FOLDERS, "drafts"):
+                (self.root / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The store cannot use the directory {self.root} ({error}). Set SIMVIZ_HOME to a "
+                "directory that can be written."
+            ) from error
+        self._index = Index(self.root / "index.sqlite")
+
+    # -- workspaces -----------------------------------------------------------------
+
+    def create_workspace(self) -> str:
+        """Make a workspace.
+
+        Returns
+        -------
+        str
+            Its id, which nobody can guess; whoever has it, has the workspace.
+        """
+        workspace = secrets.token_urlsafe(18)
+        now = time.time()
+        with self._index.writing() as db:
+            db.execute("INSERT INTO workspaces VALUES (?, ?, ?)", (workspace, now, now))
+        return workspace
+
+    def has_workspace(self, workspace: str) -> bool:
+        """Whether there is such a workspace."""
+        with self._index.reading() as db:
+            return _has_workspace(db, workspace)
+
+    def touch_workspace(self, workspace: str) -> None:
+        """Note that a workspace is in use, which keeps it from being swept.
+
+        Parameters
+        ----------
+        workspace : str
+            Its id.
+
+        Raises
+        ------
+        StoreError
+            If there is no such workspace.
+        """
+        now = time.time()
+        with self._index.reading() as db:
+            require_workspace(db, workspace)
+            row = db.execute("SELECT touched FROM workspaces WHERE id=?", (workspace,)).fetchone()
+        if row is not None and now - row["touched"] > _TOUCH_SECONDS:
+            with self._index.writing() as db:
+                db.execute("UPDATE workspaces SET touched=? WHERE id=?", (now, workspace))
+
+    def delete_workspace(self, workspace: str) -> None:
+        """Delete a workspace with all that belongs to it.
+
+        Parameters
+        ----------
+        workspace : str
+            Its id.
+
+        Raises
+        ------
+        StoreError
+            If there is no such workspace.
+        """
+        with self._index.writing() as db:
+            require_workspace(db, workspace)
+            db.execute("DELETE FROM workspaces WHERE id=?", (workspace,))
+        self.sweep()
+
+    # -- directories ----------------------------------------------------------------
+
+    def _folder(self, kind: str, item_id: str) -> Path:
+        """Where a thing lives; refuses ids that this store does not give."""
+        if not isinstance(item_id, str) or not _ID.fullmatch(item_id):
+            raise not_found(kind)
+        return self.root / kind / item_id
+
+    @contextmanager
+    def _draft(self) -> Iterator[Path]:
+        """A directory to write in, gone at the end unless it was moved."""
+        folder = self.root / "drafts" / f"{own_process()}-{secrets.token_hex(6)}"
+        try:
+            folder.mkdir()
+            yield folder
+        except OSError as error:
+            raise StoreError(
+                f"The store cannot write to {self.root} ({error}). "
+                "Check that the disk is not full."
+            ) from error
+        finally:
+            remove_tree(folder)
+
+    def _settle(self, draft: Path, kind: str, item_id: str) -> None:
+        """Move a draft to its place; to be called inside a writing transaction."""
+        place = self._folder(kind, item_id)
+        remove_tree(place)  # without a row it is what a killed process left
+        draft.replace(place)
+        sync_folder(place.parent)
+
+    def _discard(self, kind: str, item_ids: Iterable[str]) -> None:
+        """Remove directories whose rows are gone, so that no reader meets half of one."""
+        trash = []
+        with self._index.writing() as db:
+            for item_id in item_ids:
+                # Somebody may have put the same thing again in the meantime.
+                query = f"SELECT 1 FROM {kind} WHERE id=?"
+                if db.execute(query, (item_id,)).fetchone() is None:
+                    trash.append(self._to_drafts(self._folder(kind, item_id)))
+        for folder in trash:
+            remove_tree(folder)
+
+    def _to_drafts(self, folder: Path) -> Path:
+        """Move a directory to where it is removed even if this process dies."""
+        trash = self.root / "drafts" / f"{own_process()}-{secrets.token_hex(6)}"
+        with suppress(FileNotFoundError):
+            folder.replace(trash)
+        return trash
+
+    # -- sweeping -------------------------------------------------------------------
+
+    def sweep(self) -> int:
+        """Remove what killed processes left and workspaces that nobody opened.
+
+        Called when a store is opened; a long-running app may call it daily.
+
+        Returns
+        -------
+        int
+            Workspaces removed.
+        """
+        oldest = time.time() - self.limits.idle_days * 86_400
+        with self._index.writing() as db:
+            idle = db.execute("DELETE FROM workspaces WHERE touched < ?", (oldest,)).rowcount
+            db.execute(
+                "DELETE FROM jobs WHERE created < ? OR id NOT IN (SELECT job_id FROM followers)",
+                (oldest,),
+            )
+        trash = []
+        # Directories are moved into place inside transactions like this one, so
+        # one without a row belongs to nobody.
+        with self._index.writing() as db:
+            for kind in FOLDERS:
+                known = {row["id"] for row in db.execute(f"SELECT id FROM {kind}")}
+                for folder in (self.root / kind).iterdir():
+                    if folder.name not in known:
+                        trash.append(self._to_drafts(folder))
+        for draft in (self.root / "drafts").iterdir():
+            if not is_alive(draft.name.rpartition("-")[0]):
+                trash.append(draft)
+        for folder in trash:
+            remove_tree(folder)
+        return idle
+
+
+def default_root() -> Path:
+    """Where the store is unless somebody says otherwise.
+
+    Returns
+    -------
+    Path
+        ``$SIMVIZ_HOME``, else ``~/.local/share/simviz``.
+    """
+    home = os.environ.get("SIMVIZ_HOME")
+    return Path(home) if home else Path.home() / ".local" / "share" / "simviz"
+
+
+def printable(text: str) -> str:
+    """Text as the index can keep it: what UTF-8 cannot say becomes a question mark."""
+    return str(text).encode("utf-8", "replace").decode()
+
+
+def not_found(kind: str) -> StoreError:
+    """The same words for what never existed, was deleted, or belongs to others."""
+    what = {"datasets": "data set", "runs": "run", "jobs": "job"}[kind]
+    return StoreError(
+        f"There is no such {what} here. It may have been deleted, or it belongs to another "
+        "workspace; ask its owner to share it."
+    )
+
+
+def require_workspace(db: sqlite3.Connection, workspace: str) -> None:
+    """Refuse a workspace that does not exist.
+
+    Raises
+    ------
+    StoreError
+        If there is no such workspace.
+    """
+    if not _has_workspace(db, workspace):
+        raise no_workspace()
+
+
+def _has_workspace(db: sqlite3.Connection, workspace: Any) -> bool:
+    if not isinstance(workspace, str) or not _WORKSPACE.fullmatch(workspace):
+        return False
+    query = "SELECT 1 FROM workspaces WHERE id=?"
+    return db.execute(query, (workspace,)).fetchone() is not None
+
+
+def no_workspace() -> StoreError:
+    return StoreError(
+        "This workspace no longer exists; those that nobody opens for a long time are removed. "
+        "Start a new one."
+    )
+
+
+def used_bytes(db: sqlite3.Connection, workspace: str) -> int:
+    """Bytes of the data sets and runs of a workspace."""
+    total = 0
+    for table in ("datasets", "runs"):
+        (size,) = db.execute(
+            f"SELECT COALESCE(SUM(n_bytes), 0) FROM {table} WHERE workspace=?",
+            (workspace,),
+        ).fetchone()
+        total += size
+    return total
+
+
+def refuse_beyond(limit: int, used: int, what: str) -> None:
+    """Refuse one more when `limit` are there.
+
+    Raises
+    ------
+    StoreError
+        Saying how many there may be and what to do.
+    """
+    if used >= limit:
+        raise StoreError(
+            f"This workspace holds {used:,} {what}, as many as it may. Delete some first."
+        )
+
+
+def refuse_bytes(limit: int, used: int, more: int) -> None:
+    """Refuse to grow beyond `limit` bytes.
+
+    Raises
+    ------
+    StoreError
+        Saying how much there may be and what to do.
+    """
+    if used + more > limit:
+        raise StoreError(
+            f"This needs {more / 1e6:,.1f} MB, and the workspace holds {used / 1e6:,.1f} of "
+            f"{limit / 1e6:,.0f} MB. Delete data sets or runs first."
+        )

@@ -1,0 +1,254 @@
+"""Runs of the store."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+
+from simviz.exceptions import StoreError
+from simviz.store._base import (
+    not_found,
+    printable,
+    refuse_beyond,
+    refuse_bytes,
+    require_workspace,
+    used_bytes,
+)
+from simviz.store._datasets import DatasetStore, is_demo
+from simviz.store.records import RunInfo
+from simviz.store.run import Run, RunFiles
+
+#: Opening a demo's run is noted at most so often, in seconds.
+_OPENED_SECONDS = 600.0
+_LONGEST_NAME = 200
+_LONGEST_NOTE = 5_000
+
+
+class RunStore(DatasetStore):
+    """Puts, opens, lists, names and deletes runs; see `Store`."""
+
+    def put_run(
+        self, run_id: str, files: RunFiles, dataset_id: str, method: str, workspace: str
+    ) -> bool:
+        """Keep a run.
+
+        Parameters
+        ----------
+        run_id : str
+            Its id: 32 hexadecimal digits that only its owner can know, unless
+            it was trained on a demo.
+        files : RunFiles
+            What to keep.
+        dataset_id : str
+            What it was trained on. Runs of demos belong to all.
+        method : str
+            Id of the method.
+        workspace : str
+            Whose run it is.
+
+        Returns
+        -------
+        bool
+            False if there is such a run already, which then stays.
+
+        Raises
+        ------
+        StoreError
+            If the workspace is full or gone, or the data set was deleted.
+        """
+        owner = None if is_demo(dataset_id) else workspace
+        evicted: list[str] = []
+        with self._draft() as draft:
+            size = files.write(draft)
+            with self._index.writing() as db:
+                if db.execute("SELECT 1 FROM runs WHERE id=?", (run_id,)).fetchone():
+                    return False
+                if owner is not None:
+                    self._check_run_room(db, owner, dataset_id, size)
+                self._settle(draft, "runs", run_id)
+                now = time.time()
+                db.execute(
+                    "INSERT INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+                    (
+                        run_id,
+                        owner,
+                        dataset_id,
+                        method,
+                        json.dumps(dict(files.spec)),
+                        json.dumps(dict(files.summary)),
+                        "",
+                        "",
+                        files.seconds,
+                        size,
+                        now,
+                        now,
+                    ),
+                )
+                if owner is None:
+                    evicted = self._make_room_for_demos(db, run_id)
+        self._discard("runs", evicted)
+        return True
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether a run is there, whoever owns it."""
+        with self._index.reading() as db:
+            return _row(db, run_id) is not None
+
+    def get_run(self, run_id: str, workspace: str | None = None) -> Run:
+        """Open a run.
+
+        Parameters
+        ----------
+        run_id : str
+            Its id.
+        workspace : str, optional
+            Who asks; whoever is trusted (a share) may leave it out.
+
+        Returns
+        -------
+        Run
+            Whose parts are read when they are asked for.
+
+        Raises
+        ------
+        StoreError
+            If there is none for this workspace.
+        """
+        folder = self._folder("runs", run_id)
+        with self._index.reading() as db:
+            row = _row(db, run_id)
+        if row is None or (workspace is not None and row["workspace"] not in (None, workspace)):
+            raise not_found("runs")
+        now = time.time()
+        if row["workspace"] is None and now - row["opened"] > _OPENED_SECONDS:
+            with self._index.writing() as db:
+                db.execute("UPDATE runs SET opened=? WHERE id=?", (now, run_id))
+        return Run(_info(row), folder)
+
+    def list_runs(self, workspace: str, dataset_id: str | None = None) -> list[RunInfo]:
+        """Runs of a workspace, newest first.
+
+        Parameters
+        ----------
+        workspace : str
+            Whose.
+        dataset_id : str, optional
+            Only those trained on it; for a demo, everybody's.
+
+        Returns
+        -------
+        list of RunInfo
+            Without their content.
+        """
+        query = "SELECT * FROM runs WHERE workspace=?"
+        values: tuple[str, ...] = (workspace,)
+        if dataset_id is not None:
+            query += " AND dataset_id=?"
+            values += (dataset_id,)
+            if is_demo(dataset_id):
+                query = "SELECT * FROM runs WHERE workspace IS NULL AND dataset_id=?"
+                values = (dataset_id,)
+        with self._index.reading() as db:
+            require_workspace(db, workspace)
+            rows = db.execute(query + " ORDER BY created DESC, id", values).fetchall()
+        return [_info(row) for row in rows]
+
+    def rename_run(
+        self, run_id: str, workspace: str, name: str | None = None, note: str | None = None
+    ) -> None:
+        """Give a run a name or a note.
+
+        Parameters
+        ----------
+        run_id, workspace : str
+            The run and who asks.
+        name, note : str, optional
+            New text; None leaves it as it is.
+
+        Raises
+        ------
+        StoreError
+            If there is none in this workspace, or it is a demo's.
+        """
+        self._require_own(run_id, workspace)
+        with self._index.writing() as db:
+            for column, text, longest in (
+                ("name", name, _LONGEST_NAME),
+                ("note", note, _LONGEST_NOTE),
+            ):
+                if text is not None:
+                    db.execute(
+                        f"UPDATE runs SET {column}=? WHERE id=?",
+                        (printable(text)[:longest], run_id),
+                    )
+
+    def delete_run(self, run_id: str, workspace: str) -> None:
+        """Delete a run.
+
+        Parameters
+        ----------
+        run_id, workspace : str
+            The run and who asks.
+
+        Raises
+        ------
+        StoreError
+            If there is none in this workspace, or it is a demo's.
+        """
+        self._require_own(run_id, workspace)
+        self.drop_run(run_id)
+
+    def drop_run(self, run_id: str) -> None:
+        """Delete a run whoever owns it: for jobs that were cancelled while they saved."""
+        self._folder("runs", run_id)
+        with self._index.writing() as db:
+            db.execute("DELETE FROM runs WHERE id=?", (run_id,))
+        self._discard("runs", [run_id])
+
+    def _require_own(self, run_id: str, workspace: str) -> None:
+        if self.get_run(run_id, workspace).info.is_demo:
+            raise StoreError("Runs of a demo belong to all and cannot be changed.")
+
+    def _check_run_room(
+        self, db: sqlite3.Connection, workspace: str, dataset_id: str, size: int
+    ) -> None:
+        require_workspace(db, workspace)
+        owned = db.execute(
+            "SELECT 1 FROM datasets WHERE id=? AND workspace=?", (dataset_id, workspace)
+        ).fetchone()
+        if owned is None:
+            raise not_found("datasets")
+        (count,) = db.execute(
+            "SELECT COUNT(*) FROM runs WHERE workspace=?", (workspace,)
+        ).fetchone()
+        refuse_beyond(self.limits.runs, count, "runs")
+        refuse_bytes(self.limits.bytes, used_bytes(db, workspace), size)
+
+    def _make_room_for_demos(self, db: sqlite3.Connection, newest: str) -> list[str]:
+        """Delete the rows of demo runs not opened for longest, beyond the limits."""
+        rows = db.execute(
+            "SELECT id, n_bytes FROM runs WHERE workspace IS NULL ORDER BY opened DESC"
+        ).fetchall()
+        kept, size, evicted = 0, 0, []
+        for row in sorted(rows, key=lambda row: row["id"] != newest):
+            kept, size = kept + 1, size + row["n_bytes"]
+            beyond = kept > self.limits.demo_runs or size > self.limits.demo_bytes
+            if beyond and row["id"] != newest:
+                evicted.append(row["id"])
+        db.executemany("DELETE FROM runs WHERE id=?", [(run_id,) for run_id in evicted])
+        return evicted
+
+
+def _row(db: sqlite3.Connection, run_id: str) -> sqlite3.Row | None:
+    found: sqlite3.Row | None = db.execute("SELECT * FROM runs WHERE id=?", (run_id,)).fetchone()
+    return found
+
+
+def _info(row: sqlite3.Row) -> RunInfo:
+    fields = dict(row)
+    for name in ("workspace", "opened"):
+        fields.pop(name)
+    for name in ("spec", "summary"):
+        fields[name] = json.loads(fields[name])
+    return RunInfo(**fields)

@@ -1,0 +1,173 @@
+"""Shares of the store: read-only views under unguessable ids."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simviz.exceptions import StoreError
+from simviz.store._base import printable, refuse_beyond, require_workspace
+from simviz.store._datasets import is_demo
+from simviz.store._runs import RunStore
+from simviz.store.records import Share
+
+#: Longest description of how a view is shown, in characters of JSON.
+_LONGEST_VIEW = 4_000
+_TOKEN_BYTES = 18
+
+
+class ShareStore(RunStore):
+    """Publishes views, finds them by their token, withdraws them; see `Store`."""
+
+    def publish(
+        self,
+        workspace: str,
+        kind: str,
+        run_ids: Sequence[str] = (),
+        dataset_ids: Sequence[str] = (),
+        view: Mapping[str, str] | None = None,
+    ) -> str:
+        """Let everybody who has the token read some runs and data sets.
+
+        Parameters
+        ----------
+        workspace : str
+            Who publishes.
+        kind : str
+            What is shown, such as "map" or "compare".
+        run_ids, dataset_ids : sequences of str
+            What may be read; the data sets of the runs are included.
+        view : mapping of str to str, optional
+            How it is shown: parameters of the page, never content.
+
+        Returns
+        -------
+        str
+            The token, which nobody can guess.
+
+        Raises
+        ------
+        StoreError
+            If something does not belong to the workspace, nothing is shared,
+            or there are too many shares.
+        """
+        runs = [self.get_run(run_id, workspace).info for run_id in dict.fromkeys(run_ids)]
+        datasets = dict.fromkeys([*dataset_ids, *(run.dataset_id for run in runs)])
+        for dataset_id in datasets:
+            self.get_dataset_info(dataset_id, workspace)
+        if not datasets:
+            raise StoreError("There is nothing to share. Choose a run or a data set first.")
+        shown = {printable(k): printable(v) for k, v in (view or {}).items()}
+        if len(json.dumps(shown)) > _LONGEST_VIEW:
+            raise StoreError("The settings of this view are too long to share.")
+        payload = {
+            "run_ids": [run.id for run in runs],
+            "dataset_ids": list(datasets),
+            "view": shown,
+        }
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        with self._index.writing() as db:
+            require_workspace(db, workspace)
+            (count,) = db.execute(
+                "SELECT COUNT(*) FROM shares WHERE workspace=?", (workspace,)
+            ).fetchone()
+            refuse_beyond(self.limits.shares, count, "shares")
+            db.execute(
+                "INSERT INTO shares VALUES (?,?,?,?,?)",
+                (token, workspace, printable(kind), json.dumps(payload), time.time()),
+            )
+        return token
+
+    def resolve(self, token: str) -> Share:
+        """Find what was published; its ids may be opened without a workspace.
+
+        Looking at a share keeps the workspace it comes from.
+
+        Parameters
+        ----------
+        token : str
+            What `publish` answered.
+
+        Returns
+        -------
+        Share
+            Without what was deleted since.
+
+        Raises
+        ------
+        StoreError
+            If it is unknown or withdrawn, or nothing of it is left.
+        """
+        key = printable(token)
+        with self._index.reading() as db:
+            row = db.execute("SELECT * FROM shares WHERE token=?", (key,)).fetchone()
+            share = None if row is None else _share(db, row)
+        if share is None or not share.dataset_ids:
+            raise StoreError(
+                "This shared view does not exist. It may have been withdrawn; ask whoever sent "
+                "the link, or look at a demo meanwhile."
+            )
+        self.touch_workspace(row["workspace"])
+        return share
+
+    def withdraw(self, token: str, workspace: str) -> None:
+        """End a share; its link stops working at once.
+
+        Parameters
+        ----------
+        token, workspace : str
+            The share and who asks.
+
+        Raises
+        ------
+        StoreError
+            If this workspace has no such share.
+        """
+        with self._index.writing() as db:
+            ended = db.execute(
+                "DELETE FROM shares WHERE token=? AND workspace=?",
+                (printable(token), printable(workspace)),
+            ).rowcount
+        if not ended:
+            raise StoreError("This workspace has no such share; it may be withdrawn already.")
+
+    def list_shares(self, workspace: str) -> list[Share]:
+        """Shares of a workspace, newest first.
+
+        Parameters
+        ----------
+        workspace : str
+            Whose.
+
+        Returns
+        -------
+        list of Share
+            Also those of which nothing is left.
+        """
+        with self._index.reading() as db:
+            require_workspace(db, workspace)
+            rows = db.execute(
+                "SELECT * FROM shares WHERE workspace=? ORDER BY created DESC, token", (workspace,)
+            ).fetchall()
+            return [_share(db, row) for row in rows]
+
+
+def _share(db: sqlite3.Connection, row: sqlite3.Row) -> Share:
+    payload: dict[str, Any] = json.loads(row["payload"])
+
+    def there(table: str, item_id: str) -> bool:
+        query = f"SELECT 1 FROM {table} WHERE id=?"
+        return db.execute(query, (item_id,)).fetchone() is not None
+
+    return Share(
+        token=row["token"],
+        kind=row["kind"],
+        run_ids=tuple(i for i in payload["run_ids"] if there("runs", i)),
+        dataset_ids=tuple(i for i in payload["dataset_ids"] if is_demo(i) or there("datasets", i)),
+        view=payload["view"],
+        created=row["created"],
+    )

@@ -1,0 +1,204 @@
+import json
+
+import numpy as np
+import pytest
+
+from simviz.exceptions import StoreError
+from simviz.store import Limits, Store
+
+RUN, OTHER = "1" * 32, "2" * 32
+
+
+@pytest.fixture
+def dataset_id(store, mine, pairs):
+    return store.put_dataset(pairs, mine)
+
+
+def test_a_run_comes_back_part_by_part(store, mine, dataset_id, files, pairs):
+    assert store.put_run(RUN, files, dataset_id, "cca", mine)
+    run = store.get_run(RUN, mine)
+    assert run.spec == files.spec and run.meta == files.meta and run.curve() == files.curve
+    assert np.isnan(run.records()[0]["value"])
+    np.testing.assert_array_equal(run.per_query()["x2y:MRR"], [1.0, np.nan])
+    np.testing.assert_array_equal(run.roc()["true_positives"], [0, 1, 2])
+    np.testing.assert_array_equal(run.arrays()["x_test"], np.arange(4))
+    assert run.maps() == ("mds-2",)
+    arrays, info = run.map("mds-2")
+    assert (
+        info == {"notes": ["näher"]} and arrays["y"].shape == (3, 2) and set(arrays) == {"x", "y"}
+    )
+    expected = files.pipeline.similarity(pairs.x, pairs.y)
+    np.testing.assert_array_equal(run.pipeline().similarity(pairs.x, pairs.y), expected)
+    assert run.pipeline_bytes()[:2] == b"PK"
+    (info,) = store.list_runs(mine)
+    assert (info.id, info.method, info.seconds) == (RUN, "cca", 1.5)
+    assert info.summary == {"mrr": 0.5} and info.spec["params"] == {"n_components": 2}
+    on_disk = sum(p.stat().st_size for p in (store.root / "runs" / RUN).iterdir())
+    assert info.n_bytes == on_disk
+
+
+def test_a_second_run_of_that_id_changes_nothing(store, mine, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    before = store.list_runs(mine)
+    assert not store.put_run(RUN, files, dataset_id, "cca", mine)
+    assert store.list_runs(mine) == before
+    assert not list((store.root / "drafts").iterdir())
+
+
+def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    run = store.get_run(RUN)
+    for value in (1.0, 2.0):
+        run.put_map("umap-3", {"x": np.full((2, 3), value)}, {"seed": 0})
+    assert run.maps() == ("mds-2", "umap-3")
+    assert run.map("umap-3")[0]["x"][0, 0] == 2.0
+    for name in ("../evil", "a/b", "", "A", "x" * 41, None, "\ud800"):
+        with pytest.raises(StoreError, match="drawing"):
+            run.put_map(name, {}, {})
+        with pytest.raises(StoreError):
+            run.map(name)
+    with pytest.raises(StoreError):
+        run.map("pca-2")
+    for i in range(38):
+        run.put_map(f"m{i}", {}, {})
+    with pytest.raises(StoreError, match="at most 40"):
+        run.put_map("one-more", {}, {})
+    store.delete_run(RUN, mine)
+    with pytest.raises(StoreError, match="deleted"):
+        run.put_map("late", {}, {})
+
+
+def test_runs_belong_to_their_workspace(store, mine, theirs, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    words = set()
+    for run_id in (RUN, OTHER):
+        with pytest.raises(StoreError) as error:
+            store.get_run(run_id, workspace=theirs)
+        words.add(str(error.value))
+        with pytest.raises(StoreError):
+            store.rename_run(run_id, theirs, name="mine now")
+        with pytest.raises(StoreError):
+            store.delete_run(run_id, theirs)
+    assert len(words) == 1  # the answer does not tell whether it exists
+    assert store.list_runs(theirs) == [] and store.list_runs(theirs, dataset_id) == []
+    with pytest.raises(StoreError):
+        store.put_run(OTHER, files, dataset_id, "cca", theirs)  # another's data set
+
+
+def test_runs_of_demos_belong_to_all(store, mine, theirs, files):
+    store.put_run(RUN, files, "demo:emoji", "cca", mine)
+    assert store.get_run(RUN, theirs).info.is_demo
+    assert [r.id for r in store.list_runs(theirs, "demo:emoji")] == [RUN]
+    assert store.list_runs(theirs, "demo:icons") == []
+    for change in (
+        lambda: store.rename_run(RUN, mine, name="x"),
+        lambda: store.delete_run(RUN, mine),
+    ):
+        with pytest.raises(StoreError, match="belong to all"):
+            change()
+
+
+def test_runs_are_named_noted_and_deleted(store, mine, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.rename_run(RUN, mine, name="best \ud800")
+    store.rename_run(RUN, mine, note="n" * 9_999)
+    info = store.get_run(RUN, mine).info
+    assert info.name == "best ?" and len(info.note) == 5_000
+    store.delete_run(RUN, mine)
+    assert not store.has_run(RUN) and not list((store.root / "runs").iterdir())
+
+
+def test_runs_are_bounded(tmp_path, pairs, files):
+    store = Store(tmp_path, Limits(runs=1))
+    mine = store.create_workspace()
+    dataset_id = store.put_dataset(pairs, mine)
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    with pytest.raises(StoreError, match="holds 1 runs"):
+        store.put_run(OTHER, files, dataset_id, "cca", mine)
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_the_demo_run_opened_least_recently_makes_room(tmp_path, files, monkeypatch):
+    store = Store(tmp_path, Limits(demo_runs=2))
+    mine = store.create_workspace()
+    clock = iter(range(10**9, 2 * 10**9, 10_000))
+    monkeypatch.setattr("time.time", lambda: float(next(clock)))
+    store.put_run("a" * 32, files, "demo:emoji", "cca", mine)
+    store.put_run("b" * 32, files, "demo:emoji", "cca", mine)
+    store.get_run("a" * 32)
+    store.put_run("c" * 32, files, "demo:icons", "cca", mine)
+    assert [store.has_run(i * 32) for i in "abc"] == [True, False, True]
+    assert sorted(p.name[0] for p in (tmp_path / "runs").iterdir()) == ["a", "c"]
+
+
+def test_damaged_files_of_a_run_are_a_store_error(store, mine, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    run = store.get_run(RUN)
+    for path in run.folder.iterdir():
+        path.write_bytes(b"damaged")
+    reads = (run.pipeline, run.evaluation, run.per_query, run.roc, run.arrays, run.curve)
+    for read in (*reads, lambda: run.meta, lambda: run.spec, lambda: run.map("mds-2")):
+        with pytest.raises(StoreError):
+            read()
+
+
+def test_a_share_shows_what_was_published_until_it_is_withdrawn(
+    store, mine, theirs, dataset_id, files
+):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    token = store.publish(mine, "map", run_ids=[RUN], view={"k": "20"})
+    share = store.resolve(token)
+    assert (share.kind, share.run_ids, share.dataset_ids) == ("map", (RUN,), (dataset_id,))
+    assert share.view == {"k": "20"} and len(token) >= 24
+    assert store.list_shares(mine) == [share] and store.list_shares(theirs) == []
+    with pytest.raises(StoreError):
+        store.withdraw(token, theirs)
+    store.withdraw(token, mine)
+    with pytest.raises(StoreError) as withdrawn:
+        store.resolve(token)
+    with pytest.raises(StoreError) as unknown:
+        store.resolve("never")
+    assert str(withdrawn.value) == str(unknown.value)
+    with pytest.raises(StoreError):
+        store.withdraw(token, mine)
+
+
+def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    with pytest.raises(StoreError):
+        store.publish(theirs, "map", run_ids=[RUN])
+    with pytest.raises(StoreError):
+        store.publish(theirs, "map", dataset_ids=[dataset_id])
+    with pytest.raises(StoreError, match="nothing to share"):
+        store.publish(mine, "map")
+    with pytest.raises(StoreError, match="too long"):
+        store.publish(mine, "map", run_ids=[RUN], view={"q": "x" * 5_000})
+    assert store.resolve(store.publish(theirs, "map", dataset_ids=["demo:emoji"])).run_ids == ()
+
+
+def test_a_share_leaves_out_what_was_deleted(store, mine, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    token = store.publish(mine, "compare", run_ids=[RUN])
+    store.delete_run(RUN, mine)
+    assert store.resolve(token).run_ids == ()
+    store.delete_dataset(dataset_id, mine)
+    with pytest.raises(StoreError, match="does not exist"):
+        store.resolve(token)
+
+
+def test_attempts_are_counted_and_followed(store, mine, theirs):
+    digest = "d" * 32
+    write = lambda folder: (folder / "spec.json").write_text(json.dumps({}))  # noqa: E731
+    first = store.add_attempt(digest, mine, write)
+    second = store.add_attempt(digest, theirs, write)
+    assert (first, second) == (f"{digest}-1", f"{digest}-2")
+    assert store.last_attempt(digest) == second and store.last_attempt("e" * 32) is None
+    assert store.attempts(mine) == [first] and len(store.attempts()) == 2
+    store.follow(second, mine)
+    store.unfollow(second, theirs)
+    assert store.followers(second) == {mine}
+    assert (store.attempt_folder(first) / "spec.json").exists()
+    store.unfollow(second, mine)
+    store.sweep()
+    with pytest.raises(StoreError):
+        store.attempt_folder(second)
