@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
 from numba import prange
 
-__all__ = ["njit", "prange"]
+__all__ = ["n_threads", "njit", "prange"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -19,19 +20,30 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 numba.config.THREADING_LAYER = "threadsafe"
 
 
-def _has_threadsafe_layer() -> bool:
-    """Whether OpenMP or TBB can be loaded on this machine."""
-    for name in ("tbbpool", "omppool"):
-        try:
-            importlib.import_module(f"numba.np.ufunc.{name}")
-        except ImportError:
-            continue
-        return True
-    return False
+def _load_threadsafe_layer() -> bool:
+    """Load TBB or OpenMP; False where neither is there."""
+    # GNU OpenMP reads once, when it is loaded, how threads wait for one another.
+    # Spinning, its default, starves kernels whenever others use the cores: a
+    # dimension curve beside a busy process took 19 s, and 6 s with patience.
+    chosen = os.environ.get("OMP_WAIT_POLICY")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    try:
+        return any(map(_can_import, ("numba.np.ufunc.tbbpool", "numba.np.ufunc.omppool")))
+    finally:
+        if chosen is None:
+            del os.environ["OMP_WAIT_POLICY"]
+
+
+def _can_import(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
 
 
 #: Without a thread-safe layer kernels run on one core: slower, never wrong.
-PARALLEL = _has_threadsafe_layer()
+PARALLEL = _load_threadsafe_layer()
 
 
 def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
@@ -48,3 +60,8 @@ def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
         A decorator.
     """
     return numba.njit(cache=True, nogil=True, parallel=parallel and PARALLEL)
+
+
+def n_threads() -> int:
+    """Threads that a parallel kernel started from here uses."""
+    return int(numba.get_num_threads()) if PARALLEL else 1

@@ -1,0 +1,91 @@
+"""Counting loops of `simviz.evaluation`; its functions import them when they run.
+
+Every count is a whole number added by one thread, so results never depend on
+the number of threads or on the sizes of the blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz._numba import njit, prange
+
+Ints = NDArray[np.int64]
+Scores = NDArray[np.floating[Any]]
+
+
+@njit(parallel=True)
+def count_columns(
+    scores: Scores, lowest: Scores, indptr: Ints, ordered: Scores, between: Ints, equal: Ints
+) -> None:
+    """Place each score among the sorted scores of its column's listed rows.
+
+    Adds to ``between[p]`` what lies above ``ordered[p]`` and not above the
+    next one of the column, and to ``equal[p]`` what equals it (at the first
+    of repeated scores). ``lowest`` holds each column's first, inf if none.
+    """
+    n_y = scores.shape[1]
+    width = 256  # columns of a strip: its bounds stay in cache while rows pass by
+    for strip in prange((n_y + width - 1) // width):
+        for i in range(scores.shape[0]):
+            for j in range(strip * width, min(n_y, (strip + 1) * width)):
+                value = scores[i, j]
+                if value < lowest[j]:
+                    continue
+                start, stop = indptr[j], indptr[j + 1]
+                low, high = start, stop
+                while low < high:
+                    middle = (low + high) // 2
+                    if ordered[middle] < value:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low < stop and ordered[low] == value:
+                    equal[low] += 1
+                if low > start:
+                    between[low - 1] += 1
+
+
+@njit(parallel=True)
+def count_between(
+    scores: Scores,
+    ordered: Scores,
+    origin: float,
+    per_unit: float,
+    bucket_start: Ints,
+    counts: Ints,
+) -> None:
+    """Count scores at (odd places) and between (even places) some sorted ones.
+
+    ``counts`` has one row a worker. A bucket number never falls as scores
+    rise, so `bucket_start` narrows each search to a few scores.
+    """
+    n_workers = counts.shape[0]
+    m = len(ordered)
+    last = len(bucket_start) - 2
+    for worker in prange(n_workers):
+        mine = counts[worker]
+        for i in range(worker, scores.shape[0], n_workers):
+            row = scores[i]
+            for j in range(len(row)):
+                value = row[j]
+                if value < ordered[0]:
+                    mine[0] += 1
+                    continue
+                if value > ordered[m - 1]:
+                    mine[2 * m] += 1
+                    continue
+                bucket = 0
+                if per_unit > 0:
+                    bucket = min(int((np.float64(value) - origin) * per_unit), last)
+                low, high = bucket_start[bucket], bucket_start[bucket + 1]
+                while low < high:
+                    middle = (low + high) // 2
+                    if ordered[middle] < value:
+                        low = middle + 1
+                    else:
+                        high = middle
+                mine[2 * low + (low < m and ordered[low] == value)] += 1

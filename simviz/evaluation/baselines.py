@@ -1,0 +1,157 @@
+"""Scorers to compare with: chance, popularity, and vectors from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.evaluation._blocks import as_vectors, bounds, n_items
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+
+
+@dataclass(frozen=True)
+class ChanceScorer:
+    """Scores every pair alike: what a metric gives without knowing anything.
+
+    Metrics expect random orders of ties, so the result is chance exactly,
+    not one draw of it.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import evaluate
+    >>> evaluate(ChanceScorer(), np.eye(4), np.eye(4)).value("top-1")
+    0.25
+    """
+
+    def iter_similarity(
+        self, x: object, y: object, /, *, block_size: int | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Blocks of zeros.
+
+        Parameters
+        ----------
+        x, y
+            The two sides.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (b, n_y)
+            Zeros.
+        """
+        for start, stop in bounds(n_items(x), n_items(y), block_size):
+            yield np.zeros((stop - start, n_items(y)))
+
+
+class PopularityScorer:
+    """Scores a candidate by how many partners it had in training.
+
+    The answer is the same for every query: what a metric gives for knowing
+    the popular items only. Items are recognised by their ids; unknown ones
+    count 0. A pair scores the sum of both counts, of which the query's own
+    part never changes its ranking, so both directions get their baseline.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Training pairs.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> pairs = PairSet.from_texts(["a", "b"], ["c", "d"])
+    >>> next(PopularityScorer(pairs).iter_similarity(pairs.x, pairs.y))
+    array([[2., 2.],
+           [2., 2.]])
+    """
+
+    def __init__(self, pairs: PairSet) -> None:
+        positives = pairs.relevance.positives
+        by_row = np.diff(positives.indptr)
+        by_column = np.bincount(positives.indices, minlength=positives.shape[1])
+        self._x_counts = dict(zip(pairs.x.ids, by_row.tolist(), strict=True))
+        self._y_counts = dict(zip(pairs.y.ids, by_column.tolist(), strict=True))
+
+    def iter_similarity(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Sums of training counts.
+
+        Parameters
+        ----------
+        x, y : Items
+            The two sides.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (b, n_y)
+            Count of the x item plus count of the y item.
+        """
+        x_counts = np.array([self._x_counts.get(i, 0) for i in x.ids], dtype=np.float64)
+        y_counts = np.array([self._y_counts.get(i, 0) for i in y.ids], dtype=np.float64)
+        for start, stop in bounds(len(x), len(y), block_size):
+            yield x_counts[start:stop, None] + y_counts
+
+
+@dataclass(frozen=True)
+class VectorScorer:
+    """Compares vectors that are already there, from any model.
+
+    Parameters
+    ----------
+    similarity : {"cosine", "dot"}, default="cosine"
+        Zero vectors score 0 against everything.
+
+    Examples
+    --------
+    >>> Z = np.array([[3.0, 4.0], [0.0, 0.0]])
+    >>> next(VectorScorer().iter_similarity(Z, np.eye(2)))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+
+    similarity: Literal["cosine", "dot"] = "cosine"
+
+    def __post_init__(self) -> None:
+        if self.similarity not in ("cosine", "dot"):
+            raise ValueError(f"similarity must be 'cosine' or 'dot', got {self.similarity!r}.")
+
+    def iter_similarity(
+        self,
+        x: NDArray[np.floating[Any]],
+        y: NDArray[np.floating[Any]],
+        /,
+        *,
+        block_size: int | None = None,
+    ) -> Iterator[NDArray[np.floating[Any]]]:
+        """Cosines or dot products.
+
+        Parameters
+        ----------
+        x, y : ndarray of shape (n_x, k) and (n_y, k)
+            Vectors, one row an item.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (b, n_y)
+            Similarities.
+        """
+        X, Y = as_vectors(x), as_vectors(y)
+        if self.similarity == "cosine":
+            from simviz.base import unit_rows
+
+            X, Y = unit_rows(X), unit_rows(Y)
+        for start, stop in bounds(len(X), len(Y), block_size):
+            yield X[start:stop] @ Y.T

@@ -1,0 +1,282 @@
+"""Quality against dimension, for nested models, in about one evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.callbacks import Callback
+from simviz.evaluation._blocks import as_vectors, bounds, report
+from simviz.evaluation._judged import Queries, queries_of
+from simviz.evaluation.intervals import mean, standard_error
+from simviz.evaluation.metrics import MRR, Metric, parse_metric
+from simviz.evaluation.result import DIRECTIONS, Direction, Pool, check_directions
+from simviz.ranking import rank_block, rank_listed
+from simviz.relevance import Relevance
+
+Reals = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Vectors = NDArray[np.floating[Any]]
+
+#: Entries of a block of products. Every dimension visits each block, so there
+#: should be few of them.
+_BLOCK_ENTRIES = 2**23
+
+
+class CurveRecord(TypedDict):
+    """One point of a curve."""
+
+    dimension: int
+    metric: str
+    direction: str
+    value: float
+    standard_error: float
+    n: int
+    pool: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DimensionCurve:
+    """One metric for each number of leading dimensions.
+
+    Parameters
+    ----------
+    dimensions : tuple of int
+        Ascending.
+    metric : Metric
+        What was measured.
+    per_query : mapping of direction to ndarray of shape (n_dimensions, n_queries)
+        Its value for each query; NaN for a query without a relevant candidate.
+    pool : {"split", "judged"}
+        What a query was ranked against.
+    """
+
+    dimensions: tuple[int, ...]
+    metric: Metric
+    per_query: Mapping[Direction, Reals]
+    pool: Pool
+
+    def values(self, direction: Direction | None = None) -> Reals:
+        """The curve: means over queries.
+
+        Parameters
+        ----------
+        direction : {"x2y", "y2x"}, optional
+            Which side asks; the mean of the directions when omitted.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_dimensions,)
+            NaN where no query counts.
+
+        Raises
+        ------
+        ValueError
+            If the direction was not evaluated.
+        """
+        wanted = tuple(self.per_query) if direction is None else (direction,)
+        check_directions(wanted, tuple(self.per_query))
+        curves = [[mean(line) for line in self.per_query[d]] for d in wanted]
+        return np.asarray(np.mean(curves, axis=0), dtype=np.float64)
+
+    def to_records(self) -> list[CurveRecord]:
+        """Tidy table: one record per dimension and direction.
+
+        Returns
+        -------
+        list of dict
+            With keys dimension, metric, direction, value, standard_error, n
+            (queries) and pool.
+        """
+        return [
+            CurveRecord(
+                dimension=k,
+                metric=self.metric.name,
+                direction=direction,
+                value=mean(line),
+                standard_error=standard_error(line),
+                n=int((~np.isnan(line)).sum()),
+                pool=self.pool,
+            )
+            for direction, lines in self.per_query.items()
+            for k, line in zip(self.dimensions, lines, strict=True)
+        ]
+
+
+def dimension_grid(n_components: int, n_points: int = 12) -> tuple[int, ...]:
+    """Numbers of dimensions to look at, denser where they are few.
+
+    Parameters
+    ----------
+    n_components : int
+        The largest.
+    n_points : int, default=12
+        How many at most.
+
+    Returns
+    -------
+    tuple of int
+        Ascending, without repetition, ending at `n_components`.
+
+    Examples
+    --------
+    >>> dimension_grid(200, 6)
+    (2, 5, 13, 32, 80, 200)
+    """
+    start = min(2, n_components)
+    grid = np.geomspace(start, n_components, n_points).round().astype(int)
+    return tuple(sorted(set(grid.tolist())))
+
+
+def dimension_curve(
+    x_vectors: ArrayLike,
+    y_vectors: ArrayLike,
+    relevance: object = None,
+    dimensions: Sequence[int] | None = None,
+    *,
+    similarity: Literal["cosine", "dot"] = "cosine",
+    metric: Metric | str = MRR(),  # noqa: B008 -- a value, not a call that matters
+    directions: Sequence[Direction] = DIRECTIONS,
+    callback: Callback | None = None,
+) -> DimensionCurve:
+    """Measure the first k dimensions of a nested model, for several k at once.
+
+    Parameters
+    ----------
+    x_vectors, y_vectors : array-like of shape (n_x, K) and (n_y, K)
+        Embeddings whose first k columns are the k-dimensional model.
+    relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+        Judgments; row i belongs to row i when omitted.
+    dimensions : sequence of int, optional
+        Numbers of leading columns, at most K; `dimension_grid` when omitted.
+    similarity : {"cosine", "dot"}, default="cosine"
+        How vectors compare; zero vectors score 0 against everything.
+    metric : Metric or str, default=MRR()
+        A metric of ranks.
+    directions : sequence of {"x2y", "y2x"}
+        Which sides ask.
+    callback : callable, optional
+        See `simviz.callbacks`; steps are queries.
+
+    Returns
+    -------
+    DimensionCurve
+        Values for each query, dimension and direction.
+
+    Raises
+    ------
+    ValueError
+        If shapes or settings do not fit, or the metric pools all pairs.
+    JobCancelled
+        If the callback asked to stop.
+
+    Notes
+    -----
+    Products of all pairs grow by the columns between one k and the next, so
+    all points together cost the products of the largest one. The length of
+    the query does not change its ranking; that of the candidates is applied
+    while counting. Each direction goes over its own blocks, whose rows hold
+    all that ties with a judged candidate.
+
+    Examples
+    --------
+    >>> Z = np.eye(4)[:, [3, 0, 1, 2]]
+    >>> dimension_curve(Z, Z, dimensions=[1, 2, 4]).values().round(3)
+    array([0.641, 0.76 , 1.   ])
+    """
+    X, Y = as_vectors(x_vectors), as_vectors(y_vectors)
+    if 0 in X.shape or 0 in Y.shape:
+        raise ValueError(f"Vectors of shape {X.shape} and {Y.shape} hold nothing to compare.")
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(
+            f"x vectors have {X.shape[1]} dimensions and y vectors {Y.shape[1]}. "
+            "Both sides must come from one model."
+        )
+    ks = tuple(dimensions) if dimensions is not None else dimension_grid(X.shape[1])
+    ks = tuple(sorted({int(k) for k in ks}))
+    if not ks or ks[0] < 1 or ks[-1] > X.shape[1]:
+        raise ValueError(
+            f"dimensions must lie in 1..{X.shape[1]}, the columns of the vectors, got {list(ks)}."
+        )
+    if similarity not in ("cosine", "dot"):
+        raise ValueError(f"similarity must be 'cosine' or 'dot', got {similarity!r}.")
+    measured = parse_metric(metric) if isinstance(metric, str) else metric
+    if measured.level != "query":
+        raise ValueError(
+            f"{measured} is not a metric of ranks, and a curve follows those. "
+            "Use MRR(), TopOne() or AUC(average='query')."
+        )
+    check_directions(directions)
+    rel = Relevance.coerce(relevance, len(X), len(Y))
+    pool: Pool = "judged" if rel.unjudged == "ignore" else "split"
+    chosen = [d for d in DIRECTIONS if d in directions]
+    total = sum(rel.shape[d == "y2x"] for d in chosen)
+    done = 0
+    per_query: dict[Direction, Reals] = {}
+    for direction in chosen:
+        queries = queries_of(rel, pool)[direction == "y2x"]
+        sides = (X, Y) if direction == "x2y" else (Y, X)
+        products = _Products(*sides, ks, cosine=similarity == "cosine")
+        counts = np.zeros((len(ks), 2, len(queries.candidate)), dtype=np.int64)
+        for start, stop in products.blocks():
+            if pool == "judged":
+                products.rank_judged(queries, start, stop, counts)
+            else:
+                products.rank_all(queries, start, stop, counts)
+            done += stop - start
+            report(callback, done, total)
+        per_query[direction] = np.stack(
+            [measured.per_query(queries.ranking(above, tied)) for above, tied in counts]
+        )
+    return DimensionCurve(ks, measured, per_query, pool)
+
+
+class _Products:
+    """Products of query and candidate vectors, grown from one k to the next."""
+
+    def __init__(self, A: Vectors, B: Vectors, ks: tuple[int, ...], *, cosine: bool) -> None:
+        dtype = np.result_type(A, B)
+        cuts = list(zip((0, *ks[:-1]), ks, strict=True))
+        self.A = [np.ascontiguousarray(A[:, a:b], dtype=dtype) for a, b in cuts]
+        self.B = [np.ascontiguousarray(B[:, a:b], dtype=dtype) for a, b in cuts]
+        self.shape = len(A), len(B)
+        # The query's length scales all of its scores alike and may be left out.
+        self.scale = np.ones((len(ks), len(B)), dtype=dtype)
+        if cosine:
+            squares = [np.einsum("ik,ik->i", part, part, dtype=np.float64) for part in self.B]
+            lengths = np.sqrt(np.cumsum(squares, axis=0))
+            inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+            self.scale = inverse.astype(dtype)
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """First and last query of each block."""
+        return bounds(*self.shape, max(16, _BLOCK_ENTRIES // max(1, self.shape[1])))
+
+    def rank_all(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
+        """Rank the judged candidates of some queries against all."""
+        from scipy.linalg import get_blas_funcs
+
+        ptr = queries.indptr[start : stop + 1]
+        listed = queries.candidate[ptr[0] : ptr[-1]]
+        gemm = get_blas_funcs("gemm", (self.A[0],))
+        products = np.zeros((stop - start, self.shape[1]), dtype=self.scale.dtype)
+        for i, (A, B, scale) in enumerate(zip(self.A, self.B, self.scale, strict=True)):
+            # products += A Bᵀ in place: BLAS counts by columns, so it sees all transposed.
+            gemm(1.0, B.T, A[start:stop].T, 1.0, products.T, trans_a=1, overwrite_c=1)
+            above, tied, _ = rank_block(products, ptr - ptr[0], listed, scale=scale)
+            counts[i, :, ptr[0] : ptr[-1]] = above, tied
+
+    def rank_judged(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
+        """Rank the judged candidates of some queries against one another."""
+        ptr = queries.indptr[start : stop + 1]
+        listed = queries.candidate[ptr[0] : ptr[-1]]
+        rows = np.repeat(np.arange(start, stop), np.diff(ptr))
+        products = np.zeros(len(listed), dtype=self.scale.dtype)
+        for i, (A, B, scale) in enumerate(zip(self.A, self.B, self.scale, strict=True)):
+            for a, b in bounds(len(listed), A.shape[1]):
+                products[a:b] += np.einsum("ik,ik->i", A[rows[a:b]], B[listed[a:b]])
+            counts[i, :, ptr[0] : ptr[-1]] = rank_listed(products * scale[listed], ptr - ptr[0])

@@ -1,0 +1,90 @@
+"""Findings in plain words."""
+
+from __future__ import annotations
+
+from simviz.evaluation.metrics import MAP, MRR, NDCG, Metric, Precision, TopOne, parse_metric
+
+
+def finding(
+    method: str,
+    metric: Metric | str,
+    value: float,
+    n_queries: int,
+    *,
+    query_name: str,
+    answer_name: str,
+    baseline: float | None = None,
+    baseline_name: str = "guessing by popularity",
+) -> str:
+    """Say what a figure means to someone who does not know the metric.
+
+    Parameters
+    ----------
+    method : str
+        Title of the method.
+    metric : Metric or str
+        What was measured.
+    value : float
+        Its mean, between 0 and 1.
+    n_queries : int
+        Queries behind the mean.
+    query_name, answer_name : str
+        What queries and answers are called, in the plural.
+    baseline : float, optional
+        The same metric of a baseline.
+    baseline_name : str
+        What the baseline does.
+
+    Returns
+    -------
+    str
+        One or two sentences.
+
+    Examples
+    --------
+    >>> finding("CCA", "P@5", 0.32, 268, query_name="icons", answer_name="keywords")
+    'Of the 5 keywords that CCA gives an unseen icon, 1.6 are right on average (268 icons).'
+    """
+    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    tail = ""
+    if isinstance(metric, TopOne):
+        if baseline is not None:
+            tail = f"; {baseline_name} does for {_percent(baseline)}"
+        return (
+            f"{method} puts the right one first for {_percent(value)} of {n_queries:,} unseen "
+            f"{query_name}, out of all {answer_name} of the test{tail}."
+        )
+    if isinstance(metric, Precision):
+        if baseline is not None:
+            tail = f"; {baseline_name} gets {baseline * metric.k:.1f}"
+        return (
+            f"Of the {metric.k} {answer_name} that {method} gives an unseen "
+            f"{_singular(query_name)}, {value * metric.k:.1f} are right on average "
+            f"({n_queries:,} {query_name}){tail}."
+        )
+    if baseline is not None:
+        tail = f"; {baseline_name} reaches {baseline:.3f}"
+    return (
+        f"{method} reaches {metric!r} {value:.3f} over {n_queries:,} unseen {query_name} "
+        f"({_means(metric)}){tail}."
+    )
+
+
+def _means(metric: Metric) -> str:
+    """What the figure is, where no sentence of its own was written."""
+    if isinstance(metric, MRR):
+        return "1 would be the right one always first, ½ always second"
+    if isinstance(metric, MAP | NDCG):
+        return "1 would be everything relevant before everything else"
+    return "1 is perfect"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %") if share >= 0.095 else f"{100 * share:.1f} %"
+
+
+def _singular(plural: str) -> str:
+    """Good enough for names of sides: "icons" to "icon", "queries" to "query"."""
+    if plural.endswith("ies"):
+        return plural[:-3] + "y"
+    return plural[:-1] if plural.endswith("s") else plural

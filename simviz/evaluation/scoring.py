@@ -1,0 +1,219 @@
+"""Blocked evaluation of anything that scores two sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from simviz.callbacks import Callback
+from simviz.evaluation._blocks import Blocks, n_items
+from simviz.evaluation._counting import ColumnCounts, PooledCounts
+from simviz.evaluation._judged import Queries, queries_of
+from simviz.evaluation.metrics import DEFAULT_METRICS, Metric, Pearson, Spearman, parse_metric
+from simviz.evaluation.result import (
+    DIRECTIONS,
+    Direction,
+    Evaluation,
+    Pool,
+    check_directions,
+)
+from simviz.evaluation.roc import Roc
+from simviz.ranking import Ranking, rank_block, rank_listed
+from simviz.relevance import Relevance
+
+Side = TypeVar("Side")
+Side_contra = TypeVar("Side_contra", contravariant=True)
+
+
+class Scorer(Protocol[Side_contra]):
+    """A model (its sides are matrices) or a pipeline (its sides are items).
+
+    A scorer may also offer ``empty_share(x, y) -> (float, float)``: the share
+    of each side's items that are all zeros to it.
+    """
+
+    def iter_similarity(
+        self, x: Side_contra, y: Side_contra, /, *, block_size: int | None = None
+    ) -> Iterator[NDArray[np.floating[Any]]]:
+        """Similarities in blocks of rows, in order.
+
+        Parameters
+        ----------
+        x, y
+            The two sides.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (b, n_y)
+            The same numbers each time it is called.
+        """
+
+
+def evaluate(
+    scorer: Scorer[Side],
+    x: Side,
+    y: Side,
+    relevance: object = None,
+    metrics: Iterable[Metric | str] | None = None,
+    *,
+    directions: Sequence[Direction] = DIRECTIONS,
+    pool: Pool = "split",
+    block_size: int | None = None,
+    callback: Callback | None = None,
+) -> Evaluation:
+    """Rank every item against the other side, in blocks of bounded memory.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        A fitted model or pipeline.
+    x, y : matrices or Items
+        What the scorer's ``iter_similarity`` takes.
+    relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+        Judgments; row i belongs to row i when omitted.
+    metrics : iterable of Metric or str, optional
+        What to report; by default `DEFAULT_METRICS`, and both correlations
+        where judgments are scores. Ranks are kept, so the result can be
+        asked for any other metric of ranks; the ROC is traced only if one of
+        these needs it.
+    directions : sequence of {"x2y", "y2x"}
+        Which sides ask.
+    pool : {"split", "all", "judged"}, default="split"
+        What a query is ranked against: every item given (called "all" if
+        those are all of the dataset), or its judged candidates. Where
+        unjudged pairs are ignored only judged ones can count, and the pool
+        is "judged" whatever is asked.
+    block_size : int, optional
+        Rows of a block; the scorer chooses when omitted.
+    callback : callable, optional
+        See `simviz.callbacks`; steps are rows, those of all passes.
+
+    Returns
+    -------
+    Evaluation
+        Ranks of every query, the ROC, and metrics of both.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN, the shapes do not fit, or a setting is unknown.
+    JobCancelled
+        If the callback asked to stop.
+
+    Notes
+    -----
+    The first pass ranks each row and notes the scores of the judged pairs;
+    the second counts each column against those, and all pairs against the
+    relevant ones. Both see the same blocks, so equal scores are recognised as
+    ties to the last bit.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import VectorScorer
+    >>> Z = np.eye(3)
+    >>> result = evaluate(VectorScorer(), Z, Z[[0, 1, 1]])  # nothing is like the third
+    >>> [round(result.value("top-1", d), 3) for d in ("x2y", "y2x")]
+    [0.611, 0.667]
+    """
+    check_directions(directions)
+    if pool not in ("split", "all", "judged"):
+        raise ValueError(f"pool must be 'split', 'all' or 'judged', got {pool!r}.")
+    rel = Relevance.coerce(relevance, n_items(x), n_items(y))
+    if 0 in rel.shape:
+        raise ValueError(
+            f"Got {rel.shape[0]} x and {rel.shape[1]} y items; bring at least one each."
+        )
+    if rel.unjudged == "ignore":
+        pool = "judged"
+    asked = _asked(metrics, rel)
+    trace = any(metric.level == "roc" for metric in asked)
+    backwards = "y2x" in directions
+    blocks = Blocks(
+        lambda: scorer.iter_similarity(x, y, block_size=block_size),
+        rel.shape,
+        n_passes=2 if pool != "judged" and (trace or backwards) else 1,
+        callback=callback,
+    )
+    x_queries, y_queries = queries_of(rel, pool)
+    above, tied, score = _rank_rows(blocks, x_queries)
+    rankings: dict[Direction, Ranking] = {}
+    if "x2y" in directions:
+        rankings["x2y"] = x_queries.ranking(above, tied)
+    relevant = x_queries.grade > 0
+    roc = None
+    if pool == "judged":
+        if backwards:
+            counts = rank_listed(score[y_queries.stored], y_queries.indptr)
+            rankings["y2x"] = y_queries.ranking(*counts)
+        roc = Roc.from_scores(score, relevant) if trace else None
+    elif trace or backwards:
+        columns = ColumnCounts(score[y_queries.stored], y_queries.indptr, blocks.dtype)
+        pooled = PooledCounts(score[relevant], blocks.dtype)
+        for _, block in blocks:
+            if backwards:
+                columns.add(block)
+            if trace:
+                pooled.add(block)
+        if backwards:
+            rankings["y2x"] = y_queries.ranking(*columns.ranks())
+        roc = pooled.roc() if trace else None
+    x_empty, y_empty = _empty_share(scorer, x, y)
+    scored = rel.kind == "score"
+    return Evaluation(
+        rankings=rankings,
+        pool=pool,
+        metrics=asked,
+        roc=roc,
+        judged=rel.matrix.data if scored else None,
+        predicted=score if scored else None,
+        x_empty=x_empty,
+        y_empty=y_empty,
+    )
+
+
+def _rank_rows(
+    blocks: Blocks, queries: Queries
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Above, tied and score of each judged pair, ranked within its row."""
+    parts = []
+    for start, block in blocks:
+        ptr = queries.indptr[start : start + len(block) + 1]
+        listed = queries.candidate[ptr[0] : ptr[-1]]
+        against: Literal["all", "judged"] = "judged" if queries.n_candidates is None else "all"
+        parts.append(rank_block(block, ptr - ptr[0], listed, against))
+    above, tied, score = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return above, tied, score
+
+
+def _asked(metrics: Iterable[Metric | str] | None, relevance: Relevance) -> tuple[Metric, ...]:
+    if metrics is None:
+        scores = (Spearman(), Pearson()) if relevance.kind == "score" else ()
+        return DEFAULT_METRICS + scores
+    return tuple(parse_metric(m) if isinstance(m, str) else m for m in metrics)
+
+
+def _empty_share(scorer: object, x: object, y: object) -> tuple[float | None, float | None]:
+    """Share of items without any feature, if the scorer tells or the sides are matrices."""
+    tell = getattr(scorer, "empty_share", None)
+    if tell is not None:
+        x_empty, y_empty = tell(x, y)
+        return float(x_empty), float(y_empty)
+    return _zero_rows(x), _zero_rows(y)
+
+
+def _zero_rows(side: object) -> float | None:
+    if sp.issparse(side):
+        matrix = sp.csr_array(side)
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        filled = np.bincount(rows[matrix.data != 0], minlength=matrix.shape[0]) > 0
+    elif isinstance(side, np.ndarray) and side.ndim == 2:
+        filled = (side != 0).any(axis=1)
+    else:
+        return None
+    return float((~filled).mean()) if len(filled) else None

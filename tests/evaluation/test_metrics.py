@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr
+
+from simviz.evaluation.metrics import (
+    AUC,
+    DEFAULT_METRICS,
+    MAP,
+    MRR,
+    NDCG,
+    PartialAUC,
+    Pearson,
+    Precision,
+    RankLoss,
+    Recall,
+    Spearman,
+    TopOne,
+    parse_metric,
+)
+from simviz.evaluation.roc import Roc
+from simviz.ranking import Ranking, expected_auc
+
+NAMES = {
+    "top-1": TopOne(),
+    "MRR": MRR(),
+    "MAP": MAP(),
+    "P@5": Precision(k=5),
+    "P@12": Precision(12),
+    "recall@10": Recall(10),
+    "NDCG@3": NDCG(),
+    "NDCG": NDCG(None),
+    "NDCG@10 (linear)": NDCG(10, gain="linear"),
+    "NDCG@3 (linear, jk)": NDCG(3, "linear", "jk"),
+    "NDCG@3 (exp2, jk)": NDCG(3, discount="jk"),
+    "AUC": AUC(),
+    "AUC (by query)": AUC(average="query"),
+    "pAUC@0.25": PartialAUC(),
+    "pAUC@0.05 (McClish)": PartialAUC(0.05, standardized=True),
+    "rank loss": RankLoss(),
+    "rank loss (by query)": RankLoss("query"),
+    "Pearson": Pearson(),
+    "Spearman": Spearman(),
+}
+# Two queries: ranks 2 and 4 relevant of 5; rank 1 of 5.
+RANKING = Ranking([0, 2, 3], [0, 1, 0], [1, 2, 1], [1, 3, 0], [1, 1, 1], [5, 5])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_name_shows_the_metric_and_reads_back(name):
+    metric = NAMES[name]
+    assert repr(metric) == str(metric) == metric.name == name
+    assert parse_metric(name) == metric
+    assert parse_metric(f"  {name.upper()} ") == metric
+
+
+def test_metrics_are_values():
+    assert len({*NAMES.values(), Precision(5), NDCG(3), AUC()}) == len(NAMES)
+    assert AUC() != RankLoss()
+    assert Pearson() != Spearman()
+
+
+@pytest.mark.parametrize("metric", NAMES.values(), ids=str)
+def test_every_metric_describes_itself(metric):
+    assert metric.description.endswith(".")
+    assert "{" not in metric.description
+    assert metric.range == ((-1, 1) if metric.level == "scores" else (0, 1))
+    assert metric.higher_is_better == (not isinstance(metric, RankLoss))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("MMR", "Did you mean 'MRR'"),
+        ("NDGC@3", "Did you mean 'NDCG'"),
+        ("P", r"There is no metric 'P'. Did you mean 'P@5'"),
+        ("NDCG@3 (log10)", "Did you mean 'NDCG@3'"),
+        ("MRR@10", "Did you mean 'MRR'"),
+        ("P@0", "a whole number from 1, got 0"),
+        ("pAUC@2", r"max_fpr must lie in \(0, 1\], got 2"),
+        ("", "There is no metric ''"),
+        ("P@1.5", "no metric"),
+        ("AUC (by", "There is no metric"),
+    ],
+)
+def test_names_that_are_none_get_a_hint(name, says):
+    with pytest.raises(ValueError, match=says):
+        parse_metric(name)
+
+
+@pytest.mark.parametrize(
+    ("build", "says"),
+    [
+        (lambda: Precision(0), "got 0"),
+        (lambda: Recall(1.5), "got 1.5"),
+        (lambda: NDCG(True), "got True"),
+        (lambda: NDCG(gain="cube"), "gain must be 'exp2' or 'linear'"),
+        (lambda: NDCG(discount="none"), "discount must be 'log2' or 'jk'"),
+        (lambda: AUC("all"), "average must be 'pooled' or 'query'"),
+        (lambda: PartialAUC(0), "max_fpr"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(build, says):
+    with pytest.raises(ValueError, match=says):
+        build()
+
+
+def test_values_per_query():
+    expected = {
+        TopOne(): [0, 1],
+        MRR(): [1 / 2, 1],
+        MAP(): [(1 / 2 + 2 / 4) / 2, 1],
+        Precision(4): [2 / 4, 1 / 4],
+        Recall(2): [1 / 2, 1],
+        NDCG(2, gain="linear"): [1 / math.log2(3) / (2 + 1 / math.log2(3)), 1],
+        AUC("query"): [(2 + 1) / 6, 1],
+        RankLoss("query"): [3 / 6, 0],
+    }
+    for metric, values in expected.items():
+        np.testing.assert_allclose(metric.per_query(RANKING), values, err_msg=str(metric))
+    np.testing.assert_array_equal(AUC("query").per_query(RANKING), expected_auc(RANKING))
+
+
+def test_pooled_metrics_read_the_roc():
+    roc = Roc.from_scores([3, 2, 1, 0], [True, False, True, False])
+    assert AUC().of_roc(roc) == 0.75
+    assert RankLoss().of_roc(roc) == 0.25
+    assert PartialAUC(0.5).of_roc(roc) == pytest.approx(0.5)
+    assert PartialAUC(0.5, standardized=True).of_roc(roc) == pytest.approx(
+        roc.partial_auc(0.5, standardized=True)
+    )
+
+
+def test_each_metric_answers_for_its_own_level_only():
+    roc = Roc.from_scores([1, 0], [True, False])
+    for metric in NAMES.values():
+        refused = {
+            "query": lambda m=metric: m.per_query(RANKING),
+            "roc": lambda m=metric: m.of_roc(roc),
+            "scores": lambda m=metric: m.of_scores(np.arange(3.0), np.arange(3.0)),
+        }
+        refused.pop(metric.level)()
+        for ask in refused.values():
+            with pytest.raises(ValueError, match=r"pools|not computed|does not compare"):
+                ask()
+
+
+def test_correlations_equal_scipy_and_a_constant_prediction_is_chance():
+    rng = np.random.default_rng(0)
+    judged = rng.integers(0, 6, 50).astype(float)
+    predicted = (judged + rng.normal(0, 2, 50)).round()
+    assert Pearson().of_scores(judged, predicted) == pytest.approx(
+        pearsonr(judged, predicted).statistic
+    )
+    assert Spearman().of_scores(judged, predicted) == pytest.approx(
+        spearmanr(judged, predicted).statistic
+    )
+    for metric in (Pearson(), Spearman()):
+        assert metric.of_scores(judged, np.full(50, 0.3)) == 0
+        assert math.isnan(metric.of_scores(np.ones(50), predicted))
+        assert math.isnan(metric.of_scores(judged[:1], predicted[:1]))
+
+
+def test_defaults_cover_ranks_and_pairs():
+    assert {metric.level for metric in DEFAULT_METRICS} == {"query", "roc"}

@@ -1,0 +1,46 @@
+"""Findings say what a figure means, with its n and its baseline."""
+
+from __future__ import annotations
+
+import pytest
+
+from simviz.evaluation.report import finding
+
+NAMES = {"query_name": "queries", "answer_name": "documents"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "baseline", "words"),
+    [
+        (
+            "top-1",
+            0.584,
+            0.0026,
+            "CCA puts the right one first for 58 % of 1,385 unseen queries, out of all documents "
+            "of the test; guessing by popularity does for 0.3 %.",
+        ),
+        (
+            "P@5",
+            0.32,
+            0.066,
+            "Of the 5 documents that CCA gives an unseen query, 1.6 are right on average "
+            "(1,385 queries); guessing by popularity gets 0.3.",
+        ),
+        (
+            "MRR",
+            0.6432,
+            None,
+            "CCA reaches MRR 0.643 over 1,385 unseen queries (1 would be the right one always "
+            "first, ½ always second).",
+        ),
+        (
+            "MAP",
+            0.5,
+            0.25,
+            "CCA reaches MAP 0.500 over 1,385 unseen queries (1 would be everything relevant "
+            "before everything else); guessing by popularity reaches 0.250.",
+        ),
+    ],
+)
+def test_sentences(metric, value, baseline, words):
+    assert finding("CCA", metric, value, 1385, baseline=baseline, **NAMES) == words
