@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simviz.charts._colouring import Colouring
+from simviz.charts._placing import spread_order
 from simviz.charts._sides import Focus, Links, Side
 from simviz.charts.style import Theme
 from simviz.charts.text import safe_text
@@ -32,7 +33,8 @@ def draw_spatial(
     for side in reversed(sides):
         other = sides[0] if side is sides[1] else sides[1]
         related = _related_rows(side, focus, links)
-        written = set(related) if focus else _leading(side)
+        # WebGL draws colour glyphs as blots.
+        written: set[int] = set() if side.has_glyphs else set(related) if focus else _leading(side)
         figure.add_trace(
             go.Scatter3d(
                 x=side.points[:, 0],
@@ -55,8 +57,9 @@ def draw_spatial(
                         for row, colour in enumerate(colouring.of(side.name))
                     ],
                     "symbol": side.symbol,
-                    "size": 3,
-                    "opacity": 0.85,
+                    # A diamond of one size looks larger than a circle.
+                    "size": 3.0 if side.name == "x" else 2.2,
+                    "opacity": 0.7,
                     "line": {"width": 0},
                 },
             )
@@ -85,6 +88,7 @@ def draw_spatial(
             "yaxis": hidden,
             "zaxis": hidden,
             "aspectmode": "data",
+            "camera": {"eye": {"x": 0.95, "y": 0.95, "z": 0.6}},
             "bgcolor": "rgba(0,0,0,0)",
         }
     )
@@ -97,8 +101,10 @@ def _related_rows(side: Side, focus: Focus | None, links: Links) -> list[int]:
 
 
 def _leading(side: Side) -> set[int]:
-    """The items with most partners, short names first."""
+    """Find the items with most partners; where all have one, items far apart."""
     if side.items.kind not in ("text", "keyword"):
         return set()
+    if side.degree.max(initial=0.0) <= 1:
+        return set(spread_order(side.points, MAX_LABELS).tolist())
     lengths = np.array([len(label) for label in side.labels])
     return set(np.lexsort((lengths, -side.degree))[:MAX_LABELS].tolist())
