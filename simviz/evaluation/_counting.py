@@ -79,12 +79,15 @@ class PooledCounts:
         # i-th distinct one, places 2 i those between it and the one before.
         self._counts = np.zeros((n_threads(), 2 * m + 1), dtype=np.int64)
         self._origin, self._per_unit = 0.0, 0.0
+        bucket = np.zeros(m, dtype=np.int64)
         n_buckets = min(4 * m + 1, 2**22)
-        with np.errstate(over="ignore", invalid="ignore"):
-            span = float(self._distinct[-1] - self._distinct[0]) if m else 0.0
-        if np.isfinite(span) and span > 0 and np.isfinite(n_buckets / span):
-            self._origin, self._per_unit = float(self._distinct[0]), n_buckets / span
-        bucket = ((self._distinct - self._origin) * self._per_unit).astype(np.int64)
+        # Buckets of equal width; one for all where a width would be 0 or infinite.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            span = self._distinct[-1:] - self._distinct[:1]
+            per_unit = n_buckets / span
+        if m and np.isfinite(span[0]) and np.isfinite(per_unit[0]):
+            self._origin, self._per_unit = float(self._distinct[0]), float(per_unit[0])
+            bucket = ((self._distinct - self._origin) * self._per_unit).astype(np.int64)
         self._bucket_start = np.searchsorted(
             np.minimum(bucket, n_buckets - 1), np.arange(n_buckets + 1)
         )

@@ -306,7 +306,9 @@ def _harmonic_between(above: Ints, tied: Ints) -> Reals:
     end = above + tied
     head = table[np.minimum(end, small)] - table[np.minimum(above, small)]
     low, high = np.maximum(above, small).astype(float), np.maximum(end, small).astype(float)
-    return head + np.log1p((high - low) / (low + 0.5)) + (rest(high) - rest(low))
+    smooth = head + np.log1p((high - low) / (low + 0.5)) + (rest(high) - rest(low))
+    # Without ties it is the very 1 / rank.
+    return np.where(tied == 1, 1 / end, smooth)
 
 
 def _hits_at(ranking: Ranking, k: int) -> Reals:

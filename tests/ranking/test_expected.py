@@ -278,6 +278,12 @@ def test_settings_that_mean_nothing_are_refused():
         expected_ndcg_at(ranking, discount="none")
 
 
+def test_without_ties_the_reciprocal_rank_is_exact():
+    n = 5000
+    each = Ranking(range(n + 1), [0] * n, np.ones(n), range(n), np.ones(n), np.full(n, n))
+    np.testing.assert_array_equal(expected_reciprocal_rank(each), 1 / np.arange(1, n + 1))
+
+
 def test_no_queries_give_no_values():
     empty = Ranking([0], [], [], [], [], [])
     assert all(len(metric(empty)) == 0 for metric in METRICS.values())

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import simviz.evaluation.curves
+from simviz.evaluation import (
+    AUC,
+    MAP,
+    MRR,
+    NDCG,
+    TopOne,
+    VectorScorer,
+    dimension_curve,
+    dimension_grid,
+    evaluate,
+)
+from simviz.exceptions import JobCancelled
+from simviz.relevance import Relevance
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Noisy pairs of whole-number vectors: sums are exact, so ties are the same anywhere."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (60, 24)).astype(float)
+    Y = np.vstack([X + (rng.random((60, 24)) < 0.5), rng.integers(-2, 3, (20, 24))])
+    X[3] = 0  # an empty item
+    Y[:5, :6] = 0  # empty in few dimensions
+    Y[70] = Y[0]  # a duplicate: always tied
+    grades = np.zeros((60, 80))
+    grades[np.arange(60), np.arange(60)] = 1
+    grades[rng.integers(0, 60, 90), rng.integers(0, 80, 90)] = 2
+    grades[7] = 0  # a query without a relevant candidate
+    return X, Y, grades
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+@pytest.mark.parametrize("metric", [MRR(), TopOne(), MAP(), NDCG(3), AUC("query")], ids=str)
+@pytest.mark.parametrize("entries", [2**23, 1000])
+def test_equals_separate_evaluations(problem, dtype, similarity, metric, entries, monkeypatch):
+    monkeypatch.setattr(simviz.evaluation.curves, "_BLOCK_ENTRIES", entries)
+    X, Y, grades = problem
+    X, Y = X.astype(dtype), Y.astype(dtype)
+    if similarity == "cosine":
+        # Ties between unequal vectors need exact lengths: half-sum signs have them.
+        X, Y = np.sign(X) * (X != 0), np.sign(Y)
+    curve = dimension_curve(X, Y, grades, [1, 2, 7, 24], similarity=similarity, metric=metric)
+    for i, k in enumerate(curve.dimensions):
+        at_k = evaluate(VectorScorer("dot"), X[:, :k], Y[:, :k], grades, [metric])
+        if similarity == "cosine":
+            at_k = evaluate(_ExactCosine(), X[:, :k], Y[:, :k], grades, [metric])
+        for direction in ("x2y", "y2x"):
+            np.testing.assert_allclose(
+                curve.per_query[direction][i], at_k.per_query(metric, direction), atol=1e-12
+            )
+            assert curve.values(direction)[i] == pytest.approx(at_k.value(metric, direction))
+        assert curve.values()[i] == pytest.approx(at_k.value(metric))
+
+
+class _ExactCosine:
+    """Cosines in whole numbers: sign(p) p² / (|x|² |y|²) orders as they do, and ties exactly."""
+
+    def iter_similarity(self, x, y, /, *, block_size=None):
+        p = x.astype(float) @ y.T.astype(float)
+        squares = np.outer((x.astype(float) ** 2).sum(1), (y.astype(float) ** 2).sum(1))
+        yield np.divide(np.sign(p) * p**2, squares, out=np.zeros_like(p), where=squares > 0)
+
+
+@pytest.mark.parametrize("unjudged", ["negative", "ignore"])
+def test_real_vectors_equal_separate_evaluations(unjudged):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((150, 40))
+    Y = X[:120] + 2 * rng.standard_normal((120, 40))
+    judged = sp.random_array((150, 120), density=0.1, rng=rng).tolil()
+    judged.setdiag(1)
+    judged = judged.tocsr()
+    judged.data[rng.random(judged.nnz) < 0.5] *= -1
+    relevance = Relevance(judged, unjudged)
+    curve = dimension_curve(X, Y, relevance, [40, 3, 11])
+    assert curve.dimensions == (3, 11, 40)
+    assert curve.pool == ("judged" if unjudged == "ignore" else "split")
+    for k, value in zip(curve.dimensions, curve.values(), strict=True):
+        separate = evaluate(VectorScorer(), X[:, :k], Y[:, :k], relevance, ["MRR"])
+        assert value == pytest.approx(separate.value("MRR"), abs=1e-12)
+
+
+def test_a_judged_pool_is_counted_in_pieces(monkeypatch):
+    rng = np.random.default_rng(2)
+    X, Y = rng.standard_normal((2, 30, 5))
+    relevance = Relevance(sp.csr_array(np.sign(rng.standard_normal((30, 30)))))
+    whole = dimension_curve(X, Y, relevance, [2, 5], metric=AUC("query"))
+    monkeypatch.setattr(simviz.evaluation._blocks, "BLOCK_ENTRIES", 50)
+    monkeypatch.setattr(simviz.evaluation.curves, "_BLOCK_ENTRIES", 300)
+    pieces = dimension_curve(X, Y, relevance, [2, 5], metric=AUC("query"))
+    for direction in ("x2y", "y2x"):
+        np.testing.assert_array_equal(whole.per_query[direction], pieces.per_query[direction])
+
+
+def test_float32_stays_within_rounding():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((300, 60)).astype(np.float32)
+    Y = (X + rng.standard_normal((300, 60))).astype(np.float32)
+    curve = dimension_curve(X, Y, dimensions=[5, 20, 60])
+    for k, value in zip(curve.dimensions, curve.values(), strict=True):
+        separate = evaluate(VectorScorer(), X[:, :k], Y[:, :k], metrics=["MRR"])
+        assert value == pytest.approx(separate.value("MRR"), abs=1e-6)
+
+
+def test_records_are_tidy():
+    Z = np.eye(4)
+    curve = dimension_curve(Z, Z, dimensions=[2, 4], directions=["y2x"], metric="top-1")
+    assert curve.to_records() == [
+        {
+            "dimension": k,
+            "metric": "top-1",
+            "direction": "y2x",
+            "value": value,
+            "standard_error": pytest.approx(error),
+            "n": 4,
+            "pool": "split",
+        }
+        for k, value, error in [(2, 0.625, math.sqrt(4 * 0.375**2 / 3 / 4)), (4, 1.0, 0.0)]
+    ]
+    with pytest.raises(ValueError, match="Directions here are 'y2x'"):
+        curve.values("x2y")
+
+
+def test_progress_is_told_and_can_stop():
+    Z, seen = np.eye(5), []
+    dimension_curve(Z, Z, callback=lambda *a: seen.append(a[:2]))
+    assert seen == [(5, 10), (10, 10)]
+    with pytest.raises(JobCancelled, match="after 5 of 10 rows"):
+        dimension_curve(Z, Z, callback=lambda *a: True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"dimensions": [0, 2]}, r"must lie in 1\.\.4"),
+        ({"dimensions": [5]}, r"must lie in 1\.\.4"),
+        ({"dimensions": []}, r"must lie in 1\.\.4"),
+        ({"similarity": "js"}, "similarity must be 'cosine' or 'dot'"),
+        ({"metric": AUC()}, "AUC is not a metric of ranks"),
+        ({"metric": "MMR"}, "Did you mean 'MRR'"),
+        ({"directions": ["up"]}, "Directions here are"),
+        ({"y_vectors": np.eye(4)[:, :3]}, "4 dimensions and y vectors 3"),
+        ({"y_vectors": np.ones(4)}, "one row an item"),
+        ({"y_vectors": np.ones((0, 4))}, "nothing to compare"),
+        ({"y_vectors": np.full((4, 4), np.nan)}, "NaN"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(settings, says):
+    with pytest.raises(ValueError, match=says):
+        dimension_curve(**{"x_vectors": np.eye(4), "y_vectors": np.eye(4), **settings})
+
+
+def test_a_grid_is_denser_where_dimensions_are_few():
+    assert dimension_grid(1) == (1,)
+    assert dimension_grid(3) == (2, 3)
+    grid = dimension_grid(1000)
+    assert len(grid) == 12
+    assert (grid[0], grid[-1]) == (2, 1000)
+    assert (np.diff(grid, n=2) >= 0).all()

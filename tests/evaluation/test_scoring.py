@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import pearsonr, rankdata, spearmanr
+from sklearn.metrics import label_ranking_average_precision_score, ndcg_score, roc_auc_score
+
+import simviz.evaluation._blocks
+from simviz.evaluation import (
+    AUC,
+    MAP,
+    MRR,
+    NDCG,
+    ChanceScorer,
+    PartialAUC,
+    Precision,
+    RankLoss,
+    Recall,
+    Spearman,
+    TopOne,
+    VectorScorer,
+    evaluate,
+)
+from simviz.exceptions import JobCancelled
+from simviz.ranking import Ranking
+from simviz.relevance import Relevance
+
+RANK_METRICS = [TopOne(), MRR(), MAP(), Precision(2), Recall(3), NDCG(3), AUC("query")]
+
+
+@dataclass
+class Table:
+    """Serves the rows of a fixed similarity matrix; counts how often it is asked."""
+
+    scores: np.ndarray
+    passes: int = 0
+
+    def iter_similarity(self, x, y, /, *, block_size=None):
+        self.passes += 1
+        for start in range(0, len(self.scores), block_size or 4):
+            yield self.scores[start : start + (block_size or 4)]
+
+
+@st.composite
+def problems(draw):
+    n_x, n_y = draw(st.integers(1, 9)), draw(st.integers(1, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 9999)))
+    scores = rng.integers(-2, 4, (n_x, n_y)).astype(draw(st.sampled_from(["f4", "f8"])))
+    scores[rng.random(n_x) < 0.2] = 0  # empty items
+    grades = np.where(rng.random((n_x, n_y)) < 0.35, rng.integers(1, 4, (n_x, n_y)), 0)
+    grades[(rng.random((n_x, n_y)) < draw(st.sampled_from([0.0, 0.3]))) & (grades == 0)] = -1
+    unjudged = draw(st.sampled_from(["negative", "ignore"]))
+    return scores, Relevance(sp.csr_array(grades), unjudged=unjudged)
+
+
+def expected_ranking(scores, grades, in_pool):
+    """Rank with full rows: by scipy, one query at a time."""
+    listed, above, tied, sizes = [], [], [], []
+    for row, grade, pool in zip(scores, grades, in_pool, strict=True):
+        highest = rankdata(-row[pool], method="min") - 1
+        size = rankdata(-row[pool], method="max") - highest
+        # A judged pool lists all of its candidates, else only the relevant ones count.
+        keep = np.ones(pool.sum(), bool) if not pool.all() else grade[pool] > 0
+        listed.append(np.flatnonzero(pool)[keep])
+        above.append(highest[keep])
+        tied.append(size[keep])
+        sizes.append(pool.sum())
+    indptr = np.concatenate([[0], np.cumsum([len(c) for c in listed])])
+    flat = np.concatenate(listed).astype(int)
+    query = np.repeat(np.arange(len(scores)), np.diff(indptr))
+    return Ranking(
+        indptr, flat, grades[query, flat], np.concatenate(above), np.concatenate(tied), sizes
+    )
+
+
+@settings(deadline=None, derandomize=True, max_examples=120)
+@given(problems())
+def test_equals_full_matrices(problem):
+    scores, relevance = problem
+    grades = relevance.matrix.toarray()
+    judged = grades != 0 if relevance.unjudged == "ignore" else np.ones_like(grades, bool)
+    sides = np.ones((len(scores), 1)), np.ones((scores.shape[1], 1))
+    result = evaluate(Table(scores), *sides, relevance)
+    views = {"x2y": (scores, grades, judged), "y2x": (scores.T, grades.T, judged.T)}
+    for direction, side in views.items():
+        expected = expected_ranking(*side)
+        for metric in RANK_METRICS:
+            np.testing.assert_allclose(
+                result.per_query(metric, direction),
+                metric.per_query(expected),
+                err_msg=metric.name,
+            )
+        assert result.n_queries(direction) == (side[1] > 0).any(axis=1).sum()
+        assert result.n_skipped(direction) == (side[1] <= 0).all(axis=1).sum()
+    relevant = grades[judged] > 0
+    if relevant.any() and not relevant.all():
+        assert result.value(AUC()) == pytest.approx(roc_auc_score(relevant, scores[judged]))
+        assert result.value(RankLoss()) == pytest.approx(1 - result.value("AUC"))
+        standard = roc_auc_score(relevant, scores[judged], max_fpr=0.25)
+        assert result.value(PartialAUC(0.25, True)) == pytest.approx(standard)
+    else:
+        assert math.isnan(result.value(AUC()))
+    assert result.pool == ("judged" if relevance.unjudged == "ignore" else "split")
+
+
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(problems(), st.integers(1, 10), st.booleans())
+def test_blocks_of_any_size_give_the_same(problem, block_size, keep):
+    scores, relevance = problem
+    sides = np.ones((len(scores), 1)), np.ones((scores.shape[1], 1))
+    whole = evaluate(Table(scores), *sides, relevance, block_size=100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simviz.evaluation._blocks, "KEPT_BYTES", 2**26 if keep else 0)
+        blocked = evaluate(Table(scores), *sides, relevance, block_size=block_size)
+    for direction in ("x2y", "y2x"):
+        for name in ("indptr", "candidate", "grade", "above", "tied", "n_candidates"):
+            a, b = (getattr(r.rankings[direction], name) for r in (whole, blocked))
+            np.testing.assert_array_equal(a, b)
+    for name in ("false_positives", "true_positives", "thresholds"):
+        np.testing.assert_array_equal(getattr(whole.roc, name), getattr(blocked.roc, name))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("spread", [1.0, 1e-30, 1e300])
+def test_many_real_scores(dtype, spread):
+    if dtype == np.float32 and spread == 1e300:
+        spread = 1e30
+    rng = np.random.default_rng(5)
+    scores = (rng.standard_normal((300, 700)) ** 3 * spread).astype(dtype)
+    scores[:, 600:] = scores[:, :100]  # ties between columns
+    relevance = Relevance(sp.random_array((300, 700), density=0.01, rng=rng), "negative")
+    result = evaluate(Table(scores), np.ones((300, 1)), np.ones((700, 1)), relevance)
+    grades = relevance.matrix.toarray()
+    pool = np.ones_like(grades, bool)
+    for direction, side in {"x2y": (scores, grades), "y2x": (scores.T, grades.T)}.items():
+        expected = expected_ranking(*side, pool if direction == "x2y" else pool.T)
+        np.testing.assert_array_equal(result.rankings[direction].above, expected.above)
+        np.testing.assert_array_equal(result.rankings[direction].tied, expected.tied)
+    assert result.roc.auc == pytest.approx(roc_auc_score(grades.ravel() > 0, scores.ravel()))
+    assert result.roc.n_positive + result.roc.n_negative == scores.size
+
+
+def test_infinite_scores_are_ordered_too():
+    scores = np.array([[np.inf, 0.0, -np.inf], [np.inf, -np.inf, 1.0]])
+    relevance = sp.csr_array([[1, 0, 1], [1, 1, 0]])
+    result = evaluate(Table(scores), np.ones((2, 1)), np.ones((3, 1)), relevance)
+    np.testing.assert_allclose(result.per_query("MAP"), [(1 + 2 / 3) / 2, (1 + 2 / 3) / 2])
+    assert result.value("AUC") == pytest.approx((2 * 2) / 8)
+
+
+def test_a_matrix_of_grades_against_sklearn():
+    rng = np.random.default_rng(1)
+    scores = rng.permuted(np.tile(np.arange(40.0), (30, 1)), axis=1)
+    grades = np.where(rng.random((30, 40)) < 0.2, rng.integers(1, 4, (30, 40)), 0)
+    grades[:, 0] = 1
+    result = evaluate(Table(scores), np.ones((30, 1)), np.ones((40, 1)), grades)
+    expected = ndcg_score(grades, scores, k=5)
+    assert result.value(NDCG(5, gain="linear"), "x2y") == pytest.approx(expected)
+    expected = label_ranking_average_precision_score(grades > 0, scores)
+    assert result.value("MAP", "x2y") == pytest.approx(expected)
+
+
+def test_a_judged_pool_can_be_asked_for():
+    scores = np.array([[3.0, 2.0, 1.0, 9.0]])
+    relevance = Relevance.from_pairs([0, 0, 0], [0, 1, 2], [-1, 1, -1], shape=(1, 4))
+    relevance = Relevance(relevance.matrix, unjudged="negative")
+    sides = np.ones((1, 1)), np.ones((4, 1))
+    assert evaluate(Table(scores), *sides, relevance).value("MRR", "x2y") == pytest.approx(1 / 3)
+    judged = evaluate(Table(scores), *sides, relevance, pool="judged")
+    assert judged.value("MRR", "x2y") == pytest.approx(1 / 2)
+    assert judged.value("AUC") == 0.5
+    assert judged.pool == "judged"
+    everything = evaluate(Table(scores), *sides, relevance, pool="all")
+    assert everything.to_records()[0]["pool"] == "all"
+    assert everything.value("MRR", "x2y") == pytest.approx(1 / 3)
+
+
+def test_scores_as_judgments_give_correlations():
+    rng = np.random.default_rng(2)
+    scores = rng.standard_normal((12, 9)).round(1)
+    keep = rng.random((12, 9)) < 0.4
+    judged = np.where(keep, (scores + rng.standard_normal((12, 9))).round(1), 0)
+    rows, columns = keep.nonzero()
+    relevance = Relevance.from_pairs(
+        rows, columns, judged[rows, columns], shape=(12, 9), kind="score", threshold=0.5
+    )
+    result = evaluate(Table(scores), np.ones((12, 1)), np.ones((9, 1)), relevance)
+    pairs = judged[keep], scores[keep]
+    assert result.value("Pearson") == pytest.approx(pearsonr(*pairs).statistic)
+    assert result.value(Spearman()) == pytest.approx(spearmanr(*pairs).statistic)
+    assert result.value("AUC") == pytest.approx(roc_auc_score(pairs[0] >= 0.5, pairs[1]))
+    assert {r["metric"] for r in result.to_records()} >= {"Pearson", "Spearman", "MRR"}
+    lines = {r["metric"]: r["n"] for r in result.to_records()}
+    assert lines["Pearson"] == lines["AUC"] == keep.sum()
+
+
+def test_a_constant_scorer_gets_chance_in_every_metric():
+    n = 50
+    result = evaluate(ChanceScorer(), np.eye(n), np.eye(n))
+    harmonic = sum(1 / i for i in range(1, n + 1))
+    chance = {"top-1": 1 / n, "MRR": harmonic / n, "MAP": harmonic / n, "P@5": 1 / n, "AUC": 0.5}
+    for name, value in chance.items():
+        assert result.value(name) == pytest.approx(value), name
+    assert result.value("pAUC@0.1 (McClish)") == pytest.approx(0.5)
+
+
+def test_small_similarities_are_computed_once_and_large_ones_are_not_kept(monkeypatch):
+    sides = np.ones((8, 1)), np.ones((8, 1))
+    table = Table(np.eye(8))
+    evaluate(table, *sides)
+    assert table.passes == 1
+    monkeypatch.setattr(simviz.evaluation._blocks, "KEPT_BYTES", 0)
+    evaluate(table, *sides)
+    assert table.passes == 3
+    evaluate(table, *sides, metrics=["MRR"], directions=["x2y"])
+    assert table.passes == 4
+
+
+def test_a_scorer_may_fill_one_array_again_and_again():
+    class Reusing:
+        def iter_similarity(self, x, y, /, *, block_size=None):
+            buffer = np.empty((1, 3))
+            for row in scores:
+                buffer[0] = row
+                yield buffer
+
+    scores = np.random.default_rng(3).standard_normal((3, 3))
+    sides = np.ones((3, 1)), np.ones((3, 1))
+    ours, theirs = evaluate(Reusing(), *sides), evaluate(Table(scores), *sides)
+    assert ours.value("MRR", "y2x") == theirs.value("MRR", "y2x")
+    assert ours.value("AUC") == theirs.value("AUC")
+
+
+def test_no_relevant_pair_at_all():
+    none = Relevance(sp.csr_array((3, 4)), unjudged="negative")
+    result = evaluate(Table(np.ones((3, 4))), np.ones((3, 1)), np.ones((4, 1)), none)
+    assert math.isnan(result.value("MRR"))
+    assert math.isnan(result.value("AUC"))
+    assert (result.n_queries(), result.n_skipped()) == (0, 7)
+    assert result.roc.n_negative == 12
+    assert all(math.isnan(r["value"]) for r in result.to_records())
+
+
+def test_records_are_tidy():
+    scores = np.array([[3.0, 1.0], [2.0, 0.0], [0.0, 1.0]])
+    relevance = Relevance.from_pairs([0, 1, 2], [0, 0, 1], shape=(3, 2))
+    result = evaluate(
+        Table(scores), np.ones((3, 1)), np.ones((2, 1)), relevance, ["top-1", "AUC", "P@2"]
+    )
+    top, back, mean, pairs = result.to_records()[:4]
+    assert top == {
+        "metric": "top-1",
+        "direction": "x2y",
+        "value": 1.0,
+        "standard_error": 0.0,
+        "n": 3,
+        "pool": "split",
+    }
+    assert (back["direction"], back["value"], back["n"]) == ("y2x", 0.75, 2)
+    assert (mean["direction"], mean["value"], mean["n"]) == ("mean", 0.875, 5)
+    assert mean["standard_error"] == back["standard_error"] / 2 == pytest.approx(0.125)
+    assert (pairs["metric"], pairs["direction"], pairs["n"]) == ("AUC", "pairs", 6)
+    assert [r["metric"] for r in result.to_records(["MRR"])] == ["MRR"] * 3
+    assert "AUC 0.944" in repr(result)
+
+
+def test_one_direction_alone():
+    result = evaluate(Table(np.eye(3)), np.eye(3), np.eye(3), metrics=[MRR()], directions=["y2x"])
+    assert result.directions == ("y2x",)
+    assert [r["direction"] for r in result.to_records()] == ["y2x"]
+    with pytest.raises(ValueError, match=r"Directions here are 'y2x', got \('x2y',\)"):
+        result.per_query("MRR", "x2y")
+    with pytest.raises(ValueError, match="did not trace"):
+        result.value("AUC")
+    with pytest.raises(ValueError, match="compares scores, but these judgments are grades"):
+        result.value("Spearman")
+    with pytest.raises(ValueError, match="pools the pairs"):
+        result.per_query("AUC", "y2x")
+
+
+def test_empty_items_are_told():
+    X = sp.csr_array(np.array([[1.0, 0], [0, 0], [0, 2]]))
+    Y = np.array([[0.0, 0], [0, 0], [0, 2], [1, 1]])
+    result = evaluate(Table(np.ones((3, 4))), X, Y, sp.csr_array((3, 4)))
+    assert (result.x_empty, result.y_empty) == (pytest.approx(1 / 3), 0.5)
+
+    class Telling(Table):
+        def empty_share(self, x, y):
+            return 0.25, 1
+
+    told = evaluate(Telling(np.eye(2)), ["a", "b"], ["c", "d"])
+    assert (told.x_empty, told.y_empty) == (0.25, 1.0)
+    unknown = evaluate(Table(np.eye(2)), ["a", "b"], ["c", "d"])
+    assert (unknown.x_empty, unknown.y_empty) == (None, None)
+
+
+def test_progress_is_told_and_can_stop(monkeypatch):
+    monkeypatch.setattr(simviz.evaluation._blocks, "KEPT_BYTES", 0)
+    seen = []
+    evaluate(Table(np.eye(6)), np.eye(6), np.eye(6), callback=lambda *a: seen.append(a[:2]))
+    assert seen == [(4, 12), (6, 12), (10, 12), (12, 12)]
+    with pytest.raises(JobCancelled, match="after 4 of 12 rows"):
+        evaluate(Table(np.eye(6)), np.eye(6), np.eye(6), callback=lambda *a: True)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "says"),
+    [
+        ([np.ones((2, 3))], "gave 2 rows of similarities for 3 x items"),
+        ([np.ones((4, 3))], r"block of shape \(4, 3\) at row 0"),
+        ([np.ones((3, 2))], r"block of shape \(3, 2\)"),
+        ([np.ones(3)], r"block of shape \(3,\)"),
+        (
+            [np.ones((1, 3)), np.ones((2, 3), np.float32)],
+            "gave float32 similarities after float64",
+        ),
+        ([np.full((3, 3), np.nan)], "NaN"),
+    ],
+)
+def test_a_scorer_that_does_not_keep_to_its_part_is_refused(blocks, says):
+    class Faulty:
+        def iter_similarity(self, x, y, /, *, block_size=None):
+            yield from blocks
+
+    with pytest.raises(ValueError, match=says):
+        evaluate(Faulty(), np.eye(3), np.eye(3))
+
+
+def test_settings_that_mean_nothing_are_refused():
+    sides = Table(np.eye(2)), np.eye(2), np.eye(2)
+    with pytest.raises(ValueError, match="Directions here are"):
+        evaluate(*sides, directions=["left"])
+    with pytest.raises(ValueError, match="Directions here are"):
+        evaluate(*sides, directions=[])
+    with pytest.raises(ValueError, match="pool must be"):
+        evaluate(*sides, pool="some")
+    with pytest.raises(ValueError, match="at least one each"):
+        evaluate(Table(np.ones((0, 2))), np.ones((0, 1)), np.eye(2), sp.csr_array((0, 2)))
+    with pytest.raises(ValueError, match="Did you mean 'MRR'"):
+        evaluate(*sides, metrics=["MMR"])
+
+
+def test_two_threads_evaluate_at_once():
+    rng = np.random.default_rng(4)
+    X, Y = rng.standard_normal((2, 200, 8)).astype(np.float32)
+    alone = evaluate(VectorScorer(), X, Y, block_size=32)
+
+    def work(_):
+        again = evaluate(VectorScorer(), X, Y, block_size=32)
+        return [again.value(m) == alone.value(m) for m in ("MRR", "AUC")]
+
+    with ThreadPoolExecutor(3) as pool:
+        assert all(all(same) for same in pool.map(work, range(12)))
