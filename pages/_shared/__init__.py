@@ -1,0 +1,1 @@
+"""What the pages share; never discovered as a page itself."""
