@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numba
 from numba import prange
 
-__all__ = ["n_threads", "njit", "prange"]
+__all__ = ["n_threads", "njit", "prange", "threads_for"]
+
+#: Loops of fewer steps stay on one thread.
+_SHORT = 2**20
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -65,3 +69,23 @@ def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
 def n_threads() -> int:
     """Threads that a parallel kernel started from here uses."""
     return int(numba.get_num_threads()) if PARALLEL else 1
+
+
+@contextmanager
+def threads_for(n_steps: int) -> Iterator[None]:
+    """Keep a parallel kernel on one thread where it has little to do.
+
+    Waiting for a second thread costs milliseconds when other processes use
+    the cores; a million steps cost less.
+
+    Parameters
+    ----------
+    n_steps : int
+        Innermost steps of the loops to come.
+    """
+    before = numba.get_num_threads()
+    numba.set_num_threads(before if n_steps > _SHORT else 1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

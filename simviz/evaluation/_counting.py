@@ -54,7 +54,7 @@ class ColumnCounts:
         new[1:] = (np.diff(self._column) > 0) | (self._ordered[1:] != self._ordered[:-1])
         first = np.maximum.accumulate(np.where(new, np.arange(n), 0))
         above, tied = np.empty((2, n), dtype=np.int64)
-        above[self._order], tied[self._order] = higher[first], self._equal[first]
+        above[self._order], tied[self._order] = higher, self._equal[first]
         return above, tied
 
 
@@ -94,9 +94,13 @@ class PooledCounts:
 
     def add(self, block: Block) -> None:
         """Count the scores of one block of rows."""
+        from simviz._numba import threads_for
         from simviz.evaluation._kernels import count_between
 
-        if len(self._ordered):
+        if not len(self._ordered):
+            self._counts[0, 0] += block.size
+            return
+        with threads_for(block.size):
             count_between(
                 block,
                 self._ordered,
@@ -105,8 +109,6 @@ class PooledCounts:
                 self._bucket_start,
                 self._counts,
             )
-        else:
-            self._counts[0, 0] += block.size
 
     def roc(self) -> Roc:
         """Draw the curve; whatever is not relevant counts as negative."""

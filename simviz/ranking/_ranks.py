@@ -171,11 +171,13 @@ def rank_block(
     if pool != "all":
         raise ValueError(f"pool must be 'all' or 'judged', got {pool!r}.")
 
+    from simviz._numba import threads_for
     from simviz.ranking._kernels import count_rows
 
     above, tied = np.zeros((2, len(listed)), dtype=np.int64)
     own = np.zeros(len(listed))
-    n_nan = count_rows(block, factor, starts, listed, above, tied, own)
+    with threads_for(block.size):
+        n_nan = count_rows(block, factor, starts, listed, above, tied, own)
     _refuse_nan(n_nan, block.size)
     return above, tied, own
 

@@ -358,3 +358,24 @@ def test_two_threads_evaluate_at_once():
 
     with ThreadPoolExecutor(3) as pool:
         assert all(all(same) for same in pool.map(work, range(12)))
+
+
+def test_models_and_pipelines_are_scorers():
+    from simviz.data.pairs import PairSet
+    from simviz.methods import get_method
+    from simviz.pipeline import default_pipeline
+
+    rng = np.random.default_rng(6)
+    X = rng.random((40, 12))
+    Y = X + rng.random((40, 12))
+    model = get_method("lsa")(n_components=4).fit(X, Y)
+    result = evaluate(model, X, Y)
+    assert result.value("MRR", "x2y") == pytest.approx(model.score(X, Y))
+    texts = [f"word{i} word{i + 1}" for i in range(10)]
+    pairs = PairSet.from_texts([*texts, ""], [*texts[::-1], "word3"])
+    pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    result = evaluate(pipeline, pairs.x, pairs.y, pairs.relevance, block_size=3)
+    full = np.asarray(pipeline.similarity(pairs.x, pairs.y))
+    expected = expected_ranking(full, np.eye(11), np.ones((11, 11), bool))
+    np.testing.assert_allclose(result.per_query("MRR"), MRR().per_query(expected))
+    assert result.x_empty == pytest.approx(1 / 11)
