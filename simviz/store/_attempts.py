@@ -64,16 +64,29 @@ class AttemptStore(ShareStore):
             ).fetchone()
         return None if row is None else str(row["id"])
 
-    def attempt_folder(self, job_id: str) -> Path:
+    def attempt_folder(self, job_id: str, workspace: str | None = None) -> Path:
         """The directory of an attempt.
+
+        Parameters
+        ----------
+        job_id : str
+            Its id.
+        workspace : str, optional
+            Who asks; whoever is trusted may leave it out.
+
+        Returns
+        -------
+        Path
+            A directory that exists.
 
         Raises
         ------
         StoreError
-            If there is none.
+            If there is none that this workspace follows.
         """
         folder = self._folder("jobs", job_id)
-        if not folder.is_dir():
+        follows = workspace is None or workspace in self.followers(job_id)
+        if not follows or not folder.is_dir():
             raise not_found("jobs")
         return folder
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from simviz.exceptions import StoreError
-from simviz.store._files import remove_tree, sync_folder
+from simviz.store.files import remove_tree, sync_folder
 from simviz.store._index import Index
-from simviz.store._process import is_alive, own_process
+from simviz.store.process import is_alive, own_process
 from simviz.store.records import Limits
 
 #: Kinds of directories, each holding one directory an id.

@@ -13,7 +13,7 @@ from simviz.data.items import Items
 from simviz.data.pairs import PairSet
 from simviz.exceptions import StoreError
 from simviz.relevance import Relevance
-from simviz.store._files import read_arrays, read_json, write_arrays, write_json
+from simviz.store.files import read_arrays, read_json, write_arrays, write_json
 
 FORMAT = "simviz-pairs-1"
 Arrays = dict[str, NDArray[Any]]

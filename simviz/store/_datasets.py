@@ -22,7 +22,7 @@ from simviz.store._base import (
     used_bytes,
 )
 from simviz.store._content import read_pairs, write_pairs
-from simviz.store._files import sync_tree
+from simviz.store.files import sync_tree
 from simviz.store.records import DEMO_PREFIX, DatasetInfo
 
 

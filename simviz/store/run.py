@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simviz.exceptions import StoreError
 from simviz.pipeline import PairPipeline
-from simviz.store._files import read_arrays, read_json, sync_tree, write_arrays, write_json
+from simviz.store.files import read_arrays, read_json, sync_tree, write_arrays, write_json
 from simviz.store.records import RunInfo
 
 #: Most drawings kept with a run.

@@ -103,7 +103,7 @@ def test_damaged_files_are_a_store_error(tmp_path, name, damage):
 
 
 def test_indices_from_a_damaged_file_are_not_trusted(tmp_path):
-    from simviz.store._files import read_arrays, write_arrays
+    from simviz.store.files import read_arrays, write_arrays
 
     write_pairs(PairSet.from_texts(["a", "b"], ["c", "d"]), tmp_path)
     arrays = read_arrays(tmp_path / "arrays.npz")

@@ -1,0 +1,63 @@
+"""Training in the background: requests, progress, results."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simviz.jobs.cost import Estimate, estimate
+    from simviz.jobs.drawing import draw, drawing_name
+    from simviz.jobs.queue import JobQueue
+    from simviz.jobs.results import load_evaluation, load_map, pack_map
+    from simviz.jobs.spec import JobError, JobSpec, SplitSpec
+    from simviz.jobs.status import JobStatus
+    from simviz.jobs.training import STAGES, RunResult, train
+
+# No module bears the name of what it exports: importing a submodule binds its
+# name on the package and would hide the function.
+_WHERE = {
+    "STAGES": "training",
+    "Estimate": "cost",
+    "JobError": "spec",
+    "JobQueue": "queue",
+    "JobSpec": "spec",
+    "JobStatus": "status",
+    "RunResult": "training",
+    "SplitSpec": "spec",
+    "draw": "drawing",
+    "drawing_name": "drawing",
+    "estimate": "cost",
+    "load_evaluation": "results",
+    "load_map": "results",
+    "pack_map": "results",
+    "train": "training",
+}
+
+__all__ = [
+    "STAGES",
+    "Estimate",
+    "JobError",
+    "JobQueue",
+    "JobSpec",
+    "JobStatus",
+    "RunResult",
+    "SplitSpec",
+    "draw",
+    "drawing_name",
+    "estimate",
+    "load_evaluation",
+    "load_map",
+    "pack_map",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(f"simviz.jobs.{_WHERE[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

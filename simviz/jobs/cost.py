@@ -1,0 +1,275 @@
+"""What training will cost, before it starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from simviz.base import EmbeddingModel, PairModel
+from simviz.data import Items, PairSet
+from simviz.jobs.drawing import MAX_DRAWN, MAX_UNFOLDED
+from simviz.pipeline import PairPipeline, default_pipeline
+
+#: Longest training and largest memory that is accepted.
+MAX_SECONDS = 3_600.0
+MAX_BYTES = 8 * 2**30
+
+# Measured on one core of a 2.x GHz server in 2026; good to a factor of about 3.
+_FLOPS = 1.5e10  # dense products and decompositions
+_SPARSE = 4e8  # multiply-adds of sparse with dense
+_TRIPLE = 1.2e-9  # seconds for each touched weight of a gradient step
+_PAIR = 4e-9  # to rank one pair
+_NEIGHBOR = 7e-8  # to compare one pair of points of a map
+_GRAM_SIDE = 5_000  # exact decompositions up to this side
+_SAMPLE = 300
+_GROWTH = 0.7  # vocabulary grows with texts to this power (Heaps' law)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What training will cost.
+
+    Parameters
+    ----------
+    seconds : float
+        From start to drawing.
+    bytes : int
+        Of memory, at the peak.
+    reason_to_refuse : str or None
+        Why it should not be started, and what to do instead.
+    """
+
+    seconds: float
+    bytes: int
+    reason_to_refuse: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """The problem a method meets: rows, columns and filled entries of each side."""
+
+    n_x: int
+    n_y: int
+    d_x: int
+    d_y: int
+    nnz_x: float
+    nnz_y: float
+    n_pairs: int
+    k: int
+    max_iter: int
+
+    @property
+    def filled(self) -> float:
+        return self.nnz_x + self.nnz_y
+
+
+def estimate(method: str, pairs: PairSet, params: Mapping[str, Any] | None = None) -> Estimate:
+    """What training a method on a pair set will cost.
+
+    Features are tried on a small sample of the items, the rest follows from
+    counting operations.
+
+    Parameters
+    ----------
+    method : str
+        Id of a method.
+    pairs : PairSet
+        The whole data set.
+    params : mapping, optional
+        Parameters of the method.
+
+    Returns
+    -------
+    Estimate
+        Right to a factor of about 3; a reason to refuse where the items do
+        not suit the method or the cost is beyond `MAX_SECONDS` or the memory
+        of the machine.
+
+    Examples
+    --------
+    >>> words = [f"word {i}" for i in range(50)]
+    >>> expected = estimate("cca", PairSet.from_texts(words, words))
+    >>> expected.seconds < 5, expected.reason_to_refuse
+    (True, None)
+    """
+    rng = np.random.default_rng(0)
+    x, y = (_some(side, rng) for side in (pairs.x, pairs.y))
+    try:
+        some = PairSet(x[0], y[0], pairs.relevance.take(x[1], y[1]))
+        shared = {} if "shared" in (params or {}) else _shared(method, pairs)
+        pipeline = default_pipeline(method, some, **shared, **(params or {}))
+        start = time.perf_counter()
+        rows = _features(pipeline, some)
+        seconds = time.perf_counter() - start
+    except (ValueError, TypeError) as error:
+        return Estimate(0.0, 0, str(error))
+    n = len(pairs.x) + len(pairs.y)
+    seconds *= 3 * n / (len(x[0]) + len(y[0]))  # fitted once, applied about twice more
+    size = _size(pipeline, pairs, rows)
+    model = pipeline.model
+    seconds += _training_seconds(model, size)
+    seconds += _measuring_seconds(model, size)
+    needed = int(_bytes(model, size) + _content_bytes(pairs))
+    return Estimate(seconds, needed, _reason(model, seconds, needed))
+
+
+def _shared(method: str, pairs: PairSet) -> dict[str, bool]:
+    """Decide on one vocabulary from all pairs: a sample may hold no relevant one."""
+    from simviz.methods import get_method
+    from simviz.pipeline import same_vocabulary
+
+    return {"shared": same_vocabulary(pairs)} if get_method(method).tags.space == "either" else {}
+
+
+def _some(side: Items, rng: np.random.Generator) -> tuple[Items, Any]:
+    n = len(side)
+    index = np.arange(n) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
+    return side.take(index), index
+
+
+def _features(pipeline: PairPipeline, some: PairSet) -> tuple[Any, Any]:
+    """Rows of both sides of the sample."""
+    x, y = some.x.content, some.y.content
+    if pipeline.y_features is None:
+        fitted = pipeline.x_features.fit(np.concatenate([x, y]))
+        return fitted.transform(x), fitted.transform(y)
+    return pipeline.x_features.fit_transform(x), pipeline.y_features.fit_transform(y)
+
+
+def _size(pipeline: PairPipeline, pairs: PairSet, rows: tuple[Any, Any]) -> _Size:
+    """Grow the sample to the whole."""
+    widths, filled = [], []
+    for side, sample in zip((pairs.x, pairs.y), rows, strict=True):
+        growth = len(side) / sample.shape[0]
+        # Images and vectors keep their width; words keep coming.
+        widths.append(
+            int(sample.shape[1] * growth**_GROWTH)
+            if side.kind in ("text", "keyword")
+            else sample.shape[1]
+        )
+        entries = sample.nnz if sp.issparse(sample) else np.count_nonzero(sample)
+        filled.append(float(entries) * growth)
+    params = pipeline.model.get_params(deep=False)
+    return _Size(
+        n_x=len(pairs.x),
+        n_y=len(pairs.y),
+        d_x=widths[0],
+        d_y=widths[1],
+        nnz_x=filled[0],
+        nnz_y=filled[1],
+        n_pairs=pairs.relevance.positives.nnz,
+        k=int(params.get("n_components") or 50),
+        max_iter=int(params.get("max_iter") or 50),
+    )
+
+
+def _lexical(size: _Size) -> float:
+    return size.filled / _SPARSE
+
+
+def _spectral(size: _Size) -> float:
+    """Decompose exactly up to a side of 5,000, else multiply block by block."""
+    width = size.d_x + size.d_y
+    n = max(size.n_x, size.n_y)
+    small = min(n, width)
+    if small <= _GRAM_SIDE:
+        # The slowest of the family decompose each side before they meet.
+        sides = (min(size.n_x, size.d_x), min(size.n_y, size.d_y), small)
+        return sum(6.0 * side**3 for side in sides) / _FLOPS + size.filled * size.k / _SPARSE
+    block = size.k + max(20, size.k // 10)
+    passes = 18
+    products = passes * (size.filled + size.n_pairs) * block / _SPARSE
+    return products + passes * (n + width) * block**2 / _FLOPS
+
+
+def _gradient(size: _Size) -> float:
+    """Triples touch one x row and two y rows each."""
+    row = size.nnz_x / size.n_x + 2 * size.nnz_y / size.n_y
+    steps = size.max_iter * max(20_000, size.n_pairs)
+    return steps * (1e-6 + _TRIPLE * row * size.k)
+
+
+def _iterative(size: _Size) -> float:
+    return size.max_iter * (size.filled + size.n_pairs) * size.k / _SPARSE
+
+
+_FAMILIES: dict[str, Callable[[_Size], float]] = {
+    "lexical": _lexical,
+    "spectral": _spectral,
+    "gradient": _gradient,
+}
+
+
+def _training_seconds(model: PairModel, size: _Size) -> float:
+    return _FAMILIES.get(model.tags.family, _iterative)(size)
+
+
+def _measuring_seconds(model: PairModel, size: _Size) -> float:
+    """Rank a fifth of the queries against all, and draw."""
+    judged = 0.2 * size.n_x * size.n_y
+    scoring = 3 * judged * _PAIR + 2 * judged * 2 * size.k / _FLOPS
+    limit = _drawn(model)
+    points = min(size.n_x, limit) + min(size.n_y, limit)
+    drawing = min(points, 4_000) * points * _NEIGHBOR + points * size.k**2 / _FLOPS
+    if not isinstance(model, EmbeddingModel):
+        drawing += min(size.n_x, limit) * min(size.n_y, limit) * 50 * 20 / _FLOPS
+    return scoring + drawing
+
+
+def _bytes(model: PairModel, size: _Size) -> float:
+    rows = 4 * 12 * size.filled
+    projections = 3 * 8 * (size.d_x + size.d_y + size.n_x + size.n_y) * size.k
+    peak = rows + projections + 2**27
+    if model.tags.family == "spectral":
+        small = min(max(size.n_x, size.n_y), size.d_x + size.d_y)
+        peak += 4 * 8 * min(small, _GRAM_SIDE) ** 2
+    if not isinstance(model, EmbeddingModel):
+        peak += 8 * min(size.n_x, MAX_UNFOLDED) * min(size.n_y, MAX_UNFOLDED)
+    return peak
+
+
+def _drawn(model: PairModel) -> int:
+    return MAX_DRAWN if isinstance(model, EmbeddingModel) else MAX_UNFOLDED
+
+
+def _content_bytes(pairs: PairSet) -> int:
+    size = 0
+    for side in (pairs.x, pairs.y):
+        if side.kind in ("text", "keyword"):
+            size += sum(map(len, side.content))
+        elif not sp.issparse(side.content):
+            size += side.content.nbytes
+    return 2 * size
+
+
+def _reason(model: PairModel, seconds: float, needed: int) -> str | None:
+    available = min(MAX_BYTES, _free_bytes())
+    advice = "Take a sample of the data, fewer components, or a quicker method such as cl_lsi."
+    if needed > available:
+        return (
+            f"{model.tags.title} would need about {needed / 1e9:.1f} GB of memory for these "
+            f"data, and {available / 1e9:.1f} GB may be used. {advice}"
+        )
+    if seconds > MAX_SECONDS:
+        return (
+            f"{model.tags.title} would take about {seconds / 3_600:.1f} hours on these data; "
+            f"jobs may take {MAX_SECONDS / 3_600:.0f}. {advice}"
+        )
+    return None
+
+
+def _free_bytes() -> int:
+    """Memory that is free on this machine; the ceiling where nobody tells."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return MAX_BYTES

@@ -1,0 +1,101 @@
+"""A job is a directory: request, status, events, and what went wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simviz.exceptions import SimvizError
+from simviz.jobs.spec import JobSpec
+from simviz.jobs.status import Record
+from simviz.store.files import read_json, write_bytes, write_json
+
+#: Events kept at most; beyond, every second one goes.
+MAX_EVENTS = 400
+_MAX_EVENT_BYTES = 4_000_000
+Event = Mapping[str, Any]
+
+
+class JobFolder:
+    """Reads and writes the files of one job.
+
+    Only the process that runs a job writes its status. Reading never fails:
+    a damaged file is an unknown status, a damaged line is left out.
+
+    Parameters
+    ----------
+    path : Path
+        The directory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write_spec(self, spec: JobSpec) -> None:
+        """Keep the request; who asked for a demo is nobody's business."""
+        workspace = "" if spec.is_demo else spec.workspace
+        write_json(self.path / "spec.json", {"spec": spec.to_json(), "workspace": workspace})
+
+    def read_spec(self) -> JobSpec | None:
+        """The request, or None if it cannot be read."""
+        try:
+            tree = read_json(self.path / "spec.json")
+            return JobSpec.from_json(tree["spec"], str(tree["workspace"]))
+        except (SimvizError, KeyError, TypeError):
+            return None
+
+    def write_record(self, record: Record) -> None:
+        """Replace the status; a reader sees the old one or the new one."""
+        write_json(self.path / "status.json", record.to_json())
+
+    def read_record(self) -> Record | None:
+        """The status, or None if it cannot be read."""
+        try:
+            return Record.from_json(read_json(self.path / "status.json"))
+        except SimvizError:
+            return None
+
+    def append_events(self, events: Sequence[Event]) -> None:
+        """Add lines to ``events.jsonl``."""
+        with (self.path / "events.jsonl").open("ab") as file:
+            file.write(b"".join(map(_line, events)))
+
+    def write_events(self, events: Sequence[Event]) -> None:
+        """Replace ``events.jsonl``."""
+        write_bytes(self.path / "events.jsonl", b"".join(map(_line, events)))
+
+    def read_events(self) -> list[Event]:
+        """The events whose lines can be read."""
+        try:
+            with (self.path / "events.jsonl").open("rb") as file:
+                lines = file.read(_MAX_EVENT_BYTES).splitlines()
+        except OSError:
+            return []
+        events: list[Event] = []
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(event, dict):
+                events.append(event)
+        return events[-MAX_EVENTS:]
+
+    def write_traceback(self, text: str) -> None:
+        """Keep what a bug left behind, for whoever looks after the app."""
+        write_bytes(self.path / "traceback.txt", text.encode("utf-8", "replace"))
+
+    def ask_to_cancel(self) -> None:
+        """Leave word for the process that runs the job."""
+        (self.path / "cancel").touch()
+
+    @property
+    def is_asked_to_cancel(self) -> bool:
+        """Whether somebody left word."""
+        return (self.path / "cancel").exists()
+
+
+def _line(event: Event) -> bytes:
+    return json.dumps(dict(event), separators=(",", ":")).encode() + b"\n"

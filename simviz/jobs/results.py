@@ -1,0 +1,220 @@
+"""Results as files of a run, and back."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib.metadata import version
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.result import Direction, Evaluation
+from simviz.evaluation.roc import Roc
+from simviz.exceptions import StoreError
+from simviz.jobs.drawing import drawing_name
+from simviz.jobs.spec import JobSpec
+from simviz.jobs.training import RunResult
+from simviz.projection import Gap, JointMap, Quality
+from simviz.ranking import Ranking
+from simviz.store.run import Run, RunFiles
+
+Arrays = dict[str, NDArray[Any]]
+_SUMMARY = "mean"  # the direction that a list of runs shows, where both were measured
+
+
+def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
+    """Everything that a run keeps of a result.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        What was asked for.
+    result : RunResult
+        What was found out.
+
+    Returns
+    -------
+    RunFiles
+        Plain arrays and JSON, and the pipeline.
+    """
+    evaluation = result.evaluation
+    records = evaluation.to_records()
+    arrays: Arrays = dict(result.parts)
+    per_query: Arrays = {}
+    for direction, ranking in evaluation.rankings.items():
+        for part in fields(Ranking):
+            arrays[f"ranking:{direction}:{part.name}"] = getattr(ranking, part.name)
+        for metric in evaluation.metrics:
+            if metric.level == "query":
+                values = evaluation.per_query(metric, direction)
+                per_query[f"{direction}:{metric.name}"] = values
+    for name in ("judged", "predicted"):
+        scores = getattr(evaluation, name)
+        if scores is not None:
+            arrays[name] = scores
+    roc = evaluation.roc
+    return RunFiles(
+        spec=spec.to_json(),
+        pipeline=result.pipeline,
+        evaluation={
+            "records": records,
+            "baselines": dict(result.baselines),
+            "metrics": [metric.name for metric in evaluation.metrics],
+            "directions": list(evaluation.directions),
+            "pool": evaluation.pool,
+            "x_empty": evaluation.x_empty,
+            "y_empty": evaluation.y_empty,
+        },
+        per_query=per_query,
+        roc=None if roc is None else {f.name: getattr(roc, f.name) for f in fields(Roc)},
+        arrays=arrays,
+        curve=[] if result.curve is None else list(result.curve.to_records()),
+        maps={
+            drawing_name(result.drawing): pack_map(result.drawing, result.x_drawn, result.y_drawn)
+        },
+        meta={
+            "notes": list(result.notes),
+            "seconds": dict(result.seconds),
+            "sizes": {name: len(index) for name, index in result.parts.items()},
+            "versions": {name: version(name) for name in ("simviz", "numpy", "scikit-learn")}
+            | {"python": platform.python_version()},
+        },
+        summary={
+            r["metric"]: r["value"] for r in records if r["direction"] in (_SUMMARY, "pairs")
+        },
+        seconds=sum(result.seconds.values()),
+    )
+
+
+def load_evaluation(run: Run) -> Evaluation:
+    """The evaluation of a run, from which any metric of ranks can be asked.
+
+    Parameters
+    ----------
+    run : Run
+        A stored run.
+
+    Returns
+    -------
+    Evaluation
+        Equal to the one it was stored from.
+
+    Raises
+    ------
+    StoreError
+        If a file is missing or damaged.
+    """
+    told, arrays, roc = run.evaluation(), run.arrays(), run.roc()
+    try:
+        rankings = {
+            cast(Direction, direction): Ranking(
+                **{f.name: arrays[f"ranking:{direction}:{f.name}"] for f in fields(Ranking)}
+            )
+            for direction in told["directions"]
+        }
+        return Evaluation(
+            rankings=rankings,
+            pool=told["pool"],
+            metrics=tuple(parse_metric(name) for name in told["metrics"]),
+            roc=None if roc is None else Roc(**roc),
+            judged=arrays.get("judged"),
+            predicted=arrays.get("predicted"),
+            x_empty=told["x_empty"],
+            y_empty=told["y_empty"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"The evaluation of this run is damaged ({error}).") from error
+
+
+def pack_map(
+    drawing: JointMap, x_drawn: NDArray[np.integer], y_drawn: NDArray[np.integer]
+) -> tuple[Arrays, dict[str, Any]]:
+    """A map as arrays and JSON, for `simviz.store.Run.put_map`.
+
+    Parameters
+    ----------
+    drawing : JointMap
+        The map.
+    x_drawn, y_drawn : ndarray of int
+        The items on it by their position in the data set.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+        Positions and what is known of single points.
+    info : dict
+        What is known of the whole.
+    """
+    arrays: Arrays = {"x": drawing.x, "y": drawing.y, "x_drawn": x_drawn, "y_drawn": y_drawn}
+    quality: dict[str, Any] | None = None
+    if drawing.quality is not None:
+        quality = {}
+        for part in fields(Quality):
+            value = getattr(drawing.quality, part.name)
+            if isinstance(value, np.ndarray):
+                arrays[f"quality:{part.name}"] = value
+            else:
+                quality[part.name] = value
+    info = {
+        "method": drawing.method,
+        "balance": drawing.balance,
+        "seed": drawing.seed,
+        "quality": quality,
+        "gap": [drawing.gap.distance_ratio, drawing.gap.mixing],
+        "gap_balanced": [drawing.gap_balanced.distance_ratio, drawing.gap_balanced.mixing],
+        "notes": list(drawing.notes),
+    }
+    return arrays, info
+
+
+def load_map(run: Run, drawing: str) -> tuple[JointMap, NDArray[np.intp], NDArray[np.intp]]:
+    """One drawing of a run.
+
+    Parameters
+    ----------
+    run : Run
+        A stored run.
+    drawing : str
+        One of ``run.maps()``.
+
+    Returns
+    -------
+    drawing : JointMap
+        The map.
+    x_drawn, y_drawn : ndarray of int
+        The items on it by their position in the data set.
+
+    Raises
+    ------
+    StoreError
+        If there is no such drawing or it is damaged.
+    """
+    arrays, info = run.map(drawing)
+    try:
+        loaded = JointMap(
+            x=arrays["x"],
+            y=arrays["y"],
+            method=info["method"],
+            balance=info["balance"],
+            seed=info["seed"],
+            quality=None if info["quality"] is None else _quality(info["quality"], arrays),
+            gap=Gap(*info["gap"]),
+            gap_balanced=Gap(*info["gap_balanced"]),
+            notes=tuple(info["notes"]),
+        )
+        return loaded, arrays["x_drawn"], arrays["y_drawn"]
+    except (KeyError, TypeError) as error:
+        raise StoreError(f"The drawing {drawing!r} of this run is damaged ({error}).") from error
+
+
+def _quality(told: Mapping[str, Any], arrays: Arrays) -> Quality:
+    kept: dict[str, Any] = {
+        name.removeprefix("quality:"): value
+        for name, value in arrays.items()
+        if name.startswith("quality:")
+    }
+    return Quality(**told, **kept)

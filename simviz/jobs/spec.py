@@ -1,0 +1,166 @@
+"""What a job is asked to do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from typing import Any, Self
+
+from simviz.data.splitting import By
+from simviz.discovery import unknown_name
+from simviz.exceptions import SimvizError
+from simviz.methods import get_method
+from simviz.params import param_specs, validate_params
+from simviz.store.records import DEMO_PREFIX
+
+
+class JobError(SimvizError):
+    """A job cannot be taken on or found; its text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSpec:
+    """How pairs are split, see `simviz.data.split`.
+
+    Parameters
+    ----------
+    by : {"pair", "x", "y", "group", "column"}, default="pair"
+        What must not stand in two parts.
+    fractions : tuple of 3 float, default=(0.7, 0.1, 0.2)
+        Shares of train, validation and test.
+    seed : int, default=0
+        Of the random assignment.
+    group_key : str, optional
+        Metadata column.
+    """
+
+    by: By = "pair"
+    fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)
+    seed: int = 0
+    group_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """A request: one method with its parameters on one split of one data set.
+
+    Parameters
+    ----------
+    dataset_id : str
+        Data set of the store.
+    dataset_digest : str
+        Its content, so that a request means the same forever.
+    method : str
+        Id of the method.
+    params : mapping
+        Its parameters, of JSON's types.
+    split : SplitSpec
+        How the pairs are split.
+    dimensions : tuple of int, optional
+        Points of the quality-by-dimension curve; chosen when omitted.
+    workspace : str, default=""
+        Who asks. It is no part of what is stored for others to read.
+
+    Examples
+    --------
+    >>> spec = JobSpec("demo:icons", "0" * 32, "cca", {"n_components": 20}, workspace="a")
+    >>> spec.digest == replace(spec, workspace="b").digest  # demos belong to all
+    True
+    >>> spec.digest == replace(spec, params={"n_components": 30}).digest
+    False
+    """
+
+    dataset_id: str
+    dataset_digest: str
+    method: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    split: SplitSpec = SplitSpec()
+    dimensions: tuple[int, ...] | None = None
+    workspace: str = ""
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether it is about a demo, so that its result belongs to all."""
+        return self.dataset_id.startswith(DEMO_PREFIX)
+
+    @property
+    def digest(self) -> str:
+        """Id (hex) of the request: what is asked, by whom, of which version."""
+        owner = None if self.is_demo else self.workspace
+        asked = {"spec": self.to_json(), "simviz": version("simviz"), "workspace": owner}
+        text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+        return hashlib.blake2b(text.encode(), digest_size=16, person=b"simviz job").hexdigest()
+
+    def check(self) -> None:
+        """Refuse what cannot be asked, before anything is started.
+
+        Raises
+        ------
+        JobError
+            If the method, a parameter or its value is unknown.
+        """
+        try:
+            cls = get_method(self.method)
+            known = [spec.name for spec in param_specs(cls)]
+            for name in self.params:
+                if name not in known:
+                    raise ValueError(unknown_name(f"parameter of {self.method}", name, known))
+            validate_params(cls(**self.params))
+            json.dumps(self.to_json())
+        except (TypeError, ValueError) as error:
+            raise JobError(str(error)) from error
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the workspace, as JSON's types."""
+        return {
+            "dataset_id": self.dataset_id,
+            "dataset_digest": self.dataset_digest,
+            "method": self.method,
+            "params": dict(self.params),
+            "split": asdict(self.split) | {"fractions": list(self.split.fractions)},
+            "dimensions": None if self.dimensions is None else list(self.dimensions),
+        }
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any], workspace: str = "") -> Self:
+        """Read what `to_json` answered.
+
+        Parameters
+        ----------
+        tree : mapping
+            JSON's types.
+        workspace : str, default=""
+            Who asks.
+
+        Returns
+        -------
+        JobSpec
+            The same request.
+
+        Raises
+        ------
+        JobError
+            If something is missing or of another kind.
+        """
+        try:
+            split = dict(tree["split"])
+            low, middle, high = split.pop("fractions")
+            dimensions = tree["dimensions"]
+            return cls(
+                dataset_id=str(tree["dataset_id"]),
+                dataset_digest=str(tree["dataset_digest"]),
+                method=str(tree["method"]),
+                params=dict(tree["params"]),
+                split=SplitSpec(fractions=(low, middle, high), **split),
+                dimensions=None if dimensions is None else tuple(dimensions),
+                workspace=workspace,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise JobError(f"The request of this job cannot be read ({error}).") from error
+
+    def asked_by(self, workspace: str) -> Self:
+        """The same request by another workspace."""
+        return replace(self, workspace=workspace)

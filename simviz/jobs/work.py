@@ -1,0 +1,101 @@
+"""What a worker does, wherever it runs: no state but its arguments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from simviz.exceptions import JobCancelled
+from simviz.jobs.cost import estimate
+from simviz.jobs.results import to_files
+from simviz.jobs.spec import JobError, JobSpec
+from simviz.jobs.threads import limit_threads
+from simviz.jobs.training import train
+from simviz.store.run import RunFiles
+from simviz.store.store import Store
+
+#: Progress within a stage is told at most so often, in seconds.
+_TELL_SECONDS = 0.1
+
+
+class Channel(Protocol):
+    """Where a worker puts what it has to tell: a queue of any kind."""
+
+    def put(self, message: Any, /) -> Any:
+        """Add a message."""
+
+
+class Flag(Protocol):
+    """Whether a worker should stop: an event of any kind."""
+
+    def is_set(self) -> bool:
+        """Whether it should."""
+
+
+def run_job(
+    spec: JobSpec, store: Store, job_id: str, channel: Channel, stop: Flag, n_threads: int
+) -> RunFiles:
+    """Read the data set, train, and answer with the files of the run.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        What is asked for.
+    store : Store
+        Where the data set is.
+    job_id : str
+        Who tells.
+    channel : Channel
+        Hears ``(job_id, "started", {})`` and ``(job_id, "progress", event)``.
+    stop : Flag
+        Set by whoever wants it to end.
+    n_threads : int
+        Threads it may use.
+
+    Returns
+    -------
+    RunFiles
+        Everything the run keeps.
+
+    Raises
+    ------
+    JobCancelled
+        If it was stopped.
+    JobError
+        If the data set has changed or the work is too large.
+    """
+    if stop.is_set():
+        raise JobCancelled("Cancelled.")
+    channel.put((job_id, "started", {"time": time.time()}))
+    limit_threads(n_threads)
+    report = _Reporter(job_id, channel, stop)
+    report("reading", 0.0, {})
+    pairs = store.get_dataset(spec.dataset_id)
+    if pairs.digest != spec.dataset_digest:
+        raise JobError(
+            "The data set is no longer the one this was asked for. Open it again and repeat."
+        )
+    expected = estimate(spec.method, pairs, spec.params)
+    if expected.reason_to_refuse:
+        raise JobError(expected.reason_to_refuse)
+    return to_files(spec, train(spec, pairs, report))
+
+
+class _Reporter:
+    """Tells the channel, but not more often than anybody can see."""
+
+    def __init__(self, job_id: str, channel: Channel, stop: Flag) -> None:
+        self._job_id, self._channel, self._stop = job_id, channel, stop
+        self._start = time.monotonic()
+        self._told = -_TELL_SECONDS
+        self._stage = ""
+
+    def __call__(self, stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
+        now = time.monotonic() - self._start
+        if stage != self._stage or now - self._told >= _TELL_SECONDS:
+            self._stage, self._told = stage, now
+            event = {"seconds": round(now, 3), "stage": stage, "fraction": round(fraction, 4)}
+            numbers = {name: float(value) for name, value in metrics.items()}
+            self._channel.put((self._job_id, "progress", numbers | event))
+        return self._stop.is_set()

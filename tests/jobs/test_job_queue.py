@@ -1,0 +1,432 @@
+import json
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simviz.evaluation import evaluate
+from simviz.exceptions import DatasetError, StoreError
+from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec, load_evaluation, load_map
+from simviz.jobs.archive import JobArchive
+from simviz.jobs.folder import MAX_EVENTS, JobFolder
+from simviz.jobs.job import Job
+from simviz.jobs.status import Record
+from simviz.store import Store
+from simviz.store.process import own_process
+
+LONG = 60.0
+
+
+def until(condition):
+    """Wait for what happens in another thread; the limit only ends a hang."""
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def running(queue, job_id):
+    until(lambda: queue.status(job_id).state == "running")
+
+
+def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, pairs):
+    job_id = queue.submit(ask("cca", n_components=8))
+    status = queue.wait(job_id, LONG)
+    assert status.state == "succeeded" and status.fraction == 1.0 and status.attempt == 1
+    assert status.created <= status.started <= status.finished
+    stages = list(dict.fromkeys(event["stage"] for event in status.history))
+    assert stages == ["reading", "features", "training", "scoring", "drawing"]
+    fractions = [event["fraction"] for event in status.history]
+    assert fractions == sorted(fractions) and all(0 <= f <= 1 for f in fractions)
+
+    run = store.get_run(status.run_id, mine)
+    assert run.spec == ask("cca", n_components=8).to_json()
+    parts = run.arrays()
+    test = pairs.take(parts["x_test"], parts["y_test"])
+    again = evaluate(run.pipeline(), test.x, test.y, test.relevance)
+    evaluation = load_evaluation(run)
+    # As text, for one NaN does not equal another.
+    assert str(evaluation.to_records()) == str(run.records()) == str(again.to_records())
+    np.testing.assert_array_equal(run.per_query()["y2x:MRR"], again.per_query("MRR", "y2x"))
+    np.testing.assert_array_equal(evaluation.roc.fpr, again.roc.fpr)
+    assert evaluation.value("P@3") == again.value("P@3")  # not asked for at first
+    assert run.info.summary["MRR"] == again.value("MRR")
+    baselines = run.evaluation()["baselines"]
+    assert {"chance", "popularity"} == set(baselines)
+    top = next(r for r in baselines["chance"] if r["metric"] == "top-1")
+    assert top["value"] == pytest.approx(1 / len(test.y))
+    curve = run.curve()
+    last = [r["value"] for r in curve if r["dimension"] == 8]
+    assert np.mean(last) == pytest.approx(again.value("MRR"))
+    drawing, x_drawn, y_drawn = load_map(run, "mds-2-center")
+    assert drawing.x.shape == (60, 2) and len(y_drawn) == len(x_drawn) == 60
+    assert drawing.quality.n_points == 120 and drawing.notes
+    assert set(run.meta["seconds"]) == set(stages)
+
+
+def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask):
+    run = store.get_run(queue.wait(queue.submit(ask("bm25")), LONG).run_id)
+    assert run.curve() == []
+    assert any("within a side" in note for note in load_map(run, "mds-2-center")[0].notes)
+
+
+def test_the_points_of_the_curve_can_be_asked_for(queue, store, ask):
+    spec = replace(ask("cca", n_components=6), dimensions=(1, 3, 100))
+    run = store.get_run(queue.wait(queue.submit(spec), LONG).run_id)
+    assert {record["dimension"] for record in run.curve()} == {1, 3}
+
+
+def test_what_succeeded_is_not_done_again(queue, store, ask, mine):
+    first = queue.submit(ask())
+    assert queue.submit(ask()) == first  # joined while it waits or runs
+    queue.wait(first, LONG)
+    assert queue.submit(ask()) == first
+    other = queue.submit(ask(k1=1.5))
+    assert other.split("-")[0] != first.split("-")[0]
+    store.delete_run(queue.wait(first).run_id, mine)
+    assert queue.submit(ask()).endswith("-2")  # its result is gone
+
+
+def test_the_result_is_found_where_the_job_is_forgotten(queue, store, ask, mine):
+    first = queue.wait(queue.submit(ask()), LONG)
+    store.unfollow(first.id, mine)
+    store.sweep()
+    again = queue.status(queue.submit(ask()))
+    assert (again.state, again.run_id) == ("succeeded", first.run_id)
+
+
+def test_demos_are_trained_once_for_all(queue, store, mine, theirs):
+    demo = store.get_dataset("demo:emoji")
+    spec = JobSpec("demo:emoji", demo.digest, "bm25", workspace=mine)
+    first = queue.submit(spec)
+    assert queue.submit(spec.asked_by(theirs)) == first
+    status = queue.wait(first, LONG)
+    assert (
+        [job.id for job in queue.jobs(theirs)] == [first] == [job.id for job in queue.jobs(mine)]
+    )
+    assert store.get_run(status.run_id, theirs).id == status.run_id
+    # Nobody learns who asked first: a workspace's id is its key.
+    on_disk = b"".join(p.read_bytes() for p in store.attempt_folder(first).iterdir())
+    assert mine.encode() not in on_disk and status.spec.workspace == ""
+    stored = store.get_run(status.run_id).folder
+    assert not any(mine.encode() in p.read_bytes() for p in stored.iterdir())
+
+
+def test_others_keep_a_demo_that_one_cancels(store, mine, theirs):
+    with JobQueue(store, max_workers=1) as queue:
+        digest = store.get_dataset("demo:emoji").digest
+        params = {"max_iter": 2_000}
+        spec = JobSpec("demo:emoji", digest, "ssi", params, workspace=mine)
+        job_id = queue.submit(spec)
+        queue.submit(spec.asked_by(theirs))
+        assert not queue.cancel(job_id, mine)
+        assert queue.jobs(mine) == [] and queue.status(job_id, theirs).is_active
+        assert queue.cancel(job_id, theirs)
+        assert queue.status(job_id, theirs).state == "cancelled"
+
+
+def test_a_long_job_is_cancelled_at_once_and_gives_way(store, ask, endless, mine):
+    with JobQueue(store, max_workers=1) as queue:
+        job_id = queue.submit(endless())
+        until(lambda: any("loss" in event for event in queue.status(job_id).history))
+        status = queue.status(job_id)
+        assert status.stage == "training" and status.eta_seconds > 0
+        assert queue.cancel(job_id, mine)
+        assert queue.status(job_id).state == "cancelled"
+        assert not queue.cancel(job_id)  # it is over
+        # Its thread is free again, and there is no result.
+        assert queue.wait(queue.submit(ask()), LONG).state == "succeeded"
+        status = queue.wait(job_id, LONG)
+        assert status.state == "cancelled" and status.run_id is None and status.history
+        assert not store.has_run(endless().digest)
+
+
+def test_waiting_jobs_know_their_place_and_are_cancelled_at_once(store, ask, endless, mine):
+    with JobQueue(store, max_workers=1) as queue:
+        first = queue.submit(endless())
+        running(queue, first)
+        second, third = queue.submit(ask()), queue.submit(ask(k1=1.5))
+        assert [queue.status(i).queue_position for i in (first, second, third)] == [None, 1, 2]
+        assert queue.cancel(second)
+        assert queue.status(second).state == "cancelled"
+        assert queue.status(third).queue_position == 1
+        assert queue.status(second).started is None
+        queue.cancel(first)
+        assert queue.wait(third, LONG).state == "succeeded"
+        assert [job.state for job in queue.jobs(mine)] == ["succeeded", "cancelled", "cancelled"]
+
+
+def test_what_was_cancelled_or_failed_is_attempted_anew(store, ask, endless, mine, monkeypatch):
+    with JobQueue(store, max_workers=1) as queue:
+        blocker = queue.submit(endless())
+        cancelled = queue.submit(ask())
+        queue.cancel(cancelled)
+        queue.cancel(blocker)
+        with monkeypatch.context() as patched:
+            patched.setattr("simviz.jobs.work.train", lambda *a: (_ for _ in ()).throw(ValueError))
+            failed = queue.repeat(cancelled, mine)
+            assert queue.wait(failed, LONG).state == "failed"
+        succeeded = queue.repeat(failed, mine)
+        assert queue.wait(succeeded, LONG).state == "succeeded"
+        attempts = [queue.status(i).attempt for i in (cancelled, failed, succeeded)]
+        assert attempts == [1, 2, 3]
+        assert queue.repeat(cancelled, mine) == succeeded
+
+
+def test_a_job_cancelled_while_it_saves_leaves_no_run(store, ask, monkeypatch):
+    with JobQueue(store) as queue:
+        saved, go = threading.Event(), threading.Event()
+        put_run = store.put_run
+
+        def slowly(*arguments):
+            answer = put_run(*arguments)
+            saved.set()
+            go.wait(LONG)
+            return answer
+
+        monkeypatch.setattr(store, "put_run", slowly)
+        job_id = queue.submit(ask())
+        assert saved.wait(LONG) and store.has_run(ask().digest)
+        assert queue.cancel(job_id)
+        go.set()
+        until(lambda: not store.has_run(ask().digest))
+        assert queue.wait(job_id, LONG).state == "cancelled"
+
+
+def test_errors_that_a_user_can_mend_are_shown_as_they_are(queue, ask, monkeypatch):
+    spec = replace(ask(), split=SplitSpec(by="group", group_key="nowhere"))
+    status = queue.wait(queue.submit(spec), LONG)
+    assert status.state == "failed" and "nowhere" in status.message
+
+    def fail(*arguments):
+        raise DatasetError("Bring more pairs.")
+
+    monkeypatch.setattr("simviz.jobs.work.train", fail)
+    assert queue.wait(queue.submit(ask()), LONG).message == "Bring more pairs."
+
+
+@pytest.mark.parametrize(
+    ("error", "words"), [(TypeError("inner"), "TypeError"), (MemoryError(), "memory")]
+)
+def test_bugs_are_said_plainly_and_kept_for_the_keeper(
+    queue, store, ask, monkeypatch, error, words
+):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr("simviz.jobs.work.train", fail)
+    status = queue.wait(queue.submit(ask()), LONG)
+    assert status.state == "failed" and words in status.message and "inner" not in status.message
+    kept = (store.attempt_folder(status.id) / "traceback.txt").read_text()
+    assert type(error).__name__ in kept and "run_job" in kept
+
+
+def test_work_beyond_the_budget_is_refused(queue, ask):
+    status = queue.wait(queue.submit(ask("ssi", max_iter=10_000_000)), LONG)
+    assert status.state == "failed" and "hours" in status.message
+
+
+def test_a_data_set_that_changed_is_noticed(queue, ask):
+    status = queue.wait(queue.submit(replace(ask(), dataset_digest="f" * 32)), LONG)
+    assert status.state == "failed" and "no longer" in status.message
+
+
+def test_jobs_belong_to_who_follows_them(queue, ask, theirs):
+    job_id = queue.submit(ask())
+    words = set()
+    for wrong in (job_id, "0" * 32 + "-1"):
+        for call in (queue.status, queue.cancel, queue.repeat):
+            with pytest.raises(StoreError) as error:
+                call(wrong, theirs)
+            words.add(str(error.value))
+    assert len(words) == 1  # the answer does not tell whether it exists
+    assert queue.jobs(theirs) == []
+    with pytest.raises(StoreError):
+        queue.submit(ask(workspace=theirs))  # another's data set
+    with pytest.raises(StoreError, match="workspace"):
+        queue.submit(ask(workspace="nobody"))
+    with pytest.raises(StoreError):
+        queue.jobs("nobody")
+
+
+@pytest.mark.parametrize(
+    "job_id", ["", "..", "../x", "0" * 32, "0" * 32 + "-1/..", None, "\ud800"]
+)
+def test_hostile_job_ids_are_refused(queue, mine, job_id):
+    for call in (queue.status, queue.cancel, queue.repeat):
+        with pytest.raises(StoreError):
+            call(job_id, mine)
+
+
+def test_a_workspace_has_so_many_jobs_at_once(store, ask, endless, mine):
+    with JobQueue(store, max_workers=1, limit=2) as queue:
+        first = queue.submit(endless())
+        queue.submit(ask())
+        with pytest.raises(JobError, match="2 of your jobs wait or run"):
+            queue.submit(ask(k1=1.5))
+        assert queue.submit(ask()) == queue.jobs(mine)[0].id  # joins what waits
+        queue.cancel(first)
+        queue.submit(ask(k1=1.5))
+
+
+def test_the_app_has_so_many_jobs_at_once(store, ask, endless):
+    with JobQueue(store, max_workers=1, total_limit=1) as queue:
+        queue.submit(endless())
+        with pytest.raises(JobError, match="Too many jobs"):
+            queue.submit(ask())
+
+
+def test_a_job_whose_workspace_is_deleted_stops(store, endless, mine):
+    with JobQueue(store, max_workers=1) as queue:
+        job_id = queue.submit(endless())
+        running(queue, job_id)
+        store.delete_workspace(mine)
+        queue._ledger.wait(job_id, LONG)
+        assert queue._ledger.get(job_id) is None
+        with pytest.raises(StoreError):
+            queue.status(job_id)
+
+
+def test_closing_interrupts_and_a_new_queue_can_repeat(store, ask, endless, mine):
+    queue = JobQueue(store, max_workers=1)
+    first, second = queue.submit(endless()), queue.submit(ask())
+    running(queue, first)
+    queue.close()
+    with pytest.raises(JobError, match="shutting down"):
+        queue.submit(ask())
+    with JobQueue(store) as later:
+        assert [later.status(i).state for i in (first, second)] == ["interrupted"] * 2
+        assert "restarted" in later.status(first).message
+        again = later.repeat(second, mine)
+        assert later.wait(again, LONG).state == "succeeded" and again.endswith("-2")
+
+
+def left_behind(store, ask, owner, state="running"):
+    record = Record(state, created=1.0, started=2.0, owner=owner)
+
+    def write(path):
+        JobFolder(path).write_spec(ask())
+        JobFolder(path).write_record(record)
+
+    return store.add_attempt(ask().digest, ask().workspace, write)
+
+
+@pytest.mark.parametrize("state", ["queued", "running"])
+@pytest.mark.parametrize("owner", ["", "1-1-1/x", own_process(), f"{own_process()}/gone"])
+def test_jobs_of_a_process_that_died_read_interrupted(store, ask, owner, state):
+    job_id = left_behind(store, ask, owner, state)
+    with JobQueue(store) as queue:
+        assert JobFolder(store.attempt_folder(job_id)).read_record().state == "interrupted"
+        assert queue.status(job_id).state == "interrupted"
+        assert queue.submit(ask()).endswith("-2")
+
+
+def test_a_job_killed_after_its_run_was_stored_has_succeeded(store, ask):
+    with JobQueue(store) as queue:
+        done = queue.wait(queue.submit(ask()), LONG)
+    store.unfollow(done.id, ask().workspace)
+    job_id = left_behind(store, ask, "1-1-1/x")
+    with JobQueue(store) as queue:
+        status = queue.status(job_id)
+    assert (status.state, status.run_id) == ("succeeded", done.run_id)
+
+
+def test_a_job_of_a_living_process_is_left_alone_but_hears_a_wish(store, ask, mine):
+    code = (
+        "from simviz.store.process import own_process; print(own_process(), flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        job_id = left_behind(store, ask, f"{other.stdout.readline().strip()}/x")
+        with JobQueue(store) as queue:
+            assert queue.status(job_id).state == "running"
+            assert queue.submit(ask()) == job_id
+            assert queue.cancel(job_id, mine)
+            assert queue.status(job_id).state == "running"  # its process will say
+            assert JobFolder(store.attempt_folder(job_id)).is_asked_to_cancel
+            other.communicate("\n", timeout=LONG)
+            assert queue.status(job_id).state == "interrupted"
+            assert not queue.cancel(job_id, mine)
+
+
+def test_a_wish_left_in_the_directory_is_heard(store, endless):
+    with JobQueue(store, max_workers=1) as queue:
+        job_id = queue.submit(endless())
+        running(queue, job_id)
+        with JobQueue(store) as second:  # as another process would
+            assert second.status(job_id).state == "running"
+            assert second.cancel(job_id)
+        assert queue.wait(job_id, LONG).state == "cancelled"
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"state": "happy"}', b"\xff", b"null"])
+def test_damaged_files_of_a_job_are_tolerated(store, ask, mine, damage):
+    with JobQueue(store) as queue:
+        job_id = queue.wait(queue.submit(ask()), LONG).id
+        path = store.attempt_folder(job_id)
+        (path / "events.jsonl").write_bytes(damage + b"\n" + b'{"fraction": 1}\n' + damage)
+        assert {"fraction": 1} in queue.status(job_id).history
+        (path / "spec.json").write_bytes(damage)
+        assert queue.status(job_id).spec is None
+        with pytest.raises(JobError, match="cannot be read"):
+            queue.repeat(job_id, mine)
+        (path / "status.json").write_bytes(damage)
+        assert queue.status(job_id).state == "succeeded"  # its run is there
+        store.drop_run(ask().digest)
+        (path / "status.json").unlink()
+        assert queue.jobs(mine)[0].state == "interrupted"
+
+
+def test_odd_values_in_a_status_are_tolerated(store, ask):
+    job_id = left_behind(store, ask, "")
+    path = store.attempt_folder(job_id) / "status.json"
+    odd = {"state": "failed", "fraction": 7, "started": "x", "run_id": 3, "finished": float("nan")}
+    path.write_text(json.dumps(odd))
+    status = JobArchive(store).status(job_id)
+    assert (status.fraction, status.started, status.finished, status.run_id) == (1, *[None] * 3)
+
+
+def test_the_history_of_a_long_job_stays_bounded(tmp_path, ask):
+    folder = JobFolder(tmp_path / "job")
+    folder.path.mkdir()
+    job = Job("x-1", ask(), folder, Record("running", started=1.0), threading.Event())
+    lock = threading.RLock()
+    for i in range(5_000):
+        job.hear({"stage": "training", "fraction": i / 5_000, "seconds": i})
+        job._saved = 0.0
+        if i % 7 == 0:
+            job.save(lock)
+    job.end("succeeded", "", None)
+    assert job.save(lock)
+    kept = [event["seconds"] for event in folder.read_events()]
+    assert kept == [event["seconds"] for event in job.history]
+    assert MAX_EVENTS / 3 < len(kept) <= MAX_EVENTS
+    gaps = np.diff(kept)
+    assert kept[-1] > 4_900 and gaps.max() <= 2 * gaps.min()
+
+
+def test_a_full_disk_delays_what_is_written_but_loses_nothing(tmp_path, ask, monkeypatch):
+    folder = JobFolder(tmp_path)
+    job = Job("x-1", ask(), folder, Record("running", started=1.0), threading.Event())
+    job.hear({"stage": "training", "fraction": 0.5, "seconds": 1})
+    lock = threading.RLock()
+    with monkeypatch.context() as patched:
+        patched.setattr(folder, "append_events", lambda events: (_ for _ in ()).throw(OSError))
+        with pytest.raises(OSError):
+            job.save(lock)
+    job.end("failed", "", None)
+    assert job.save(lock)
+    assert folder.read_record().state == "failed" and len(folder.read_events()) == 1
+
+
+def test_two_queues_of_one_store_share_what_is_done(tmp_path, ask):
+    with JobQueue(Store(tmp_path)) as one, JobQueue(Store(tmp_path)) as two:
+        job_id = one.submit(ask())
+        assert two.submit(ask()) == job_id
+        one.wait(job_id, LONG)
+        assert two.status(job_id).state == "succeeded"
