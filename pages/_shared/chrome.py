@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
-from pages._shared import warm
+from pages._shared import state, warm
 
-# Path, label, icon: the order of work.
-PAGES = (("app.py", "Home", ":material/home:"),)
+ROOT = Path(__file__).parents[2]
+# Path, label, icon: the order of work, then what is read about it.
+PAGES = (
+    ("app.py", "Home", ":material/home:"),
+    ("pages/data.py", "Data", ":material/table:"),
+    ("pages/train.py", "Train", ":material/model_training:"),
+    ("pages/compare.py", "Compare", ":material/leaderboard:"),
+    ("pages/map.py", "Map", ":material/scatter_plot:"),
+    ("pages/methods.py", "Methods", ":material/menu_book:"),
+)
 
-# Only what the theme cannot say: figures in columns align, and charts keep their distance.
+# Only what the theme cannot say: figures in columns align, tables and findings have a look.
 STYLE = """
 <style>
-.stMarkdown, .stCaption, .sv-table { font-variant-numeric: tabular-nums; }
-.sv-lead { font-size: 1.15rem; line-height: 1.6; max-width: 44rem; opacity: .85; }
+.stMarkdown, .sv-table { font-variant-numeric: tabular-nums; }
+.sv-lead { font-size: 1.15rem; line-height: 1.6; max-width: 44rem; opacity: .85; margin: 0; }
 .sv-finding { font-family: 'Iowan Old Style', 'Palatino Linotype', Palatino, Georgia, serif;
   font-size: 1.35rem; line-height: 1.5; max-width: 56rem; margin: .4rem 0 .2rem; }
-.sv-card-size { opacity: .65; font-size: .9rem; }
 .sv-table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 .sv-table th { text-align: right; font-weight: 500; opacity: .65; padding: .35rem .7rem;
   border-bottom: 1px solid color-mix(in srgb, currentColor 22%, transparent); }
@@ -24,8 +33,8 @@ STYLE = """
   border-bottom: 1px solid color-mix(in srgb, currentColor 9%, transparent); }
 .sv-table th:first-child, .sv-table td:first-child { text-align: left; padding-left: 0; }
 .sv-table .sv-base td { opacity: .6; }
-.sv-table .sv-best { font-weight: 600; }
-.sv-table .sv-se { opacity: .6; font-size: .85em; }
+.sv-table .sv-best { font-weight: 650; }
+.sv-table .sv-se { opacity: .6; font-size: .85em; font-weight: 400; }
 .sv-scroll { overflow-x: auto; }
 </style>
 """
@@ -46,13 +55,42 @@ def begin(title: str) -> None:
         initial_sidebar_state="auto",
     )
     st.html(STYLE)
+    dataset_id = state.current_dataset_id()
     with st.sidebar:
         st.markdown("### simviz")
-        st.caption("Learned similarity, measured honestly")
+        _show_current(dataset_id)
+        carried = {"data": dataset_id} if dataset_id else None
         for path, label, icon in PAGES:
-            st.page_link(path, label=label, icon=icon)
+            if (ROOT / path).exists():
+                st.page_link(path, label=label, icon=icon, query_params=carried)
 
 
 def end() -> None:
     """Finish a page: what may wait until it is painted starts now."""
     warm.start()
+
+
+def _show_current(dataset_id: str | None) -> None:
+    """The data set and how many runs it has; nothing heavy is loaded to say so."""
+    if dataset_id is None:
+        st.caption("Learned similarity, measured honestly")
+        return
+    from simviz.datasets import DEMOS
+
+    name = dataset_id
+    if dataset_id.removeprefix("demo:") in DEMOS:
+        name = DEMOS[dataset_id.removeprefix("demo:")].title
+    if not state.is_warm():
+        st.caption(name)
+        return
+    from simviz.exceptions import StoreError
+
+    try:
+        info = state.store().get_dataset_info(dataset_id, state.workspace())
+        n_runs = len(state.runs(dataset_id))
+        running = sum(s.is_active for s in state.queue().jobs(state.workspace()))
+    except StoreError:
+        return
+    words = f"{n_runs} run{'' if n_runs == 1 else 's'}" + (f" · {running} ▶" if running else "")
+    st.text(name if info.is_demo else info.name)
+    st.caption(words)

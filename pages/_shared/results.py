@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from math import isnan
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared.state import theme
+from pages._shared.state import is_narrow, theme
 
 if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
     from simviz.store.run import Run
 
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
@@ -24,8 +27,12 @@ def title_of(run: Run) -> str:
 
 
 def value_of(records: Sequence[dict[str, Any]], metric: str, direction: str) -> dict[str, Any]:
-    """The record of a metric in a direction; "both" is the mean of the two."""
-    return next(r for r in records if r["metric"] == metric and r["direction"] == direction)
+    """The record of a metric in a direction: "x2y", "y2x" or their "mean".
+
+    A metric that pools all pairs has one value, whatever the direction.
+    """
+    wanted = (direction, "pairs")
+    return next(r for r in records if r["metric"] == metric and r["direction"] in wanted)
 
 
 def show_finding(run: Run, metric: str, direction: str, names: tuple[str, str]) -> None:
@@ -48,29 +55,30 @@ def show_finding(run: Run, metric: str, direction: str, names: tuple[str, str]) 
     st.html(f'<p class="sv-finding">{escape(words)}</p>')
 
 
-def show_table(runs: Sequence[Run], metrics: Sequence[str], direction: str) -> None:
-    """Compare runs in a few columns, the best first, what costs nothing last."""
-    from simviz.charts.style import method_style
+def show_table(
+    runs: Sequence[Run], metrics: Sequence[str], direction: str, names: tuple[str, str]
+) -> None:
+    """Compare runs in a few columns, the best first, what knows nothing last."""
+    from simviz.charts import method_style
 
     rows = []
     best = {
         m: max(value_of(run.records(), m, direction)["value"] for run in runs) for m in metrics
     }
     for run in runs:
-        colour = method_style(run.info.method, theme()).colour
+        colour = method_style(run.info.method, theme())[0]
         cells = []
         for metric in metrics:
             record = value_of(run.records(), metric, direction)
             mark = " sv-best" if record["value"] == best[metric] else ""
-            cells.append(
-                f'<td class="{mark.strip()}">{record["value"]:.3f} '
-                f'<span class="sv-se">±{1.96 * record["standard_error"]:.3f}</span></td>'
-            )
-        k = run.info.summary.get("n_components")
+            error = record["standard_error"]
+            spread = "" if isnan(error) else f' <span class="sv-se">±{1.96 * error:.3f}</span>'
+            cells.append(f'<td class="{mark.strip()}">{record["value"]:.3f}{spread}</td>')
+        k = max((r["dimension"] for r in run.curve()), default=None)
         rows.append(
             f'<tr><td><span style="color:{colour}">■</span> {escape(title_of(run))}</td>'
             + "".join(cells)
-            + f"<td>{int(k) if k else '–'}</td><td>{run.info.seconds:.1f} s</td></tr>"
+            + f"<td>{k if k else '–'}</td><td>{run.info.seconds:.1f} s</td></tr>"
         )
     for name, records in runs[0].evaluation()["baselines"].items():
         cells = [f"<td>{value_of(records, m, direction)['value']:.3f}</td>" for m in metrics]
@@ -84,16 +92,17 @@ def show_table(runs: Sequence[Run], metrics: Sequence[str], direction: str) -> N
         "</table></div>"
     )
     record = value_of(runs[0].records(), metrics[0], direction)
+    asked = {"x2y": names[0], "y2x": names[1], "mean": "queries from both sides"}[direction]
     pool = {"split": "all items of the test part", "judged": "the judged items"}
     st.caption(
-        f"Mean over {record['n']:,} test queries ± 95 % interval, ranked against "
-        f"{pool.get(record['pool'], record['pool'])}; ties count with their expected value."
+        f"Mean over {record['n']:,} test {asked} ± 95 % interval, each ranked against "
+        f"{pool.get(record['pool'], record['pool'])}. Ties count with their expected value."
     )
 
 
-def show_curves(runs: Sequence[Run], metric: str, direction: str) -> None:
+def show_curves(runs: Sequence[Run], direction: str) -> None:
     """Draw ROC and quality against dimensions side by side."""
-    from simviz.charts import DimensionCurve, RocCurve, dimension_figure, roc_figure
+    from simviz.charts import RocCurve, dimension_figure, roc_figure
     from simviz.evaluation.roc import Roc
 
     left, right = st.columns(2, gap="large")
@@ -110,25 +119,67 @@ def show_curves(runs: Sequence[Run], metric: str, direction: str) -> None:
         st.plotly_chart(figure, theme=None, key="roc", alt=_alt(figure), config=CHART_CONFIG)
     with right:
         st.markdown("#### How many dimensions it takes")
-        curves = []
-        for run in runs:
-            points = [r for r in run.curve() if r["direction"] == direction]
-            if not points:
-                continue
-            values = [p["value"] for p in points]
-            spread = [1.96 * p["standard_error"] for p in points]
-            curves.append(
-                DimensionCurve(
-                    run.info.method,
-                    title_of(run),
-                    [p["dimension"] for p in points],
-                    values,
-                    [v - s for v, s in zip(values, spread, strict=True)],
-                    [v + s for v, s in zip(values, spread, strict=True)],
-                )
-            )
+        curves = [curve for run in runs if (curve := _dimension_curve(run, direction))]
+        metric = next((r["metric"] for run in runs for r in run.curve()), "MRR")
         figure = dimension_figure(curves, metric=metric, theme=theme())
         st.plotly_chart(figure, theme=None, key="curve", alt=_alt(figure), config=CHART_CONFIG)
+
+
+def _dimension_curve(run: Run, direction: str) -> Any:
+    """Quality by dimension with its 95 % band, or None where the method has none."""
+    from simviz.charts import DimensionCurve
+
+    wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
+    sides = [[r for r in run.curve() if r["direction"] == d] for d in wanted]
+    if not all(sides):
+        return None
+    values = [fmean(p["value"] for p in points) for points in zip(*sides, strict=True)]
+    spread = [
+        1.96 * fmean(p["standard_error"] for p in points) for points in zip(*sides, strict=True)
+    ]
+    return DimensionCurve(
+        run.info.method,
+        title_of(run),
+        [point["dimension"] for point in sides[0]],
+        values,
+        [v - s for v, s in zip(values, spread, strict=True)],
+        [v + s for v, s in zip(values, spread, strict=True)],
+    )
+
+
+def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
+    """Draw both sides as one of the runs sees them."""
+    from simviz.charts import map_figure
+    from simviz.jobs import load_map
+
+    st.markdown("#### Both sides on one map")
+    titles = {run.id: title_of(run) for run in runs}
+    chosen = st.segmented_control(
+        "As seen by",
+        list(titles),
+        format_func=lambda run_id: titles[run_id],
+        default=runs[0].id,
+        required=True,
+        key="home-map-run",
+        label_visibility="collapsed",
+    )
+    run = next(r for r in runs if r.id == chosen)
+    drawing, x_drawn, y_drawn = load_map(run, run.maps()[0])
+    x, y = pairs.x.take(x_drawn), pairs.y.take(y_drawn)
+    figure = map_figure(
+        drawing,
+        x,
+        y,
+        pairs.relevance.take(x_drawn, y_drawn),
+        theme=theme(),
+        x_name=pairs.x_name,
+        y_name=pairs.y_name,
+        width=360 if is_narrow() else 1000,
+        height=420 if is_narrow() else 680,
+    )
+    st.plotly_chart(figure, theme=None, key="map", alt=_alt(figure), config=CHART_CONFIG)
+    if drawing.quality is not None:
+        st.caption(f"{drawing.quality.describe()} {' '.join(drawing.notes)}")
 
 
 def _alt(figure: Any) -> str:

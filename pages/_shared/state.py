@@ -1,17 +1,22 @@
-"""Who is looking, at what: workspace, store, queue, theme, parameters of the link."""
+"""Who is looking, at what: workspace, store, queue, data set, runs, theme."""
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
 if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
     from simviz.jobs import JobQueue
-    from simviz.store import Store
+    from simviz.store import RunInfo, Store
+    from simviz.store.run import Run
 
-WORKSPACE_COOKIE = "simviz_workspace"
+COOKIE = "simviz_workspace"
+_YEAR = 31_536_000  # seconds
+_ID = re.compile(r"[A-Za-z0-9:_-]{1,80}")
 
 
 @st.cache_resource(show_spinner=False)
@@ -31,8 +36,26 @@ def queue() -> JobQueue:
 
 
 def is_warm() -> bool:
-    """Whether the heavy libraries are loaded, so that asking the store is instant."""
-    return "simviz.jobs" in sys.modules and "sklearn" in sys.modules
+    """Whether the heavy libraries are loaded, so that asking the store is quick."""
+    return "simviz.jobs.queue" in sys.modules and "sklearn.base" in sys.modules
+
+
+def workspace() -> str:
+    """The visitor's workspace; made, and remembered in a cookie, at the first need."""
+    if "workspace" not in st.session_state:
+        known = st.context.cookies.get(COOKIE, "")
+        if not (_ID.fullmatch(known) and store().has_workspace(known)):
+            known = store().create_workspace()
+        st.session_state.workspace = known
+    mine: str = st.session_state.workspace
+    if st.context.cookies.get(COOKIE) != mine:
+        # The id is ours and of safe characters; nothing of the visitor goes into the script.
+        st.html(
+            f'<script>document.cookie = "{COOKIE}={mine}; path=/; max-age={_YEAR}; '
+            'SameSite=Lax";</script>',
+            unsafe_allow_javascript=True,
+        )
+    return mine
 
 
 def theme() -> Literal["light", "dark"]:
@@ -40,17 +63,64 @@ def theme() -> Literal["light", "dark"]:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def link_value(name: str, allowed: object = None) -> str | None:
-    """A parameter of the link, or None; values that are not allowed count as missing.
+def is_narrow() -> bool:
+    """Whether the page is likely read on a phone."""
+    agent = st.context.headers.get("User-Agent", "")
+    return "Mobi" in agent
 
-    Parameters
-    ----------
-    name : str
-        Its key.
-    allowed : container of str, optional
-        Values it may have.
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def _dataset(dataset_id: str, owner: str) -> PairSet:
+    return store().get_dataset(dataset_id, owner or None)
+
+
+def dataset(dataset_id: str) -> PairSet:
+    """A data set the visitor may see, kept in memory for the next page.
+
+    Raises
+    ------
+    StoreError
+        If there is none of that id for this visitor.
     """
-    value = st.query_params.get(name)
-    if value is None or (allowed is not None and value not in allowed):  # type: ignore[operator]
-        return None
-    return value
+    owner = "" if dataset_id.startswith("demo:") else workspace()
+    return _dataset(dataset_id, owner)
+
+
+def current_dataset_id() -> str | None:
+    """The data set being worked on: of the link, else of this session, else None.
+
+    ``?demo=icons`` is short for ``?data=demo:icons``.
+    """
+    asked = st.query_params.get("data")
+    demo = st.query_params.get("demo")
+    if demo:
+        asked = f"demo:{demo}"
+    if asked and _ID.fullmatch(asked):
+        st.session_state.dataset_id = asked
+    return st.session_state.get("dataset_id")
+
+
+def choose_dataset(dataset_id: str) -> None:
+    """Work on this data set from now on."""
+    if not (_ID.fullmatch(dataset_id)):
+        raise ValueError(f"{dataset_id!r} is no id of a data set.")
+    st.session_state.dataset_id = dataset_id
+    st.session_state.pop("run_ids", None)
+    st.query_params.clear()
+    st.query_params["data"] = dataset_id
+
+
+def runs(dataset_id: str) -> list[RunInfo]:
+    """Finished runs on a data set that the visitor may see, newest first."""
+    return store().list_runs(workspace(), dataset_id)
+
+
+def run(run_id: str) -> Run:
+    """A run that the visitor may see.
+
+    Raises
+    ------
+    StoreError
+        If there is none of that id for this visitor.
+    """
+    return store().get_run(run_id, workspace())

@@ -1,0 +1,78 @@
+"""The two faces of Home: cards to choose from, and what a demo found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._shared import jobs, results, state
+
+if TYPE_CHECKING:
+    from simviz.datasets._info import DemoInfo
+
+PROMISE = "Bring pairs that belong together. Train every method. See which one is right, and why."
+
+
+def demos() -> Mapping[str, DemoInfo]:
+    """The demos by their id."""
+    from simviz.datasets import DEMOS
+
+    return DEMOS
+
+
+def show_cards() -> None:
+    """Say what this is and offer a first try."""
+    st.title("Learned similarity, measured honestly")
+    st.html(f'<p class="sv-lead">{PROMISE}</p>')
+    st.space("small")
+    columns = st.columns(max(2, len(demos())), gap="medium")
+    for column, (demo, info) in zip(columns, demos().items(), strict=False):
+        with column.container(border=True):
+            st.markdown(f"#### {info.title}")
+            st.markdown(info.description)
+            st.caption(f"{info.size} · about 5 s")
+            st.button(
+                f"Try it with {demo}",
+                key=f"try-{demo}",
+                type="primary",
+                on_click=_choose,
+                args=(demo,),
+            )
+            st.caption(f"Data: {info.source}. {info.licence}.")
+
+
+def _choose(demo: str) -> None:
+    st.session_state.dataset_id = f"demo:{demo}"
+    st.query_params["demo"] = demo
+
+
+def show_demo(demo: str) -> None:
+    """Train the demo's methods and show what they found, as it arrives."""
+    info = demos()[demo]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.title(info.title)
+        st.button("Other demos", on_click=st.query_params.clear, type="tertiary")
+    st.caption(f"{info.description} {info.size}. Data: {info.source}. {info.licence}.")
+    place = st.empty()
+    with place, st.spinner("Reading the data"):
+        specs = jobs.demo_specs(demo)
+        job_ids = [state.queue().submit(spec) for spec in specs]
+    place.empty()
+    statuses = jobs.show_progress(job_ids, key="home")
+    finished = [state.run(s.run_id) for s in statuses if s.run_id is not None]
+    if not finished:
+        return
+    direction = "y2x" if info.split_by == "y" else "mean"
+    finished.sort(
+        key=lambda run: -results.value_of(run.records(), info.metric, direction)["value"]
+    )
+    names = (info.x_name, info.y_name)
+    best = finished[0]
+    sentence = "top-1" if info.metric == "MRR" else info.metric
+    results.show_finding(best, sentence, "x2y" if direction == "mean" else direction, names)
+    metrics = list(dict.fromkeys([info.metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
+    results.show_table(finished, metrics, direction, names)
+    results.show_curves(finished, direction)
+    results.show_map(finished, state.dataset(f"demo:{demo}"))

@@ -1,0 +1,127 @@
+"""Jobs on a page: lines that move while something runs, and buttons to stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._shared import state
+
+if TYPE_CHECKING:
+    from simviz.jobs import JobSpec, JobStatus
+
+DOING = {
+    "reading": "reading the data",
+    "features": "turning items into features",
+    "training": "training",
+    "scoring": "measuring on the test part",
+    "drawing": "drawing the map",
+}
+ENDED = {
+    "failed": ":material/error:",
+    "cancelled": ":material/cancel:",
+    "interrupted": ":material/power_off:",
+}
+
+
+def demo_specs(demo: str) -> list[JobSpec]:
+    """What a demo trains when its button is pressed."""
+    from simviz.datasets import DEMOS
+
+    return [demo_spec(demo, method, params) for method, params in DEMOS[demo].methods.items()]
+
+
+def demo_spec(demo: str, method: str, params: object) -> JobSpec:
+    """One method on a demo, on the demo's own split: the same request on every server."""
+    from simviz.datasets import DEMOS
+    from simviz.jobs import JobSpec, SplitSpec
+
+    dataset_id = f"demo:{demo}"
+    return JobSpec(
+        dataset_id,
+        state.dataset(dataset_id).digest,
+        method,
+        dict(params),  # type: ignore[call-overload]
+        SplitSpec(by=DEMOS[demo].split_by),
+        workspace=state.workspace(),
+    )
+
+
+def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
+    """Show jobs until all have ended; the page runs anew whenever one does.
+
+    Parameters
+    ----------
+    job_ids : sequence of str
+        Jobs to show, in this order.
+    key : str
+        Sets the widgets apart from those of other panels.
+
+    Returns
+    -------
+    list of JobStatus
+        Of all jobs, as this run of the page saw them.
+    """
+    statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
+    active = [s for s in statuses if s.is_active]
+    if active:
+        _watch([s.id for s in active], key)
+        with st.container(horizontal=True):
+            for status in active:
+                st.button(
+                    f"Cancel {title(status)}",
+                    key=f"{key}-cancel-{status.id}",
+                    on_click=state.queue().cancel,
+                    args=(status.id, state.workspace()),
+                    type="tertiary",
+                    icon=":material/close:",
+                )
+    for status in statuses:
+        if status.state in ENDED:
+            _show_end(status, key)
+    return statuses
+
+
+def title(status: JobStatus) -> str:
+    """The method of a job, by its title."""
+    from simviz.methods import get_method
+
+    return get_method(status.spec.method).tags.title if status.spec else "job"
+
+
+def _show_end(status: JobStatus, key: str) -> None:
+    words = {"cancelled": "cancelled", "interrupted": "interrupted: the app was restarted"}
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    left.markdown(
+        f"{ENDED[status.state]} **{title(status)}** "
+        + words.get(status.state, "could not be trained")
+    )
+    if status.state == "failed":
+        # The text names files and columns of the visitor: shown as text, never as markup.
+        left.text(status.message)
+    right.button(
+        "Again",
+        key=f"{key}-again-{status.id}",
+        on_click=state.queue().repeat,
+        args=(status.id, state.workspace()),
+        icon=":material/replay:",
+    )
+
+
+@st.fragment(run_every=0.5)
+def _watch(job_ids: list[str], key: str) -> None:
+    statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
+    for status in statuses:
+        left = f" · about {status.eta_seconds:.0f} s left" if status.eta_seconds else ""
+        if status.state == "queued":
+            words = f"**{title(status)}** waits, number {status.queue_position} in line"
+        else:
+            words = f"**{title(status)}** · {DOING.get(status.stage, status.stage)}{left}"
+        st.progress(min(1.0, status.fraction), text=words)
+        losses = [h["loss"] for h in status.history if "loss" in h]
+        if len(losses) > 2:
+            st.line_chart({"loss": losses}, height=90, y_label="", x_label="")
+    if not all(s.is_active for s in statuses):
+        st.rerun()
