@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from simviz.base import EmbeddingModel, PairModel
 from simviz.data import Items, PairSet
 from simviz.jobs.drawing import MAX_DRAWN, MAX_UNFOLDED
+from simviz.params import validate_params
 from simviz.pipeline import PairPipeline, default_pipeline
 
 #: Longest training and largest memory that is accepted.
@@ -104,6 +105,7 @@ def estimate(method: str, pairs: PairSet, params: Mapping[str, Any] | None = Non
         some = PairSet(x[0], y[0], pairs.relevance.take(x[1], y[1]))
         shared = {} if "shared" in (params or {}) else _shared(method, pairs)
         pipeline = default_pipeline(method, some, **shared, **(params or {}))
+        validate_params(pipeline.model)
         start = time.perf_counter()
         rows = _features(pipeline, some)
         seconds = time.perf_counter() - start

@@ -128,9 +128,6 @@ class Ledger:
                     jobs = list(self._jobs.values())
                 for job in jobs:
                     self._tend(job)
-                if not self.is_closed and not threading.main_thread().is_alive():
-                    # The interpreter waits for the workers, and nobody else tells them.
-                    self.interrupt()
                 with self.lock:
                     if self.is_closed and not self._jobs:
                         return

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import queue
 import threading
 import time
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from simviz.jobs.archive import JobArchive, new_owner, retire_owner
 from simviz.jobs.folder import JobFolder
 from simviz.jobs.job import Job
 from simviz.jobs.ledger import Ledger
+from simviz.jobs.pool import DaemonPool
 from simviz.jobs.spec import JobError, JobSpec
 from simviz.jobs.status import ACTIVE, JobStatus, Record
 from simviz.jobs.threads import threads_per_job
@@ -84,13 +86,15 @@ class JobQueue:
         self.limit, self.total_limit = limit, total_limit
         self._n_threads = threads_per_job(max_workers)
         self._own_executor = executor is None
-        self._executor = executor or ThreadPoolExecutor(max_workers, "simviz-job")
+        self._executor = executor or DaemonPool(max_workers, "simviz-job")
         self._new_flag = new_flag
         self._archive = JobArchive(store)
         self._archive.settle_all()
         self._ledger = Ledger(queue.Queue() if channel is None else channel)
         self._owner = new_owner()
         self._ledger.open()
+        # An app that ends says so in its jobs, rather than leave it to the next one.
+        atexit.register(self.close)
 
     # -- asking -----------------------------------------------------------------------
 
@@ -278,6 +282,7 @@ class JobQueue:
         if self._own_executor:
             self._executor.shutdown(wait=False, cancel_futures=True)
         retire_owner(self._owner)
+        atexit.unregister(self.close)
 
     def __enter__(self) -> JobQueue:
         return self

@@ -119,7 +119,7 @@ def test_demos_are_trained_once_for_all(queue, store, mine, theirs):
 def test_others_keep_a_demo_that_one_cancels(store, mine, theirs):
     with JobQueue(store, max_workers=1) as queue:
         digest = store.get_dataset("demo:emoji").digest
-        params = {"max_iter": 2_000}
+        params = {"max_iter": 2_000, "patience": 2_000}
         spec = JobSpec("demo:emoji", digest, "ssi", params, workspace=mine)
         job_id = queue.submit(spec)
         queue.submit(spec.asked_by(theirs))

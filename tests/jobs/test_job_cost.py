@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from simviz.data import Items, PairSet
+from simviz.jobs import estimate
+from simviz.jobs.cost import MAX_SECONDS
+from simviz.methods import all_methods
+from simviz.relevance import Relevance
+
+
+@pytest.mark.parametrize("method", sorted(all_methods()))
+def test_every_method_can_be_estimated_and_small_data_are_accepted(method, pairs):
+    expected = estimate(method, pairs)
+    assert expected.reason_to_refuse is None
+    assert 0 < expected.seconds < 600 and 0 < expected.bytes < 2**31
+
+
+def test_more_of_anything_costs_more(pairs):
+    def seconds(n, **params):
+        texts = [pairs.x.content[i % 60] + f" w{i}" for i in range(n)]
+        return estimate("ssi", PairSet.from_texts(texts, texts), params).seconds
+
+    assert seconds(400) < seconds(400, max_iter=500) < seconds(400, max_iter=500, n_components=900)
+    assert seconds(400, max_iter=500) < seconds(40_000, max_iter=500)
+
+
+def test_too_long_is_refused_with_a_sentence(pairs):
+    expected = estimate("ssi", pairs, {"max_iter": 10_000_000})
+    assert expected.seconds > MAX_SECONDS
+    assert expected.reason_to_refuse.startswith("SSI would take about")
+
+
+def test_too_large_is_refused_with_a_sentence(pairs, monkeypatch):
+    monkeypatch.setattr("simviz.jobs.cost._free_bytes", lambda: 1_000_000)
+    reason = estimate("cca", pairs).reason_to_refuse
+    assert "GB of memory" in reason and "Take a sample" in reason
+
+
+def test_what_cannot_be_trained_is_refused_with_the_reason():
+    pictures = Items(["a", "b"], np.zeros((2, 8, 8), dtype=np.uint8), "image")
+    words = Items(["u", "v"], ["one", "two"], "keyword")
+    pairs = PairSet(words, pictures, Relevance.identity(2))
+    assert "one feature space" in estimate("bm25", pairs).reason_to_refuse
+    assert "parameter" in estimate("cca", pairs, {"n_components": -1}).reason_to_refuse

@@ -1,0 +1,114 @@
+"""Several things at once, and work done elsewhere."""
+
+import multiprocessing
+import threading
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pytest
+
+from simviz.evaluation import evaluate
+from simviz.jobs import JobQueue, load_evaluation
+from simviz.jobs.pool import DaemonPool
+from simviz.jobs.threads import limit_threads, threads_per_job
+from simviz.pipeline import default_pipeline
+
+LONG = 120.0
+
+
+def test_two_train_while_a_third_evaluates(store, ask, pairs):
+    pipeline = default_pipeline("cl_lsi", pairs, n_components=5).fit(pairs)
+    sides = (pairs.x, pairs.y, pairs.relevance)
+    expected = str(evaluate(pipeline, *sides).to_records())
+    requests = [ask("cca", n_components=3 + i) for i in range(3)]
+    requests += [ask("ssi", max_iter=3 + i, n_components=20) for i in range(3)]
+    with JobQueue(store, max_workers=1) as one:
+        alone = [one.wait(one.submit(spec), LONG).run_id for spec in requests]
+        before = [str(store.get_run(run_id).records()) for run_id in alone]
+    for run_id in alone:
+        store.drop_run(run_id)
+    seen, stop = set(), threading.Event()
+
+    def keep_evaluating():
+        while not stop.is_set():
+            seen.add(str(evaluate(pipeline, *sides).to_records()))
+
+    third = threading.Thread(target=keep_evaluating)
+    third.start()
+    try:
+        with JobQueue(store, max_workers=2, limit=20) as two:
+            ids = [two.submit(spec) for spec in requests]
+            together = [two.wait(job_id, LONG).run_id for job_id in ids]
+    finally:
+        stop.set()
+        third.join()
+    assert seen == {expected}
+    assert [str(store.get_run(run_id).records()) for run_id in together] == before
+
+
+def test_the_pool_calls_in_turn_and_passes_errors_on():
+    go, order = threading.Event(), []
+    with DaemonPool(1, "test") as pool:
+        first = pool.submit(go.wait, LONG)
+        rest = [pool.submit(order.append, i) for i in range(5)]
+        failing = pool.submit(int, "x")
+        assert rest[2].cancel()
+        go.set()
+        assert first.result(LONG)
+        with pytest.raises(ValueError, match="invalid literal"):
+            failing.result(LONG)
+    assert order == [0, 1, 3, 4]
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.submit(int)
+    pool.shutdown()  # again
+
+
+def test_a_pool_that_is_shut_down_can_cancel_what_waits():
+    go = threading.Event()
+    pool = DaemonPool(1, "test")
+    running = pool.submit(go.wait, LONG)
+    waiting = pool.submit(int)
+    while not running.running():
+        pass
+    pool.shutdown(wait=False, cancel_futures=True)
+    go.set()
+    pool.shutdown()
+    assert waiting.cancelled() and running.result()
+    with pytest.raises(ValueError, match="max_workers"):
+        DaemonPool(0, "test")
+
+
+def test_an_executor_of_processes_can_take_the_place_of_threads(store, ask, endless):
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(1, mp_context=context) as pool:
+        elsewhere = {"channel": manager.Queue(), "new_flag": manager.Event}
+        with JobQueue(store, max_workers=1, executor=pool, **elsewhere) as queue:
+            done = queue.submit(ask("cca", n_components=3))
+            long = queue.submit(endless())
+            status = queue.wait(done, LONG)
+            assert status.state == "succeeded"
+            assert {event["stage"] for event in status.history} >= {"reading", "scoring"}
+            assert 0 < load_evaluation(store.get_run(status.run_id)).value("MRR") <= 1
+            assert queue.cancel(long)
+            last = queue.submit(ask())
+            assert queue.wait(last, LONG).state == "succeeded"
+
+
+@pytest.mark.parametrize(("workers", "cores", "threads"), [(1, 1, 1), (2, 4, 1), (2, 5, 2)])
+def test_one_core_is_left_for_pages(workers, cores, threads):
+    assert threads_per_job(workers, cores) == threads
+
+
+def test_the_limit_of_blas_holds_for_good_and_for_all_threads():
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    np.ones((4, 4)) @ np.ones((4, 4))
+    blas = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+    worker = threading.Thread(target=limit_threads, args=(1,))
+    worker.start()
+    worker.join()
+    try:
+        now = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+        assert set(now) == {1}
+    finally:
+        threadpool_limits(max(blas), user_api="blas")
