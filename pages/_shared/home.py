@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,6 +13,11 @@ from pages._shared import jobs, results, state
 if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
 
+PICTURES = Path(__file__).parents[2] / "docs"
+CAPTION = (
+    "Icons and the words people look for them by, as CCA sees them after training on seven "
+    "tenths of the icons. Press a button above to train it here."
+)
 PROMISE = "Bring pairs that belong together. Train every method. See which one is right, and why."
 
 
@@ -41,6 +47,9 @@ def show_cards() -> None:
                 args=(demo,),
             )
             st.caption(f"Data: {info.source}. {info.licence}.")
+    picture = PICTURES / f"map-{state.theme()}.png"
+    if picture.exists():
+        st.image(str(picture), caption=CAPTION, width="stretch")
 
 
 def _choose(demo: str) -> None:
@@ -55,11 +64,8 @@ def show_demo(demo: str) -> None:
         st.title(info.title)
         st.button("Other demos", on_click=st.query_params.clear, type="tertiary")
     st.caption(f"{info.description} {info.size}. Data: {info.source}. {info.licence}.")
-    place = st.empty()
-    with place, st.spinner("Reading the data"):
-        specs = jobs.demo_specs(demo)
-        job_ids = [state.queue().submit(spec) for spec in specs]
-    place.empty()
+    with st.spinner("Reading the data"):
+        job_ids = [state.queue().submit(spec) for spec in jobs.demo_specs(demo)]
     statuses = jobs.show_progress(job_ids, key="home")
     finished = [state.run(s.run_id) for s in statuses if s.run_id is not None]
     if not finished:

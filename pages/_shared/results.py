@@ -151,6 +151,7 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
     """Draw both sides as one of the runs sees them."""
     from simviz.charts import map_figure
     from simviz.jobs import load_map
+    from simviz.jobs.drawing import DRAWING
 
     st.markdown("#### Both sides on one map")
     titles = {run.id: title_of(run) for run in runs}
@@ -164,7 +165,8 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
         label_visibility="collapsed",
     )
     run = next(r for r in runs if r.id == chosen)
-    drawing, x_drawn, y_drawn = load_map(run, run.maps()[0])
+    drawing, x_drawn, y_drawn = load_map(run, DRAWING)
+    height = 420 if is_narrow() else 680
     x, y = pairs.x.take(x_drawn), pairs.y.take(y_drawn)
     figure = map_figure(
         drawing,
@@ -175,9 +177,11 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
         x_name=pairs.x_name,
         y_name=pairs.y_name,
         width=360 if is_narrow() else 1000,
-        height=420 if is_narrow() else 680,
+        height=height,
     )
-    st.plotly_chart(figure, theme=None, key="map", alt=_alt(figure), config=CHART_CONFIG)
+    st.plotly_chart(
+        figure, theme=None, key="map", alt=_alt(figure), config=CHART_CONFIG, height=height
+    )
     if drawing.quality is not None:
         st.caption(f"{drawing.quality.describe()} {' '.join(drawing.notes)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 
 import streamlit as st
@@ -20,10 +21,10 @@ def start() -> threading.Thread:
 
 def _load() -> None:
     """Import what training needs and compile its kernels on a handful of pairs."""
-    import simviz.charts.map  # noqa: F401
+    for module in ("simviz.jobs.queue", "simviz.charts.map", "plotly.graph_objects"):
+        importlib.import_module(module)
     from simviz.data.pairs import PairSet
     from simviz.evaluation import evaluate
-    import simviz.jobs  # noqa: F401
     from simviz.pipeline import default_pipeline
 
     words = ["red heart", "blue car", "green tree", "small bird", "big whale", "old moon"]

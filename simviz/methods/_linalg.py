@@ -173,6 +173,44 @@ def truncated_svd(
     return U, s, Vt
 
 
+def left_svd(op: Operator, k: int, **settings: Any) -> tuple[Array, Array]:
+    """Left singular vectors and singular values, where the right ones are not needed.
+
+    With few rows this saves the product with all columns, which is the larger
+    part of the work: what is wanted of the right side is ``op.rmatmat(U / s)``
+    times a narrow matrix.
+
+    Parameters
+    ----------
+    op : Operator
+        Of shape (m, n).
+    k : int
+        Pairs wanted; at most ``min(m, n)`` are returned.
+    **settings
+        As for `truncated_svd`.
+
+    Returns
+    -------
+    U : ndarray of shape (m, k)
+        Left singular vectors.
+    s : ndarray of shape (k,)
+        Singular values, descending; from a Gram matrix, hence those below
+        ``s[0] · √eps`` are rounding.
+    """
+    m, n = op.shape
+    if m > min(n, _GRAM_SIDE) or op.gram is None:
+        return truncated_svd(op, k, **settings)[:2]
+    values, U = _leading_eigenvectors(op.gram(), min(k, m))
+    return U, np.sqrt(np.maximum(values, 0.0))
+
+
+def _leading_eigenvectors(gram: Array, k: int) -> tuple[Array, Array]:
+    m = len(gram)
+    gram = (gram + gram.T) / 2
+    values, U = scipy.linalg.eigh(gram, subset_by_index=(m - k, m - 1), check_finite=False)
+    return values[::-1], U[:, ::-1]
+
+
 def numerical_rank(s: Array, shape: tuple[int, int]) -> int:
     """How many singular values stand above rounding error.
 
@@ -194,6 +232,45 @@ def numerical_rank(s: Array, shape: tuple[int, int]) -> int:
     return int((s > s[0] * np.sqrt(np.finfo(np.float64).eps * max(shape))).sum())
 
 
+def product_svd(Y: Any, K: Array, X: Any, k: int) -> tuple[Array, Array, Array]:
+    """Leading singular triplets of Yᵀ K X for few items with many features.
+
+    With G = Y Yᵀ and H = X Xᵀ, they follow from one symmetric eigenproblem of
+    the size of a side: G^½ K H Kᵀ G^½ w = σ² w. No inverse is needed, since the
+    singular vectors are Xᵀ Kᵀ G^½ w / σ and their images.
+
+    Parameters
+    ----------
+    Y, X : array or CSR of shape (n_y, d_y) and (n_x, d_x)
+        Items of the two sides.
+    K : ndarray of shape (n_y, n_x)
+        What stands between them.
+    k : int
+        Triplets wanted; at most ``min(n_x, n_y)`` are returned.
+
+    Returns
+    -------
+    U : ndarray of shape (d_y, k)
+        Left singular vectors.
+    s : ndarray of shape (k,)
+        Singular values, descending.
+    Vt : ndarray of shape (k, d_x)
+        Right singular vectors; the largest entry of each row is positive.
+    """
+    values, W = _leading_eigenvectors(gram_matrix(Y), Y.shape[0])
+    T = (W * np.sqrt(np.maximum(values, 0.0))) @ (W.T @ K)
+    _, W2 = _leading_eigenvectors(T @ gram_matrix(X) @ T.T, min(k, *K.shape))
+    V = np.asarray(X.T @ (T.T @ W2))
+    s = np.sqrt(np.einsum("ik,ik->k", V, V))
+    order = np.argsort(-s, kind="stable")
+    s = s[order]
+    inverse = np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)
+    V = V[:, order] * inverse
+    U = np.asarray(Y.T @ (K @ np.asarray(X @ V))) * inverse
+    U, Vt = svd_flip(U, V.T, u_based_decision=False)
+    return U, s, Vt
+
+
 def _dense(op: Operator) -> Array:
     if op.shape[1] <= op.shape[0]:
         return op.matmat(np.eye(op.shape[1]))
@@ -202,11 +279,8 @@ def _dense(op: Operator) -> Array:
 
 def _gram_svd(op: Operator, k: int) -> tuple[Array, Array, Array]:
     """Through the eigenvectors of A Aᵀ, for operators with fewer rows than columns."""
-    m = op.shape[0]
     gram = op.gram() if op.gram is not None else _gram_by_products(op)
-    gram = (gram + gram.T) / 2
-    _, U = scipy.linalg.eigh(gram, subset_by_index=(m - k, m - 1), check_finite=False)
-    U = U[:, ::-1]
+    _, U = _leading_eigenvectors(gram, k)
     # A V = U s gives the other side; its norms are the singular values, exactly.
     V = op.rmatmat(U)
     s = np.sqrt(np.einsum("ik,ik->k", V, V))

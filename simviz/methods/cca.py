@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import Array, matrix_operator, numerical_rank, truncated_svd
+from simviz.methods._linalg import Array, Operator, left_svd, matrix_operator, numerical_rank
 from simviz.methods._spectral import capped_components, pair_weights
 from simviz.params import interval
 from simviz.relevance import Relevance
@@ -148,11 +148,11 @@ class RidgeCCA(LinearPairModel):
             U, rho, Vt = scipy.linalg.svd(C, full_matrices=False, check_finite=False)
             V = Vt.T
         k = capped_components(self, rho, C.shape)
-        A = (x.V * x.whitening) @ U[:, :k]
+        A = x.directions(U[:, :k])
         signs = np.sign(A[np.abs(A).argmax(axis=0), np.arange(k)])
         scale = signs * rho[:k] ** self.correlation_power
         A *= scale
-        B = A if self.shared else (y.V * y.whitening) @ V[:, :k] * scale
+        B = A if self.shared else y.directions(V[:, :k]) * scale
         self.x_projection_ = np.ascontiguousarray(A, dtype=X.dtype)
         self.y_projection_ = np.ascontiguousarray(B, dtype=X.dtype)
         self.x_offset_ = (x.mean @ A).astype(X.dtype)
@@ -165,28 +165,31 @@ class RidgeCCA(LinearPairModel):
         mean = np.asarray(weights @ Z, dtype=np.float64).ravel()
         op = matrix_operator(Z, mean, weights)
         limit = self.rank or 4_000
-        U, s, Vt = truncated_svd(
+        U, s = left_svd(
             op, min(limit, *op.shape), random_state=self.random_state, notify=self._notify
         )
         r = numerical_rank(s, op.shape)
         # Rounding leaves a constant column a variance of the order of its squared mean.
         if r and s[0] ** 2 <= 1e-13 * float(weights @ _squared_norms(Z)):
             r = 0
-        U, s, V = U[:, :r], s[:r], Vt[:r].T
+        U, s = U[:, :r], s[:r]
         ridge = self.regularization * float(np.mean(s**2)) if r else 0.0
-        return _Side(weights, mean, U, s, V, np.sqrt(s**2 + ridge))
+        return _Side(op, weights, mean, U, s, np.sqrt(s**2 + ridge))
 
 
 class _Side:
     """Principal directions of one weighted, centred side, and what the ridge does to them."""
 
     def __init__(
-        self, weights: Array, mean: Array, U: Array, s: Array, V: Array, spread: Array
+        self, op: Operator, weights: Array, mean: Array, U: Array, s: Array, spread: Array
     ) -> None:
-        self.mean, self.U, self.s, self.V = mean, U, s, V
-        self.weights = weights
+        self.op, self.weights, self.mean, self.U, self.s = op, weights, mean, U, s
         self.damping = s / spread  # what is left of a direction's correlation
-        self.whitening = 1.0 / spread
+        self.spread = spread
+
+    def directions(self, W: Array) -> Array:
+        """V diag(1 / spread) W, with V = Zᵀ U / s taken for the columns of W only."""
+        return self.op.rmatmat(self.U @ (W / (self.s * self.spread)[:, None]))
 
     def normalised(self, R: sp.csr_array, other: _Side) -> sp.csr_array:
         """diag(w)^-½ R diag(w')^-½, which turns weighted row spaces into each other."""

@@ -129,8 +129,25 @@ def _merged_pairs(X: Matrix, Y: Matrix, weights: sp.csr_array, *, shared: bool) 
         Zx, Zy = _pick(Px, X), _pick(Py, Y)
         return gram_matrix(Zx + Zy) if shared else gram_matrix(Zx) + gram_matrix(Zy)
 
+    def rgram() -> Array:
+        R = weights * n
+        Cxx, Cyy = (
+            _cross(Z, sp.diags_array(np.asarray(R.sum(axis=axis)).ravel()), Z)
+            for Z, axis in ((X, 1), (Y, 0))
+        )
+        Cxy = _cross(X, R, Y)
+        if shared:
+            return Cxx + Cyy + Cxy + Cxy.T
+        return np.block([[Cxx, Cxy], [Cxy.T, Cyy]])
+
     width = split if shared else split + Y.shape[1]
-    return Operator((n, width), matmat, rmatmat, gram)
+    return Operator((n, width), matmat, rmatmat, gram, rgram)
+
+
+def _cross(X: Matrix, R: Matrix, Y: Matrix) -> Array:
+    """Xᵀ R Y, dense and in float64."""
+    product = X.T @ (R @ Y)
+    return np.asarray(product.toarray() if sp.issparse(product) else product, dtype=np.float64)
 
 
 def _pick(P: sp.csr_array, X: Matrix) -> Matrix:

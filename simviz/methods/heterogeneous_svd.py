@@ -9,10 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import Array, Operator, truncated_svd
+from simviz.methods._linalg import Array, Operator, product_svd, truncated_svd
 from simviz.methods._spectral import capped_components
 from simviz.params import interval, options
 from simviz.relevance import Relevance
+
+_FEW_ITEMS = 3_000  # an eigenproblem of that size takes seconds
 
 
 class HeterogeneousSVD(LinearPairModel):
@@ -117,17 +119,25 @@ class HeterogeneousSVD(LinearPairModel):
         self.random_state = random_state
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        op = _signed_products(X, Y, *signed_weights(relevance, self.negative_weight))
-        U, s, Vt = truncated_svd(
-            op, self.n_components, random_state=self.random_state, notify=self._notify
-        )
+        P, a, b = signed_weights(relevance, self.negative_weight)
+        shape = (Y.shape[1], X.shape[1])
+        if max(P.shape) <= min(*shape, _FEW_ITEMS):
+            K = P.T.toarray() - np.outer(b, a)
+            U, s, Vt = product_svd(Y, K, X, self.n_components)
+        else:
+            U, s, Vt = truncated_svd(
+                _signed_products(X, Y, P, a, b),
+                self.n_components,
+                random_state=self.random_state,
+                notify=self._notify,
+            )
         if not s[0] > 0:
             raise ValueError(
                 "Relevant and other pairs look the same to HeterogeneousSVD: M_S - M_D is zero "
                 f"for n_samples = {relevance.matrix.nnz} judgments. Bring at least 2 different "
                 "pairs (1 sample has no contrast)."
             )
-        k = capped_components(self, s, op.shape)
+        k = capped_components(self, s, shape)
         scale = s[:k] ** (self.sigma_power / 2)
         self.x_projection_ = np.ascontiguousarray(Vt[:k].T * scale, dtype=X.dtype)
         self.y_projection_ = np.ascontiguousarray(U[:, :k] * scale, dtype=X.dtype)

@@ -7,7 +7,15 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.methods import _linalg
-from simviz.methods._linalg import Operator, matrix_operator, numerical_rank, truncated_svd
+from simviz.methods._linalg import (
+    Operator,
+    left_svd,
+    matrix_operator,
+    numerical_rank,
+    product_svd,
+    truncated_svd,
+)
+from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 
 RNG = np.random.default_rng(0)
 
@@ -70,3 +78,36 @@ def test_rank_ignores_rounding():
     s = truncated_svd(matrix_operator(A), 15)[1]
     assert numerical_rank(s, A.shape) == 3
     assert numerical_rank(np.zeros(3), (3, 3)) == 0
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_product_of_few_items_needs_only_their_gram_matrices(sparse):
+    rng = np.random.default_rng(1)
+    Y, X, K = decaying(12, 40, rng), decaying(9, 30, rng), rng.standard_normal((12, 9))
+    M = Y.T @ K @ X
+    sides = [sp.csr_array(Z) if sparse else Z for Z in (Y, X)]
+    U, s, Vt = product_svd(sides[0], K, sides[1], 4)
+    np.testing.assert_allclose(s, np.linalg.svd(M)[1][:4], rtol=1e-7)
+    np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-6)
+    np.testing.assert_allclose(Vt @ Vt.T, np.eye(4), atol=1e-6)
+    np.testing.assert_allclose(U.T @ M, s[:, None] * Vt, atol=1e-7)
+
+
+def test_both_routes_of_the_paired_svd_agree(monkeypatch):
+    rng = np.random.default_rng(2)
+    X = sp.random_array((40, 90), density=0.2, rng=rng, format="csr")
+    Y = sp.random_array((40, 80), density=0.2, rng=rng, format="csr")
+    few = HeterogeneousSVD(6).fit(X, Y)
+    monkeypatch.setattr("simviz.methods.heterogeneous_svd._FEW_ITEMS", 0)
+    many = HeterogeneousSVD(6).fit(X, Y)
+    np.testing.assert_allclose(few.spectrum_, many.spectrum_, rtol=1e-9)
+    np.testing.assert_allclose(few.similarity(X, Y), many.similarity(X, Y), atol=1e-7)
+
+
+@pytest.mark.parametrize("shape", [(20, 50), (50, 20)])
+def test_left_side_alone_is_the_same_left_side(shape):
+    op = matrix_operator(decaying(*shape, np.random.default_rng(3)))
+    U, s = left_svd(op, 6)
+    V, t, _ = truncated_svd(op, 6)
+    np.testing.assert_allclose(s, t, rtol=1e-7)
+    np.testing.assert_allclose(np.abs(np.einsum("ik,ik->k", U, V)), 1, atol=1e-7)
