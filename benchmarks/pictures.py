@@ -18,7 +18,7 @@ from simviz.pipeline import default_pipeline
 from simviz.projection import joint_map
 
 DOCS = Path(__file__).parents[1] / "docs"
-WIDTH, HEIGHT = 1240, 620
+WIDTH, HEIGHT = 1240, 760
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     pairs = load_demo("icons")
     train = split(pairs, by="y").train
     pipeline = default_pipeline("cca", train).fit(train)
-    drawing = joint_map(*pipeline.coordinates(pairs.x, pairs.y), method="umap")
+    drawing = joint_map(*pipeline.coordinates(pairs.x, pairs.y), method="mds")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)

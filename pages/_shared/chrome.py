@@ -67,6 +67,7 @@ def begin(title: str) -> None:
 
 def end() -> None:
     """Finish a page: what may wait until it is painted starts now."""
+    state.remember_workspace()
     warm.start()
 
 

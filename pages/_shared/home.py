@@ -64,8 +64,13 @@ def show_demo(demo: str) -> None:
         st.title(info.title)
         st.button("Other demos", on_click=st.query_params.clear, type="tertiary")
     st.caption(f"{info.description} {info.size}. Data: {info.source}. {info.licence}.")
-    with st.spinner("Reading the data"):
-        job_ids = [state.queue().submit(spec) for spec in jobs.demo_specs(demo)]
+    # Asked for once a session: what the visitor cancelled does not start by itself again.
+    asked = f"home-jobs-{demo}"
+    if asked not in st.session_state:
+        with st.spinner("Reading the data"):
+            specs = jobs.demo_specs(demo)
+            st.session_state[asked] = [state.queue().submit(spec) for spec in specs]
+    job_ids = st.session_state[asked]
     statuses = jobs.show_progress(job_ids, key="home")
     finished = [state.run(s.run_id) for s in statuses if s.run_id is not None]
     if not finished:

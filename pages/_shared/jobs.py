@@ -80,7 +80,7 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
                 )
     for status in statuses:
         if status.state in ENDED:
-            _show_end(status, key)
+            _show_end(status, job_ids, key)
     return statuses
 
 
@@ -91,7 +91,7 @@ def title(status: JobStatus) -> str:
     return get_method(status.spec.method).tags.title if status.spec else "job"
 
 
-def _show_end(status: JobStatus, key: str) -> None:
+def _show_end(status: JobStatus, job_ids: Sequence[str], key: str) -> None:
     words = {"cancelled": "cancelled", "interrupted": "interrupted: the app was restarted"}
     left, right = st.columns([5, 1], vertical_alignment="center")
     left.markdown(
@@ -104,10 +104,17 @@ def _show_end(status: JobStatus, key: str) -> None:
     right.button(
         "Again",
         key=f"{key}-again-{status.id}",
-        on_click=state.queue().repeat,
-        args=(status.id, state.workspace()),
+        on_click=_repeat,
+        args=(status.id, job_ids),
         icon=":material/replay:",
     )
+
+
+def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
+    """Start again; the new attempt takes the old one's place where the page keeps a list."""
+    again = state.queue().repeat(job_id, state.workspace())
+    if isinstance(job_ids, list):
+        job_ids[job_ids.index(job_id)] = again
 
 
 @st.fragment(run_every=0.5)

@@ -41,21 +41,26 @@ def is_warm() -> bool:
 
 
 def workspace() -> str:
-    """The visitor's workspace; made, and remembered in a cookie, at the first need."""
+    """The visitor's workspace, made at the first need."""
     if "workspace" not in st.session_state:
-        known = st.context.cookies.get(COOKIE, "")
+        known = str(st.context.cookies.get(COOKIE) or "")
         if not (_ID.fullmatch(known) and store().has_workspace(known)):
             known = store().create_workspace()
         st.session_state.workspace = known
     mine: str = st.session_state.workspace
-    if st.context.cookies.get(COOKIE) != mine:
+    return mine
+
+
+def remember_workspace() -> None:
+    """Leave the workspace's id with the browser, for the visitor's next visit."""
+    mine = st.session_state.get("workspace")
+    if mine and st.context.cookies.get(COOKIE) != mine:
         # The id is ours and of safe characters; nothing of the visitor goes into the script.
         st.html(
             f'<script>document.cookie = "{COOKIE}={mine}; path=/; max-age={_YEAR}; '
             'SameSite=Lax";</script>',
             unsafe_allow_javascript=True,
         )
-    return mine
 
 
 def theme() -> Literal["light", "dark"]:

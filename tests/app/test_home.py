@@ -1,0 +1,86 @@
+"""Home shows its cards at once, trains a demo, and tells what was found."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    yield AppTest.from_file(APP, default_timeout=60)
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def texts(app):
+    return " ".join(str(e.value) for kind in (app.markdown, app.caption, app.title) for e in kind)
+
+
+def until_trained(app, timeout=90):
+    """Run the page anew, as its own timer would, until no job is active."""
+    from pages._shared import state
+
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        if not any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
+            return app.run()
+        time.sleep(0.2)
+    raise AssertionError("still training")
+
+
+def test_cards_are_there_before_anything_is_trained(app):
+    app.run()
+    assert not app.exception
+    assert {b.label for b in app.button} >= {"Try it with icons", "Try it with emoji"}
+    assert "CC BY 4.0" in texts(app)
+
+
+def test_button_trains_and_tells_what_was_found(app):
+    app.run()
+    app.button(key="try-emoji").click().run()
+    assert not app.exception
+    assert app.query_params["demo"] == "emoji"
+    until_trained(app)
+    assert not app.exception
+    html = " ".join(e.proto.body for e in app.get("html"))
+    assert "puts the right one first" in html
+    assert html.count("<tr") == 1 + 3 + 2, "a heading, three methods, two baselines"
+    assert len(app.get("plotly_chart")) == 3
+    assert app.session_state["home-map-run"]
+
+
+def test_cancelled_demo_offers_to_go_on(app):
+    app.query_params["demo"] = "icons"
+    app.run()
+    from pages._shared import state
+
+    for job in state.queue().jobs(app.session_state.workspace):
+        state.queue().cancel(job.id)
+    app.run()
+    assert not app.exception
+    ended = [b for b in app.button if b.label == "Again"]
+    assert ended
+    assert "cancelled" in texts(app)
+    ended[0].click().run()
+    assert not app.exception
+    until_trained(app)
+    assert len(app.get("plotly_chart")) == 3
+
+
+def test_unknown_demo_shows_the_cards(app):
+    app.query_params["demo"] = "../../etc"
+    app.run()
+    assert not app.exception
+    assert any(b.label == "Try it with icons" for b in app.button)
