@@ -1,0 +1,92 @@
+"""How the current data are split: what was chosen, else a good guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._shared import state
+
+if TYPE_CHECKING:
+    from simviz.data.suggestion import SplitSuggestion
+    from simviz.jobs import SplitSpec
+
+
+def current_split(dataset_id: str) -> SplitSpec:
+    """The split to train a data set on.
+
+    Parameters
+    ----------
+    dataset_id : str
+        A data set the visitor may see.
+
+    Returns
+    -------
+    SplitSpec
+        As chosen on the Data page in this session; else as suggested.
+
+    Raises
+    ------
+    StoreError
+        If there is no such data set for this visitor.
+    """
+    from simviz.jobs import SplitSpec
+
+    chosen = st.session_state.get("split", {})
+    if chosen.get("dataset_id") == dataset_id:
+        return SplitSpec(**{field.name: chosen[field.name] for field in fields(SplitSpec)})
+    suggestion = suggested_split(dataset_id)
+    return SplitSpec(by=suggestion.by, group_key=suggestion.group_key)
+
+
+def choose_split(dataset_id: str, split: SplitSpec) -> None:
+    """Train on this split of a data set from now on.
+
+    Parameters
+    ----------
+    dataset_id : str
+        A data set the visitor may see.
+    split : SplitSpec
+        How to split it.
+    """
+    st.session_state.split = asdict(split) | {"dataset_id": dataset_id}
+
+
+def suggested_split(dataset_id: str) -> SplitSuggestion:
+    """How a data set is best split, and why; the demos know it themselves.
+
+    Raises
+    ------
+    StoreError
+        If there is no such data set for this visitor.
+    """
+    from simviz.data.suggestion import SplitSuggestion
+
+    info = _demo(dataset_id)
+    if info is None:
+        return _suggest(dataset_id, state.dataset(dataset_id))
+    new, known = (info.x_name, info.y_name) if info.split_by == "x" else (info.y_name, info.x_name)
+    reason = (
+        "No item of the test part, on either side, is known from training."
+        if info.split_by == "pair"
+        else f"The test part asks for new {new} among known {known}."
+    )
+    return SplitSuggestion(info.split_by, None, reason)
+
+
+def _demo(dataset_id: str) -> Any:
+    from simviz.datasets import DEMOS
+
+    demos: Mapping[str, Any] = DEMOS
+    return demos.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _suggest(dataset_id: str, _pairs: Any) -> SplitSuggestion:
+    """One guess a data set; the id stands for its content."""
+    from simviz.data.suggestion import suggest_split
+
+    return suggest_split(_pairs)
