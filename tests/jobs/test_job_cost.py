@@ -9,30 +9,30 @@ from simviz.relevance import Relevance
 
 
 @pytest.mark.parametrize("method", sorted(all_methods()))
-def test_every_method_can_be_estimated_and_small_data_are_accepted(method, pairs):
-    expected = estimate(method, pairs)
+def test_every_method_can_be_estimated_and_small_data_are_accepted(method, sentences):
+    expected = estimate(method, sentences)
     assert expected.reason_to_refuse is None
     assert 0 < expected.seconds < 600 and 0 < expected.bytes < 2**31
 
 
-def test_more_of_anything_costs_more(pairs):
+def test_more_of_anything_costs_more(sentences):
     def seconds(n, **params):
-        texts = [pairs.x.content[i % 60] + f" w{i}" for i in range(n)]
+        texts = [sentences.x.content[i % 60] + f" w{i}" for i in range(n)]
         return estimate("ssi", PairSet.from_texts(texts, texts), params).seconds
 
     assert seconds(400) < seconds(400, max_iter=500) < seconds(400, max_iter=500, n_components=900)
     assert seconds(400, max_iter=500) < seconds(40_000, max_iter=500)
 
 
-def test_too_long_is_refused_with_a_sentence(pairs):
-    expected = estimate("ssi", pairs, {"max_iter": 10_000_000})
+def test_too_long_is_refused_with_a_sentence(sentences):
+    expected = estimate("ssi", sentences, {"max_iter": 10_000_000})
     assert expected.seconds > MAX_SECONDS
     assert expected.reason_to_refuse.startswith("SSI would take about")
 
 
-def test_too_large_is_refused_with_a_sentence(pairs, monkeypatch):
+def test_too_large_is_refused_with_a_sentence(sentences, monkeypatch):
     monkeypatch.setattr("simviz.jobs.cost._free_bytes", lambda: 1_000_000)
-    reason = estimate("cca", pairs).reason_to_refuse
+    reason = estimate("cca", sentences).reason_to_refuse
     assert "GB of memory" in reason and "Take a sample" in reason
 
 

@@ -33,7 +33,7 @@ def running(queue, job_id):
     until(lambda: queue.status(job_id).state == "running")
 
 
-def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, pairs):
+def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, sentences):
     job_id = queue.submit(ask("cca", n_components=8))
     status = queue.wait(job_id, LONG)
     assert status.state == "succeeded" and status.fraction == 1.0 and status.attempt == 1
@@ -46,7 +46,7 @@ def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, pairs)
     run = store.get_run(status.run_id, mine)
     assert run.spec == ask("cca", n_components=8).to_json()
     parts = run.arrays()
-    test = pairs.take(parts["x_test"], parts["y_test"])
+    test = sentences.take(parts["x_test"], parts["y_test"])
     again = evaluate(run.pipeline(), test.x, test.y, test.relevance)
     evaluation = load_evaluation(run)
     # As text, for one NaN does not equal another.

@@ -16,9 +16,9 @@ from simviz.pipeline import default_pipeline
 LONG = 120.0
 
 
-def test_two_train_while_a_third_evaluates(store, ask, pairs):
-    pipeline = default_pipeline("cl_lsi", pairs, n_components=5).fit(pairs)
-    sides = (pairs.x, pairs.y, pairs.relevance)
+def test_two_train_while_a_third_evaluates(store, ask, sentences):
+    pipeline = default_pipeline("cl_lsi", sentences, n_components=5).fit(sentences)
+    sides = (sentences.x, sentences.y, sentences.relevance)
     expected = str(evaluate(pipeline, *sides).to_records())
     requests = [ask("cca", n_components=3 + i) for i in range(3)]
     requests += [ask("ssi", max_iter=3 + i, n_components=20) for i in range(3)]
