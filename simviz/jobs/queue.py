@@ -24,6 +24,7 @@ from simviz.jobs.spec import JobError, JobSpec
 from simviz.jobs.status import ACTIVE, JobStatus, Record
 from simviz.jobs.threads import threads_per_job
 from simviz.jobs.work import run_job
+from simviz.store.process import own_process
 from simviz.store.run import RunFiles
 from simviz.store.store import Store
 
@@ -278,6 +279,8 @@ class JobQueue:
         timeout : float, default=10.0
             Seconds to wait at most.
         """
+        if self._owner.partition("/")[0] != own_process():
+            return  # a fork of the process whose jobs these are
         self._ledger.close(timeout)
         if self._own_executor:
             self._executor.shutdown(wait=False, cancel_futures=True)

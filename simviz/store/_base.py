@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from simviz.exceptions import StoreError
-from simviz.store.files import remove_tree, sync_folder
 from simviz.store._index import Index
+from simviz.store.files import remove_tree, sync_folder
 from simviz.store.process import is_alive, own_process
 from simviz.store.records import Limits
 
