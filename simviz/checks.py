@@ -206,7 +206,7 @@ def check_sparse_equals_dense(model: PairModel, f: Fixture) -> None:
 
 
 def check_float32_kept(model: PairModel, f: Fixture) -> None:
-    """float32 in gives float32 out, close to the float64 result."""
+    """Single precision in gives single precision out, close to double precision."""
     single = _fitted(model, f, np.float32)
     S = single.similarity(f.X_new.astype(np.float32), f.Y_new.astype(np.float32))
     assert S.dtype == np.float32, f"float32 became {S.dtype}"

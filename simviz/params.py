@@ -112,12 +112,12 @@ class ParamSpec:
     optional: bool = False
 
 
-def param_specs(cls: type) -> tuple[ParamSpec, ...]:
+def param_specs(method: type) -> tuple[ParamSpec, ...]:
     """Parameters of a method in the order of its signature.
 
     Parameters
     ----------
-    cls : type
+    method : type
         A class with ``_parameter_constraints`` and a numpydoc docstring.
 
     Returns
@@ -132,9 +132,9 @@ def param_specs(cls: type) -> tuple[ParamSpec, ...]:
     >>> spec.name, spec.kind, spec.default, spec.low
     ('n_components', 'int', 200, 1)
     """
-    constraints: Mapping[str, list[Any]] = getattr(cls, "_parameter_constraints", {})
-    words = parameter_descriptions(cls)
-    signature = inspect.signature(cls)
+    constraints: Mapping[str, list[Any]] = getattr(method, "_parameter_constraints", {})
+    words = parameter_descriptions(method)
+    signature = inspect.signature(method)
     return tuple(
         _spec(name, parameter.default, constraints.get(name, []), words.get(name, ""))
         for name, parameter in signature.parameters.items()
@@ -168,12 +168,12 @@ def _spec(name: str, default: Any, constraints: list[Any], description: str) -> 
     return ParamSpec(name, "other", default, description, optional=optional)
 
 
-def parameter_descriptions(cls: type) -> dict[str, str]:
+def parameter_descriptions(method: type) -> dict[str, str]:
     """The words on each parameter in a numpydoc docstring, white space folded.
 
     Parameters
     ----------
-    cls : type
+    method : type
         A class whose docstring has a *Parameters* section.
 
     Returns
@@ -181,7 +181,7 @@ def parameter_descriptions(cls: type) -> dict[str, str]:
     dict of str to str
         Parameter name to its paragraph.
     """
-    doc = inspect.getdoc(cls) or ""
+    doc = inspect.getdoc(method) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", doc, re.M | re.S)
     if not section:
         return {}

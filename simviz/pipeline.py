@@ -70,6 +70,7 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         Returns
         -------
         self
+            The same object.
 
         Raises
         ------
@@ -93,6 +94,7 @@ class PairPipeline(CallbackMixin, BaseEstimator):
                 "relevance_val": validation.relevance,
             }
         X, Y = self.x_features_.transform(x), self.y_features_.transform(y)
+        self._notify(0, 1)  # features are there; the method reports from here on
         self.model_ = model.fit(X, Y, pairs.relevance, **watched)
         self.model_.set_callbacks()
         return self

@@ -38,6 +38,7 @@ class IterativeMixin:
         Returns
         -------
         self
+            The same object.
 
         Raises
         ------

@@ -53,6 +53,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         Returns
         -------
         self
+            The same object.
 
         Raises
         ------

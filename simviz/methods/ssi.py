@@ -14,6 +14,8 @@ from simviz.base import IterativeMixin, Matrix, MethodTags, PairModel, RowScorer
 from simviz.params import interval
 from simviz.relevance import Relevance
 
+_FLOPS_A_CHUNK = 2e8  # a fraction of a second, so that a wish to stop is heard
+
 
 class SSI(IterativeMixin, PairModel):
     r"""Supervised semantic indexing: a ranking loss on sampled triples.
@@ -177,7 +179,8 @@ class SSI(IterativeMixin, PairModel):
         self, sampler: _Triples, n_triples: int, seed: int, step: int
     ) -> tuple[float, bool]:
         """One pass in chunks short enough for progress and cancel."""
-        total, done, chunk = 0.0, 0, 20_000
+        total, done = 0.0, 0
+        chunk = int(np.clip(_FLOPS_A_CHUNK / (sampler.width * self.n_components), 50, 20_000))
         while done < n_triples:
             n = min(chunk, n_triples - done)
             total += sampler.descend(
@@ -243,6 +246,8 @@ class _Triples:
         X.sort_indices()
         Y.sort_indices()
         self.x, self.y = (X.indptr, X.indices, X.data), (Y.indptr, Y.indices, Y.data)
+        # Non-zeros that one triple touches, on average.
+        self.width = X.nnz / X.shape[0] + 2 * Y.nnz / Y.shape[0] + 1
         rows = np.repeat(np.arange(positives.shape[0]), np.diff(positives.indptr))
         if explicit:
             usable = np.diff(negatives.indptr)[rows] > 0
