@@ -55,14 +55,31 @@ def begin(title: str) -> None:
         initial_sidebar_state="auto",
     )
     st.html(STYLE)
+    if "share" in st.query_params:
+        _open_share()
     dataset_id = state.current_dataset_id()
     with st.sidebar:
         st.markdown("### simviz")
         _show_current(dataset_id)
         carried = {"data": dataset_id} if dataset_id else None
+        if "share" in st.query_params:
+            carried = {"share": st.query_params["share"]}
         for path, label, icon in PAGES:
             if (ROOT / path).exists():
                 st.page_link(path, label=label, icon=icon, query_params=carried)
+
+
+def _open_share() -> None:
+    """Check a published view's link; a dead one gets a page that leads on."""
+    from simviz.exceptions import StoreError
+
+    try:
+        state.share()
+    except StoreError as error:
+        st.title("This link shows nothing any more")
+        st.text(str(error))
+        st.page_link("app.py", label="See what simviz does", icon=":material/home:")
+        st.stop()
 
 
 def end() -> None:
@@ -73,6 +90,9 @@ def end() -> None:
 
 def _show_current(dataset_id: str | None) -> None:
     """The data set and how many runs it has; nothing heavy is loaded to say so."""
+    if "share" in st.query_params:
+        st.caption("A published view, read only")
+        return
     if dataset_id is None:
         st.caption("Learned similarity, measured honestly")
         return

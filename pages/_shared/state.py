@@ -11,7 +11,7 @@ import streamlit as st
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs import JobQueue
-    from simviz.store import RunInfo, Store
+    from simviz.store import RunInfo, Share, Store
     from simviz.store.run import Run
 
 COOKIE = "simviz_workspace"
@@ -79,6 +79,18 @@ def _dataset(dataset_id: str, owner: str) -> PairSet:
     return store().get_dataset(dataset_id, owner or None)
 
 
+def share() -> Share | None:
+    """The published view that the link opens, or None for an ordinary visit.
+
+    Raises
+    ------
+    StoreError
+        If it was withdrawn or never was.
+    """
+    token = st.query_params.get("share")
+    return None if token is None else store().resolve(token)
+
+
 def dataset(dataset_id: str) -> PairSet:
     """A data set the visitor may see, kept in memory for the next page.
 
@@ -87,8 +99,9 @@ def dataset(dataset_id: str) -> PairSet:
     StoreError
         If there is none of that id for this visitor.
     """
-    owner = "" if dataset_id.startswith("demo:") else workspace()
-    return _dataset(dataset_id, owner)
+    seen = share()
+    is_open = dataset_id.startswith("demo:") or (seen and dataset_id in seen.dataset_ids)
+    return _dataset(dataset_id, "" if is_open else workspace())
 
 
 def current_dataset_id() -> str | None:
@@ -97,12 +110,25 @@ def current_dataset_id() -> str | None:
     ``?demo=icons`` is short for ``?data=demo:icons``.
     """
     asked = st.query_params.get("data")
+    if "share" in st.query_params:
+        return _shared_dataset_id()
     demo = st.query_params.get("demo")
     if demo:
         asked = f"demo:{demo}"
     if asked and _ID.fullmatch(asked):
         st.session_state.dataset_id = asked
     return st.session_state.get("dataset_id")
+
+
+def _shared_dataset_id() -> str | None:
+    """The data set of a published view; the page says what is wrong with a dead one."""
+    from simviz.exceptions import StoreError
+
+    try:
+        seen = share()
+    except StoreError:
+        return None
+    return seen.dataset_ids[0] if seen and seen.dataset_ids else None
 
 
 def choose_dataset(dataset_id: str) -> None:
@@ -117,6 +143,10 @@ def choose_dataset(dataset_id: str) -> None:
 
 def runs(dataset_id: str) -> list[RunInfo]:
     """Finished runs on a data set that the visitor may see, newest first."""
+    seen = share()
+    if seen is not None:
+        found = [store().get_run(run_id).info for run_id in seen.run_ids]
+        return [info for info in found if info.dataset_id == dataset_id]
     return store().list_runs(workspace(), dataset_id)
 
 
@@ -128,4 +158,6 @@ def run(run_id: str) -> Run:
     StoreError
         If there is none of that id for this visitor.
     """
-    return store().get_run(run_id, workspace())
+    seen = share()
+    is_open = seen is not None and run_id in seen.run_ids
+    return store().get_run(run_id, None if is_open else workspace())

@@ -1,0 +1,124 @@
+"""Links: which run a link means, and the link that means a run.
+
+A link to a run of a demo says how it is trained (``?demo=icons&method=cca&k=50``)
+and so works on a server that has never seen it: the job is asked for, and
+the same request gives the same run. Own runs are named by their id, which
+only their owner can open; a share opens them for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._shared import jobs, state
+
+if TYPE_CHECKING:
+    from simviz.jobs import JobSpec
+    from simviz.params import ParamSpec
+    from simviz.store.run import Run
+
+SHORT = {"k": "n_components"}  # parameters with a short name in links
+
+
+def demo_link(run: Run) -> dict[str, str] | None:
+    """Parameters of the link that trains a demo's run anew, or None for an own run."""
+    spec = run.spec
+    if not run.info.is_demo or not _is_default_split(spec):
+        return None
+    long = {name: short for short, name in SHORT.items()}
+    params = {long.get(name, name): _text(value) for name, value in spec["params"].items()}
+    return {"demo": spec["dataset_id"].removeprefix("demo:"), "method": run.info.method, **params}
+
+
+def wanted_spec() -> JobSpec | None:
+    """The request that a demo link describes, or None where it describes none.
+
+    Only parameters that the method declares, with values it allows, are taken.
+    """
+    from simviz.datasets import DEMOS
+    from simviz.methods import all_methods
+
+    demo, method = st.query_params.get("demo"), st.query_params.get("method")
+    if demo not in DEMOS or method not in all_methods():
+        return None
+    params = _params(all_methods()[method], st.query_params.to_dict())
+    return jobs.demo_spec(demo, method, params)
+
+
+def wanted_run(dataset_id: str) -> Run | None:
+    """The run that the link asks for, if it is there and may be seen.
+
+    A demo link whose run is not there yet starts its job; show
+    `wanted_jobs` meanwhile.
+    """
+    from simviz.exceptions import SimvizError
+
+    try:
+        spec = wanted_spec()
+        if spec is not None:
+            if state.store().has_run(spec.digest):
+                return state.run(spec.digest)
+            asked = st.session_state.setdefault("link-jobs", {})
+            if spec.digest not in asked:
+                asked[spec.digest] = [state.queue().submit(spec)]
+            return None
+        run_id = st.query_params.get("run", "")
+        run = state.run(run_id) if run_id else None
+    except SimvizError:
+        return None
+    return run if run is not None and run.info.dataset_id == dataset_id else None
+
+
+def wanted_jobs() -> list[str]:
+    """Jobs that were started because a link asked for their run."""
+    spec = wanted_spec()
+    started: dict[str, list[str]] = st.session_state.get("link-jobs", {})
+    return [] if spec is None else started.get(spec.digest, [])
+
+
+def _is_default_split(spec: Mapping[str, Any]) -> bool:
+    """Whether a run used its demo's own split, the only one that a link can mean."""
+    from simviz.datasets import DEMOS
+    from simviz.jobs import JobSpec, SplitSpec
+
+    demo = DEMOS[spec["dataset_id"].removeprefix("demo:")]
+    return JobSpec.from_json(spec).split == SplitSpec(by=demo.split_by)
+
+
+def _params(method: type, asked: Mapping[str, str]) -> dict[str, Any]:
+    """Parameters of a method out of a link; what does not fit is left out."""
+    from simviz.params import param_specs, validate_params
+
+    values: dict[str, Any] = {}
+    for spec in param_specs(method):
+        short = next((s for s, name in SHORT.items() if name == spec.name), spec.name)
+        if short in asked:
+            value = _value(spec, asked[short])
+            if value is not None:
+                values[spec.name] = value
+    try:
+        validate_params(method(**values))
+    except ValueError:
+        return {}
+    return values
+
+
+def _value(spec: ParamSpec, text: str) -> Any:
+    """A parameter's value out of its text, or None if it is not one."""
+    if text in spec.choices:
+        return text
+    if text in ("true", "false"):
+        return text == "true" if spec.kind == "bool" else None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
