@@ -49,7 +49,18 @@ def interval(
 
 
 def options(*values: str) -> object:
-    """The allowed strings, for ``_parameter_constraints``, in the order to show them."""
+    """The allowed strings, for ``_parameter_constraints``.
+
+    Parameters
+    ----------
+    *values : str
+        In the order in which to show them.
+
+    Returns
+    -------
+    object
+        A constraint.
+    """
     from sklearn.utils._param_validation import StrOptions
 
     return StrOptions(dict.fromkeys(values).keys())

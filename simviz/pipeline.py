@@ -120,7 +120,23 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         return self._embedding().transform(self._x(items))
 
     def transform_y(self, items: Items) -> NDArray[np.floating]:
-        """Vectors (n, k) of y items; see `transform`."""
+        """Vectors (n, k) of y items.
+
+        Parameters
+        ----------
+        items : Items
+            Items of the y side.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            In the space of the method, that of `transform`.
+
+        Raises
+        ------
+        ValueError
+            If the method has no vectors.
+        """
         return self._embedding().transform_y(self._y(items))
 
     def coordinates(self, x: Items, y: Items) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
@@ -145,14 +161,38 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         return self._embedding().coordinates(self._x(x), self._y(y))
 
     def similarity(self, x: Items, y: Items) -> NDArray[np.floating]:
-        """Similarities (n_x, n_y) of all pairs of items, as one dense matrix."""
+        """Similarities of all pairs of items, as one dense matrix.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        ndarray of shape (n_x, n_y)
+            Larger means closer.
+        """
         check_is_fitted(self)
         return self.model_.similarity(self._x(x), self._y(y))
 
     def iter_similarity(
         self, x: Items, y: Items, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating]]:
-        """Similarities in blocks of rows; see `simviz.base.PairModel.iter_similarity`."""
+        """Similarities in blocks of rows, so that memory stays bounded.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+        block_size : int, optional
+            Rows of a block; by default about 16 MB of float32.
+
+        Returns
+        -------
+        iterator of ndarray of shape (rows, n_y)
+            Blocks in the order of the x items.
+        """
         check_is_fitted(self)
         return self.model_.iter_similarity(self._x(x), self._y(y), block_size)
 
@@ -161,12 +201,33 @@ class PairPipeline(CallbackMixin, BaseEstimator):
 
         Such items score 0 against everything; an evaluation has to say how
         many there are.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_share, y_share : float
+            From 0 to 1.
         """
         rows = (nonzero_rows(self._x(x)), nonzero_rows(self._y(y)))
         return float(1 - rows[0].mean()), float(1 - rows[1].mean())
 
     def truncate(self, k: int) -> PairPipeline:
-        """The same pipeline with the k-dimensional model; see `LinearPairModel.truncate`."""
+        """The same pipeline with the k-dimensional model.
+
+        Parameters
+        ----------
+        k : int
+            Dimensions to keep; see `simviz.base.LinearPairModel.truncate`.
+
+        Returns
+        -------
+        PairPipeline
+            A view on the same arrays.
+        """
         check_is_fitted(self)
         small = clone(self)
         small.x_features_, small.y_features_ = self.x_features_, self.y_features_

@@ -98,7 +98,18 @@ class Relevance:
 
     @classmethod
     def identity(cls, n: int) -> Relevance:
-        """Row i of the one side belongs to row i of the other, all else is negative."""
+        """Row i of the one side belongs to row i of the other, all else is negative.
+
+        Parameters
+        ----------
+        n : int
+            Items of either side.
+
+        Returns
+        -------
+        Relevance
+            Of shape (n, n).
+        """
         return cls(sp.eye_array(n, format="csr"), unjudged="negative")
 
     @classmethod
@@ -124,8 +135,12 @@ class Relevance:
             Grades or scores; all 1 when omitted.
         shape : tuple of int
             Number of x items and of y items.
-        unjudged, kind, threshold
-            As in the class.
+        unjudged : {"negative", "ignore"}, optional
+            As in the class: guessed when omitted.
+        kind : {"grade", "score"}, default="grade"
+            What the values are.
+        threshold : float, optional
+            From which score on a pair is relevant.
 
         Returns
         -------

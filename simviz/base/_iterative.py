@@ -29,11 +29,15 @@ class IterativeMixin:
 
         Parameters
         ----------
-        X, y, relevance
-            Training items and judgments, as in `PairModel.fit`.
-        X_val, y_val, relevance_val
-            Items and judgments that are only watched; without them the fit
-            runs to ``max_iter``.
+        X, y : array or sparse matrix of shape (n_x, d_x) and (n_y, d_y)
+            Training items, as in `PairModel.fit`.
+        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+            Training judgments; None pairs row i with row i.
+        X_val, y_val : array or sparse matrix, optional
+            Items that are only watched; without them the fit runs to
+            ``max_iter``.
+        relevance_val : Relevance or sparse matrix, optional
+            Their judgments; None pairs row i with row i.
 
         Returns
         -------

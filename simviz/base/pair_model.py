@@ -158,8 +158,12 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X, y, relevance
-            As in `fit`.
+        X : matrix of shape (n_x, d_x)
+            Queries.
+        y : matrix of shape (n_y, d_y), optional
+            Candidates; `X` when left out and both sides share one space.
+        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+            Judgments; None pairs row i with row i.
 
         Yields
         ------
@@ -189,8 +193,12 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X, y, relevance
-            As in `fit`.
+        X : matrix of shape (n_x, d_x)
+            Queries.
+        y : matrix of shape (n_y, d_y), optional
+            Candidates; `X` when left out and both sides share one space.
+        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+            Judgments; None pairs row i with row i.
 
         Returns
         -------

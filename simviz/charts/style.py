@@ -128,7 +128,17 @@ _METHODS: dict[str, tuple[str, str, str]] = {
 
 
 class MethodStyle(NamedTuple):
-    """Colour, dash and marker symbol of one method."""
+    """Colour, dash and marker symbol of one method.
+
+    Parameters
+    ----------
+    colour : str
+        As CSS writes it.
+    dash : str
+        Plotly's name of the dash of its lines.
+    symbol : str
+        Plotly's name of the symbol of its markers.
+    """
 
     colour: str
     dash: str

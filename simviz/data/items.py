@@ -85,7 +85,18 @@ class Items:
         return len(self.ids)
 
     def take(self, index: NDArray[np.integer] | Sequence[int]) -> Items:
-        """Some of the items, in the order of `index`."""
+        """Some of the items.
+
+        Parameters
+        ----------
+        index : array-like of int
+            Positions of the items to keep, in the order wanted.
+
+        Returns
+        -------
+        Items
+            With their content and metadata.
+        """
         index = np.asarray(index, dtype=np.int64)
         metadata = {k: v[index] for k, v in self.metadata.items()}
         return Items(self.ids[index], self.content[index], self.kind, metadata)

@@ -99,7 +99,18 @@ class PairSet:
         return h.hexdigest()
 
     def take(self, x_index: Index | None = None, y_index: Index | None = None) -> PairSet:
-        """Some items of each side with the judgments between them; all when omitted."""
+        """Some items of each side with the judgments between them.
+
+        Parameters
+        ----------
+        x_index, y_index : array-like of int, optional
+            Items to keep, in the order wanted; all when omitted.
+
+        Returns
+        -------
+        PairSet
+            Under the same names; what a pair means stays what it was.
+        """
         return replace(
             self,
             x=self.x if x_index is None else self.x.take(x_index),

@@ -11,7 +11,15 @@ from simviz.data.tables import Table
 
 
 class LeftOut(NamedTuple):
-    """A row that is not in the pairs, by its number in the file, and why."""
+    """A row that is not in the pairs, and why.
+
+    Parameters
+    ----------
+    row : int
+        Its number in the file.
+    reason : str
+        A sentence.
+    """
 
     row: int
     reason: str

@@ -106,7 +106,18 @@ class Roles:
         return {c for c in (*single, *self.x_metadata, *self.y_metadata, *self.ignored) if c}
 
     def check(self, table: Table) -> None:
-        """Raise `DatasetError` where a column does not exist or has two parts to play."""
+        """Compare with the columns of a table.
+
+        Parameters
+        ----------
+        table : Table
+            What the roles are for.
+
+        Raises
+        ------
+        DatasetError
+            If a column does not exist or has two parts to play.
+        """
         for name in sorted(self.used()):
             table.column(name)
         parts: dict[str, str | None] = {"x": self.x, "y": self.y, "label": self.label}

@@ -72,16 +72,50 @@ class Table:
         return len(self.rows)
 
     def place(self, row: int, column: str | None = None) -> str:
-        """Where a cell stands, as a person finds it in the file."""
+        """Where a cell stands, as a person finds it in the file.
+
+        Parameters
+        ----------
+        row : int
+            Position in the table, from 0.
+        column : str, optional
+            Its name; the place of the whole row when omitted.
+
+        Returns
+        -------
+        str
+            Such as "q.csv, line 2, column 'query'".
+        """
         where = f"{self.name}, {self.unit} {self.rows[row]}"
         return where if column is None else f"{where}, column {shown(column)}"
 
     def named(self, rows: Iterable[int]) -> str:
-        """Name several rows, as a person finds them in the file."""
+        """Name several rows, as a person finds them in the file.
+
+        Parameters
+        ----------
+        rows : iterable of int
+            Positions in the table, from 0.
+
+        Returns
+        -------
+        str
+            Such as "lines 2, 5 and 9".
+        """
         return rows_named(self.unit, [int(self.rows[r]) for r in rows])
 
     def column(self, name: str) -> NDArray[np.object_]:
         """One column by its name.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+
+        Returns
+        -------
+        object array of str, shape (n,)
+            Its cells.
 
         Raises
         ------
@@ -100,7 +134,18 @@ class Table:
         return MappingProxyType({name: _kind(cells) for name, cells in self.columns.items()})
 
     def to_frame(self, n: int | None = None) -> pd.DataFrame:
-        """The first rows as a data frame, indexed by line or row, for a preview."""
+        """The first rows as a data frame, for a preview.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many rows; all when omitted.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by line or row.
+        """
         import pandas as pd
 
         data = {name: cells[:n] for name, cells in self.columns.items()}

@@ -61,7 +61,13 @@ class AUC(Metric):
 
 @dataclass(frozen=True, repr=False)
 class RankLoss(AUC):
-    """Share of (relevant, not relevant) pairs in the wrong order: 1 - AUC."""
+    """Share of (relevant, not relevant) pairs in the wrong order: 1 - AUC.
+
+    Parameters
+    ----------
+    average : {"pooled", "query"}, default="pooled"
+        As in `AUC`.
+    """
 
     _name = "rank loss"
     _description = "Share of relevant pairs that score below one that is not relevant."
@@ -87,6 +93,11 @@ class PartialAUC(Metric):
     standardized : bool, default=False
         Divide the area by `max_fpr` (then chance is max_fpr / 2), or rescale
         it so that chance is 0.5 and the best is 1, as McClish did.
+
+    Raises
+    ------
+    ValueError
+        If `max_fpr` is out of range.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class ChanceScorer:
 
         Parameters
         ----------
-        x, y
+        x, y : matrices or Items
             The two sides.
         block_size : int, optional
             Rows of a block.
@@ -111,6 +111,11 @@ class VectorScorer:
     ----------
     similarity : {"cosine", "dot"}, default="cosine"
         Zero vectors score 0 against everything.
+
+    Raises
+    ------
+    ValueError
+        If there is no such similarity.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class Scorer(Protocol[Side_contra]):
 
         Parameters
         ----------
-        x, y
+        x, y : matrices or Items
             The two sides.
         block_size : int, optional
             Rows of a block.

@@ -162,5 +162,16 @@ class JobSpec:
             raise JobError(f"The request of this job cannot be read ({error}).") from error
 
     def asked_by(self, workspace: str) -> Self:
-        """The same request by another workspace."""
+        """The same request by another workspace.
+
+        Parameters
+        ----------
+        workspace : str
+            Its id.
+
+        Returns
+        -------
+        JobSpec
+            Equal but for the workspace.
+        """
         return replace(self, workspace=workspace)

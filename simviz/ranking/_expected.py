@@ -205,6 +205,11 @@ def expected_ndcg_at(
     ndarray of float64, shape (n_queries,)
         NaN for a query without a relevant candidate.
 
+    Raises
+    ------
+    ValueError
+        If the gain or the discount is unknown.
+
     References
     ----------
     .. [1] K. Järvelin and J. Kekäläinen. "IR evaluation methods for retrieving

@@ -128,7 +128,13 @@ class Run:
         return PairPipeline.load(self.folder / "pipeline.simviz")
 
     def pipeline_bytes(self) -> bytes:
-        """The file of the pipeline, for a download."""
+        """The file of the pipeline, for a download.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be read.
+        """
         try:
             return (self.folder / "pipeline.simviz").read_bytes()
         except OSError as error:
