@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -11,6 +11,7 @@ import streamlit as st
 from pages._shared import state
 
 if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
     from simviz.data.suggestion import SplitSuggestion
     from simviz.jobs import SplitSpec
 
@@ -35,10 +36,16 @@ def current_split(dataset_id: str) -> SplitSpec:
     """
     from simviz.jobs import SplitSpec
 
-    chosen = st.session_state.get("split", {})
-    if chosen.get("dataset_id") == dataset_id:
-        return SplitSpec(**{field.name: chosen[field.name] for field in fields(SplitSpec)})
-    suggestion = suggested_split(dataset_id)
+    chosen = st.session_state.get("split", {}).get(dataset_id)
+    if chosen is not None:
+        return SplitSpec(**chosen)
+    return as_spec(suggested_split(dataset_id))
+
+
+def as_spec(suggestion: SplitSuggestion) -> SplitSpec:
+    """A suggestion with the usual shares and seed."""
+    from simviz.jobs import SplitSpec
+
     return SplitSpec(by=suggestion.by, group_key=suggestion.group_key)
 
 
@@ -52,7 +59,8 @@ def choose_split(dataset_id: str, split: SplitSpec) -> None:
     split : SplitSpec
         How to split it.
     """
-    st.session_state.split = asdict(split) | {"dataset_id": dataset_id}
+    # One entry a data set: whoever comes back to one finds it split as before.
+    st.session_state.setdefault("split", {})[dataset_id] = asdict(split)
 
 
 def suggested_split(dataset_id: str) -> SplitSuggestion:
@@ -67,7 +75,7 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
 
     info = _demo(dataset_id)
     if info is None:
-        return _suggest(dataset_id, state.dataset(dataset_id))
+        return suggestion_for(dataset_id, state.dataset(dataset_id))
     new, known = (info.x_name, info.y_name) if info.split_by == "x" else (info.y_name, info.x_name)
     reason = (
         "No item of the test part, on either side, is known from training."
@@ -85,8 +93,8 @@ def _demo(dataset_id: str) -> Any:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _suggest(dataset_id: str, _pairs: Any) -> SplitSuggestion:
-    """One guess a data set; the id stands for its content."""
+def suggestion_for(content_id: str, _pairs: PairSet) -> SplitSuggestion:
+    """How pairs are best split; found once for an id that stands for their content."""
     from simviz.data.suggestion import suggest_split
 
     return suggest_split(_pairs)

@@ -141,6 +141,15 @@ def choose_dataset(dataset_id: str) -> None:
     st.query_params["data"] = dataset_id
 
 
+def forget_dataset(dataset_id: str) -> None:
+    """Work on a data set no longer, for it was deleted."""
+    _dataset.clear(dataset_id, workspace())
+    if st.session_state.get("dataset_id") == dataset_id:
+        st.session_state.pop("dataset_id")
+        st.session_state.pop("run_ids", None)
+        st.query_params.clear()
+
+
 def runs(dataset_id: str) -> list[RunInfo]:
     """Finished runs on a data set that the visitor may see, newest first."""
     seen = share()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simviz.data.pairs import PairSet
+from simviz.data.roles import SPLIT_WORDS
 from simviz.data.splitting import By, split
 from simviz.data.wording import shown
 from simviz.exceptions import DatasetError
@@ -75,10 +76,70 @@ def suggest_split(pairs: PairSet) -> SplitSuggestion:
     return SplitSuggestion("pair", None, problem)
 
 
+def group_columns(pairs: PairSet) -> list[str]:
+    r"""Metadata columns whose values could be kept in one part each.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Of either side.
+
+    Returns
+    -------
+    list of str
+        Those with three values or more of which one repeats, in their order.
+
+    Examples
+    --------
+    >>> from simviz.data import read_pairs
+    >>> data = b"query,document,source\na,b,A\nc,d,A\ne,f,B\ng,h,C\n"
+    >>> group_columns(read_pairs(data, "q.csv").pairs)
+    ['source']
+    """
+    columns = _columns(pairs)
+    named = [name for name, cells in columns if 3 <= len(set(cells)) < len(cells)]
+    return list(dict.fromkeys(named))
+
+
+def part_columns(pairs: PairSet) -> list[str]:
+    r"""Metadata columns that say train, validation or test of every item.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Of either side.
+
+    Returns
+    -------
+    list of str
+        In their order.
+
+    Examples
+    --------
+    >>> from simviz.data import read_pairs
+    >>> data = b"query,document,split\na,b,train\nc,d,test\n"
+    >>> part_columns(read_pairs(data, "q.csv").pairs)
+    ['split']
+    """
+    found: dict[str, bool] = {}
+    for name, cells in _columns(pairs):
+        # Where both sides have the column, both must say it.
+        fits = {cell.strip().lower() for cell in cells} <= SPLIT_WORDS.keys()
+        found[name] = found.get(name, True) and fits
+    return [name for name, fits in found.items() if fits]
+
+
+def _columns(pairs: PairSet) -> Iterator[tuple[str, list[str]]]:
+    """Metadata columns of both sides as text."""
+    for side in (pairs.x, pairs.y):
+        for name, cells in side.metadata.items():
+            yield name, [str(cell) for cell in cells.tolist()]
+
+
 def _candidates(pairs: PairSet) -> Iterator[SplitSuggestion]:
     """Ways that are worth a try, the best first."""
     columns = [side.metadata for side in (pairs.x, pairs.y)]
-    if any("split" in c for c in columns):
+    if "split" in part_columns(pairs):
         yield SplitSuggestion("column", "split", "The data came with their own split.")
     groups = {str(g) for c in columns for g in c.get("group", ())}
     if len(groups) >= MIN_GROUPS:

@@ -1,0 +1,186 @@
+"""The data set being worked on: how much, what it looks like, how it is split."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._shared import chrome, plain, split_view, splits, state
+from pages._shared.upload_view import show_counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+    from simviz.store import DatasetInfo
+
+ROWS = 200
+_CELL = 300  # characters of a cell
+_FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet"}
+
+
+def show(info: DatasetInfo) -> None:
+    """Show a data set the visitor may see.
+
+    Parameters
+    ----------
+    info : DatasetInfo
+        Of the data set.
+    """
+    with st.spinner("Reading the data"):
+        pairs = state.dataset(info.id)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        plain.name(info.name)
+        if (chrome.ROOT / "pages/train.py").exists():
+            to_train = st.button(
+                "Train on it", key="data-train", type="primary", icon=":material/arrow_forward:"
+            )
+            if to_train:
+                st.switch_page("pages/train.py", query_params={"data": info.id})
+    _show_origin(info)
+    show_counts(pairs)
+    plain.quiet(_meaning(pairs))
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown("#### What is in it")
+        _show_rows(info.id, pairs)
+    with right:
+        st.markdown("#### How it is split")
+        chosen = splits.current_split(info.id)
+        spec = split_view.choose(info.id, pairs, chosen, splits.suggested_split(info.id))
+        if spec != chosen:
+            splits.choose_split(info.id, spec)
+        if info.notes:
+            with st.expander(f"What was done to read it ({len(info.notes)})"):
+                plain.notes(info.notes)
+
+
+def _show_origin(info: DatasetInfo) -> None:
+    from simviz.datasets import DEMOS
+
+    if info.is_demo:
+        demo = DEMOS[info.id.removeprefix("demo:")]
+        plain.quiet(f"{demo.description} Data: {demo.source}. {demo.licence}.")
+
+
+def _meaning(pairs: PairSet) -> str:
+    relevance = pairs.relevance
+    if relevance.unjudged == "negative":
+        return "A pair that is not listed counts as not relevant."
+    judged = "scored" if relevance.kind == "score" else "judged"
+    return f"A pair that is not listed is unknown: only {judged} pairs count."
+
+
+def _show_rows(dataset_id: str, pairs: PairSet) -> None:
+    """The first rows of the pairs or of a side, and the way out as a file."""
+    ways = {"pairs": "pairs", "x": pairs.x_name, "y": pairs.y_name}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        # Not a segmented control: its labels are markdown, and names may be the visitor's.
+        way = st.selectbox(
+            "First rows of",
+            list(ways),
+            format_func=ways.__getitem__,
+            key="data-rows",
+            label_visibility="collapsed",
+            width=260,
+        )
+        _show_download(dataset_id, pairs)
+    frame, config = _pair_rows(pairs) if way == "pairs" else _item_rows(pairs, way)
+    has_pictures = any(items.kind == "image" for items in _shown_items(pairs, way))
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=config,
+        height=520,
+        row_height=56 if has_pictures else None,
+        key=f"data-frame-{dataset_id}-{way}",
+    )
+    total = pairs.relevance.matrix.nnz if way == "pairs" else len(_shown_items(pairs, way)[0])
+    if total > len(frame):
+        plain.quiet(f"The first {len(frame):,} of {total:,}.")
+
+
+def _shown_items(pairs: PairSet, way: str) -> list[Items]:
+    return {"pairs": [pairs.x, pairs.y], "x": [pairs.x], "y": [pairs.y]}[way]
+
+
+def _pair_rows(pairs: PairSet) -> tuple[pd.DataFrame, dict[Any, Any]]:
+    import numpy as np
+    import pandas as pd
+
+    matrix = pairs.relevance.matrix
+    n = min(ROWS, matrix.nnz)
+    x = np.searchsorted(matrix.indptr, np.arange(n), side="right") - 1
+    y, values = matrix.indices[:n], matrix.data[:n]
+    frame = pd.DataFrame({"x": _cells(pairs.x, x), "y": _cells(pairs.y, y)})
+    config = {"x": _column(pairs.x, pairs.x_name), "y": _column(pairs.y, pairs.y_name)}
+    if len(np.unique(values)) > 1:
+        frame["value"] = values
+        label = "score" if pairs.relevance.kind == "score" else "grade"
+        config["value"] = st.column_config.NumberColumn(label, format="%g", width="small")
+    return frame, config
+
+
+def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]:
+    import numpy as np
+    import pandas as pd
+
+    items, name = (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
+    index = np.arange(min(ROWS, len(items)))
+    frame = pd.DataFrame({"content": _cells(items, index), "id": _short(items.ids[index])})
+    config = {"content": _column(items, name), "id": st.column_config.TextColumn("id")}
+    for i, (column, values) in enumerate(items.metadata.items()):
+        frame[f"m{i}"] = _short(values[index]) if values.dtype.kind in "OUS" else values[index]
+        config[f"m{i}"] = st.column_config.Column(column)
+    return frame, config
+
+
+def _cells(items: Items, index: Any) -> list[str]:
+    """What stands for each item in a table."""
+    if items.kind == "image":
+        from simviz.charts._thumbnails import data_uri
+        from simviz.charts.style import get_theme
+
+        ink = get_theme(state.theme()).ink
+        return [data_uri(items.content[i], ink) for i in index]
+    if items.kind == "vector":
+        return [f"{items.ids[i]} ({items.content.shape[1]:,} numbers)" for i in index]
+    return _short(items.content[index])
+
+
+def _short(cells: Any) -> list[str]:
+    texts = [str(cell) for cell in cells]
+    return [text if len(text) <= _CELL else text[:_CELL] + "…" for text in texts]
+
+
+def _column(items: Items, name: str) -> Any:
+    if items.kind == "image":
+        return st.column_config.ImageColumn(name, width="small")
+    return st.column_config.TextColumn(name, width="large")
+
+
+def _show_download(dataset_id: str, pairs: PairSet) -> None:
+    """The pairs as a file that can be read back."""
+    from simviz.data import dump_pairs
+
+    if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
+        return
+    with st.popover("Download", type="tertiary", icon=":material/download:"):
+        for suffix, label in _FORMATS.items():
+            st.download_button(
+                label,
+                lambda suffix=suffix: dump_pairs(pairs, suffix),
+                f"{_file_name(pairs.name)}{suffix}",
+                "application/octet-stream",
+                key=f"data-download-{suffix[1:]}",
+                on_click="ignore",
+                type="tertiary",
+            )
+        st.caption("One judgment a row, with ids and all that is known; it is read back exactly.")
+
+
+def _file_name(name: str) -> str:
+    kept = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
+    return kept[:60].strip("_") or "pairs"
