@@ -205,10 +205,10 @@ def left_svd(op: Operator, k: int, **settings: Any) -> tuple[Array, Array]:
 
 
 def _leading_eigenvectors(gram: Array, k: int) -> tuple[Array, Array]:
-    m = len(gram)
-    gram = (gram + gram.T) / 2
-    values, U = scipy.linalg.eigh(gram, subset_by_index=(m - k, m - 1), check_finite=False)
-    return values[::-1], U[:, ::-1]
+    # Divide and conquer: the solver for a subset is no quicker at these sizes, and gives up
+    # on matrices with many equal eigenvalues, such as those of items without any feature.
+    values, U = scipy.linalg.eigh((gram + gram.T) / 2, driver="evd", check_finite=False)
+    return values[::-1][:k], U[:, ::-1][:, :k]
 
 
 def numerical_rank(s: Array, shape: tuple[int, int]) -> int:

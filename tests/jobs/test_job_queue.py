@@ -316,7 +316,11 @@ def left_behind(store, ask, owner, state="running"):
 
 
 @pytest.mark.parametrize("state", ["queued", "running"])
-@pytest.mark.parametrize("owner", ["", "1-1-1/x", own_process(), f"{own_process()}/gone"])
+@pytest.mark.parametrize(
+    "owner",
+    ["", "1-1-1/x", own_process(), f"{own_process()}/gone"],
+    ids=["nobody", "another boot", "this process", "a queue that is gone"],
+)
 def test_jobs_of_a_process_that_died_read_interrupted(store, ask, owner, state):
     job_id = left_behind(store, ask, owner, state)
     with JobQueue(store) as queue:

@@ -249,3 +249,15 @@ def test_iterative_route_is_close_to_the_exact_one(monkeypatch):
     monkeypatch.setattr("simviz.methods._linalg._GRAM_SIDE", 0)
     for method, spectrum in exact.items():
         np.testing.assert_allclose(method(10).fit(X, Y).spectrum_, spectrum, rtol=0.02)
+
+
+@pytest.mark.parametrize("method", [CLLSI, RidgeCCA, HeterogeneousSVD])
+@CAPPED
+def test_many_items_without_any_feature_are_no_obstacle(method):
+    """Equal eigenvalues by the hundred make some LAPACK solvers give up."""
+    rng = np.random.default_rng(6)
+    X, Y = (rng.random((500, 700)) * (rng.random((500, 700)) < 0.01) for _ in range(2))
+    X[:300], Y[100:400] = 0, 0
+    X[300:350] = X[300]
+    model = method(100).fit(sp.csr_array(X), sp.csr_array(Y))
+    assert np.isfinite(model.similarity(X[400:], Y[400:])).all()
