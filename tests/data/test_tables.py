@@ -38,7 +38,7 @@ SAME = {"x": ["red, round", "car"], "y": ["rojo", 'un "coche"']}
         ("upload", b'{"x":"red, round","y":"rojo"}\n{"x":"car","y":"un \\"coche\\""}\n'),
         ("a.parquet", parquet_bytes(SAME)),
         ("a.csv", parquet_bytes(SAME)),
-        ("a.tsv.gz", gzip.compress(b'x\ty\nred, round\trojo\ncar\tun "coche"\n')),
+        ("a.tsv.gz", gzip.compress(b'x\ty\nred, round\trojo\ncar\tun "coche"\n', mtime=0)),
         ("a.csv", b'\xef\xbb\xbfx,y\n"red, round",rojo\ncar,"un ""coche"""\n'),
         ("a.csv", 'x,y\n"red, round",rojo\ncar,"un ""coche"""\n'.encode("utf-16")),
     ],
