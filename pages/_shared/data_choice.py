@@ -19,7 +19,7 @@ _REFUSED = "data-refused"  # in the session: why something could not be deleted
 def show() -> None:
     """Offer all there is; a file that waits comes first and alone."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("#### Your own file")
+        st.markdown("#### Your own file", width="content")
         upload_view.show_templates()
     upload_view.show_uploader()
     file = upload.waiting()
@@ -27,9 +27,8 @@ def show() -> None:
         upload_view.show_waiting(file)
         return
     plain.quiet(
-        "CSV, TSV, JSONL or Parquet, also as gzip: one row is one pair. Or a zip of pictures "
-        "with a table of keywords. What is which is guessed, and can be corrected. Your data "
-        "stay in your own workspace."
+        "One row is one pair; which column is which is guessed, and can be corrected before "
+        "anything is kept. What you keep is seen in your own workspace only."
     )
     st.space("small")
     st.markdown("#### Demos")
@@ -40,7 +39,7 @@ def show() -> None:
 def _show_demos() -> None:
     from simviz.datasets import DEMOS
 
-    columns = st.columns(max(3, len(DEMOS)), gap="medium")
+    columns = st.columns(max(2, len(DEMOS)), gap="medium")
     for column, (demo, info) in zip(columns, DEMOS.items(), strict=False):
         with column.container(border=True):
             st.markdown(f"**{info.title}**")

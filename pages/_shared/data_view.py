@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._shared import chrome, plain, split_view, splits, state
-from pages._shared.upload_view import show_counts
+from pages._shared.upload_view import column_width, show_counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,12 +74,12 @@ def _meaning(pairs: PairSet) -> str:
 
 
 def _show_rows(dataset_id: str, pairs: PairSet) -> None:
-    """The first rows of the pairs or of a side, and the way out as a file."""
+    """Some rows of the pairs or of a side, and the way out as a file."""
     ways = {"pairs": "pairs", "x": pairs.x_name, "y": pairs.y_name}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         # Not a segmented control: its labels are markdown, and names may be the visitor's.
         way = st.selectbox(
-            "First rows of",
+            "Some of",
             list(ways),
             format_func=ways.__getitem__,
             key="data-rows",
@@ -99,7 +99,7 @@ def _show_rows(dataset_id: str, pairs: PairSet) -> None:
     )
     total = pairs.relevance.matrix.nnz if way == "pairs" else len(_shown_items(pairs, way)[0])
     if total > len(frame):
-        plain.quiet(f"The first {len(frame):,} of {total:,}.")
+        plain.quiet(f"{len(frame):,} of {total:,}, spread evenly over all.")
 
 
 def _shown_items(pairs: PairSet, way: str) -> list[Items]:
@@ -111,12 +111,16 @@ def _pair_rows(pairs: PairSet) -> tuple[pd.DataFrame, dict[Any, Any]]:
     import pandas as pd
 
     matrix = pairs.relevance.matrix
-    n = min(ROWS, matrix.nnz)
-    x = np.searchsorted(matrix.indptr, np.arange(n), side="right") - 1
-    y, values = matrix.indices[:n], matrix.data[:n]
+    at = _spread(matrix.nnz)
+    x = np.searchsorted(matrix.indptr, at, side="right") - 1
+    y, values = matrix.indices[at], matrix.data[at]
     frame = pd.DataFrame({"x": _cells(pairs.x, x), "y": _cells(pairs.y, y)})
-    config = {"x": _column(pairs.x, pairs.x_name), "y": _column(pairs.y, pairs.y_name)}
-    if len(np.unique(values)) > 1:
+    has_values = len(np.unique(pairs.relevance.matrix.data)) > 1
+    config = {
+        side: _column(items, name, 2 + has_values)
+        for side, items, name in (("x", pairs.x, pairs.x_name), ("y", pairs.y, pairs.y_name))
+    }
+    if has_values:
         frame["value"] = values
         label = "score" if pairs.relevance.kind == "score" else "grade"
         config["value"] = st.column_config.NumberColumn(label, format="%g", width="small")
@@ -124,17 +128,23 @@ def _pair_rows(pairs: PairSet) -> tuple[pd.DataFrame, dict[Any, Any]]:
 
 
 def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]:
-    import numpy as np
     import pandas as pd
 
     items, name = (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
-    index = np.arange(min(ROWS, len(items)))
+    index = _spread(len(items))
     frame = pd.DataFrame({"content": _cells(items, index), "id": _short(items.ids[index])})
-    config = {"content": _column(items, name), "id": st.column_config.TextColumn("id")}
+    config = {"content": _column(items, name, 2), "id": st.column_config.TextColumn("id")}
     for i, (column, values) in enumerate(items.metadata.items()):
         frame[f"m{i}"] = _short(values[index]) if values.dtype.kind in "OUS" else values[index]
         config[f"m{i}"] = st.column_config.Column(column)
     return frame, config
+
+
+def _spread(n: int) -> Any:
+    """Positions from all of a list: its first entries are often much alike."""
+    import numpy as np
+
+    return np.linspace(0, n - 1, min(ROWS, n)).astype(np.int64)
 
 
 def _cells(items: Items, index: Any) -> list[str]:
@@ -155,10 +165,11 @@ def _short(cells: Any) -> list[str]:
     return [text if len(text) <= _CELL else text[:_CELL] + "…" for text in texts]
 
 
-def _column(items: Items, name: str) -> Any:
+def _column(items: Items, name: str, n: int) -> Any:
+    width = column_width(n)
     if items.kind == "image":
-        return st.column_config.ImageColumn(name, width="small")
-    return st.column_config.TextColumn(name, width="large")
+        return st.column_config.ImageColumn(name, width=width)
+    return st.column_config.TextColumn(name, width=width)
 
 
 def _show_download(dataset_id: str, pairs: PairSet) -> None:

@@ -103,7 +103,8 @@ def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
         index=names.index(chosen.by) if chosen.by in names else 0,
         format_func=lambda way: ways[way],
         key=f"{key}-by",
-        help="What must not stand in two parts. A split that leaks makes every number too good.",
+        help="What must not stand in two parts. Training learns from the first part; the "
+        "second says when to stop; all results are about the third, the test.",
     )
     group_key = None
     if by in ("group", "column"):
@@ -116,28 +117,15 @@ def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
         )
     validation, test, seed = st.columns(3)
     percent = [round(100 * share) for share in chosen.fractions]
-    with validation:
-        n_validation = st.number_input(
-            "Validation %",
-            1,
-            40,
-            percent[1],
-            key=f"{key}-validation",
-            help="Watched while training, to stop in time. What is left of 100 % is for training.",
-        )
-    with test:
-        n_test = st.number_input(
-            "Test %", 1, 50, percent[2], key=f"{key}-test", help="What all results are about."
-        )
-    with seed:
-        drawn = st.number_input(
-            "Seed",
-            0,
-            2**31 - 1,
-            chosen.seed,
-            key=f"{key}-seed",
-            help="The same seed gives the same split, on any machine.",
-        )
+    n_validation = validation.number_input(
+        "Validation %", 1, 40, percent[1], key=f"{key}-validation"
+    )
+    n_test = test.number_input("Test %", 1, 50, percent[2], key=f"{key}-test")
+    drawn = seed.number_input("Seed", 0, 2**31 - 1, chosen.seed, key=f"{key}-seed")
+    plain.quiet(
+        f"{100 - n_validation - n_test} % are for training. The same seed gives the same parts, "
+        "on any machine."
+    )
     train = (100 - n_validation - n_test) / 100
     return SplitSpec(by, (train, n_validation / 100, n_test / 100), int(drawn), group_key)
 

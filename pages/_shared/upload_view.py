@@ -30,11 +30,13 @@ _ROLES = {
     "split": ("Train, validation or test", False),
     "group": ("Group", False),
 }
-_NONE = {
-    "label": "none: every row belongs together",
-    "x_id": "none: told apart by their text",
-    "y_id": "none: told apart by their text",
+_NONE = ""
+_WITHOUT = {
+    "label": "every row is a pair that belongs together",
+    "x_id": "items are told apart by their text",
+    "y_id": "items are told apart by their text",
 }
+_KINDS = {"text": "texts", "keyword": "keywords", "image": "pictures", "vector": "vectors"}
 _MEANINGS = {"negative": "not relevant", "ignore": "unknown"}
 
 
@@ -186,20 +188,23 @@ def _correct_roles(file: Upload) -> None:
 
 
 def _ask(file: Upload, role: str) -> str | None:
-    columns = list(file.table.columns)
+    """The column of a role, with the reason of the guess below it."""
     guess: str | None = getattr(file.guessed, role)
-    options = columns if role in ("x", "y") else [None, *columns]
+    options = list(file.table.columns) if role in ("x", "y") else [_NONE, *file.table.columns]
     answer = st.selectbox(
         _ROLES[role][0],
         options,
-        index=options.index(getattr(file.roles, role)),
-        format_func=lambda column: _NONE.get(role, "none") if column is None else column,
+        index=options.index(getattr(file.roles, role) or _NONE),
+        format_func=lambda column: column or "none",
         key=f"data-role-{file.digest}-{role}",
     )
-    if answer != guess:
-        plain.quiet("chosen by you")
-    elif guess is not None:
+    if answer == _NONE:
+        plain.quiet(_WITHOUT.get(role, "no such column"))
+        return None
+    if answer == guess:
         plain.quiet(f"guessed: {file.guessed.reasons.get(role, 'by its name')}")
+    else:
+        plain.quiet("chosen by you")
     return answer
 
 
@@ -228,9 +233,13 @@ def _show_table(file: Upload) -> None:
     plain.legend((_solid(role), _words(role)) for role in dict.fromkeys(roles.values()))
     frame = table.to_frame(_ROWS).map(lambda c: c if len(c) <= _CELL else c[:_CELL] + "…")
     # Names of the file may be anything: the frame has its own.
-    config: dict[Any, Any] = {}
-    for i, column in enumerate(table.columns):
-        config[f"c{i}"] = st.column_config.TextColumn(column)
+    # The two sides are what is looked at: they get twice the room of the rest.
+    sides = (file.roles.x, file.roles.y)
+    width = column_width(len(table.columns) + len(sides))
+    config: dict[Any, Any] = {
+        f"c{i}": st.column_config.TextColumn(column, width=width * (2 if column in sides else 1))
+        for i, column in enumerate(table.columns)
+    }
     shades = [colours.get(roles.get(column, ""), "") for column in table.columns]
     frame.columns = [f"c{i}" for i in range(len(shades))]
     styled = frame.style.apply(lambda row: shades, axis=1)
@@ -238,6 +247,11 @@ def _show_table(file: Upload) -> None:
     more = len(table) - len(frame)
     of = f"{len(frame)} of {len(table):,} rows" if more > 0 else f"All {len(table):,} rows"
     plain.quiet(f"{of} of {table.name}, numbered by {table.unit}.")
+
+
+def column_width(n: int) -> int:
+    """Pixels for each of `n` columns of text, so that both sides are seen at once."""
+    return max(90, (290 if state.is_narrow() else 580) // n)
 
 
 def _solid(role: str) -> str:
@@ -283,16 +297,17 @@ def _show_understood(file: Upload) -> None:
         st.rerun()
     if result.left_out:
         _show_left_out(file)
-    if result.notes:
-        with st.expander(f"What was done to read it ({len(result.notes)})", expanded=True):
-            plain.notes(result.notes)
+    plain.notes(result.notes)
 
 
 def show_counts(pairs: PairSet) -> None:
     """How much there is on both sides and between them."""
     relevance = pairs.relevance
     figures = [
-        (f"{len(items):,}", name if items.kind == name else f"{name} · {items.kind}")
+        (
+            f"{len(items):,}",
+            name if _KINDS[items.kind] == name else f"{name}, {_KINDS[items.kind]}",
+        )
         for items, name in ((pairs.x, pairs.x_name), (pairs.y, pairs.y_name))
     ]
     if relevance.kind == "score":

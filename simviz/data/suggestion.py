@@ -87,7 +87,8 @@ def group_columns(pairs: PairSet) -> list[str]:
     Returns
     -------
     list of str
-        Those with three values or more of which one repeats, in their order.
+        Those with three values or more of which one repeats, in their order;
+        not those that name parts of a split.
 
     Examples
     --------
@@ -96,9 +97,9 @@ def group_columns(pairs: PairSet) -> list[str]:
     >>> group_columns(read_pairs(data, "q.csv").pairs)
     ['source']
     """
-    columns = _columns(pairs)
-    named = [name for name, cells in columns if 3 <= len(set(cells)) < len(cells)]
-    return list(dict.fromkeys(named))
+    parts = part_columns(pairs)
+    named = [name for name, cells in _columns(pairs) if 3 <= len(set(cells)) < len(cells)]
+    return [name for name in dict.fromkeys(named) if name not in parts]
 
 
 def part_columns(pairs: PairSet) -> list[str]:

@@ -1,0 +1,314 @@
+"""The Data page takes files apart, keeps what is good, and loses nothing to what is bad."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data.templates import make_template
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+GOOD = "query,document,label\n" + "".join(
+    f"question {i},answer {i},{label}\n" for i in range(40) for label in (1,)
+)
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.switch_page("pages/data.py")
+    yield at
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
+
+
+def hand_in(app, name, data):
+    data = data.encode() if isinstance(data, str) else data
+    app.file_uploader[0].upload(name, data).run()
+    assert not app.exception
+    return html(app)
+
+
+def role(app, name):
+    return next(s for s in app.selectbox if s.key.endswith(f"-{name}") and "-role-" in s.key)
+
+
+def own(app):
+    from pages._shared import state
+
+    infos = state.store().list_datasets(app.session_state.workspace)
+    return [info for info in infos if not info.is_demo]
+
+
+def keep(app):
+    """Press the button, then come back from where it leads."""
+    app.button(key="data-keep").click().run()
+    assert not app.exception
+    [info] = [i for i in own(app) if i.id == app.session_state.dataset_id]
+    app.switch_page("pages/data.py").run()
+    assert not app.exception
+    return info
+
+
+def test_empty_page_offers_demos_and_a_file(app):
+    app.run()
+    assert not app.exception
+    assert {b.key for b in app.button} >= {"data-demo-icons", "data-demo-emoji"}
+    assert len(app.file_uploader) == 1
+
+
+@pytest.mark.parametrize("asked", ["demo:nothing", "0" * 32, "../../etc"])
+def test_unknown_data_get_a_sentence_and_the_demos(app, asked):
+    app.query_params["data"] = asked
+    app.run()
+    assert not app.exception
+    assert any(b.key == "data-demo-icons" for b in app.button)
+    assert ("There is no" in html(app)) == (asked != "../../etc")
+
+
+def test_demo_is_shown_with_its_pictures_and_its_split(app):
+    app.run()
+    app.button(key="data-demo-icons").click().run()
+    assert not app.exception
+    text = html(app)
+    assert "1,340" in text and "icons, pictures" in text
+    assert "The test part asks for new icons among known keywords." in text
+    assert app.dataframe[0].value["y"].str.startswith("data:image/png;base64,").all()
+    app.selectbox(key="data-rows").select("y").run()
+    assert not app.exception
+    assert list(app.dataframe[0].value.columns[:2]) == ["content", "id"]
+
+
+def test_chosen_split_is_remembered_for_training(app):
+    app.query_params["data"] = "demo:emoji"
+    app.run()
+    app.number_input(key="data-split-demo:emoji-test").set_value(30)
+    app.number_input(key="data-split-demo:emoji-seed").set_value(7).run()
+    assert "60 % are for training" in html(app)
+    assert app.session_state["split"]["demo:emoji"] == {
+        "by": "pair",
+        "fractions": (0.6, 0.1, 0.3),
+        "seed": 7,
+        "group_key": None,
+    }
+    app.query_params["data"] = "demo:icons"
+    app.run()
+    app.query_params["data"] = "demo:emoji"
+    app.run()
+    assert app.number_input(key="data-split-demo:emoji-seed").value == 7
+
+
+def test_file_is_understood_corrected_and_kept(app):
+    app.run()
+    text = hand_in(app, "q a.csv", GOOD + ",lonely,1\n")
+    assert "40 pairs, 1 row left out" in text
+    assert "guessed: &#x27;query&#x27; in its name" in text
+    assert list(app.dataframe[1].value["why"]) == ["the x side is empty"]
+    role(app, "label").select("").run()
+    assert not app.exception
+    assert "every row is a pair that belongs together" in html(app)
+    info = keep(app)
+    assert (info.name, info.x_name, info.n_x, info.n_judged) == ("q a", "query", 40, 40)
+    assert "1 row left out because the x side is empty (line 42)." in info.notes
+    assert "40" in html(app) and not app.file_uploader
+
+
+def test_corrected_role_is_read_at_once_and_may_be_wrong(app):
+    app.run()
+    hand_in(app, "q.csv", GOOD)
+    role(app, "label").select("document").run()
+    assert "cannot be both y and label" in html(app)
+    assert not any(b.key == "data-keep" for b in app.button)
+    role(app, "label").select("label").run()
+    assert "40 pairs" in html(app)
+    role(app, "x").select("document").run()
+    role(app, "y").select("query").run()
+    assert not app.exception
+    assert keep(app).x_name == "document"
+
+
+def test_meaning_of_what_is_not_listed_can_be_chosen(app):
+    app.run()
+    hand_in(app, "q.csv", GOOD)
+    [meaning] = [c for c in app.button_group if "unjudged" in c.key]
+    assert meaning.value == "negative"
+    meaning.set_value("ignore").run()
+    assert "count as unknown" in html(app)
+    info = keep(app)
+    from pages._shared import state
+
+    assert state.store().get_dataset(info.id).relevance.unjudged == "ignore"
+
+
+def test_zip_takes_its_table_from_inside_or_beside(app):
+    app.run()
+    whole = make_template(".zip")
+    assert "6 pairs" in hand_in(app, "pictures.zip", whole)
+    inside = zipfile.ZipFile(io.BytesIO(whole))
+    bare = io.BytesIO()
+    with zipfile.ZipFile(bare, "w") as archive:
+        for name in inside.namelist():
+            if name.endswith(".png"):
+                archive.writestr(name, inside.read(name))
+    assert "holds no table" in hand_in(app, "bare.zip", bare.getvalue())
+    app.file_uploader[1].upload("words.csv", b"file,words\nred-square.png,warm\n").run()
+    assert not app.exception
+    assert "1 pair" in html(app)
+    assert "holds no table" not in html(app)
+
+
+BAD = {
+    "empty.csv": (b"", "empty.csv is empty (0 bytes)"),
+    "one.csv": (b"word\nheart\n", "one.csv has one column only"),
+    "ragged.csv": (b"a,b\n1,2\n1,2,3\n", "ragged.csv, line 3 has 3 cells but the header has 2"),
+    "zero.parquet": (b"", "zero.parquet is empty (0 bytes)"),
+    "picture.csv": (b"\x89PNG\r\n\x1a\n" + b"\0" * 40, "picture.csv is a PNG image, not a table"),
+    "broken.zip": (b"PK nothing", "broken.zip is not a zip archive"),
+    "hostile.csv": (b"<img src=x onerror=alert(1)>\nz\n", "&lt;img src=x"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_file_is_named_and_nothing_is_lost(app, name):
+    app.query_params["data"] = "demo:emoji"
+    app.query_params["view"] = "other"
+    app.run()
+    assert "40 pairs" in hand_in(app, "good.csv", GOOD)
+    data, message = BAD[name]
+    text = hand_in(app, name, data)
+    assert message in text
+    assert "<img" not in text
+    assert "40 pairs" in text, "the good file still waits"
+    assert app.session_state.dataset_id == "demo:emoji"
+    assert keep(app).n_x == 40
+
+
+UNDERSTANDABLE = {
+    "latin.csv": ("fuß,señal\nün,dós\n".encode("latin-1"), "was read as Windows-1252"),
+    "bom.csv": (b"\xef\xbb\xbfquery,document\na,b\n", "1 pair"),
+    "long.csv": (b"query,document\n" + b"x" * 1_000_000 + b",b\n", "1,000,000 characters"),
+    "nan.csv": (b"query,document,label\na,b,1\nc,d,NaN\n", "the label is empty"),
+    "all.csv": (b"query,document,label\na,b,1\nc,d,1\n", "counts as not relevant"),
+}
+
+
+@pytest.mark.parametrize("name", UNDERSTANDABLE)
+def test_odd_file_is_read_with_a_note(app, name):
+    app.run()
+    data, note = UNDERSTANDABLE[name]
+    assert note in hand_in(app, name, data)
+    assert max(len(str(v)) for v in app.dataframe[0].value.to_numpy().ravel()) < 400
+
+
+MENDABLE = {
+    "ids.csv": (
+        "query_id,query,document\n1,a,b\n1,c,d\n",
+        "id &#x27;1&#x27; stands for &#x27;c&#x27; here",
+        "x_id",
+    ),
+    "none.csv": ("query,document,label\na,b,0\nc,d,0\n", "say &#x27;not relevant&#x27;", "label"),
+    "text.csv": (
+        "query,document,label\na,b,yes\nc,d,1\ne,f,perhaps\n",
+        "&#x27;perhaps&#x27; is not a label",
+        "label",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MENDABLE)
+def test_what_roles_cannot_hold_is_mended_by_another_role(app, name):
+    app.run()
+    data, message, wrong = MENDABLE[name]
+    assert message in hand_in(app, name, data)
+    assert len(app.dataframe) == 1, "the file is shown for all that"
+    role(app, wrong).select("").run()
+    assert not app.exception
+    assert message not in html(app)
+    assert any(b.key == "data-keep" for b in app.button)
+
+
+def test_file_is_read_once(app, monkeypatch):
+    import simviz.data.tables
+
+    reads = []
+    read = simviz.data.tables.read_table
+    monkeypatch.setattr(
+        simviz.data.tables, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k)
+    )
+    app.run()
+    hand_in(app, "q.csv", GOOD)
+    role(app, "label").select("").run()
+    app.run()
+    assert len(reads) == 1
+    hand_in(app, "q.csv", GOOD)
+    assert len(reads) == 1, "the same bytes under the same name"
+
+
+def test_waiting_file_survives_another_page_and_is_discarded_on_request(app):
+    app.run()
+    hand_in(app, "q.csv", GOOD)
+    app.switch_page("app.py").run()
+    app.switch_page("pages/data.py").run()
+    assert "40 pairs" in html(app)
+    app.button(key="data-discard").click().run()
+    assert not app.exception
+    assert "40 pairs" not in html(app)
+    assert any(b.key == "data-demo-icons" for b in app.button)
+
+
+def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
+    from pages._shared import state
+    from simviz.jobs import JobSpec
+
+    app.run()
+    hand_in(app, "first.csv", GOOD)
+    first = keep(app)
+    app.session_state["data-view"] = "other"
+    app.run()
+    hand_in(app, "second.csv", GOOD.replace("answer", "reply"))
+    second = keep(app)
+    app.session_state["data-view"] = "other"
+    app.run()
+    app.button(key=f"data-use-{first.id}").click().run()
+    assert app.session_state.dataset_id == first.id
+    workspace = app.session_state.workspace
+    job = JobSpec(first.id, first.digest, "ssi", {"max_iter": 2000}, workspace=workspace)
+    job_id = state.queue().submit(job)
+    app.session_state["data-view"] = "other"
+    app.run()
+    app.button(key=f"data-delete-{first.id}").click().run()
+    assert not app.exception
+    assert [info.id for info in own(app)] == [second.id]
+    assert "dataset_id" not in app.session_state
+    deadline = time.monotonic() + 20
+    while state.queue().status(job_id).is_active and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not state.queue().status(job_id).is_active
+
+
+def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):
+    from pages._shared import state
+    from simviz.store import Limits
+
+    app.run()
+    monkeypatch.setattr(state.store(), "limits", Limits(datasets=0))
+    hand_in(app, "q.csv", GOOD)
+    app.button(key="data-keep").click().run()
+    assert not app.exception
+    assert "data sets" in html(app)
+    assert "40 pairs" in html(app)
