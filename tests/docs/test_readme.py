@@ -11,10 +11,16 @@ import types
 from pathlib import Path
 
 from simviz.datasets import DEMOS
+from simviz.features import why_impossible
 from simviz.methods import all_methods
 
 README = Path(__file__).parents[2] / "README.md"
-SPACES = {"one": "one space", "two": "two spaces", "either": "one or two spaces"}
+SIDES = {
+    "one": "the same kind",
+    "two": "any two kinds",
+    "either": "the same kind or any two",
+}
+KINDS = {"text": "texts", "keyword": "keywords", "image": "images", "vector": "vectors"}
 USES = {
     "unsupervised": "nothing but the items",
     "paired": "relevant pairs",
@@ -23,13 +29,15 @@ USES = {
 
 
 def methods_table() -> str:
-    lines = ["| method | id | sides | learns from | features | reference |", "|" + "---|" * 6]
+    head = "| method | id | items | sides | learns from | year | reference |"
+    lines = [head, "|" + "---|" * 7]
     found = sorted(all_methods().items(), key=lambda item: (item[1].tags.year, item[0]))
     for method, cls in found:
         t = cls.tags
+        items = [name for kind, name in KINDS.items() if not why_impossible(kind, t.input)]
         lines.append(
-            f"| {t.title} | `{method}` | {SPACES[t.space]} | {USES[t.uses]} | {t.input} "
-            f"| {t.reference} |"
+            f"| {t.title} | `{method}` | {', '.join(items)} | {SIDES[t.space]} "
+            f"| {USES[t.uses]} | {t.year} | {t.reference} |"
         )
     return "\n".join(lines)
 
@@ -59,7 +67,9 @@ def test_tables_are_up_to_date():
 
 def test_pictures_and_files_it_names_are_there():
     text = README.read_text()
-    for path in [*re.findall(r"\]\(((?!http)[^)]+)\)", text), "benchmarks/README.md"]:
+    named = re.findall(r"\]\(((?!http)[^)]+)\)", text) + re.findall(r'src(?:set)?="([^"]+)"', text)
+    assert "docs/map-light.png" in named
+    for path in named:
         assert (README.parent / path).exists(), path
 
 
