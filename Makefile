@@ -1,4 +1,5 @@
 # make app: install into .venv and start the app.  make test: install test tools, run everything.
+# make format: tidy the code and write the README's tables anew.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -31,6 +32,7 @@ test: check
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
+	$(BIN)/python tests/docs/test_readme.py
 	$(BIN)/ruff format .
 
 clean:

@@ -1,6 +1,4 @@
-"""Tables of the README are derived from the classes; ``--refresh`` writes them anew.
-
-Run ``python tests/docs/test_readme.py`` after adding a method or a demo.
+"""Tables of the README are derived from the classes; ``make format`` writes them anew.
 """
 
 from __future__ import annotations
@@ -62,7 +60,7 @@ def refreshed(text: str) -> str:
 
 def test_tables_are_up_to_date():
     text = README.read_text()
-    assert refreshed(text) == text, "run: python tests/docs/test_readme.py"
+    assert refreshed(text) == text, "run: make format"
 
 
 def test_pictures_and_files_it_names_are_there():
