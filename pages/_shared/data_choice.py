@@ -82,9 +82,10 @@ def _show_own() -> None:
 
 def _describe(info: DatasetInfo) -> str:
     kept = datetime.fromtimestamp(info.created).strftime("%-d %B %Y, %H:%M")
+    judged = "" if info.n_judged == info.n_relevant else f" of {info.n_judged:,} judged"
     return (
-        f"{info.n_x:,} {info.x_name} × {info.n_y:,} {info.y_name}, {info.n_relevant:,} relevant "
-        f"of {info.n_judged:,} judged pairs · {info.n_bytes / 1e6:.1f} MB · {kept}"
+        f"{info.n_x:,} {info.x_name} × {info.n_y:,} {info.y_name}, {info.n_relevant:,} relevant"
+        f"{judged} pairs · {info.n_bytes / 1e6:.1f} MB · {kept}"
     )
 
 
@@ -92,7 +93,8 @@ def _warning(info: DatasetInfo) -> str:
     from simviz.data.wording import counted
 
     n_runs = len(state.runs(info.id))
-    return f"It goes with {counted(n_runs, 'run')} trained on it." if n_runs else "It has no runs."
+    runs = f"and {counted(n_runs, 'run')} trained on it go" if n_runs else "goes"
+    return f"The data set {runs}. This cannot be undone."
 
 
 def _choose(dataset_id: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._shared import chrome, plain, split_view, splits, state
-from pages._shared.upload_view import column_width, show_counts
+from pages._shared.upload_view import column_width, show_counts, table_height
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,13 +88,13 @@ def _show_rows(dataset_id: str, pairs: PairSet) -> None:
         )
         _show_download(dataset_id, pairs)
     frame, config = _pair_rows(pairs) if way == "pairs" else _item_rows(pairs, way)
-    has_pictures = any(items.kind == "image" for items in _shown_items(pairs, way))
+    row_height = 56 if any(items.kind == "image" for items in _shown_items(pairs, way)) else 35
     st.dataframe(
         frame,
         hide_index=True,
         column_config=config,
-        height=520,
-        row_height=56 if has_pictures else None,
+        height=table_height(len(frame), 520, row_height),
+        row_height=row_height,
         key=f"data-frame-{dataset_id}-{way}",
     )
     total = pairs.relevance.matrix.nnz if way == "pairs" else len(_shown_items(pairs, way)[0])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ENDINGS = ["csv", "tsv", "txt", "jsonl", "ndjson", "json", "parquet", "pq", "gz", "zip"]
 MAX_MEGABYTES = 200
 _ROWS = 20
+_PICTURES = 24
 _CELL = 300  # characters of a cell in the preview
 # Role: question, and whether it is asked at once rather than on request.
 _ROLES = {
@@ -42,14 +43,11 @@ _MEANINGS = {"negative": "not relevant", "ignore": "unknown"}
 
 def show_uploader() -> None:
     """Take a file, and a table beside it where the file is a zip of pictures."""
-    key = f"data-file-{upload.turn()}"
     file = st.file_uploader(
         "A table of pairs, or a zip of pictures with a table of keywords",
         ENDINGS,
-        key=key,
+        key=f"data-file-{upload.turn()}",
         max_upload_size=MAX_MEGABYTES,
-        on_change=_forget_if_removed,
-        args=(key,),
     )
     keywords = None
     if file is not None and upload.is_zip(file):
@@ -59,16 +57,12 @@ def show_uploader() -> None:
             key=f"data-keywords-{upload.turn()}",
             max_upload_size=MAX_MEGABYTES,
         )
+    # The uploader is also empty while a file replaces another, and after another
+    # page: what waits is dropped by its own button only.
     if file is not None:
         upload.take(file, keywords)
-    if upload.problem():
-        plain.problem(upload.problem())
-
-
-def _forget_if_removed(key: str) -> None:
-    """A file that the visitor takes away is dropped; a page that is left keeps it."""
-    if st.session_state.get(key) is None:
-        upload.drop()
+        if upload.problem():
+            plain.problem(upload.problem())
 
 
 def show_templates() -> None:
@@ -243,10 +237,19 @@ def _show_table(file: Upload) -> None:
     shades = [colours.get(roles.get(column, ""), "") for column in table.columns]
     frame.columns = [f"c{i}" for i in range(len(shades))]
     styled = frame.style.apply(lambda row: shades, axis=1)
-    st.dataframe(styled, column_config=config, height=420, key=f"data-table-{file.digest}")
+    height = table_height(len(frame), 420)
+    st.dataframe(styled, column_config=config, height=height, key=f"data-table-{file.digest}")
     more = len(table) - len(frame)
     of = f"{len(frame)} of {len(table):,} rows" if more > 0 else f"All {len(table):,} rows"
     plain.quiet(f"{of} of {table.name}, numbered by {table.unit}.")
+    if file.is_images and file.result is not None:
+        pictures = file.result.pairs.y
+        st.image(list(pictures.content[:_PICTURES]), width=64, alt=list(pictures.ids[:_PICTURES]))
+
+
+def table_height(n_rows: int, most: int, row: int = 35) -> int:
+    """Pixels of a table that ends with its last row, if that is not too far."""
+    return min(most, row * n_rows + 38)
 
 
 def column_width(n: int) -> int:
@@ -259,7 +262,8 @@ def _solid(role: str) -> str:
 
     look = get_theme(state.theme())
     hues = {"x": look.accent, "x_id": look.accent, "y": look.second, "y_id": look.second}
-    return hues.get(role, look.palette[2] if role == "label" else look.palette[3])
+    hues |= dict(zip(("label", "split", "group"), look.palette[2:5], strict=True))
+    return hues[role]
 
 
 def _colours() -> dict[str, str]:

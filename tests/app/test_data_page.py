@@ -15,9 +15,7 @@ from simviz.data.templates import make_template
 
 pytestmark = pytest.mark.app
 APP = Path(__file__).parents[2] / "app.py"
-GOOD = "query,document,label\n" + "".join(
-    f"question {i},answer {i},{label}\n" for i in range(40) for label in (1,)
-)
+GOOD = "query,document,label\n" + "".join(f"question {i},answer {i},1\n" for i in range(40))
 
 
 @pytest.fixture
@@ -159,6 +157,7 @@ def test_zip_takes_its_table_from_inside_or_beside(app):
     app.run()
     whole = make_template(".zip")
     assert "6 pairs" in hand_in(app, "pictures.zip", whole)
+    assert len(app.image[0].proto.imgs) == 3
     inside = zipfile.ZipFile(io.BytesIO(whole))
     bare = io.BytesIO()
     with zipfile.ZipFile(bare, "w") as archive:
