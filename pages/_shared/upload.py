@@ -44,8 +44,6 @@ class Upload:
         The pairs by these roles.
     pairs_digest : str
         Of those pairs.
-    guess : {"negative", "ignore"}
-        What pairs that are not listed would mean by these roles.
     problem : str
         Why there are no pairs by these roles.
     """
@@ -57,7 +55,6 @@ class Upload:
     roles: Roles
     result: ReadResult | None = None
     pairs_digest: str = ""
-    guess: Unjudged = "negative"
     problem: str = ""
 
     def read_as(self, roles: Roles) -> None:
@@ -70,9 +67,6 @@ class Upload:
             self._understand(to_pairs(self.table, roles))
         except DatasetError as error:
             self.problem = str(error)
-            return
-        if roles.unjudged is None:
-            self.guess = self._pairs().relevance.unjudged
 
     def set_unjudged(self, meaning: Unjudged) -> None:
         """Say what a pair that is not listed means."""
