@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
 
 PICTURES = Path(__file__).parents[2] / "docs"
+# Where to go from what a demo found.
+FURTHER = (
+    ("pages/compare.py", "Which queries differ", ":material/leaderboard:"),
+    ("pages/map.py", "Explore the map", ":material/scatter_plot:"),
+    ("pages/train.py", "Train other methods", ":material/model_training:"),
+)
 CAPTION = (
     "Icons and the words people look for them by, as CCA sees them after training on seven "
     "tenths of the icons. Press a button above to train it here."
@@ -47,6 +53,12 @@ def show_cards() -> None:
                 args=(demo,),
             )
             st.caption(f"Data: {info.source}. {info.licence}.")
+    st.page_link(
+        "pages/data.py",
+        label="Use my own file",
+        icon=":material/upload_file:",
+        query_params={"view": "other"},
+    )
     picture = PICTURES / f"map-{state.theme()}.png"
     if picture.exists():
         st.image(str(picture), caption=CAPTION, width="stretch")
@@ -85,5 +97,8 @@ def show_demo(demo: str) -> None:
     results.show_finding(best, sentence, "x2y" if direction == "mean" else direction, names)
     metrics = list(dict.fromkeys([info.metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
     results.show_table(finished, metrics, direction, names)
+    with st.container(horizontal=True):
+        for page, label, icon in FURTHER:
+            st.page_link(page, label=label, icon=icon, query_params={"data": f"demo:{demo}"})
     results.show_curves(finished, direction)
     results.show_map(finished, state.dataset(f"demo:{demo}"))

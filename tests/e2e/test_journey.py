@@ -1,0 +1,126 @@
+"""The whole way through: train, cancel, compare, look, and send the link to somebody else."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import numpy as np
+import pytest
+from scipy.spatial import procrustes
+
+pytestmark = pytest.mark.e2e
+
+POINTS = """() => {
+  const found = {};
+  for (const trace of document.querySelector('.js-plotly-plot')._fullData || []) {
+    Array.from(trace.customdata || []).forEach((id, i) => {
+      const key = Array.isArray(id) ? id[0] : id;
+      const at = [trace.x[i], trace.y[i]];
+      if (typeof key === 'string' && /^[xy]:/.test(key) && at.every(Number.isFinite)) {
+        found[key] = at;
+      }
+    });
+  }
+  return found;
+}"""
+
+
+def go(page, name):
+    page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
+    page.wait_for_url(re.compile(f"/{name.lower()}"))
+
+
+def drawn(page) -> dict[str, list[float]]:
+    """Where every item stands on the map."""
+    page.wait_for_function(
+        "document.querySelector('.js-plotly-plot .scatterlayer')", timeout=60_000
+    )
+    page.wait_for_function(
+        "(document.querySelector('.js-plotly-plot').data || []).some(t => t.customdata)"
+    )
+    return page.evaluate(POINTS)
+
+
+def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
+    server = start_server("here")
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(30_000)
+    page.goto(f"{server.url}/train?demo=icons")
+    page.get_by_text("SSI", exact=True).click()
+    page.get_by_role("button", name=re.compile("^Train 4 methods")).click()
+
+    # One of them would take minutes; the wish to stop is answered at once.
+    cancel = page.get_by_role("button", name="Cancel SSI")
+    cancel.wait_for()
+    started = time.monotonic()
+    cancel.click()
+    page.get_by_text(re.compile("SSI.*cancelled")).first.wait_for(timeout=10_000)
+    answered = time.monotonic() - started
+    page.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
+
+    go(page, "Compare")
+    page.locator(".sv-finding, .sv-table").first.wait_for()
+    body = page.locator("body").inner_text()
+    for method in ("CCA", "Heterogeneous SVD", "CL-LSI"):
+        assert method in body
+    assert "SSI" not in page.locator(".sv-table").first.inner_text()
+
+    go(page, "Map")
+    here = drawn(page)
+    assert len(here) > 1_500
+    assert page.locator(".js-plotly-plot image").count() > 50, "pictures on the map"
+    page.get_by_role("button", name="Share").click()
+    link = page.locator("[data-testid=stCode] code").first.inner_text()
+    assert link.startswith(f"{server.url}/map?demo=icons&method=")
+    assert not page.get_by_test_id("stException").count()
+
+    # Another server, with an empty store: it trains the same and draws the same.
+    other = start_server("elsewhere")
+    stranger = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    stranger.goto(link.replace(server.url, other.url))
+    there = drawn(stranger)
+    assert there.keys() == here.keys()
+    keys = sorted(here)
+    _, _, disparity = procrustes(*(np.array([d[k] for k in keys]) for d in (here, there)))
+    assert np.sqrt(disparity / len(keys)) < 1e-3
+    assert answered < 10, f"cancelling took {answered:.1f} s to be seen"
+
+
+def test_own_data_are_private_until_published(start_server, browser, tmp_path):
+    server = start_server()
+    owner = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    owner.set_default_timeout(30_000)
+    table = tmp_path / "pairs.csv"
+    colours = ["red", "blue", "green", "gold", "black", "white", "grey", "pink"]
+    things = ["car", "house", "tree", "bird", "fish", "moon", "ship"]
+    rows = [f"{c} {t},{t[::-1]} {c[::-1]}" for c in colours for t in things]
+    table.write_text("left,right\n" + "\n".join(rows))
+    owner.goto(f"{server.url}/data")
+    owner.locator("input[type=file]").first.set_input_files(str(table))
+    owner.get_by_role("button", name=re.compile("Keep")).click()
+    owner.wait_for_url(re.compile("/train"))
+    owner.get_by_role("button", name=re.compile("^Train \\d")).click()
+    owner.get_by_text("Finished runs").wait_for(timeout=60_000)
+    owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=60_000)
+    go(owner, "Map")
+    here = drawn(owner)
+    address = owner.url
+
+    stranger = browser.new_context().new_page()
+    stranger.set_default_timeout(30_000)
+    stranger.goto(address)
+    stranger.wait_for_timeout(4_000)
+    assert not stranger.locator(".js-plotly-plot").count(), "the address shows nothing to others"
+
+    owner.get_by_role("button", name="Share").click()
+    owner.get_by_role("button", name="Publish this view").click()
+    link = owner.locator("[data-testid=stCode] code").first.inner_text()
+    assert "share=" in link
+    stranger.goto(link)
+    assert drawn(stranger).keys() == here.keys()
+
+    owner.get_by_role("button", name="Withdraw").click()
+    owner.wait_for_timeout(1_500)
+    stranger.reload()
+    stranger.get_by_text("This link shows nothing any more").wait_for()
