@@ -126,6 +126,10 @@ _METHODS: dict[str, tuple[str, str, str]] = {
     "ngram_matcher": ("grey", "dashdot", "hourglass"),
 }
 
+# A second run of a method keeps its hue. These dashes are no method's own, and
+# Plotly takes them as they are.
+_AGAIN = ("10px,3px", "3px,3px", "12px,3px,3px,3px,3px,3px", "1px,4px", "18px,4px,6px,4px")
+
 
 class MethodStyle(NamedTuple):
     """Colour, dash and marker symbol of one method.
@@ -161,7 +165,9 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
     ----------
     method_id : str
         Id of a method. One that is not known here gets a style of its own
-        from its name, the same at every call.
+        from its name, the same at every call. An id that ends in "~1", "~2"
+        and so on is a further run of that method: its hue and marker with
+        another dash.
     theme : {"light", "dark"} or Theme, default="light"
         The hue is the same in both, its lightness is not.
 
@@ -174,7 +180,10 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
     --------
     >>> method_style("cca")
     MethodStyle(colour='#0a5fa3', dash='solid', symbol='diamond')
+    >>> method_style("cca~1").dash
+    '10px,3px'
     """
+    method_id, _, again = method_id.partition("~")
     if method_id in _METHODS:
         hue, dash, symbol = _METHODS[method_id]
     else:
@@ -183,6 +192,8 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
         # The last dashes are nobody's in the table: no clash with a known method.
         dash = _DASHES[5]
         symbol = f"{_SYMBOLS[code // len(_HUES) % len(_SYMBOLS)]}-dot"
+    if again.isdecimal() and int(again):
+        dash = _AGAIN[(int(again) - 1) % len(_AGAIN)]
     return MethodStyle(get_theme(theme).palette[_HUES.index(hue)], dash, symbol)
 
 

@@ -15,6 +15,7 @@ def finding(
     answer_name: str,
     baseline: float | None = None,
     baseline_name: str = "guessing by popularity",
+    unseen: bool = True,
 ) -> str:
     """Say what a figure means to someone who does not know the metric.
 
@@ -34,6 +35,9 @@ def finding(
         The same metric of a baseline.
     baseline_name : str
         What the baseline does.
+    unseen : bool, default=True
+        Whether the queries were kept from training; where only the answers
+        were, the sentence does not call the queries unseen.
 
     Returns
     -------
@@ -46,26 +50,26 @@ def finding(
     'Of the 5 keywords that CCA gives an unseen icon, 1.6 are right on average (268 icons).'
     """
     metric = parse_metric(metric) if isinstance(metric, str) else metric
-    tail = ""
+    tail, new = "", "unseen " if unseen else ""
     if isinstance(metric, TopOne):
         if baseline is not None:
             tail = f"; {baseline_name} does for {_percent(baseline)}"
         return (
-            f"{method} puts the right one first for {_percent(value)} of {n_queries:,} unseen "
+            f"{method} puts the right one first for {_percent(value)} of {n_queries:,} {new}"
             f"{query_name}, out of all {answer_name} of the test{tail}."
         )
     if isinstance(metric, Precision):
         if baseline is not None:
             tail = f"; {baseline_name} gets {baseline * metric.k:.1f}"
         return (
-            f"Of the {metric.k} {answer_name} that {method} gives an unseen "
+            f"Of the {metric.k} {answer_name} that {method} gives {'an unseen' if unseen else 'each'} "
             f"{_singular(query_name)}, {value * metric.k:.1f} are right on average "
             f"({n_queries:,} {query_name}){tail}."
         )
     if baseline is not None:
         tail = f"; {baseline_name} reaches {baseline:.3f}"
     return (
-        f"{method} reaches {metric!r} {value:.3f} over {n_queries:,} unseen {query_name} "
+        f"{method} reaches {metric!r} {value:.3f} over {n_queries:,} {new}{query_name} "
         f"({_means(metric)}){tail}."
     )
 

@@ -40,8 +40,19 @@ def test_an_unknown_method_is_stable_and_clashes_with_none_known():
     go.Scatter(marker_symbol=style.symbol, line_dash=style.dash)  # Plotly knows both
 
 
+def test_further_runs_of_a_method_keep_its_hue_and_take_dashes_of_their_own():
+    own = method_style("cca", "dark")
+    again = [method_style(f"cca~{n}", "dark") for n in (1, 2, 3)]
+    assert {style.colour for style in again} == {own.colour}
+    dashes = [style.dash for style in again]
+    assert len(set(dashes)) == 3
+    assert not set(dashes) & {method_style(i).dash for i in IDS}
+    assert method_style("cca~0", "dark") == own
+    assert method_style("cca~x", "dark") == own
+
+
 def test_plotly_knows_every_style():
-    for i, theme in itertools.product(IDS, ("light", "dark")):
+    for i, theme in itertools.product([*IDS, "cca~1", "cca~5", "lsa~6"], ("light", "dark")):
         colour, dash, symbol = method_style(i, theme)
         go.Scatter(marker_symbol=symbol, line={"dash": dash, "color": colour})
 

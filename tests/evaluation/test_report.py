@@ -44,3 +44,11 @@ NAMES = {"query_name": "queries", "answer_name": "documents"}
 )
 def test_sentences(metric, value, baseline, words):
     assert finding("CCA", metric, value, 1385, baseline=baseline, **NAMES) == words
+
+
+@pytest.mark.parametrize("metric", ["top-1", "P@5", "MRR"])
+def test_known_queries_are_not_called_unseen(metric):
+    words = finding("CCA", metric, 0.3, 1385, unseen=False, **NAMES)
+    assert "unseen" not in words
+    assert "1,385 queries" in words
+    assert finding("CCA", metric, 0.3, 1385, **NAMES).count("unseen") == 1

@@ -1,0 +1,152 @@
+"""Two runs query by query: who wins, by how much, where the first right answer stands."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.evaluation import MRR, VectorScorer, evaluate
+from simviz.evaluation.differences import (
+    Differences,
+    first_relevant_rank,
+    paired_differences,
+    query_metric,
+)
+from simviz.ranking import rank_block
+from simviz.ranking._ranks import Ranking
+from simviz.relevance import Relevance
+
+
+def ranking_of(scores, relevant):
+    scores = np.asarray(scores, dtype=float)[None]
+    listed = np.flatnonzero(relevant)
+    above, tied, _ = rank_block(scores, [0, len(listed)], listed)
+    return Ranking([0, len(listed)], listed, np.ones(len(listed)), above, tied, [scores.size])
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6).filter(
+        lambda items: any(relevant for _, relevant in items)
+    )
+)
+def test_first_rank_is_the_mean_over_all_orders_of_ties(items):
+    scores = [score for score, _ in items]
+    relevant = [is_relevant for _, is_relevant in items]
+    ranks = []
+    for order in permutations(range(len(items))):
+        # Sorting is stable: the permutation decides among equals, each order as often.
+        ranked = sorted(order, key=lambda i: -scores[i])
+        ranks.append(1 + next(place for place, i in enumerate(ranked) if relevant[i]))
+    assert first_relevant_rank(ranking_of(scores, relevant))[0] == pytest.approx(np.mean(ranks))
+
+
+def test_queries_without_a_relevant_answer_have_no_rank():
+    ranking = Ranking([0, 0, 1], [2], [-1.0], [0], [1], [3, 1])
+    assert np.isnan(first_relevant_rank(ranking)).all()
+
+
+@pytest.fixture
+def two_runs():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 8))
+    noisy = [X + level * rng.normal(size=X.shape) for level in (1.0, 1.5)]
+    return [evaluate(VectorScorer(), X, Y) for Y in noisy]
+
+
+def test_differences_are_those_of_the_values(two_runs):
+    good, poor = two_runs
+    found = paired_differences(good, poor, "MRR")
+    assert len(found) == 80
+    assert found.n_wins + found.n_ties + found.n_losses == 80
+    assert found.n_wins > found.n_losses > 0
+    assert found.mean() == pytest.approx(good.value("MRR") - poor.value("MRR"))
+    back = found.direction == "y2x"
+    assert back.sum() == 40
+    np.testing.assert_array_equal(found.query[back], np.arange(40))
+    np.testing.assert_array_equal(found.a[back], good.per_query("MRR", "y2x"))
+
+
+def test_exchanging_the_runs_exchanges_wins_and_losses(two_runs):
+    there = paired_differences(*two_runs, "P@5", ["x2y"])
+    back = paired_differences(*two_runs[::-1], "P@5", ["x2y"])
+    assert (there.n_wins, there.n_losses) == (back.n_losses, back.n_wins)
+    assert there.interval() == pytest.approx([-bound for bound in back.interval()[::-1]])
+    assert there.in_words("A", "B") == back.in_words("B", "A")
+
+
+def test_lower_is_better_where_the_metric_says_so(two_runs):
+    loss = paired_differences(*two_runs, "rank loss (by query)")
+    auc = paired_differences(*two_runs, "AUC (by query)")
+    np.testing.assert_allclose(loss.difference, auc.difference, atol=1e-12)
+    assert loss.a.mean() < loss.b.mean()
+    assert loss.n_wins == auc.n_wins > 0
+
+
+def test_order_puts_big_movers_first_and_level_ones_by_their_ranks():
+    found = Differences(
+        metric=MRR(),
+        direction=np.array(["x2y"] * 4),
+        query=np.arange(4),
+        a=np.array([0.1, 0.5, 0.1, 0.1]),
+        b=np.array([0.1, 1.0, 0.1 + 1e-15, 0.4]),
+        a_rank=np.array([9.0, 2.0, 10.0, 9.0]),
+        b_rank=np.array([9.0, 1.0, 12.0, 3.0]),
+    )
+    assert found.order().tolist() == [1, 3, 2, 0]
+    assert found.outcome.tolist() == [0, -1, 0, -1], "the last bits decide nothing"
+
+
+def test_words_say_who_is_ahead_and_admit_when_nobody_is(two_runs):
+    good, poor = two_runs
+    words = paired_differences(poor, good, "MRR").in_words("poor", "good")
+    assert words.startswith("good is ahead of poor: MRR differs by 0.")
+    assert "80 queries" in words
+    same = paired_differences(good, good, "MRR").in_words("A", "B")
+    assert same.startswith("A and B cannot be told apart: MRR differs by 0.000")
+
+
+def test_a_single_query_compares_nothing():
+    one = evaluate(VectorScorer(), np.eye(2), np.eye(2), sp.csr_array([[1.0, 0], [0, 0]]))
+    found = paired_differences(one, one, "MRR", ["x2y"])
+    assert len(found) == 1
+    assert found.in_words("A", "B") == "A and B cannot be compared on 1 query."
+
+
+def test_no_query_gives_no_mean():
+    judged = Relevance(sp.csr_array([[-1.0, -1.0]]), "ignore")
+    nothing = evaluate(VectorScorer(), np.eye(1), np.ones((2, 1)), judged, metrics=["MRR"])
+    found = paired_differences(nothing, nothing, "MRR")
+    assert len(found) == 0
+    assert np.isnan(found.mean())
+    assert "cannot be compared" in found.in_words("A", "B")
+
+
+def test_other_queries_are_refused(two_runs):
+    other = evaluate(VectorScorer(), np.eye(40), np.eye(40)[::-1], sp.eye_array(40).tocsr()[::-1])
+    with pytest.raises(ValueError, match="measured on one test part"):
+        paired_differences(two_runs[0], other, "MRR")
+    with pytest.raises(ValueError, match="pools the pairs"):
+        paired_differences(*two_runs, "AUC")
+
+
+@pytest.mark.parametrize(
+    ("name", "stands_in"),
+    [
+        ("MRR", "MRR"),
+        ("NDCG@3", "NDCG@3"),
+        ("AUC", "AUC (by query)"),
+        ("AUC (by query)", "AUC (by query)"),
+        ("rank loss", "rank loss (by query)"),
+        ("Spearman", "MRR"),
+    ],
+)
+def test_every_metric_has_one_for_single_queries(name, stands_in, two_runs):
+    metric = query_metric(name)
+    assert repr(metric) == stands_in
+    assert len(paired_differences(*two_runs, metric)) == 80

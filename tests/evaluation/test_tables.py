@@ -1,0 +1,52 @@
+"""Tables leave as CSV that no spreadsheet runs and LaTeX that compiles."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from simviz.evaluation.tables import (
+    Estimate,
+    TableRow,
+    best_values,
+    csv_text,
+    table_csv,
+    table_latex,
+)
+
+METRICS = ["MRR", "rank loss"]
+ROWS = [
+    TableRow("=SUM(A1)", {"MRR": Estimate(0.5, 0.02), "rank loss": Estimate(0.2)}, 20, 1.25),
+    TableRow("50%_a & b\\{x}\n\nsecond", {"MRR": Estimate(0.4, 0.03)}),
+    TableRow("chance", {"MRR": Estimate(0.9), "rank loss": Estimate(0.01)}, is_baseline=True),
+]
+
+
+def test_best_heeds_the_metric_and_no_baseline():
+    assert best_values(ROWS, METRICS) == {"MRR": 0.5, "rank loss": 0.2}
+    assert best_values([TableRow("a", {"MRR": Estimate(float("nan"))})], ["MRR"]) == {}
+
+
+def test_csv_reads_back():
+    head, first, second, _ = csv.reader(io.StringIO(table_csv(ROWS, METRICS)))
+    assert head[:3] == ["method", "MRR", "MRR ± (95 %)"]
+    assert first == ["'=SUM(A1)", "0.5", "0.02", "0.2", "", "20", "1.25"]
+    assert second[0] == ROWS[1].label
+    assert second[3:] == ["", "", "", ""]
+
+
+def test_texts_are_escaped_and_numbers_stay_numbers():
+    lines = list(csv.reader(io.StringIO(csv_text([["@cmd", "+1", -0.5], ["a,b", '"', None]]))))
+    assert lines == [["'@cmd", "'+1", "-0.5"], ["a,b", '"', ""]]
+
+
+def test_latex_is_escaped_and_marks_the_best():
+    text = table_latex(ROWS, METRICS, caption="50 % of R&D")
+    assert r"\textbf{0.500} {\footnotesize $\pm$ 0.020} & \textbf{0.200} & 20 & 1.2 \\" in text
+    assert r"50\%\_a \& b\textbackslash{}\{x\} second & 0.400" in text
+    assert r"\textbf{0.900}" not in text
+    assert r"\caption{50 \% of R\&D}" in text
+    lines = text.splitlines()
+    assert lines[lines.index(r"\midrule") + 1].startswith("chance")
+    assert all(line.count(" & ") == 4 for line in lines if line.endswith(r"\\"))
+    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
