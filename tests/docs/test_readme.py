@@ -1,5 +1,4 @@
-"""Tables of the README are derived from the classes; ``make format`` writes them anew.
-"""
+"""Tables of the README are derived from the classes; ``make format`` writes them anew."""
 
 from __future__ import annotations
 
