@@ -61,8 +61,9 @@ def finding(
     if isinstance(metric, Precision):
         if baseline is not None:
             tail = f"; {baseline_name} gets {baseline * metric.k:.1f}"
+        which = "an unseen" if unseen else "each"
         return (
-            f"Of the {metric.k} {answer_name} that {method} gives {'an unseen' if unseen else 'each'} "
+            f"Of the {metric.k} {answer_name} that {method} gives {which} "
             f"{_singular(query_name)}, {value * metric.k:.1f} are right on average "
             f"({n_queries:,} {query_name}){tail}."
         )
