@@ -14,13 +14,15 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(server.url)
     page.get_by_role("button", name="Try it with icons").click()
-    page.locator(".sv-finding").wait_for(timeout=60_000)
-    page.wait_for_function("document.querySelectorAll('.sv-table tbody tr').length === 5")
+    page.locator(".sv-finding").wait_for(timeout=120_000)
+    page.wait_for_function(
+        "document.querySelectorAll('.sv-table tbody tr').length === 5", timeout=120_000
+    )
     assert "CCA gives an unseen icon" in page.locator(".sv-finding").inner_text()
     best = page.locator(".sv-table tbody tr").first.inner_text()
     assert best.startswith("■ CCA")
     for name in ("How well it separates pairs", "How many dimensions it takes"):
-        assert page.get_by_text(name).is_visible()
+        assert page.get_by_text(name).first.is_visible()
     page.locator(".js-plotly-plot").nth(2).wait_for()
     charts = page.locator(".js-plotly-plot")
     assert charts.nth(2).locator("image").count() > 50, "pictures on the map"
@@ -30,12 +32,12 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     # The same link, opened elsewhere on this server, is answered from what is there.
     again = browser.new_page()
     again.goto(f"{server.url}/?demo=icons")
-    again.locator(".sv-finding").wait_for(timeout=20_000)
+    again.locator(".sv-finding").wait_for(timeout=60_000)
     assert again.locator(".sv-finding").inner_text() == page.locator(".sv-finding").inner_text()
 
 
 def workspace_of(page) -> str:
-    page.wait_for_function("document.cookie.includes('simviz_workspace=')", timeout=20_000)
+    page.wait_for_function("document.cookie.includes('simviz_workspace=')", timeout=60_000)
     return page.evaluate("document.cookie.match(/simviz_workspace=([^;]*)/)[1]")
 
 
@@ -44,10 +46,10 @@ def test_visitors_keep_their_workspace(start_server, browser):
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{server.url}/?demo=emoji")
-    page.locator(".sv-finding").wait_for(timeout=60_000)
+    page.locator(".sv-finding").wait_for(timeout=120_000)
     first = workspace_of(page)
     page.reload()
-    page.locator(".sv-finding").wait_for(timeout=20_000)
+    page.locator(".sv-finding").wait_for(timeout=60_000)
     assert workspace_of(page) == first
     stranger = browser.new_context().new_page()
     stranger.goto(f"{server.url}/?demo=emoji")

@@ -34,7 +34,7 @@ def go(page, name):
 def drawn(page) -> dict[str, list[float]]:
     """Where every item stands on the map."""
     page.wait_for_function(
-        "document.querySelector('.js-plotly-plot .scatterlayer')", timeout=60_000
+        "document.querySelector('.js-plotly-plot .scatterlayer')", timeout=120_000
     )
     page.wait_for_function(
         "(document.querySelector('.js-plotly-plot').data || []).some(t => t.customdata)"
@@ -45,7 +45,7 @@ def drawn(page) -> dict[str, list[float]]:
 def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
     server = start_server("here")
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(90_000)
     page.goto(f"{server.url}/train?demo=icons")
     page.get_by_text("SSI", exact=True).click()
     page.get_by_role("button", name=re.compile("^Train 4 methods")).click()
@@ -90,7 +90,7 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
 def test_own_data_are_private_until_published(start_server, browser, tmp_path):
     server = start_server()
     owner = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
-    owner.set_default_timeout(30_000)
+    owner.set_default_timeout(90_000)
     table = tmp_path / "pairs.csv"
     colours = ["red", "blue", "green", "gold", "black", "white", "grey", "pink"]
     things = ["car", "house", "tree", "bird", "fish", "moon", "ship"]
@@ -101,14 +101,14 @@ def test_own_data_are_private_until_published(start_server, browser, tmp_path):
     owner.get_by_role("button", name=re.compile("Keep")).click()
     owner.wait_for_url(re.compile("/train"))
     owner.get_by_role("button", name=re.compile("^Train \\d")).click()
-    owner.get_by_text("Finished runs").wait_for(timeout=60_000)
-    owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=60_000)
+    owner.get_by_text("Finished runs").wait_for(timeout=120_000)
+    owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
     go(owner, "Map")
     here = drawn(owner)
     address = owner.url
 
     stranger = browser.new_context().new_page()
-    stranger.set_default_timeout(30_000)
+    stranger.set_default_timeout(90_000)
     stranger.goto(address)
     stranger.wait_for_timeout(4_000)
     assert not stranger.locator(".js-plotly-plot").count(), "the address shows nothing to others"
