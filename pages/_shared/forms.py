@@ -1,0 +1,205 @@
+"""Forms from parameters: what a class says of itself, as inputs on a page.
+
+A form has two halves. `values` tells what is set, whether the inputs are on
+the page or not; `show` draws them. Both answer only with what differs from
+the defaults, so that a default that is set by hand is the same request.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from simviz.params import ParamSpec
+
+_KINDS = ("int", "float", "bool", "choice")
+_LARGEST = (1 << 53) - 1  # beyond it, a browser's numbers have gaps
+
+
+def shown_specs(specs: Sequence[ParamSpec], hidden: Sequence[str] = ()) -> tuple[ParamSpec, ...]:
+    """The parameters that a form can ask for.
+
+    Parameters
+    ----------
+    specs : sequence of ParamSpec
+        All parameters of a class.
+    hidden : sequence of str, optional
+        Names to leave out.
+
+    Returns
+    -------
+    tuple of ParamSpec
+        In the same order; objects that only code can give are left out.
+    """
+    return tuple(s for s in specs if s.kind in _KINDS and s.name not in hidden)
+
+
+def values(
+    specs: Sequence[ParamSpec],
+    *,
+    key: str,
+    start: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What the form of this key is set to, as far as it differs from the defaults.
+
+    Parameters
+    ----------
+    specs : sequence of ParamSpec
+        What `shown_specs` answered.
+    key : str
+        Tells forms apart.
+    start : mapping, optional
+        Values to begin with, where they are not the defaults.
+    defaults : mapping, optional
+        Defaults that hold instead of those of the signature, such as what
+        the data decide when a parameter is left out.
+
+    Returns
+    -------
+    dict of str to object
+        Ready for the class.
+    """
+    usual = {spec.name: spec.default for spec in specs} | dict(defaults or {})
+    begin = usual | dict(start or {})
+    found = {
+        spec.name: st.session_state.get(_widget_key(key, spec), begin[spec.name]) for spec in specs
+    }
+    return {name: value for name, value in found.items() if value != usual[name]}
+
+
+def show(
+    specs: Sequence[ParamSpec],
+    *,
+    key: str,
+    start: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    columns: int = 3,
+) -> dict[str, Any]:
+    """Draw an input for each parameter.
+
+    Parameters
+    ----------
+    specs, key, start, defaults
+        As in `values`.
+    columns : int, default=3
+        Inputs side by side where there is room.
+
+    Returns
+    -------
+    dict of str to object
+        As `values` answers.
+    """
+    begin = {spec.name: spec.default for spec in specs} | dict(defaults or {}) | dict(start or {})
+    for first in range(0, len(specs), columns):
+        places = st.columns(columns, vertical_alignment="bottom")
+        for place, spec in zip(places, specs[first : first + columns], strict=False):
+            with place:
+                _input(spec, begin[spec.name], _widget_key(key, spec))
+    return values(specs, key=key, start=start, defaults=defaults)
+
+
+def in_words(params: Mapping[str, Any]) -> str:
+    """Parameters as a line of text.
+
+    Parameters
+    ----------
+    params : mapping
+        Name to value.
+
+    Returns
+    -------
+    str
+        Such as "n_components 400, shared yes".
+
+    Examples
+    --------
+    >>> in_words({"n_components": 400, "shared": True, "rank": None})
+    'n_components 400, shared yes, rank none'
+    """
+    return ", ".join(f"{name} {_value(value)}" for name, value in params.items())
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _widget_key(key: str, spec: ParamSpec) -> str:
+    return f"{key}-{spec.name}"
+
+
+def _input(spec: ParamSpec, begin: Any, key: str) -> None:
+    """One input; its value is read from the session."""
+    common: dict[str, Any] = {"key": key, "help": _help(spec), "persist_state": "session"}
+    if spec.kind in ("int", "float"):
+        _number(spec, begin, common)
+    elif spec.kind == "bool" and not spec.optional:
+        st.toggle(spec.name, value=bool(begin), **common)
+    else:
+        choices: list[Any] = [True, False] if spec.kind == "bool" else list(spec.choices)
+        if spec.optional:
+            choices.insert(0, None)
+        if begin not in choices:  # a value that code may give, such as a number
+            choices.append(begin)
+        st.selectbox(spec.name, choices, index=choices.index(begin), format_func=_value, **common)
+
+
+def _number(spec: ParamSpec, begin: Any, common: dict[str, Any]) -> None:
+    """A number; where None is allowed, an empty field stands for it."""
+    make: Any = int if spec.kind == "int" else float
+    low, high = (None if b is None else make(b) for b in (spec.low, spec.high))
+    if make is int:
+        # An open bound is no allowed value; of a real one the method itself says so.
+        low = -_LARGEST if low is None else low + (spec.closed in ("right", "neither"))
+        high = _LARGEST if high is None else high - (spec.closed in ("left", "neither"))
+    if begin is not None:
+        begin = make(begin)
+    if spec.optional:
+        # A field that starts with a number could not be emptied.
+        st.session_state.setdefault(common["key"], begin)
+    st.number_input(
+        spec.name,
+        min_value=low,
+        max_value=high,
+        value=None if spec.optional else begin,
+        step=1 if make is int else _step(begin),
+        format="%d" if make is int else "%g",
+        placeholder="left open" if spec.optional else None,
+        **common,
+    )
+
+
+def _step(value: float | None) -> float:
+    """A tenth of a number, rounded to a power of ten.
+
+    Examples
+    --------
+    >>> [_step(value) for value in (1.0, 0.2, 0.0, None, 30.0)]
+    [0.1, 0.01, 0.1, 0.1, 1.0]
+    """
+    return 10.0 ** (math.floor(math.log10(abs(value))) - 1) if value else 0.1
+
+
+def _help(spec: ParamSpec) -> str:
+    """The words of the docstring as markdown, with the range behind them."""
+    words = re.sub(r":math:`([^`]*)`", r"$\1$", spec.description)
+    if spec.kind not in ("int", "float"):
+        return words
+    if spec.low is spec.high is None:
+        return words
+    at_least = "at least" if spec.closed in ("left", "both") else "above"
+    at_most = "at most" if spec.closed in ("right", "both") else "below"
+    bounds = [
+        f"{word} {bound:g}"
+        for word, bound in ((at_least, spec.low), (at_most, spec.high))
+        if bound is not None
+    ]
+    return f"{words} Allowed: {', '.join(bounds)}."

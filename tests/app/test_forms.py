@@ -1,0 +1,102 @@
+"""Forms derived from classes: an input for each parameter, answers only where it differs."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages._shared import fitting, forms
+from simviz.data import PairSet
+from simviz.methods import all_methods
+from simviz.params import param_specs
+from simviz.relevance import Relevance
+
+pytestmark = pytest.mark.app
+
+
+def page(method):
+    from pages._shared import forms
+    from simviz.methods import get_method
+    from simviz.params import param_specs
+
+    specs = forms.shown_specs(param_specs(get_method(method)))
+    import streamlit as st
+
+    st.session_state["answer"] = forms.show(specs, key="f", start={"random_state": 0})
+
+
+def form(method):
+    app = AppTest.from_function(page, args=(method,), default_timeout=30).run()
+    assert not app.exception, app.exception
+    return app
+
+
+@pytest.mark.parametrize("module", [forms, fitting])
+def test_examples_run(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("method", all_methods())
+def test_every_parameter_has_an_input_and_its_words(method):
+    specs = forms.shown_specs(param_specs(all_methods()[method]))
+    app = form(method)
+    inputs = [*app.number_input, *app.toggle, *app.selectbox]
+    assert {i.label for i in inputs} == {spec.name for spec in specs}
+    assert all(i.help for i in inputs)
+    assert app.session_state["answer"] == {}, "an untouched form asks for nothing special"
+    known = {spec.name for spec in param_specs(all_methods()[method])}
+    assert len(specs) == len(known), "no method has a parameter that only code can give"
+
+
+def test_answers_with_what_differs():
+    app = form("cca")
+    app.number_input(key="f-n_components").set_value(12)
+    app.number_input(key="f-regularization").set_value(0.5)
+    app.number_input(key="f-rank").set_value(30)
+    app.toggle(key="f-shared").set_value(True)
+    app.run()
+    assert app.session_state["answer"] == {
+        "n_components": 12,
+        "regularization": 0.5,
+        "shared": True,
+        "rank": 30,
+    }
+    app.number_input(key="f-rank").set_value(None)
+    app.number_input(key="f-random_state").set_value(None)
+    app.toggle(key="f-shared").set_value(False)
+    app.run()
+    answer = app.session_state["answer"]
+    assert answer == {"n_components": 12, "regularization": 0.5, "random_state": None}
+
+
+def test_choices_are_those_of_the_class():
+    app = form("heterogeneous_svd")
+    box = app.selectbox(key="f-negative_weight")
+    assert box.options == ["balanced", "paper", "per_x", "per_y"]
+    box.set_value("per_x").run()
+    assert app.session_state["answer"] == {"negative_weight": "per_x"}
+
+
+def test_bounds_are_those_of_the_class():
+    app = form("cca")
+    power = app.number_input(key="f-correlation_power")
+    assert (power.min, power.max) == (0.0, 1.0)
+    assert app.number_input(key="f-n_components").min == 1
+
+
+def test_what_the_data_decide_is_the_default():
+    specs = forms.shown_specs(param_specs(all_methods()["cca"]))
+    asked = {"key": "none", "defaults": {"shared": True}}
+    assert forms.values(specs, **asked) == {}
+    assert forms.values(specs, start={"shared": False}, **asked) == {"shared": False}
+
+
+def test_methods_that_set_pairs_apart_need_some_that_do_not_match():
+    items = PairSet.from_texts(["a", "b", "c", "d"], ["e", "f", "g", "h"]).x
+    judged = Relevance.from_pairs([0, 1], [0, 1], shape=(4, 4), unjudged="ignore")
+    pairs = PairSet(items, items, judged)
+    methods = all_methods()
+    assert "none was judged" in fitting.why_not(methods["ssi"], pairs)
+    assert fitting.why_not(methods["cca"], pairs) is None

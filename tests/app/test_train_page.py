@@ -1,0 +1,312 @@
+"""The Train page offers what fits, trains it once, and keeps what became of it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages._shared.forms import in_words
+from simviz.data import PairSet
+from simviz.datasets import DEMOS
+from simviz.jobs import JobSpec
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+ENDLESS = {"max_iter": 3_000, "patience": 3_000, "n_components": 200}
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.switch_page("pages/train.py")
+    yield at
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def own(app, sentences):
+    """The page on a small data set of the visitor's own."""
+    from pages._shared import state
+
+    app.session_state.workspace = state.store().create_workspace()
+    app.session_state.dataset_id = state.store().put_dataset(
+        sentences, app.session_state.workspace
+    )
+    return app
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
+
+
+def words(app):
+    kinds = (app.markdown, app.caption, app.title, app.text)
+    return " ".join(str(e.value) for kind in kinds for e in kind)
+
+
+def run(app):
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def box(app, method):
+    return app.checkbox(key=f"train-{app.session_state.dataset_id}-tick-{method}")
+
+
+def field(app, method, name):
+    key = f"train-{app.session_state.dataset_id}-{method}-{name}"
+    return next(e for kind in (app.number_input, app.toggle) for e in kind if e.key == key)
+
+
+def tick_only(app, *methods):
+    for c in app.checkbox:
+        if "-tick-" in c.key:
+            c.set_value(c.key.rpartition("-")[2] in methods)
+    return run(app)
+
+
+def tick_row(app, row):
+    key = app.dataframe[0].proto.id.split("-", 2)[2]
+    app.session_state[key] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    return run(app)
+
+
+def button(app):
+    return app.button(key="train-start")
+
+
+def ask(app, method, **params):
+    """Ask for a job behind the page's back, as another tab would."""
+    from pages._shared import state
+
+    dataset_id = app.session_state.dataset_id
+    digest = state.store().get_dataset(dataset_id).digest
+    spec = JobSpec(dataset_id, digest, method, params, workspace=app.session_state.workspace)
+    return state.queue().submit(spec)
+
+
+def until_trained(app, timeout=60):
+    from pages._shared import state
+
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        if not any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
+            return run(app)
+        time.sleep(0.05)
+    raise AssertionError("still training")
+
+
+def until_running(job_id, timeout=30):
+    from pages._shared import state
+
+    deadline = time.monotonic() + timeout
+    while state.queue().status(job_id).state == "queued":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_without_data_it_leads_to_some(app):
+    run(app)
+    assert "needs data" in words(app)
+    app.button(key="train-demo-emoji").click()
+    run(app)
+    assert app.query_params["data"] == "demo:emoji"
+    assert button(app).label == "Train 3 methods"
+
+
+@pytest.mark.parametrize("unknown", ["demo:nothing", "f" * 32])
+def test_unknown_data_set_is_explained(app, unknown):
+    app.query_params["data"] = unknown
+    run(app)
+    assert "There is no" in words(app)
+    assert app.button(key="train-demo-icons").label == "Words and pictures"
+
+
+def test_shared_view_is_not_trained_on(own):
+    from pages._shared import state
+
+    mine, shown = own.session_state.workspace, own.session_state.dataset_id
+    own.query_params["share"] = state.store().publish(mine, "map", dataset_ids=[shown])
+    own.session_state.workspace = state.store().create_workspace()
+    run(own)
+    assert "can be read, not trained on" in words(own)
+    assert not own.checkbox
+
+
+def test_demo_starts_with_its_own_methods_and_says_what_does_not_fit(app):
+    app.query_params["data"] = "demo:icons"
+    run(app)
+    ticked = {c.key.rpartition("-")[2] for c in app.checkbox if c.value}
+    methods = DEMOS["icons"].methods
+    assert ticked == set(methods)
+    for method, params in methods.items():
+        if params:
+            assert any(e.label == f"Parameters: {in_words(params)}" for e in app.expander), method
+    unfit = app.checkbox(key="train-unfit-bm25")
+    assert unfit.disabled and "An image is not a list of things to count" in unfit.label
+    assert "keyword items meet image items" in app.checkbox(key="train-unfit-lsa").label
+    assert "shared" not in {t.label for t in app.toggle}, "two kinds have no common vocabulary"
+    assert "GB of memory" in html(app) and "new icons" in html(app)
+
+
+def test_unset_forms_ask_for_what_home_asks_for(app):
+    app.query_params["data"] = "demo:icons"
+    run(app)
+    button(app).click()
+    run(app)
+    from pages._shared import jobs, state
+
+    known = {job.id.rpartition("-")[0] for job in state.queue().jobs(app.session_state.workspace)}
+    assert known == {
+        jobs.demo_spec("icons", method, params).asked_by("x").digest
+        for method, params in DEMOS["icons"].methods.items()
+    }
+
+
+def test_trains_what_is_ticked_once(own):
+    tick_only(run(own), "bm25", "cca")
+    field(own, "cca", "n_components").set_value(7)
+    run(own)
+    assert any("n_components 7" in e.label for e in own.expander)
+    assert button(own).label == "Train 2 methods"
+    button(own).click()
+    run(own)
+    until_trained(own)
+    table = own.dataframe[0].value
+    assert set(table["run"]) == {"BM25", "CCA"}
+    assert dict(zip(table["run"], table["parameters"], strict=True))["CCA"] == "n_components 7"
+    assert table["MRR"].between(0.05, 1).all()
+    assert button(own).disabled
+    assert "Already trained" in html(own)
+    assert "trained" in box(own, "bm25").label
+    field(own, "cca", "n_components").set_value(8)
+    run(own)
+    assert button(own).label == "Train 1 method"
+
+
+def test_job_can_be_followed_cancelled_repeated_and_forgotten(own):
+    tick_only(run(own), "ssi")
+    for name, value in ENDLESS.items():
+        field(own, "ssi", name).set_value(value)
+    run(own)
+    button(own).click()
+    run(own)
+    assert "In training" in words(own) and "Now in training: SSI" in html(own)
+    cancel = next(b for b in own.button if b.label == "Cancel SSI")
+    cancel.click()
+    run(own)
+    assert "Not finished" in words(own) and "cancelled" in words(own)
+    next(b for b in own.button if b.label == "Again").click()
+    run(own)
+    assert "In training" in words(own)
+    next(b for b in own.button if b.label == "Cancel SSI").click()
+    run(own)
+    own.button(key="train-clear").click()
+    run(own)
+    assert "cancelled" not in words(own)
+
+
+def test_job_of_a_server_that_is_gone_reads_interrupted(own):
+    run(own)
+    until_running(ask(own, "ssi", **ENDLESS))
+    from pages._shared import state
+
+    state.queue().close()
+    state.queue.clear()
+    run(own)
+    assert "interrupted: the app was restarted" in words(own)
+    next(b for b in own.button if b.label == "Again").click()
+    run(own)
+    assert "In training" in words(own)
+
+
+def test_failure_is_told_as_text(own):
+    run(own)
+    from pages._shared import state
+
+    wrong = JobSpec(
+        own.session_state.dataset_id, "0" * 32, "bm25", workspace=own.session_state.workspace
+    )
+    state.queue().wait(state.queue().submit(wrong), 30)
+    run(own)
+    assert "could not be trained" in words(own)
+    assert any("no longer the one" in t.value for t in own.text)
+
+
+def test_what_is_too_large_is_refused_with_its_reason(app):
+    app.query_params["data"] = "demo:icons"
+    tick_only(run(app), "ssi")
+    assert button(app).label == "Train 1 method"
+    field(app, "ssi", "max_iter").set_value(90_000)
+    run(app)
+    assert "hours on these data" in html(app)
+    assert button(app).disabled
+    field(app, "ssi", "max_iter").set_value(5)
+    field(app, "ssi", "margin").set_value(0.0)
+    run(app)
+    assert "margin" in html(app), "a value that the method does not allow is told in its words"
+    assert button(app).disabled
+
+
+def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):
+    run(own)
+    from pages._shared import state
+
+    monkeypatch.setattr(state.queue(), "limit", 1)
+    ask(own, "ssi", **ENDLESS)
+    tick_only(own, "bm25")
+    button(own).click()
+    run(own)
+    assert "as many as may" in html(own)
+
+
+def test_runs_are_renamed_and_deleted_by_their_owner(own):
+    run(own)
+    ask(own, "bm25")
+    ask(own, "bm25", k1=2.0)
+    until_trained(own)
+    tick_row(own, 0)
+    name = next(t for t in own.text_input if t.label == "Name")
+    name.set_value("*mine* <b>")
+    run(own)
+    assert own.dataframe[0].value["run"][0] == "*mine* <b>"
+    tick_row(own, 0)
+    own.button(key="train-delete").click()
+    run(own)
+    assert list(own.dataframe[0].value["run"]) == ["BM25"]
+
+
+def test_names_from_a_file_are_no_markup(app):
+    from pages._shared import state
+
+    texts = [f"word {i}" for i in range(20)]
+    bad = "<img src=x onerror=alert(1)> **b**"
+    pairs = PairSet.from_texts(texts, texts, name=bad, x_name=bad, y_name=bad)
+    app.session_state.workspace = state.store().create_workspace()
+    app.session_state.dataset_id = state.store().put_dataset(pairs, app.session_state.workspace)
+    run(app)
+    assert "&lt;img src=x" in html(app)
+    assert "<img" not in html(app)
+    assert not any("onerror" in str(e.value) for e in [*app.markdown, *app.caption])
+
+
+def test_choice_is_kept_on_another_page(own):
+    tick_only(run(own), "cca")
+    field(own, "cca", "n_components").set_value(9)
+    run(own)
+    own.switch_page("app.py")
+    run(own)
+    own.switch_page("pages/train.py")
+    run(own)
+    assert button(own).label == "Train 1 method"
+    assert field(own, "cca", "n_components").value == 9
