@@ -24,6 +24,7 @@ Notify = Callable[[int, int], bool]
 
 _DENSE_FLOPS = 2e9  # direct LAPACK SVD below this many multiplications
 _GRAM_SIDE = 5_000  # eigenvectors of the smaller Gram matrix up to this side
+_LAPACK_SIDE = 1_500  # all singular triplets of a dense matrix up to this side
 _COLUMNS = 512  # columns of a block when a Gram matrix is filled in
 
 
@@ -230,6 +231,29 @@ def numerical_rank(s: Array, shape: tuple[int, int]) -> int:
     if not len(s) or s[0] <= 0:
         return 0
     return int((s > s[0] * np.sqrt(np.finfo(np.float64).eps * max(shape))).sum())
+
+
+def dense_svd(C: Array, k: int, random_state: Any = None) -> tuple[Array, Array, Array]:
+    """Leading singular triplets of a dense matrix, all of them where that is quick.
+
+    Parameters
+    ----------
+    C : ndarray of shape (m, n)
+        The matrix.
+    k : int
+        Triplets that are needed.
+    random_state : int, RandomState or None
+        Start of the iteration that takes over for large matrices and few triplets.
+
+    Returns
+    -------
+    U, s, Vt : ndarray
+        At least ``min(k, m, n)`` triplets, singular values descending.
+    """
+    if min(C.shape) <= _LAPACK_SIDE or 4 * k > min(C.shape):
+        return scipy.linalg.svd(C, full_matrices=False, check_finite=False)
+    op = Operator(C.shape, lambda B: C @ B, lambda B: C.T @ B)
+    return _block_svd(op, k, 12, random_state, None)
 
 
 def product_svd(Y: Any, K: Array, X: Any, k: int) -> tuple[Array, Array, Array]:

@@ -11,7 +11,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import Array, Operator, left_svd, matrix_operator, numerical_rank
+from simviz.methods._linalg import (
+    Array,
+    Operator,
+    dense_svd,
+    left_svd,
+    matrix_operator,
+    numerical_rank,
+)
 from simviz.methods._spectral import capped_components, pair_weights
 from simviz.params import interval
 from simviz.relevance import Relevance
@@ -145,7 +152,7 @@ class RidgeCCA(LinearPairModel):
             keep = rho > 0  # directions on which the sides oppose each other tell nothing
             rho, U, V = rho[keep], U[:, keep], U[:, keep]
         else:
-            U, rho, Vt = scipy.linalg.svd(C, full_matrices=False, check_finite=False)
+            U, rho, Vt = dense_svd(C, self.n_components, self.random_state)
             V = Vt.T
         k = capped_components(self, rho, C.shape)
         A = x.directions(U[:, :k])

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from simviz.methods import _linalg
 from simviz.methods._linalg import (
     Operator,
+    dense_svd,
     left_svd,
     matrix_operator,
     numerical_rank,
@@ -111,3 +112,12 @@ def test_left_side_alone_is_the_same_left_side(shape):
     V, t, _ = truncated_svd(op, 6)
     np.testing.assert_allclose(s, t, rtol=1e-7)
     np.testing.assert_allclose(np.abs(np.einsum("ik,ik->k", U, V)), 1, atol=1e-7)
+
+
+def test_few_triplets_of_a_large_dense_matrix(monkeypatch):
+    monkeypatch.setattr(_linalg, "_LAPACK_SIDE", 20)
+    C = decaying(60, 50, np.random.default_rng(4))
+    U, s, Vt = dense_svd(C, 5, random_state=0)
+    np.testing.assert_allclose(s[:5], np.linalg.svd(C)[1][:5], rtol=1e-9)
+    np.testing.assert_allclose(U[:, :5].T @ C, s[:5, None] * Vt[:5], atol=1e-9)
+    assert len(dense_svd(C, 40)[1]) == 50, "many triplets are worth all of them"
