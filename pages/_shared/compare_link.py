@@ -1,0 +1,84 @@
+"""The link of the Compare page: ids and chosen values, never content."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from pages._shared import state
+from simviz.exceptions import SimvizError
+
+#: Tabs by what the link calls them.
+TABS = {"roc": "ROC", "dimensions": "MRR by dimension", "queries": "Where they differ"}
+#: Values remembered for each parameter of the address.
+_WRITTEN = 200
+_RUN = re.compile(r"[0-9a-f]{32}")
+_PLACE = re.compile(r"(x2y|y2x):(\d{1,9})")
+
+
+def follow_link() -> None:
+    """Work on the data set of the runs that a link names, where it names no data set."""
+    if "data" in st.query_params or "demo" in st.query_params:
+        return
+    for run_id in _run_ids(st.query_params.get("runs") or st.query_params.get("run") or ""):
+        try:
+            st.session_state.dataset_id = state.run(run_id).info.dataset_id
+        except SimvizError:
+            continue
+        return
+
+
+def put_in_link(**values: str | None) -> None:
+    """Keep these parameters in the address, or take them out."""
+    for name, value in values.items():
+        if value is None:
+            st.query_params.pop(name, None)
+            continue
+        _written(name)[value] = None
+        if st.query_params.get(name) != value:
+            st.query_params[name] = value
+
+
+def take_over() -> None:
+    """Set the widgets as the link says."""
+    for name in ("direction", "metric", "a", "b"):
+        if value := asked(name):
+            st.session_state[f"compare-{name}"] = value
+    if (tab := asked("tab")) in TABS:
+        st.session_state["compare-open"] = st.session_state["compare-tab"] = TABS[tab]
+
+
+def asked(name: str) -> str:
+    """A parameter of the link, if it is news; else nothing."""
+    value = st.query_params.get(name, "")
+    return "" if value in _written(name) else value
+
+
+def asked_runs() -> list[str]:
+    """Runs that the link names, if that is news."""
+    return _run_ids(asked("runs") or asked("run"))
+
+
+def linked_query() -> tuple[str, int] | None:
+    """The query that the link names: direction, and position on its side of the data."""
+    found = _PLACE.fullmatch(st.query_params.get("query", ""))
+    return (found[1], int(found[2])) if found else None
+
+
+def _written(name: str) -> dict[str, None]:
+    """What this page has put into the address before.
+
+    A click may arrive with the address of an earlier run of the page: only what the page
+    never wrote was typed or followed by the visitor.
+    """
+    values: dict[str, None] = st.session_state.setdefault("compare-written", {}).setdefault(
+        name, {}
+    )
+    while len(values) > _WRITTEN:
+        del values[next(iter(values))]
+    return values
+
+
+def _run_ids(given: str) -> list[str]:
+    return [run_id for run_id in given.split(",") if _RUN.fullmatch(run_id)]

@@ -1,0 +1,57 @@
+"""How runs are marked: a short line in the colour and dash that they have in every chart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import streamlit as st
+
+from pages._shared import state
+
+_SPACES = re.compile(r"\s+")
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:])")
+#: Plotly's names for dashes as an SVG line of the size of a mark.
+_DASHES = {
+    "solid": "none",
+    "dash": "5 3",
+    "dot": "2 3",
+    "dashdot": "6 2.5 2 2.5",
+    "longdash": "9 3",
+    "longdashdot": "9 2 2 2",
+}
+
+
+def mark(look: str) -> str:
+    """A short line in the colour and dash of a run, as a CSS image."""
+    from simviz.charts import method_style
+
+    style = method_style(look, state.theme())
+    dashes = _DASHES.get(style.dash) or style.dash.replace("px", "").replace(",", " ")
+    line = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">'
+        f'<path d="M0 5H20" stroke="{style.colour}" stroke-width="3" '
+        f'stroke-dasharray="{dashes}"/></svg>'
+    )
+    return f'url("data:image/svg+xml,{quote(line)}")'
+
+
+def mark_pills(key: str, look_of: Sequence[str]) -> None:
+    """Put each run's mark into its pill, which can hold text only."""
+    rules = "".join(
+        f".st-key-{key} button:nth-of-type({i})::before {{ content: {mark(look)}; "
+        "margin-right: .45rem; }"
+        for i, look in enumerate(look_of, 1)
+    )
+    st.html(f"<style>{rules}</style>")
+
+
+def plain(text: str) -> str:
+    """Text for a place that reads markdown, shown as it is."""
+    return _MARKUP.sub(r"\\\1", _SPACES.sub(" ", text))
+
+
+def aside(words: str) -> None:
+    """Say something that calls for no action."""
+    st.caption(f":material/info: {plain(words)}")

@@ -1,0 +1,386 @@
+"""Compare says which run is better, how sure that is, and where two differ."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data import Items, PairSet
+from simviz.jobs import JobQueue, JobSpec, SplitSpec
+from simviz.relevance import Relevance
+from simviz.store import Store
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+HOSTILE = "<img src=x onerror=alert(1)> [a](javascript:1) **b** $c$"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A store with finished runs: a demo on two tests, icons, and hostile texts of one's own."""
+    root = tmp_path_factory.mktemp("home")
+    store = Store(root)
+    mine = store.create_workspace()
+    words = [f"{HOSTILE} {a}{b}" for a in "abcdefgh" for b in "aeiou"]
+    graded = Relevance.coerce(None, len(words), len(words))
+    own = PairSet(
+        Items([f"x{i}" for i in range(len(words))], words, "text"),
+        Items([f"y{i}" for i in range(len(words))], words, "text"),
+        graded,
+        name=HOSTILE,
+        x_name=HOSTILE,
+        y_name="=1+1",
+    )
+    own_id = store.put_dataset(own, mine)
+    emoji, icons = (store.get_dataset(f"demo:{d}").digest for d in ("emoji", "icons"))
+    by_y = SplitSpec(by="y")
+    specs = {
+        "bm25": JobSpec("demo:emoji", emoji, "bm25", workspace=mine),
+        "tfidf": JobSpec("demo:emoji", emoji, "tfidf_cosine", workspace=mine),
+        "elsewhere": JobSpec("demo:emoji", emoji, "bm25", {}, SplitSpec(seed=1), workspace=mine),
+        "cca": JobSpec("demo:icons", icons, "cca", {"n_components": 20}, by_y, workspace=mine),
+        "small": JobSpec("demo:icons", icons, "cca", {"n_components": 5}, by_y, workspace=mine),
+        "own": JobSpec(own_id, own.digest, "bm25", workspace=mine),
+        "own too": JobSpec(own_id, own.digest, "cca", {"n_components": 4}, workspace=mine),
+    }
+    with JobQueue(store, limit=20) as queue:
+        jobs = {name: queue.submit(spec) for name, spec in specs.items()}
+        runs = {name: queue.wait(job, 60).run_id for name, job in jobs.items()}
+    assert all(runs.values())
+    store.rename_run(runs["own"], mine, name=HOSTILE)
+    return {"root": root, "mine": mine, "own": own_id, "runs": runs}
+
+
+@pytest.fixture
+def page(home, monkeypatch):
+    yield from open_page(home["root"], monkeypatch, home["mine"])
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """The page on an empty store."""
+    yield from open_page(tmp_path / "store", monkeypatch)
+
+
+def open_page(root, monkeypatch, workspace=None):
+    monkeypatch.setenv("SIMVIZ_HOME", str(root))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.switch_page("pages/compare.py")
+    if workspace:
+        app.session_state["workspace"] = workspace
+    yield app
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def show(app, **params):
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html"))
+
+
+def said(app):
+    kinds = (app.markdown, app.caption, app.title, app.text, app.info)
+    return " ".join(str(e.value) for kind in kinds for e in kind)
+
+
+def pills(app):
+    return next(g for g in app.get("button_group") if g.proto.label == "Runs")
+
+
+def param(app, name):
+    value = app.query_params[name]
+    return value[0] if isinstance(value, list) else value
+
+
+# -- nothing to compare ---------------------------------------------------------------
+
+
+def test_without_data_it_offers_some(fresh):
+    show(fresh)
+    assert "Choose a data set first" in said(fresh)
+    fresh.button(key="compare-demo-emoji").click().run()
+    assert not fresh.exception
+    assert param(fresh, "data") == "demo:emoji"
+    assert "Nothing has been trained" in said(fresh)
+    links = {link.proto.label for link in fresh.get("page_link")}
+    assert "Train this demo's methods" in links
+
+
+@pytest.mark.parametrize("wrong", ["f" * 32, "demo:nosuch", "../etc"])
+def test_unknown_data_get_a_friendly_page(fresh, wrong):
+    show(fresh, data=wrong)
+    assert any(b.key == "compare-demo-icons" for b in fresh.button)
+
+
+def test_running_and_cancelled_jobs_are_told(fresh):
+    words = [f"w{a}{b} v{b}" for a in range(30) for b in range(10)]
+    from pages._shared import state
+
+    mine = state.store().create_workspace()
+    pairs = PairSet.from_texts(words, words)
+    dataset_id = state.store().put_dataset(pairs, mine)
+    endless = {"max_iter": 3_000, "patience": 3_000, "n_components": 200}
+    spec = JobSpec(dataset_id, pairs.digest, "ssi", endless, workspace=mine)
+    job = state.queue().submit(spec)
+    fresh.session_state["workspace"] = mine
+    show(fresh, data=dataset_id)
+    assert "The first result appears here" in said(fresh)
+    assert any(b.label.startswith("Cancel") for b in fresh.button)
+    state.queue().cancel(job, mine)
+    fresh.run()
+    assert not fresh.exception
+    assert "cancelled" in said(fresh)
+    assert any(b.label == "Again" for b in fresh.button)
+
+
+def test_failed_job_says_why(fresh):
+    from pages._shared import state
+
+    mine = state.store().create_workspace()
+    pairs = PairSet.from_texts(["a", "b"], ["c", "d"])  # too few to split
+    dataset_id = state.store().put_dataset(pairs, mine)
+    job = state.queue().submit(JobSpec(dataset_id, pairs.digest, "bm25", workspace=mine))
+    assert state.queue().wait(job, 60).state == "failed"
+    fresh.session_state["workspace"] = mine
+    show(fresh, data=dataset_id)
+    assert "could not be trained" in said(fresh)
+    assert "relevant pair" in said(fresh)
+    assert "Nothing has been trained" in said(fresh)
+
+
+# -- the table ------------------------------------------------------------------------
+
+
+def test_tests_are_kept_apart_and_said(page, home):
+    show(page, data="demo:emoji")
+    part = page.selectbox(key="compare-part")
+    assert "2 different tests" in part.label
+    assert {option.partition(" · ")[2] for option in part.options} == {"2 runs", "1 run"}
+    assert set(pills(page).value) == {home["runs"]["bm25"], home["runs"]["tfidf"]}
+    other = next(o for o in part.options if "seed 1" in o)
+    part.select(other).run()
+    assert not page.exception
+    assert pills(page).value == [home["runs"]["elsewhere"]]
+    assert "seed 1" in said(page)
+
+
+def test_finding_table_and_baselines(page):
+    show(page, data="demo:emoji", tab="dimensions")
+    body = html(page)
+    assert "over 770 unseen queries" in body
+    assert "cannot be told apart" in body or "is ahead of" in body
+    assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
+    assert body.count("class=sv-base") == 2
+    assert body.count("<th ") == 3 + 1, "three metrics and the time have a word on hover"
+    assert "385 × 385" in said(page)
+    assert "are empty" not in said(page)
+    page.toggle(key="compare-more").set_value(True).run()
+    assert not page.exception
+    assert html(page).count("<th ") == 6 + 1
+
+
+def test_empty_items_are_told(page, home):
+    show(page, runs=home["runs"]["elsewhere"])
+    assert "To BM25, 0\\.5 % of the English names" in said(page)
+    assert "they score 0 against everything" in said(page)
+
+
+def test_metric_and_direction_change_the_finding_and_the_link(page):
+    show(page, data="demo:emoji")
+    page.selectbox(key="compare-metric").select("top-1").run()
+    direction = next(g for g in page.get("button_group") if g.proto.label == "Who asks whom")
+    direction.set_value("x2y").run()
+    assert not page.exception
+    assert "unseen English names, out of all Spanish names" in html(page)
+    assert param(page, "metric") == "top-1"
+    assert param(page, "direction") == "x2y"
+    assert "first answer is relevant" in page.selectbox(key="compare-metric").help
+
+
+def test_only_unseen_queries_are_called_so(page):
+    show(page, data="demo:icons")
+    assert "gives an unseen icon" in html(page)
+    assert "CCA, components 20" in html(page)
+    assert "CCA, components 5" in html(page)
+    show(page, data="demo:icons", direction="x2y")
+    assert "gives each keyword" in html(page)
+
+
+def test_link_restores_everything(page, home):
+    runs = home["runs"]
+    show(
+        page,
+        runs=f"{runs['tfidf']},{runs['elsewhere']},{'0' * 32},<b>",
+        direction="y2x",
+        metric="P@5",
+        tab="dimensions",
+    )
+    assert param(page, "data") == "demo:emoji", "the runs name their data"
+    assert pills(page).value == [runs["tfidf"]]
+    assert page.selectbox(key="compare-metric").value == "P@5"
+    assert "Spanish names" in html(page)
+    assert page.session_state["compare-tab"] == "MRR by dimension"
+    assert "None of these methods has such a curve" in said(page)
+    assert "1 of the 3 runs in this link is not here" in said(page)
+    assert "1 of the runs asked for was measured on another test" in said(page)
+    page.run()
+    assert "not here" not in said(page), "said once"
+
+
+def test_runs_chosen_on_another_page_are_taken_over(page, home):
+    show(page, data="demo:emoji")
+    assert len(pills(page).value) == 2
+    page.session_state["run_ids"] = [home["runs"]["bm25"]]
+    page.run()
+    assert not page.exception
+    assert pills(page).value == [home["runs"]["bm25"]]
+    assert param(page, "runs") == home["runs"]["bm25"]
+
+
+def test_no_run_chosen_asks_for_one(page):
+    show(page, data="demo:emoji")
+    pills(page).set_value([]).run()
+    assert not page.exception
+    assert "Choose at least one run" in said(page)
+
+
+def test_a_run_of_somebody_else_is_not_shown(page, home):
+    from pages._shared import state
+
+    page.session_state["workspace"] = state.store().create_workspace()
+    show(page, runs=home["runs"]["own"])
+    assert "Choose a data set first" in said(page)
+    show(page, data=home["own"], runs=home["runs"]["own"])
+    assert "no such data set" in html(page)
+
+
+# -- the tabs -------------------------------------------------------------------------
+
+
+def test_curves(page):
+    show(page, data="demo:icons", tab="roc")
+    assert len(page.get("plotly_chart")) == 1
+    page.toggle(key="compare-log").set_value(True).run()
+    assert not page.exception
+    assert "logarithmic" in page.get("plotly_chart")[0].proto.spec
+    show(page, tab="dimensions")
+    assert "95 % of it with" in html(page)
+    assert "MRR of the first dimensions" in said(page)
+
+
+def test_where_two_differ(page, home):
+    show(page, data="demo:icons", tab="queries")
+    (frame,) = page.dataframe
+    table = frame.value
+    size = table["difference"].abs()
+    assert (size.diff().dropna() <= 1e-12).all(), "biggest movers first"
+    assert table["picture"].str.startswith("data:image/png;base64,").all()
+    counts = next(g for g in page.get("button_group") if g.proto.label == "Queries")
+    n = [int(o.content.rpartition("  **")[2].strip("*")) for o in counts.proto.options]
+    assert sum(n) == len(table) == 268
+    assert n == [(table.difference > 0).sum(), (table.difference == 0).sum(), n[2]]
+    body = html(page)
+    assert body.count("<caption>") == 2
+    assert "✓" in body
+    assert param(page, "query").startswith("y2x:")
+    counts.set_value("b").run()
+    assert not page.exception
+    assert (page.dataframe[0].value.difference < 0).all()
+
+
+def test_selected_query_is_shown_and_linked(page, home):
+    show(page, data="demo:icons", tab="queries")
+    table = page.dataframe[0].value
+    first = param(page, "query")
+    ids = "-".join(home["runs"][name][:8] for name in ("cca", "small"))
+    key = f"compare-lines-{ids}-P@5-y2x-None"
+    page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
+    page.run()
+    assert not page.exception
+    assert param(page, "query") != first
+    asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
+    assert table["text"][3] in asked
+
+
+def test_a_link_to_a_query_opens_it(page, home):
+    from pages._shared import state
+    from simviz.datasets import load_demo
+
+    pairs = load_demo("icons")
+
+    at = int(state.run(home["runs"]["cca"]).arrays()["y_test"][100])
+    show(page, data="demo:icons", tab="queries", query=f"y2x:{at}")
+    asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
+    assert str(pairs.y.labels[at]) in asked
+    assert param(page, "query") == f"y2x:{at}"
+
+
+def test_pooled_metric_has_a_stand_in_for_queries(page):
+    show(page, data="demo:emoji", tab="queries", metric="AUC")
+    assert "stands for it" in said(page)
+    assert "unseen pairs" in html(page)
+
+
+def test_one_run_asks_for_a_second(page, home):
+    show(page, runs=home["runs"]["bm25"], tab="queries")
+    assert "Choose a second run" in said(page)
+
+
+# -- other people's text, and files ---------------------------------------------------
+
+
+def test_hostile_text_is_text(page, home):
+    show(page, data=home["own"], tab="queries")
+    body = html(page)
+    assert "<img src=x" not in body
+    assert "&lt;img src=x" in body
+    marked_up = [str(e.value) for kind in (page.markdown, page.caption) for e in kind]
+    told = [text for text in marked_up if "javascript" in text]
+    assert told, "the name of the data stands there"
+    assert not any("](javascript" in text or "<img" in text.replace("\\<", "") for text in told)
+    labels = [o.content for o in pills(page).proto.options]
+    assert any("\\<img" in label and "\\[a\\]" in label for label in labels)
+
+
+def test_table_and_queries_can_be_taken_along(page, home):
+    show(page, data=home["own"], tab="queries")
+    labels = {b.proto.label for b in page.get("download_button")}
+    assert labels == {"Table as CSV", "Table as LaTeX", "All queries as CSV"}
+
+
+def test_csv_of_queries_reads_back(page, home):
+    from pages._shared import compare_queries, compare_runs
+    from pages._shared.compare_choice import Choice
+
+    store = Store(home["root"])
+    pairs = store.get_dataset(home["own"], home["mine"])
+    runs = [store.get_run(home["runs"][name], home["mine"]) for name in ("own", "own too")]
+    labels = compare_runs.label_runs([run.info for run in runs])
+    entries = [
+        compare_runs.Entry(run, labels[run.id], "bm25", compare_runs.Measured.of(run))
+        for run in runs
+    ]
+    choice = Choice(pairs, entries, "y2x", "MRR", ["MRR"])
+    both = compare_queries.compare_two(choice, *entries)
+    head, *lines = csv.reader(io.StringIO(compare_queries.queries_csv(choice, both)))
+    assert head[:3] == ["side", "id", "query"]
+    assert len(lines) == len(both.found)
+    assert {line[0] for line in lines} == {"'=1+1"}
+    for line in lines:
+        assert float(line[3]) - float(line[5]) == pytest.approx(float(line[7]))
