@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages._shared import sharing
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_marks import mark, plain
 from pages._shared.compare_runs import Entry, describe_split, estimate, find_record
@@ -89,6 +90,7 @@ def show_table(choice: Choice) -> None:
         rows = table_rows(choice, metrics)
         with st.popover("Download", icon=":material/download:", type="tertiary"):
             _show_downloads(choice, rows, metrics)
+        sharing.show_button("compare", [entry.run for entry in choice.entries])
     _draw(choice, rows, metrics)
     st.caption(_footnote(choice, metrics))
     for sentence in _empty_items(choice):

@@ -30,7 +30,11 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
         return
     with st.popover("Share", icon=":material/share:"):
         demo = links.demo_link(runs[0])
-        if demo is not None:
+        if kind == "compare" and runs[0].info.is_demo:
+            demo_id = runs[0].info.dataset_id.removeprefix("demo:")
+            st.markdown("This link works on any server: it trains this demo's methods.")
+            st.code(url("", {"demo": demo_id}), language=None, wrap_lines=True)
+        elif demo is not None:
             st.markdown("This link works on any server: it trains the same and shows the same.")
             st.code(url(kind, {**demo, **(view or {})}), language=None, wrap_lines=True)
         else:
