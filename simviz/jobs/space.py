@@ -1,0 +1,130 @@
+"""The space of a trained pipeline: who is near whom, before anything is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.base import EmbeddingModel, Matrix, nonzero_rows
+from simviz.data import PairSet
+from simviz.pipeline import PairPipeline
+from simviz.projection import Neighbors, nearest_across
+
+Side = Literal["x", "y"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelSpace:
+    """The items of a data set as a trained pipeline sees them, ready to be asked.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline
+        What was trained.
+    x_rows, y_rows : matrix
+        Coordinates of both sides; where the method only gives similarities,
+        their features.
+    x_known, y_known : ndarray of bool
+        Whether anything in an item is known to the model.
+
+    Examples
+    --------
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["corazón rojo", "coche azul"])
+    >>> space = ModelSpace.of(default_pipeline("cca", pairs, n_components=1).fit(pairs), pairs)
+    >>> space.n_dimensions, space.nearest("x", 1, k=1).index.tolist()
+    (1, [1])
+    """
+
+    pipeline: PairPipeline
+    x_rows: Matrix
+    y_rows: Matrix
+    x_known: NDArray[np.bool_]
+    y_known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, pipeline: PairPipeline, pairs: PairSet) -> ModelSpace:
+        """Place all items of a data set.
+
+        Parameters
+        ----------
+        pipeline : PairPipeline
+            What was trained.
+        pairs : PairSet
+            Whose items.
+
+        Returns
+        -------
+        ModelSpace
+            Holding one row an item.
+        """
+        if isinstance(pipeline.model_, EmbeddingModel):
+            x, y = pipeline.coordinates(pairs.x, pairs.y)
+        else:
+            x = pipeline.x_features_.transform(pairs.x.content)
+            y = pipeline.y_features_.transform(pairs.y.content)
+        return cls(pipeline, x, y, nonzero_rows(x), nonzero_rows(y))
+
+    @property
+    def n_dimensions(self) -> int | None:
+        """Width of the space; None where the method only gives similarities."""
+        return int(self.x_rows.shape[1]) if self._has_vectors else None
+
+    @property
+    def _has_vectors(self) -> bool:
+        return isinstance(self.pipeline.model_, EmbeddingModel)
+
+    def knows(self, side: Side, index: int) -> bool:
+        """Whether anything in an item is known; if not, all its scores are equal."""
+        return bool((self.x_known if side == "x" else self.y_known)[index])
+
+    def nearest(self, side: Side, index: int, k: int = 10) -> Neighbors:
+        """Items of the other side that the model finds most similar to one item.
+
+        Parameters
+        ----------
+        side : {"x", "y"}
+            Side of the item.
+        index : int
+            Its row on that side.
+        k : int, default=10
+            Neighbours wanted; capped at the size of the other side.
+
+        Returns
+        -------
+        Neighbors
+            With the model's own scores, equal ones ordered by row. None where
+            the model knows nothing in the item, or scores everything 0: there
+            is no order then.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range.
+        """
+        own, other = (self.x_rows, self.y_rows) if side == "x" else (self.y_rows, self.x_rows)
+        if not 0 <= index < own.shape[0]:
+            raise ValueError(f"index must lie in 0..{own.shape[0] - 1}, got {index}.")
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}.")
+        found = self._scored(side, own[[index]], other, k)
+        if self.knows(side, index) and found.scores.any():
+            return found
+        return Neighbors(found.side, found.index[:0], found.scores[:0])
+
+    def _scored(self, side: Side, item: Matrix, other: Matrix, k: int) -> Neighbors:
+        model = self.pipeline.model_
+        if isinstance(model, EmbeddingModel):
+            similarity: Literal["cosine", "dot"] = (
+                "dot" if model.similarity_kind == "dot" else "cosine"
+            )
+            if side == "x":
+                return nearest_across(item, other, 0, "x", k, similarity)
+            return nearest_across(other, item, 0, "y", k, similarity)
+        told = model.similarity(item, other) if side == "x" else model.similarity(other, item)
+        scores = np.asarray(told, dtype=np.float64).ravel()
+        order = np.lexsort((np.arange(len(scores)), -scores))[:k]
+        return Neighbors("y" if side == "x" else "x", order, scores[order])

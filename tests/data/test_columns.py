@@ -1,0 +1,51 @@
+"""Columns that colour a map: numbers on a scale, or groups with members."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simviz.data import Items
+from simviz.data.columns import MISSING, joined_column, telling_columns
+
+
+def items(n, **columns):
+    metadata = {name: np.asarray(values) for name, values in columns.items()}
+    return Items([str(i) for i in range(n)], ["text"] * n, "text", metadata)
+
+
+def test_columns_of_either_side_are_offered():
+    x = items(4, kind=["a", "a", "b", "b"], name=["p", "q", "r", "s"], same=["c"] * 4)
+    y = items(2, length=[1.5, 2.5], constant=[1, 1])
+    assert telling_columns(x, y) == ("kind", "length")
+
+
+def test_side_without_the_column_is_missing():
+    x, y = items(2, kind=np.array(["a", None], dtype=object)), items(1)
+    assert joined_column(x, y, "kind").tolist() == ["a", MISSING, MISSING]
+    numbers = joined_column(items(1), items(2, length=[3, 4]), "length")
+    assert numbers.dtype == np.float64
+    np.testing.assert_array_equal(numbers, [np.nan, 3.0, 4.0])
+
+
+def test_numbers_and_words_of_one_name_become_words():
+    joined = joined_column(items(1, year=[2001]), items(1, year=["old"]), "year")
+    assert joined.tolist() == ["2001", "old"]
+
+
+def test_missing_numbers_among_objects_are_no_group():
+    column = np.array(["a", float("nan"), "a", "b", "b", None], dtype=object)
+    assert joined_column(items(6, kind=column), items(1), "kind").tolist() == [
+        "a",
+        MISSING,
+        "a",
+        "b",
+        "b",
+        MISSING,
+        MISSING,
+    ]
+
+
+def test_unknown_column_is_refused():
+    with pytest.raises(KeyError):
+        joined_column(items(1), items(1), "kind")

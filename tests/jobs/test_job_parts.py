@@ -1,0 +1,35 @@
+"""Every item is named by the parts it is in."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.data.splitting import PARTS, split
+from simviz.jobs.parts import EVERY_PART, NO_PART, is_in_part, part_labels, parts_present
+
+
+@given(st.lists(st.sets(st.sampled_from(PARTS)), min_size=1, max_size=12))
+@settings(deadline=None, derandomize=True, max_examples=60)
+def test_parts_are_found_again(members):
+    arrays = {
+        f"x_{part}": np.array([i for i, parts in enumerate(members) if part in parts], dtype=int)
+        for part in PARTS
+    }
+    labels = part_labels(arrays, "x", len(members))
+    for part in PARTS:
+        assert is_in_part(labels, part).tolist() == [part in parts for parts in members]
+    assert is_in_part(labels, NO_PART).tolist() == [not parts for parts in members]
+    assert set(parts_present(labels)) == set().union(*members) | (
+        {NO_PART} if set() in members else set()
+    )
+
+
+def test_labels_of_a_split(sentences):
+    parts = split(sentences, by="pair")
+    arrays = {f"x_{part}": index for part, index in parts.x_index.items()}
+    labels = part_labels(arrays, "x", len(sentences.x))
+    counts = {part: int((labels == part).sum()) for part in PARTS}
+    assert counts == {part: len(parts.x_index[part]) for part in PARTS}
+    assert EVERY_PART not in labels

@@ -1,0 +1,86 @@
+"""Nearest in the model's space: the same order as its similarities, either way round."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simviz.data import PairSet
+from simviz.jobs.placed import Placed
+from simviz.jobs.space import ModelSpace
+from simviz.pipeline import default_pipeline
+from simviz.projection import Neighbors, joint_map
+
+
+def space_of(method, pairs, **params):
+    return ModelSpace.of(default_pipeline(method, pairs, **params).fit(pairs), pairs)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("cca", {"n_components": 8}),
+        ("heterogeneous_svd", {"n_components": 8, "measure": "dot"}),
+        ("ssi", {"n_components": 4, "max_iter": 2}),
+    ],
+)
+def test_scores_are_the_models_own(sentences, method, params):
+    space = space_of(method, sentences, **params)
+    table = space.pipeline.similarity(sentences.x, sentences.y).astype(np.float64)
+    for side, row, scores in (("x", 3, table[3]), ("y", 5, table[:, 5])):
+        found = space.nearest(side, row, k=7)
+        assert found.side != side
+        np.testing.assert_allclose(found.scores, np.sort(scores)[::-1][:7], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(scores[found.index], found.scores, rtol=1e-5, atol=1e-6)
+
+
+def test_dimensions_are_known_where_there_are_vectors(sentences):
+    assert space_of("cca", sentences, n_components=8).n_dimensions == 8
+    assert space_of("bm25", sentences).n_dimensions is None
+
+
+def test_what_is_unknown_or_has_nothing_in_common_has_no_neighbours():
+    train = PairSet.from_texts(["red car one", "blue car two"], ["red bus one", "blue bus two"])
+    pipeline = default_pipeline("bm25", train).fit(train)
+    asked = PairSet.from_texts(["zzz zzz", "car car"], ["red bus", "blue bus"])
+    space = ModelSpace.of(pipeline, asked)
+    unknown, strange = space.nearest("x", 0), space.nearest("x", 1)
+    assert (space.knows("x", 0), len(unknown)) == (False, 0)
+    assert (space.knows("x", 1), len(strange)) == (True, 0)
+
+
+@pytest.mark.parametrize(("index", "k"), [(-1, 3), (60, 3), (0, 0)])
+def test_arguments_out_of_range_are_refused(sentences, index, k):
+    with pytest.raises(ValueError, match="got"):
+        space_of("bm25", sentences).nearest("x", index, k)
+
+
+@pytest.fixture
+def placed():
+    rng = np.random.default_rng(0)
+    drawing = joint_map(rng.normal(size=(4, 3)), rng.normal(size=(5, 3)))
+    return Placed(drawing, np.array([1, 4, 6, 9]), np.array([0, 2, 4, 6, 8]))
+
+
+def test_neighbours_find_their_rows(placed):
+    found = Neighbors("y", np.array([8, 3, 0, 6]), np.array([0.9, 0.8, 0.7, 0.6]))
+    here = placed.place(found)
+    assert here.index.tolist() == [4, 0, 3]
+    assert here.scores.tolist() == [0.9, 0.7, 0.6]
+
+
+def test_kept_near_leaves_out_what_is_not_drawn(placed):
+    everything = Neighbors("y", np.array([0, 2, 4, 6, 8, 5]), np.linspace(1, 0.5, 6))
+    # All that is drawn is near when as many are asked for as there are.
+    assert placed.kept_near(4, everything).tolist() == [True] * 5 + [False]
+    assert not placed.kept_near(5, everything).any(), "the item itself is not drawn"
+    one = Neighbors("y", np.array([2]), np.array([1.0]))
+    distances = ((placed.drawing.y - placed.drawing.x[1]) ** 2).sum(axis=1)
+    assert placed.kept_near(4, one).tolist() == [bool(distances.argmin() == 1)]
+
+
+def test_hidden_items_leave_the_drawing(placed):
+    some = placed.only(np.array([True, False, True, False]), np.zeros(5, dtype=bool))
+    assert (some.x_rows.tolist(), some.y_rows.tolist()) == ([1, 6], [])
+    assert np.array_equal(some.drawing.x, placed.drawing.x[[0, 2]])
+    assert placed.only(np.ones(4, dtype=bool), np.ones(5, dtype=bool)) is placed
