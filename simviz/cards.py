@@ -1,0 +1,390 @@
+"""Cards of methods, read from their classes: nothing is written for one method.
+
+The words come from the docstring, the needs from the tags, the parameters
+from signature and constraints. A new method has a card by being there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from simviz._docstrings import Piece, as_markdown, paragraphs, pieces, sections
+from simviz.base import EmbeddingModel, MethodTags, PairModel
+from simviz.features import why_impossible
+from simviz.methods import method_id
+from simviz.params import ParamSpec, param_specs
+
+_OPTIMISED = re.compile(r"\\(max|min|arg|sum|prod|mathbb\{E\})")
+_PUNCTUATION = re.compile(r"^[.,;:]")
+
+#: What somebody may have, and what that is called.
+HAVE = {
+    "texts": "Pairs of texts",
+    "pictures": "Words and pictures",
+    "vectors": "Vectors",
+    "negatives": "Pairs judged wrong",
+}
+#: What a family is called.
+FAMILIES = {
+    "lexical": "Words that match",
+    "spectral": "Spectral",
+    "topic": "Topics",
+    "metric": "Metric learning",
+    "gradient": "Ranking by gradient",
+    "sequence": "Sequences",
+}
+_SPACES = {
+    "one": "Both sides described by the same features, such as words of one language.",
+    "two": "Each side with features of its own: the two may be of different kinds.",
+    "either": "Both sides described by the same features, or each by its own.",
+}
+_USES = {
+    "unsupervised": "No pairs: the items are enough.",
+    "paired": "Pairs that belong together.",
+    "discriminative": "Pairs that belong together, and others to set them against: those judged "
+    "wrong, or all the rest.",
+}
+_INPUTS = {
+    "tfidf": "Weighted words, or any vectors.",
+    "counts": "Counts, of words for instance.",
+    "vectors": "Vectors.",
+    "characters": "Sequences of characters.",
+    "trigrams": "Groups of three characters.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A method that another one names as its kin.
+
+    Parameters
+    ----------
+    id, title : str
+        Which one.
+    words : str
+        How it differs, as Markdown.
+    """
+
+    id: str
+    title: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParamRow:
+    """A parameter as a row of a table.
+
+    Parameters
+    ----------
+    name, default, allowed, words : str
+        Its name, its value when left out, what it may be, and what it means;
+        the last as Markdown.
+    """
+
+    name: str
+    default: str
+    allowed: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodCard:
+    """Everything a page says about a method.
+
+    Parameters
+    ----------
+    id : str
+        Of the method.
+    tags : MethodTags
+        What it is and needs.
+    summary : str
+        One sentence, as Markdown.
+    idea : tuple of Piece
+        The idea in order: paragraphs of Markdown (kind "text"), among them
+        at most one formula on a line of its own (kind "formula"), the
+        objective.
+    needs : tuple of str
+        What it has to be given, a sentence each.
+    fits, fails : tuple of str
+        When to use it and when not, as follows from its tags.
+    notes : tuple of str
+        What to know besides, paragraphs of Markdown.
+    related : tuple of Related
+        Its kin.
+    references : tuple of str
+        Papers, as Markdown.
+    params : tuple of ParamRow
+        Its parameters.
+    code : str
+        The lines of Python that train and measure it.
+    """
+
+    id: str
+    tags: MethodTags
+    summary: str
+    idea: tuple[Piece, ...]
+    needs: tuple[str, ...]
+    fits: tuple[str, ...]
+    fails: tuple[str, ...]
+    notes: tuple[str, ...]
+    related: tuple[Related, ...]
+    references: tuple[str, ...]
+    params: tuple[ParamRow, ...]
+    code: str
+
+
+def method_card(cls: type[PairModel]) -> MethodCard:
+    """Read the card of a method from its class.
+
+    Parameters
+    ----------
+    cls : type
+        A method.
+
+    Returns
+    -------
+    MethodCard
+        Its words, needs, parameters and code.
+
+    Examples
+    --------
+    >>> from simviz.methods import get_method
+    >>> card = method_card(get_method("cca"))
+    >>> card.tags.title, card.related[0].title, card.params[0].allowed
+    ('CCA', 'CL-LSI', 'a whole number, 1 or more')
+    """
+    parts = sections(inspect.getdoc(cls) or "")
+    summary, *rest = paragraphs(parts[""])
+    return MethodCard(
+        id=method_id(cls),
+        tags=cls.tags,
+        summary=as_markdown(summary),
+        idea=_with_formula(rest),
+        needs=needs(cls.tags),
+        fits=_fits(cls),
+        fails=_fails(cls),
+        notes=tuple(as_markdown(p) for p in paragraphs(parts.get("Notes", ""))),
+        related=_related(parts.get("See Also", "")),
+        references=tuple(as_markdown(p) for p in _references(parts.get("References", ""))),
+        params=tuple(_row(spec) for spec in param_specs(cls)),
+        code=code_lines(method_id(cls)),
+    )
+
+
+def needs(tags: MethodTags) -> tuple[str, ...]:
+    """What a method has to be given, a sentence each.
+
+    Parameters
+    ----------
+    tags : MethodTags
+        Of the method.
+
+    Returns
+    -------
+    tuple of str
+        On pairs, on the two sides, on their features.
+    """
+    return _USES[tags.uses], _SPACES[tags.space], _INPUTS[tags.input]
+
+
+def suits(cls: type[PairModel], have: str) -> bool:
+    """Whether a method can do something with what somebody has.
+
+    Parameters
+    ----------
+    cls : type
+        A method.
+    have : str
+        A key of `HAVE`.
+
+    Returns
+    -------
+    bool
+        For "negatives", whether it looks at pairs judged wrong.
+
+    Raises
+    ------
+    KeyError
+        If `have` is nothing known.
+
+    Examples
+    --------
+    >>> from simviz.methods import get_method
+    >>> suits(get_method("cca"), "pictures"), suits(get_method("bm25"), "pictures")
+    (True, False)
+    """
+    if have == "negatives":
+        return cls.tags.uses == "discriminative"
+    kinds = {
+        "texts": ("text", "text"),
+        "pictures": ("keyword", "image"),
+        "vectors": ("vector", "vector"),
+    }[have]
+    if kinds[0] != kinds[1] and cls.tags.space == "one":
+        return False
+    return all(why_impossible(kind, cls.tags.input) is None for kind in kinds)  # type: ignore[arg-type]
+
+
+def code_lines(method: str) -> str:
+    """The lines of Python that train a method and measure it.
+
+    Parameters
+    ----------
+    method : str
+        Its id.
+
+    Returns
+    -------
+    str
+        On a demo that shows the method; else on the first whose pairs are
+        one to one.
+    """
+    from simviz.datasets import DEMOS
+
+    demos = list(DEMOS.values())
+    shown = [demo for demo in demos if method in demo.methods]
+    plain = [demo for demo in demos if demo.split_by == "pair"]
+    demo = (shown or plain or demos)[0]
+    return (
+        "import simviz\n\n"
+        f'parts = simviz.split(simviz.load_demo("{demo.id}"), by="{demo.split_by}")\n'
+        f'model = simviz.default_pipeline("{method}", parts.train).fit(parts.train)\n'
+        "result = simviz.evaluate(model, parts.test.x, parts.test.y, parts.test.relevance)\n"
+        f'print(result.value("{demo.metric}"))\n'
+    )
+
+
+def _with_formula(texts: list[str]) -> tuple[Piece, ...]:
+    """Paragraphs as Markdown, the objective on a line of its own."""
+    split = [pieces(text) for text in texts]
+    objective = _objective(split)
+    found: list[Piece] = []
+    for i, parts in enumerate(split):
+        if objective is None or objective[0] != i:
+            found.append(Piece("text", as_markdown(parts)))
+            continue
+        before, formula, after = (
+            parts[: objective[1]],
+            parts[objective[1]].content,
+            parts[objective[1] + 1 :],
+        )
+        mark = _PUNCTUATION.match(after[0].content) if after else None
+        if mark:
+            # It would begin the next line otherwise.
+            formula += rf"\,{mark[0]}"
+            after = [Piece(after[0].kind, after[0].content[1:]), *after[1:]]
+        shown = (
+            Piece("text", as_markdown(before).strip()),
+            Piece("formula", formula),
+            Piece("text", as_markdown(after).strip()),
+        )
+        found += [piece for piece in shown if piece.content]
+    return tuple(found)
+
+
+def _objective(split: list[list[Piece]]) -> tuple[int, int] | None:
+    """Where the first formula stands that optimises or sums something; else the first."""
+    formulas = [
+        (i, j, part.content)
+        for i, parts in enumerate(split)
+        for j, part in enumerate(parts)
+        if part.kind == "formula"
+    ]
+    telling = [(i, j) for i, j, content in formulas if _OPTIMISED.search(content)]
+    return next(iter(telling or [(i, j) for i, j, _ in formulas]), None)
+
+
+def _fits(cls: type[PairModel]) -> tuple[str, ...]:
+    """When to use a method, as far as its tags tell."""
+    tags = cls.tags
+    found = [
+        {
+            "unsupervised": "There are no pairs yet, or as the baseline that others have to beat.",
+            "paired": "Matching pairs are all there is to learn from.",
+            "discriminative": "It is known which pairs are wrong, or every other pair counts as "
+            "wrong.",
+        }[tags.uses]
+    ]
+    if tags.space != "one":
+        found.append("The sides are of different kinds: words and pictures, two languages.")
+    if tags.nested:
+        found.append("It is open how many dimensions are needed: one training gives all of them.")
+    return tuple(found)
+
+
+def _fails(cls: type[PairModel]) -> tuple[str, ...]:
+    """When not to use a method, as far as its tags tell."""
+    tags = cls.tags
+    found = []
+    if tags.space == "one":
+        found.append("The sides have no features in common, as words and pictures have not.")
+    if tags.uses == "paired":
+        found.append("The pairs judged wrong matter: it does not look at them.")
+    if tags.input == "counts":
+        found.append("The features are not counts: pictures, or numbers below 0.")
+    if not issubclass(cls, EmbeddingModel):
+        found.append("Vectors are wanted: it only says how similar two items are.")
+    return tuple(found)
+
+
+def _related(section: str) -> tuple[Related, ...]:
+    """The methods that a See Also section names."""
+    found = []
+    for entry in re.finditer(r"^(\S+)(?:[ \t]*:[ \t]*(.*(?:\n[ \t]+.*)*))?$", section, re.M):
+        module, _, name = entry[1].rpartition(".")
+        cls = getattr(importlib.import_module(module), name, None) if module else None
+        if inspect.isclass(cls) and issubclass(cls, PairModel):
+            words = as_markdown(" ".join((entry[2] or "").split()))
+            found.append(Related(method_id(cls), cls.tags.title, words))
+    return tuple(found)
+
+
+def _references(section: str) -> list[str]:
+    """Papers of a References section: each begins at the margin and ends with a period."""
+    texts = [re.sub(r"^\.\. \[\d+\]\s*", "", text) for text in paragraphs(section)]
+    # Papers that follow without a blank line are told apart by their years.
+    return [
+        part
+        for text in texts
+        for part in re.split(r"(?<=\.)\s+(?=[A-Z][\w\-]+,? [^.]*?\(\d{4}\))", text)
+    ]
+
+
+def _row(spec: ParamSpec) -> ParamRow:
+    default = repr(spec.default) if isinstance(spec.default, str) else f"{spec.default}"
+    return ParamRow(spec.name, default, _allowed(spec), as_markdown(spec.description))
+
+
+def _allowed(spec: ParamSpec) -> str:
+    """What a parameter may be, in words."""
+    words = {
+        "int": "a whole number",
+        "float": "a number",
+        "bool": "True or False",
+        "choice": " or ".join(repr(choice) for choice in spec.choices),
+        "other": "an object",
+    }[spec.kind] + _bounds(spec)
+    return f"{words}; or None" if spec.optional and spec.kind != "bool" else words
+
+
+def _bounds(spec: ParamSpec) -> str:
+    low, high = (_finite(value) for value in (spec.low, spec.high))
+    if low is not None and high is not None:
+        return f" from {low} to {high}" if spec.closed == "both" else f" between {low} and {high}"
+    if low is not None:
+        return f", {low} or more" if spec.closed in ("left", "both") else f" above {low}"
+    if high is not None:
+        return f", {high} or less" if spec.closed in ("right", "both") else f" below {high}"
+    return ""
+
+
+def _finite(value: Any) -> str | None:
+    """A bound as it is written; None where there is none."""
+    if value is None or math.isinf(value):
+        return None
+    return f"{value:g}"

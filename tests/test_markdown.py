@@ -1,0 +1,37 @@
+"""Text that is escaped reads as it was."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.markdown import escape_markdown
+
+
+@given(st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc")), max_size=60))
+@settings(deadline=None, derandomize=True, max_examples=200)
+def test_nothing_is_lost(text):
+    shown = re.sub(r"\\([^\sA-Za-z0-9])", r"\1", escape_markdown(text))
+    assert shown.replace("\u200b", "") == text.replace("\u200b", "")
+
+
+@pytest.mark.parametrize("mark", list("\\`*_{}[]()#+-!|<>~$^=&"))
+def test_every_mark_is_escaped(mark):
+    assert escape_markdown(f"a{mark}b") == f"a\\{mark}b"
+
+
+@pytest.mark.parametrize(
+    "text", [":heart:", ":material/home:", ":red[x]", "http://a.b", "www.a.b", "me@a.b"]
+)
+def test_what_is_found_in_plain_text_is_broken_up(text):
+    escaped = escape_markdown(text)
+    assert "\u200b" in escaped
+    for live in (":heart", ":material", ":red", "://", "www.", "@a"):
+        assert live not in escaped
+
+
+def test_number_does_not_begin_a_list():
+    assert escape_markdown("1. one") == "1\\. one"
