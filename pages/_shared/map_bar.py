@@ -1,0 +1,197 @@
+"""The slim bar above the map: what is drawn, how, and what of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages._shared import map_state
+from pages._shared.map_state import DRAWINGS, View
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.jobs.placed import Placed
+    from simviz.projection import JointMap
+    from simviz.store import RunInfo
+
+BOTH, EVERY = "Both sides", "All parts"
+_OPTION_CHARACTERS = 70
+
+
+def pick_run(view: View, infos: Sequence[RunInfo]) -> str:
+    """Choose whose eyes to see with."""
+    titles = run_titles(infos)
+    st.session_state["map-run"] = map_state.choose_run(view, infos)
+    st.selectbox(
+        "Seen by",
+        list(titles),
+        format_func=titles.__getitem__,
+        key="map-run",
+        label_visibility="collapsed",
+        width=150,
+        help="The trained method whose space is drawn.",
+        on_change=_take_run,
+        args=(view,),
+    )
+    return str(view.run_id)
+
+
+def _take_run(view: View) -> None:
+    view.run_id = st.session_state["map-run"]
+
+
+def run_titles(infos: Sequence[RunInfo]) -> dict[str, str]:
+    """A name for each run; equal names are told apart by their parameters."""
+    from pages._shared import fitting, forms
+    from simviz.methods import get_method
+
+    names = {info.id: info.name or get_method(info.method).tags.title for info in infos}
+    often = Counter(names.values())
+    for info in infos:
+        if often[names[info.id]] > 1:
+            params = fitting.differing(info.spec.get("params", {}), get_method(info.method))
+            names[info.id] += f" · {forms.in_words(params)}" if params else ""
+    often = Counter(names.values())
+    return {
+        run_id: name if often[name] == 1 else f"{name} · {run_id[:6]}"
+        for run_id, name in names.items()
+    }
+
+
+def pick_drawing(view: View) -> None:
+    """Choose how the space is made flat."""
+    st.session_state["map-method"] = view.drawing.partition("-")[0]
+    st.segmented_control(
+        "Drawing",
+        list(DRAWINGS),
+        format_func=DRAWINGS.__getitem__,
+        required=True,
+        key="map-method",
+        label_visibility="collapsed",
+        help="MDS keeps distances, UMAP keeps neighbourhoods, PCA shows the main directions.",
+        on_change=_take_drawing,
+        args=(view,),
+    )
+
+
+def _pick_dimensions(view: View) -> None:
+    st.session_state["map-dimensions"] = view.drawing.partition("-")[2]
+    st.segmented_control(
+        "Dimensions",
+        ["2", "3"],
+        format_func="{}-D".format,
+        required=True,
+        key="map-dimensions",
+        on_change=_take_drawing,
+        args=(view,),
+    )
+
+
+def _take_drawing(view: View) -> None:
+    view.drawing = f"{st.session_state['map-method']}-{st.session_state['map-dimensions']}"
+
+
+def pick_colour(pairs: PairSet) -> str:
+    """Choose what the colours mean: "side", "part", or a metadata column as "=name"."""
+    choices = ["side", "part", *(f"={name}" for name in _columns(pairs.digest, pairs))]
+    return st.selectbox(
+        "Colour by",
+        choices,
+        format_func=lambda choice: choice.removeprefix("=")[:40],
+        key="map-colour",
+        label_visibility="collapsed",
+        icon=":material/palette:",
+        width=125,
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def _columns(digest: str, _pairs: PairSet) -> tuple[str, ...]:
+    from simviz.data.columns import telling_columns
+
+    return telling_columns(_pairs.x, _pairs.y)
+
+
+def find(view: View, placed: Placed, pairs: PairSet) -> None:
+    """Find an item by its text; what is picked is selected."""
+    options = _options(placed, pairs)
+    st.selectbox(
+        "Find an item",
+        list(options),
+        index=None,
+        format_func=options.__getitem__,
+        key="map-find",
+        placeholder="Find an item",
+        label_visibility="collapsed",
+        icon=":material/search:",
+        filter_mode="contains",
+        width=170,
+        on_change=_select_found,
+        args=(view,),
+    )
+
+
+def _select_found(view: View) -> None:
+    picked = st.session_state.get("map-find")
+    if picked:
+        view.item = ("x" if picked[0] == "x" else "y", int(picked[1:]))
+        st.session_state["map-find"] = None
+
+
+def _options(placed: Placed, pairs: PairSet) -> dict[str, str]:
+    """Every drawn item by its short id, with a text that is its alone."""
+    from simviz.charts.text import clean_text
+
+    texts: dict[str, str] = {}
+    for side, items, what in (("x", pairs.x, pairs.x_name), ("y", pairs.y, pairs.y_name)):
+        names = items.content if items.kind in ("text", "keyword") else items.labels
+        for row in placed.rows(side).tolist():
+            texts[f"{side}{row}"] = f"{clean_text(names[row], _OPTION_CHARACTERS)} · {what}"
+    often = Counter(texts.values())
+    return {
+        key: text if often[text] == 1 else f"{text} {int(key[1:]) + 1}"
+        for key, text in texts.items()
+    }
+
+
+def pick_items(
+    view: View, placed: Placed, parts: tuple[Any, Any], pairs: PairSet
+) -> tuple[Any, Any]:
+    """Choose which items to show, by side and part; answer with masks of the drawing."""
+    from simviz.jobs.parts import is_in_part, parts_present
+
+    named = [parts[0][placed.x_rows], parts[1][placed.y_rows]]
+    present = parts_present(np.concatenate(named))
+    is_set = st.session_state.get("map-side", BOTH), st.session_state.get("map-part", EVERY)
+    n_set = sum(value not in (BOTH, EVERY) for value in is_set)
+    with st.popover(f"Show · {n_set}" if n_set else "Show", icon=":material/tune:"):
+        side = st.radio("Items", [BOTH, pairs.x_name, pairs.y_name], key="map-side")
+        part = st.radio("Part of the split", [EVERY, *present], key="map-part")
+        st.caption("What is selected is shown in any case, and so is what is nearest to it.")
+        _pick_dimensions(view)
+    masks = []
+    for name, labels in zip((pairs.x_name, pairs.y_name), named, strict=True):
+        keep = np.full(len(labels), side in (BOTH, name))
+        if part != EVERY:
+            keep &= is_in_part(labels, part)
+        masks.append(keep)
+    return masks[0], masks[1]
+
+
+def show_trust(drawing: JointMap) -> None:
+    """Say in words how far to trust the drawing, with the numbers behind them."""
+    from simviz.projection.trust import trust_level, trust_sentences
+
+    if drawing.quality is None:
+        return
+    level = trust_level(drawing.quality)
+    with st.popover(
+        level, icon=":material/straighten:", type="tertiary", help=drawing.quality.describe()
+    ):
+        st.markdown("**How far to trust this drawing**")
+        for sentence in (*trust_sentences(drawing.quality), *drawing.notes):
+            st.text(sentence)

@@ -1,0 +1,173 @@
+"""What is selected on the map, and what the model finds nearest to it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._shared import map_state, plain, state
+from pages._shared.map_state import Side, View
+from simviz.markdown import escape_markdown
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+    from simviz.jobs.placed import Placed
+    from simviz.jobs.space import ModelSpace
+    from simviz.projection import Neighbors
+
+_LONGEST = 600  # characters of a text that is read in the drawer
+_STYLE = """
+<style>
+.st-key-map-drawer { gap: .5rem; }
+.st-key-map-nearest { gap: 0; }
+[class*="st-key-map-near-"] button { padding: .1rem 0; min-height: 0; text-align: left;
+  justify-content: flex-start; }
+[class*="st-key-map-near-"] button > div { justify-content: flex-start; width: 100%; }
+.sv-near { display: flex; align-items: center; gap: .45rem; font-size: .875rem; }
+.sv-near img { width: 26px; height: 26px; object-fit: contain; }
+.sv-score { font-variant-numeric: tabular-nums; opacity: .75; font-size: .875rem; }
+.sv-shot { width: 72px; height: 72px; object-fit: contain; }
+.sv-read { max-height: 11rem; overflow-y: auto; overflow-wrap: anywhere; margin: 0;
+  font-family: 'Iowan Old Style', 'Palatino Linotype', Palatino, Georgia, serif;
+  font-size: 1.15rem; line-height: 1.45; white-space: pre-line; }
+</style>
+"""
+
+
+def show(
+    view: View,
+    pairs: PairSet,
+    space: ModelSpace,
+    found: Neighbors,
+    placed: Placed,
+    parts: tuple[Any, Any],
+) -> None:
+    """Show the selected item, then its nearest of the other side."""
+    if view.item is None:
+        return
+    st.html(_STYLE)
+    with st.container(key="map-drawer"):
+        _show_item(view, pairs, parts)
+        if not len(found):
+            plain.quiet(_why_nothing(space, view.item, _side(pairs, found.side)[1]))
+            return
+        _show_nearest(view, pairs, found, placed)
+        _show_caption(view, pairs, space, found, placed)
+
+
+def _why_nothing(space: ModelSpace, item: map_state.Item, name: str) -> str:
+    if space.knows(*item):
+        return f"The model finds nothing in common with any of the {name}: all scores are 0."
+    return (
+        "The model knows nothing in this item: no word or feature of it was in the training "
+        "part. So nothing is near it."
+    )
+
+
+def _show_item(view: View, pairs: PairSet, parts: tuple[Any, Any]) -> None:
+    side, row = view.item or ("x", 0)
+    items, name = _side(pairs, side)
+    part = str(parts[0 if side == "x" else 1][row])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        plain.quiet(f"{name} · {part}{'' if ' ' in part else ' part'}")
+        st.button(
+            "Close",
+            key="map-close",
+            on_click=_select,
+            args=(view, None),
+            type="tertiary",
+            icon=":material/close:",
+        )
+    picture = _picture(items, row, "sv-shot")
+    if picture:
+        st.html(picture)
+    st.html(f'<p class="sv-read">{escape(_text(items, row))}</p>')
+
+
+def _show_nearest(view: View, pairs: PairSet, found: Neighbors, placed: Placed) -> None:
+    side, row = view.item or ("x", 0)
+    others, name = _side(pairs, found.side)
+    belongs = _relevant(pairs, side, row)
+    kept = placed.kept_near(row, found)
+    st.markdown(f"**Nearest {escape_markdown(name)}**")
+    with st.container(key="map-nearest"):
+        for place, (other, score) in enumerate(zip(found.index, found.scores, strict=True)):
+            with st.container(
+                horizontal=True, vertical_alignment="center", gap="small", key=f"map-near-{place}"
+            ):
+                picture = _picture(others, int(other), "")
+                if picture:
+                    st.html(f'<span class="sv-near">{picture}</span>', width=30)
+                st.button(
+                    escape_markdown(_text(others, int(other), 60)),
+                    key=f"map-go-{place}",
+                    on_click=_select,
+                    args=(view, (found.side, int(other))),
+                    type="tertiary",
+                    width="stretch",
+                )
+                mark = " ✓" if int(other) in belongs else ""
+                far = "" if kept[place] else " ↗"
+                st.html(f'<span class="sv-score">{score:.2f}{mark}{far}</span>', width="content")
+
+
+def _show_caption(
+    view: View, pairs: PairSet, space: ModelSpace, found: Neighbors, placed: Placed
+) -> None:
+    side, row = view.item or ("x", 0)
+    _, name = _side(pairs, found.side)
+    belongs = _relevant(pairs, side, row)
+    n_kept = int(placed.kept_near(row, found).sum())
+    where = (
+        f"Nearest in the model's {space.n_dimensions:,} dimensions, not on this drawing."
+        if space.n_dimensions
+        else "Nearest by the model's own scores, not on this drawing."
+    )
+    n_met = sum(int(other) in belongs for other in found.index)
+    plain.quiet(
+        f"{where} The drawing keeps {n_kept} of these {len(found)} near; ↗ marks those it moved "
+        "away."
+    )
+    if len(belongs) == 1:
+        plain.quiet("✓ belongs to it." if n_met else "What belongs to it is not in this list.")
+    elif belongs:
+        plain.quiet(f"✓ belongs to it: {n_met} of its {len(belongs):,} {name} are in this list.")
+
+
+def _select(view: View, item: map_state.Item | None) -> None:
+    view.item = item
+
+
+def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
+    return (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
+
+
+def _relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
+    """What belongs to an item, by position on the other side."""
+    relevance = pairs.relevance if side == "x" else pairs.relevance.T
+    return set(relevance.positives[[row]].indices.tolist())
+
+
+def _text(items: Items, row: int, limit: int = _LONGEST) -> str:
+    """What an item says: its text, with its glyph before it, else its id."""
+    from simviz.charts.text import clean_text, is_glyph
+
+    text = items.content[row] if items.kind in ("text", "keyword") else items.labels[row]
+    label = str(items.metadata["label"][row]) if "label" in items.metadata else ""
+    glyph = f"{label} " if is_glyph(label) and label != text else ""
+    return glyph + clean_text(text, limit)
+
+
+def _picture(items: Items, row: int, style: str) -> str:
+    """An image as markup; empty for other kinds."""
+    if items.kind != "image":
+        return ""
+    from simviz.charts._thumbnails import data_uri
+    from simviz.charts.style import get_theme
+
+    source = data_uri(items.content[row], get_theme(state.theme()).ink)
+    alt = escape(_text(items, row, 60), quote=True)
+    return f'<img class="{style}" src="{source}" alt="{alt}">'
