@@ -173,6 +173,16 @@ def pick_items(
         part = st.radio("Part of the split", [EVERY, *present], key="map-part")
         st.caption("What is selected is shown in any case, and so is what is nearest to it.")
         _pick_dimensions(view)
+        st.download_button(
+            "Positions as CSV",
+            lambda: positions_csv(placed, parts, pairs),
+            file_name=f"simviz-{view.drawing}.csv",
+            mime="text/csv",
+            key="map-csv",
+            on_click="ignore",
+            icon=":material/download:",
+            type="tertiary",
+        )
     masks = []
     for name, labels in zip((pairs.x_name, pairs.y_name), named, strict=True):
         keep = np.full(len(labels), side in (BOTH, name))
@@ -180,6 +190,18 @@ def pick_items(
             keep &= is_in_part(labels, part)
         masks.append(keep)
     return masks[0], masks[1]
+
+
+def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str:
+    """The rows behind the map: who stands where, and in which part."""
+    from simviz.charts import map_records
+    from simviz.evaluation.tables import csv_text
+
+    items = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
+    part = np.concatenate([parts[0][placed.x_rows], parts[1][placed.y_rows]])
+    records = map_records(placed.drawing, *items)
+    lines = [[*record.values(), where] for record, where in zip(records, part, strict=True)]
+    return csv_text([[*records[0], "part"], *lines])
 
 
 def show_trust(drawing: JointMap) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import time
 from html import unescape
 from pathlib import Path
@@ -248,3 +250,18 @@ def test_uploaded_text_is_never_markup(app):
     near = next(b.label for b in app.button if b.key == "map-go-0")
     assert "\\*bold\\*" in near and ":red[" not in near and "\\[a\\]\\(b\\)" in near
     assert "<b>y</b>" not in html(app)
+
+
+def test_positions_can_leave_the_page(trained, sentences):
+    app, dataset_id, run_id = trained
+    go(app, data=dataset_id)
+    assert [button.label for button in app.get("download_button")] == ["Positions as CSV"]
+    from pages._shared import drawings, map_bar, state
+
+    run = state.store().get_run(run_id)
+    placed, parts = drawings.kept(run_id, "mds-2", run), drawings.parts(run_id, run, sentences)
+    lines = list(csv.DictReader(io.StringIO(map_bar.positions_csv(placed, parts, sentences))))
+    assert len(lines) == 120
+    assert lines[3]["label"] == sentences.x.content[3]
+    assert float(lines[60]["map_x"]) == pytest.approx(placed.drawing.y[0, 0])
+    assert {line["part"] for line in lines} == {"train", "validation", "test"}
