@@ -179,6 +179,8 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
         width=360 if is_narrow() else 1000,
         height=height,
     )
+    # Said to Plotly too: otherwise it may keep the ranges of a first, lower draw.
+    figure.update_layout(height=height)
     st.plotly_chart(
         figure, theme=None, key="map", alt=_alt(figure), config=CHART_CONFIG, height=height
     )
