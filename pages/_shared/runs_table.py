@@ -54,8 +54,8 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
         {
             "": "■",
             "run": run.name or get_method(run.method).tags.title,
-            "parameters": _differences(run, split),
             metric: _measured(run.id, metric),
+            "parameters": _differences(run, split),
             "time": run.seconds,
             "trained": datetime.fromtimestamp(run.created, UTC),
         }

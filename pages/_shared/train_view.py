@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 STYLE = """
 <style>
 [class*="st-key-train-set-"] { padding-left: 1.6rem; }
-.st-key-train-bar { position: sticky; bottom: 0; z-index: 2; padding: .7rem 0; }
+/* The box that the app puts around a container, or there would be no room to stick in. */
+div:has(> .st-key-train-bar) { position: sticky; bottom: 0; z-index: 2; }
+.st-key-train-bar { padding: .7rem 0; }
 </style>
 """
 
@@ -153,7 +155,8 @@ def show_head(dataset_id: str, pairs: PairSet) -> None:
         f"{len(pairs.y):,} {escape(pairs.y_name)}, {n:,} matching pairs.</p>"
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        plain.quiet(split_words(splits.current_split(dataset_id), pairs))
+        words = split_words(splits.current_split(dataset_id), pairs)
+        st.html(f'<p class="sv-quiet">{escape(words)}</p>', width="content")
         page_link("pages/data.py", "Change the split", ":material/call_split:", data=dataset_id)
 
 
