@@ -112,7 +112,13 @@ def _show_end(status: JobStatus, job_ids: Sequence[str], key: str) -> None:
 
 def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
     """Start again; the new attempt takes the old one's place where the page keeps a list."""
-    again = state.queue().repeat(job_id, state.workspace())
+    from simviz.exceptions import SimvizError
+
+    try:
+        again = state.queue().repeat(job_id, state.workspace())
+    except SimvizError as error:
+        st.toast(str(error))
+        return
     if isinstance(job_ids, list):
         job_ids[job_ids.index(job_id)] = again
 
@@ -129,6 +135,23 @@ def _watch(job_ids: list[str], key: str) -> None:
         st.progress(min(1.0, status.fraction), text=words)
         losses = [h["loss"] for h in status.history if "loss" in h]
         if len(losses) > 2:
-            st.line_chart({"loss": losses}, height=90, y_label="", x_label="")
+            st.html(_sparkline(losses))
     if not all(s.is_active for s in statuses):
         st.rerun()
+
+
+def _sparkline(values: Sequence[float]) -> str:
+    """A small curve as SVG; a chart drawn anew twice a second would keep the page busy."""
+    low, high = min(values), max(values)
+    scale = 30 / (high - low) if high > low else 0.0
+    step = 300 / (len(values) - 1)
+    points = " ".join(
+        f"{i * step:.1f},{32 - (value - low) * scale:.1f}" for i, value in enumerate(values)
+    )
+    said = f"Loss {values[0]:.3g} at first, {values[-1]:.3g} now"
+    return (
+        f'<svg viewBox="0 0 300 34" width="300" height="34" role="img" aria-label="{said}">'
+        f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.5" '
+        f'opacity="0.7"/></svg><span style="opacity:.7;font-size:.85rem"> loss '
+        f"{values[-1]:.3g}</span>"
+    )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 _Task = tuple["Future[Any]", Callable[[], Any]]
+#: Added to the niceness of the pool's threads.
+_GIVE_WAY = 10
 
 
 class DaemonPool(Executor):
@@ -18,7 +23,9 @@ class DaemonPool(Executor):
 
     `concurrent.futures.ThreadPoolExecutor` joins its threads when the
     interpreter ends, before anybody may tell them to stop: an app that is
-    closed would hang until the last model is trained.
+    closed would hang until the last model is trained. Where threads have a
+    priority of their own (Linux), these give way to all others: a page that
+    is asked for need not wait for a share of a core that trains.
 
     Parameters
     ----------
@@ -79,6 +86,9 @@ class DaemonPool(Executor):
                 task[0].cancel()
 
     def _work(self) -> None:
+        if sys.platform == "linux":  # elsewhere it would be the whole process
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GIVE_WAY)
         while (task := self._tasks.get()) is not None:
             future, call = task
             if future.set_running_or_notify_cancel():
