@@ -113,11 +113,12 @@ def _show_end(status: JobStatus, job_ids: Sequence[str], key: str) -> None:
 def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
     """Start again; the new attempt takes the old one's place where the page keeps a list."""
     from simviz.exceptions import SimvizError
+    from simviz.markdown import escape_markdown
 
     try:
         again = state.queue().repeat(job_id, state.workspace())
     except SimvizError as error:
-        st.toast(str(error))
+        st.toast(escape_markdown(str(error)))
         return
     if isinstance(job_ids, list):
         job_ids[job_ids.index(job_id)] = again
