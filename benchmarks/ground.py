@@ -91,7 +91,8 @@ def icons() -> None:
     """Keywords for unseen icons: P@5 with icons as queries, split by icon."""
     parts = simviz.split(simviz.load_demo("icons"), by="y", seed=0)
     test = parts.test
-    scorers = {
+    scorers: dict[str, tuple[str | float | None, int]] = {
+        "heterogeneous_svd, k=50, weight of negatives 0.1 (the demo's)": (0.1, 50),
         "heterogeneous_svd, k=50, weights of the paper": ("paper", 50),
         "heterogeneous_svd, k=50, balanced": ("balanced", 50),
         "cca, k=50": (None, 50),
