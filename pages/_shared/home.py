@@ -44,7 +44,7 @@ def show_cards() -> None:
         with column.container(border=True):
             st.markdown(f"#### {info.title}")
             st.markdown(info.description)
-            st.caption(f"{info.size} · about 5 s")
+            st.caption(f"{info.size} · about 10 s")
             st.button(
                 f"Try it with {demo}",
                 key=f"try-{demo}",

