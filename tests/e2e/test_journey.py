@@ -94,8 +94,12 @@ def test_own_data_are_private_until_published(start_server, browser, tmp_path):
     table.write_text("left,right\n" + "\n".join(rows))
     owner.goto(f"{server.url}/data")
     owner.locator("input[type=file]").first.set_input_files(str(table))
+    owner.get_by_role("button", name=re.compile("Keep")).wait_for()
+    owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
     owner.get_by_role("button", name=re.compile("Keep")).click()
     owner.wait_for_url(re.compile("/train"))
+    owner.get_by_role("button", name=re.compile("^Train \\d")).wait_for()
+    owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
     owner.get_by_role("button", name=re.compile("^Train \\d")).click()
     owner.get_by_text("Finished runs").wait_for(timeout=120_000)
     owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
@@ -109,6 +113,8 @@ def test_own_data_are_private_until_published(start_server, browser, tmp_path):
     stranger.wait_for_timeout(4_000)
     assert not stranger.locator(".js-plotly-plot").count(), "the address shows nothing to others"
 
+    owner.get_by_role("button", name="Share").wait_for()
+    owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
     owner.get_by_role("button", name="Share").click()
     owner.get_by_role("button", name="Publish this view").click()
     link = owner.locator("[data-testid=stCode] code").first.inner_text()
