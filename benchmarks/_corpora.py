@@ -1,0 +1,130 @@
+"""Data sets of other people, read from a folder given on the command line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+import simviz
+from simviz.data import Items, PairSet
+from simviz.features import Tfidf
+from simviz.relevance import Relevance
+
+Sides = tuple[sp.csr_array, sp.csr_array]
+
+
+def _table(path: Path) -> list[list[str]]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
+
+
+def _texts(path: Path) -> dict[str, str]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return {row["id"]: row["text"] for row in map(json.loads, lines)}
+
+
+def aligned(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """Texts that belong together row by row, for "train", "dev" and "test".
+
+    Parameters
+    ----------
+    folder : Path
+        With ``x.jsonl.gz`` and ``y.jsonl.gz`` (id, text), ``relevance.tsv.gz``
+        (x_id, y_id, grade) and ``split.tsv.gz`` (x_id, split).
+
+    Returns
+    -------
+    dict of str to pair of list of str
+        The texts of both sides.
+    """
+    x, y = (_texts(folder / f"{side}.jsonl.gz") for side in "xy")
+    mate = {a: b for a, b, _ in _table(folder / "relevance.tsv.gz")}
+    parts: dict[str, tuple[list[str], list[str]]] = {}
+    for a, part in _table(folder / "split.tsv.gz"):
+        sides = parts.setdefault(part, ([], []))
+        sides[0].append(x[a])
+        sides[1].append(y[mate[a]])
+    return parts
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """tf·idf of words for both sides: one vocabulary each, or one for both.
+
+    Parameters
+    ----------
+    x, y : Tfidf
+        Fitted; the same object where the vocabulary is shared.
+    """
+
+    x: Tfidf
+    y: Tfidf
+
+    @classmethod
+    def fit(cls, texts: tuple[list[str], list[str]], *, shared: bool, min_df: int) -> Vocabularies:
+        """Learn from training texts; terms in fewer than `min_df` of them are dropped."""
+        new = [Tfidf(min_df=min_df, tf="log1p") for _ in texts]
+        if shared:
+            both = new[0].fit(texts[0] + texts[1])
+            return cls(both, both)
+        return cls(*(features.fit(side) for features, side in zip(new, texts, strict=True)))
+
+    @classmethod
+    def at_most(
+        cls, texts: tuple[list[str], list[str]], n_terms: int, *, shared: bool
+    ) -> tuple[Vocabularies, int]:
+        """The lowest `min_df` with no more than so many terms in any vocabulary."""
+        min_df = 1
+        while max(cls.fit(texts, shared=shared, min_df=min_df).sizes()) > n_terms:
+            min_df += 1
+        return cls.fit(texts, shared=shared, min_df=min_df), min_df
+
+    def sizes(self) -> tuple[int, int]:
+        """Terms of each side."""
+        return len(self.x.vocabulary_), len(self.y.vocabulary_)
+
+    def transform(self, texts: tuple[list[str], list[str]]) -> Sides:
+        """Rows for both sides."""
+        return self.x.transform(texts[0]), self.y.transform(texts[1])
+
+
+def annotated(folder: Path) -> PairSet:
+    """Keywords and the features of what they were given to.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``x.jsonl.gz``, ``y.npz`` and ``ids.txt``, ``relevance.tsv.gz`` and
+        ``y_split.tsv.gz`` (y_id, split).
+
+    Returns
+    -------
+    PairSet
+        The y side has the customary parts in its metadata column "split".
+    """
+    words = _texts(folder / "x.jsonl.gz")
+    ids = (folder / "ids.txt").read_text(encoding="utf-8").split()
+    part = dict(map(tuple, _table(folder / "y_split.tsv.gz")))
+    x = Items(list(words), list(words.values()), "keyword")
+    features = sp.csr_array(sp.load_npz(folder / "y.npz"), dtype=np.float32)
+    y = Items(ids, features, "vector", {"split": np.array([part[i] for i in ids], dtype=object)})
+    row = {word: i for i, word in enumerate(words)}
+    column = {name: i for i, name in enumerate(ids)}
+    judged = _table(folder / "relevance.tsv.gz")
+    relevance = Relevance.from_pairs(
+        [row[a] for a, _, _ in judged],
+        [column[b] for _, b, _ in judged],
+        shape=(len(x), len(y)),
+    )
+    return PairSet(x, y, relevance, name=folder.name, x_name="keywords", y_name="images")
+
+
+def demo_icons() -> PairSet:
+    """The icons that simviz brings."""
+    return simviz.load_demo("icons")

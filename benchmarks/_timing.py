@@ -1,0 +1,104 @@
+"""Timing of things that take turns, and what they ran on."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from statistics import median
+from typing import Any
+
+import numba
+from threadpoolctl import threadpool_info
+
+PEERS = ("cca-zoo", "gensim")
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Seconds of each run, and what the last one returned."""
+
+    seconds: tuple[float, ...]
+    result: Any
+
+    @property
+    def least(self) -> float:
+        return min(self.seconds)
+
+    @property
+    def median(self) -> float:
+        return median(self.seconds)
+
+    def cells(self) -> tuple[str, str]:
+        """Least and median for a table."""
+        return f"{self.least:.2f} s", f"{self.median:.2f} s"
+
+
+def timed(work: Callable[[], object]) -> Timed:
+    """One run."""
+    gc.collect()
+    start = time.perf_counter()
+    result = work()
+    return Timed((time.perf_counter() - start,), result)
+
+
+def in_turns(
+    works: Mapping[str, Callable[..., object]],
+    data: Sequence[object],
+    warm: Sequence[object],
+    repeats: int,
+) -> dict[str, Timed]:
+    """Run works one after the other, several rounds of all.
+
+    Parameters
+    ----------
+    works : mapping of str to callable
+        What is compared; each is called with the data.
+    data : sequence
+        Arguments of the timed runs.
+    warm : sequence
+        Small arguments of one first run of each, which loads libraries and
+        compiles; not timed.
+    repeats : int
+        Rounds.
+
+    Returns
+    -------
+    dict of str to Timed
+        By name, in the order of the works.
+    """
+    for work in works.values():
+        work(*warm)
+    rounds = [
+        {name: timed(lambda work=work: work(*data)) for name, work in works.items()}
+        for _ in range(repeats)
+    ]
+    return {
+        name: Timed(tuple(one[name].seconds[0] for one in rounds), rounds[-1][name].result)
+        for name in works
+    }
+
+
+def pinned(threads: int | None) -> dict[str, str]:
+    """Environment in which every library uses so many threads; as it is for None."""
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return {} if threads is None else dict.fromkeys(names, str(threads))
+
+
+def machine() -> Iterator[str]:
+    """Lines that say on what a table was measured."""
+    import torch
+
+    names = ("numpy", "scipy", "scikit-learn", "numba", "torch", *PEERS)
+    yield ", ".join(f"{name} {version(name)}" for name in names)
+    pools = {f"{p['internal_api']} {p['num_threads']}" for p in threadpool_info()}
+    pools |= {f"numba {numba.get_num_threads()}", f"torch {torch.get_num_threads()}"}
+    wait = os.environ.get("OPENBLAS_THREAD_TIMEOUT", "default")
+    load = os.getloadavg()[0]
+    yield (
+        f"{os.cpu_count()} cores, load {load:.1f} before; threads: {', '.join(sorted(pools))}; "
+        f"OPENBLAS_THREAD_TIMEOUT={wait} for all"
+    )
