@@ -56,17 +56,29 @@ def variances(X: Any) -> Array:
     return values[values > values[0] * np.finfo(np.float64).eps * max(Z.shape)]
 
 
-def pencil(X: sp.csr_array, Y: sp.csr_array, regularization: float) -> tuple[Array, Array]:
-    """Signal and noise of OPCA, dense: covariance of the pairs' means, and of what is left.
+def mean_variance(X: Any) -> float:
+    """Total variance over as many directions as rows with anything and columns allow.
 
-    The ridge is in units of the mean variance of the noise, tr(C_n) / d.
+    The unit of ridges in simviz; here it turns one into numbers that peers take.
+    """
+    Z = dense(X)
+    filled, columns = ((Z != 0).any(axis=axis).sum() for axis in (1, 0))
+    return float(Z.var(axis=0).sum() / min(filled - 1, columns))
+
+
+def pencil(X: sp.csr_array, Y: sp.csr_array, regularization: float) -> tuple[Array, Array]:
+    """Signal and noise of OPCA, dense, for pairs row by row in one vocabulary.
+
+    The covariance of the pairs' means, and that of the items around them with
+    a ridge in units of its mean variance.
     """
     n, d = X.shape
     M, D = (sp.csr_array(Z, dtype=np.float64) for Z in ((X + Y) / 2, (X - Y) / 2))
-    mean = np.asarray(M.mean(axis=0)).ravel()
-    signal = (M.T @ M).toarray() / n - np.outer(mean, mean)
-    noise = (D.T @ D).toarray() / n
-    noise[np.diag_indices(d)] += regularization * np.trace(noise) / d
+    signal, noise = (
+        (Z.T @ Z).toarray() / n - np.outer(Z.mean(axis=0), Z.mean(axis=0)) for Z in (M, D)
+    )
+    columns = int(np.count_nonzero(abs(X).sum(axis=0) + abs(Y).sum(axis=0)))
+    noise[np.diag_indices(d)] += regularization * np.trace(noise) / min(2 * n - 2, columns)
     return signal, noise
 
 

@@ -26,7 +26,7 @@ ORDERS: dict[str, tuple[tuple[int, ...], int | None, int | None]] = {
 }
 SEEDS = (0, 1, 2)
 WEIGHT_DIMENSIONS = (5, 10, 20, 50, 100, 200)
-GAMMAS = (0.25, 1.0, 4.0)  # in units of 1 / mean squared distance of the training items
+GAMMAS = (1.0, 4.0, 16.0)  # in units of 1 / mean squared distance of the training items
 
 
 def order(data: Path, *, small: bool) -> None:
@@ -85,7 +85,7 @@ def _models(
     spaces = {"shared": shared} if cls.tags.space == "either" else {}
     model = cls(k, **spaces)
     if hasattr(model, "regularization_path"):
-        path = model.regularization_path(*train, None, values)
+        path = model.regularization_path(*train, values=values)
         yield from ((f"{v:.3g}", m) for v, m in zip(values, path, strict=True))
     else:
         yield "", model.fit(*train)
@@ -132,9 +132,15 @@ def _precisions(parts: Any) -> dict[str, tuple[float, str]]:
     near = _inverse_spread(parts.train)
     for weight in ("paper", "balanced"):
         settings = [
-            {"negative_weight": weight, "kernel": "rbf", "gamma": g * near} for g in GAMMAS
+            {
+                "negative_weight": weight,
+                "x_kernel": "linear",
+                "y_kernel": "rbf",
+                "y_gamma": g * near,
+            }
+            for g in GAMMAS
         ]
-        found[f"{kernel}, RBF, {weight} weights"] = _chosen(parts, kernel, settings)
+        found[f"{kernel}, RBF of pictures, {weight} weights"] = _chosen(parts, kernel, settings)
     found["cca"] = _chosen(parts, "cca", [{}])
     test = parts.test.x, parts.test.y, parts.test.relevance
     for name, scorer in (
@@ -158,7 +164,7 @@ def _chosen(parts: Any, method: str, settings: list[dict[str, Any]]) -> tuple[fl
         for k in sorted({min(k, top) for k in WEIGHT_DIMENSIONS}):
             small = fitted.truncate(k)
             valid, test = (_p5(small, part) for part in (parts.validation, parts.test))
-            gamma = f", gamma={params['gamma']:.3g}" if "gamma" in params else ""
+            gamma = f", y_gamma={params['y_gamma']:.3g}" if "y_gamma" in params else ""
             best = max(best, (valid, test, f"k={k}{gamma}"), key=lambda one: one[0])
     return best[1:]
 

@@ -21,6 +21,7 @@ from _peers import (
     dense,
     eigh,
     lsi_model,
+    mean_variance,
     pencil,
     residual,
     truncated_svd,
@@ -43,19 +44,15 @@ def cca(repeats: int, *, small: bool) -> None:
     sparse = Bilingual(n, 0, n, n // 10, n_topics=200, length=60).pairs(shared=False)
     tiny = factors(120, 100, n_shared=20)
     for name, (X, Y) in (("dense factors", factors(n, n)), ("sparse texts", sparse)):
-        spread = [variances(Z) for Z in (X, Y)]
-        ridges = spread[0].mean(), spread[1].mean()  # our unit, times a regularisation of 1
+        ridges = mean_variance(X), mean_variance(Y)  # our unit, times a regularisation of 1
         kind = "dense" if isinstance(X, np.ndarray) else "CSR for us, dense for the peer,"
         print(
             f"{name}, {kind} float32: n = {n:,}, d = {X.shape[1]:,} a side, k = {k}; variances "
-            f"1st, 50th, 200th, last: {_some(spread[0], (1, 50, 200))}.\n"
+            f"1st, 50th, 200th, last: {_some(variances(X), (1, 50, 200))}.\n"
         )
-        # Fewer directions have a larger mean variance: the same ridge is less of it.
-        strengths = {None: 1.0, 3 * k: ridges[0] / spread[0][: 3 * k].mean()}
 
-        def ours(X, Y, rank=None, strengths=strengths):
-            model = get_method("cca")(min(k, *X.shape), regularization=strengths[rank], rank=rank)
-            return model.fit(X, Y)
+        def ours(X, Y, rank=None):
+            return get_method("cca")(min(k, *X.shape), regularization=1.0, rank=rank).fit(X, Y)
 
         def peer(X, Y, dtype, ridges=ridges):
             return cca_zoo(dense(X, dtype), dense(Y, dtype), k, ridges)
@@ -89,7 +86,7 @@ def _path(X, Y, k, repeats, tiny) -> None:
         return get_method("cca")(min(k, *X.shape)).fit(X, Y)
 
     def path(X, Y):
-        models = get_method("cca")(min(k, *X.shape)).regularization_path(X, Y, None, values)
+        models = get_method("cca")(min(k, *X.shape)).regularization_path(X, Y, values=values)
         return sum(1 for _ in models)
 
     took = in_turns({"one fit": once, f"path of {len(values)}": path}, (X, Y), tiny, repeats)
@@ -130,11 +127,10 @@ def opca(repeats: int, *, small: bool) -> None:
         }
         warm = (*tiny, *pencil(*tiny, regularization))
         took = in_turns(works, (*train, *built.result), warm, repeats)
-        mean = np.asarray((train[0] + train[1]).mean(axis=0)).ravel() / 2
-        _opca_table(took, *built.result, mean, test)
+        _opca_table(took, *built.result, [Z.mean(axis=0) for Z in train], test)
 
 
-def _opca_table(took: dict[str, Timed], signal, noise, mean, test) -> None:
+def _opca_table(took: dict[str, Timed], signal, noise, means, test) -> None:
     ours, exact, _ = took
     model, values = took[ours].result, took[exact].result[0]
     k = model.n_components_
@@ -148,8 +144,7 @@ def _opca_table(took: dict[str, Timed], signal, noise, mean, test) -> None:
             found, A = one.result[0][:k], (one.result[1][:, :k] * lengths).astype(np.float32)
             scored = model.truncate(k)
             scored.x_projection_ = scored.y_projection_ = A
-            if model.x_offset_ is not None:
-                scored.x_offset_ = scored.y_offset_ = (mean @ A).astype(np.float32)
+            scored.x_offset_, scored.y_offset_ = ((mean @ A).astype(np.float32) for mean in means)
         errors = np.abs(found - values[:k]) / values[:k]
         quotients = np.sort(_quadratic(signal, A) / _quadratic(noise, A))[::-1]
         off = np.abs(quotients - values[:k]) / values[:k]
