@@ -76,3 +76,48 @@ def _sparse_dense(
                 weight, values = data[e], B[indices[e]]
                 for c in range(len(row)):
                     row[c] += weight * values[c]
+
+
+def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
+    """A B as a dense matrix, never holding a sparse one of that size.
+
+    Parameters
+    ----------
+    A : array or CSR of shape (m, n)
+        Left factor.
+    B : array or CSR of shape (n, p)
+        Right factor, of the same kind.
+    dtype : type, default=float64
+        Of the result and of all sums.
+
+    Returns
+    -------
+    ndarray of shape (m, p)
+        Row-major.
+    """
+    if not sp.issparse(A):
+        return np.asarray(np.asarray(A, dtype=dtype) @ np.asarray(B, dtype=dtype))
+    A, B = sp.csr_array(A), sp.csr_array(B)
+    out = np.zeros((A.shape[0], B.shape[1]), dtype=dtype)
+    # What a row costs is what its entries meet on the other side.
+    meets = np.concatenate([[0], np.cumsum(np.diff(B.indptr)[A.indices], dtype=np.float64)])
+    work = meets[A.indptr]
+    bounds = np.searchsorted(work, np.linspace(0, work[-1], _PARTS + 1))
+    bounds[0], bounds[-1] = 0, A.shape[0]
+    with threads_for(int(work[-1])):
+        _sparse_sparse(A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, bounds, out)
+    return out
+
+
+@njit(parallel=True)
+def _sparse_sparse(
+    a_ptr: Any, a_idx: Any, a: Any, b_ptr: Any, b_idx: Any, b: Any, bounds: Any, out: Any
+) -> None:
+    for part in prange(len(bounds) - 1):
+        for i in range(bounds[part], bounds[part + 1]):
+            row = out[i]
+            for e in range(a_ptr[i], a_ptr[i + 1]):
+                weight = out.dtype.type(a[e])
+                j = a_idx[e]
+                for f in range(b_ptr[j], b_ptr[j + 1]):
+                    row[b_idx[f]] += weight * out.dtype.type(b[f])

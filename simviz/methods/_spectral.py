@@ -3,14 +3,92 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+from simviz.base import Matrix
 from simviz.methods._linalg import numerical_rank
+from simviz.params import validate_params
 from simviz.relevance import Relevance
+
+
+class RegularizationPathMixin:
+    """For methods whose every regularisation follows from one decomposition.
+
+    Subclasses write ``_decompose(X, Y, relevance, spectral=True)`` and
+    ``_solve(decomposition)``, which reads ``self.regularization``.
+    """
+
+    def regularization_path(
+        self: Any,
+        X: Matrix,
+        y: Matrix | None = None,
+        relevance: object = None,
+        *,
+        values: Iterable[float],
+    ) -> Iterator[Any]:
+        """One fitted model for each regularisation, from one decomposition.
+
+        Parameters
+        ----------
+        X, y : array or sparse matrix of shape (n_x, d_x) and (n_y, d_y)
+            Training items, as in `fit`.
+        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+            Training judgments; None pairs row i with row i.
+        values : iterable of float
+            Regularisations.
+
+        Yields
+        ------
+        estimator
+            A fitted model of the same class with that `regularization`; this
+            object itself is left as it was.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a value does not fit.
+        """
+        model = clone(self).set_callbacks(*getattr(self, "_callbacks", ()))
+        decomposition = None
+        for value in values:
+            model.set_params(regularization=value)
+            validate_params(model)
+            if decomposition is None:
+                X, Y = model._check_sides(X, y, reset=True)
+                relevance = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
+                decomposition = model._decompose(X, Y, relevance, spectral=True)
+            model._solve(decomposition)
+            fitted = copy(model)
+            fitted.set_callbacks()
+            yield fitted
+
+
+def all_rows(X: Matrix, Y: Matrix) -> Matrix:
+    """The items of both sides, one below the other; once where they are the same.
+
+    Parameters
+    ----------
+    X, Y : array or CSR of shape (n_x, d) and (n_y, d)
+        Items.
+
+    Returns
+    -------
+    array or CSR of shape (n_x + n_y, d) or (n_x, d)
+        All of them.
+    """
+    return X if Y is X else stacked(X, Y)
+
+
+def stacked(X: Matrix, Y: Matrix) -> Matrix:
+    """The rows of X above those of Y, as CSR where they are sparse."""
+    return sp.csr_array(sp.vstack([X, Y])) if sp.issparse(X) else np.vstack([X, Y])
 
 
 def capped_components(model: Any, s: NDArray[np.floating], shape: tuple[int, int]) -> int:

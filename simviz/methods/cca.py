@@ -6,25 +6,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import (
-    Array,
-    Operator,
-    dense_svd,
-    left_svd,
-    matrix_operator,
-    numerical_rank,
-)
-from simviz.methods._spectral import capped_components, pair_weights
+from simviz.methods._linalg import leading_symmetric, truncated_svd
+from simviz.methods._operators import Operator
+from simviz.methods._paired import PairedSides
+from simviz.methods._spectral import RegularizationPathMixin, capped_components, pair_weights
+from simviz.methods._whitening import Whitening
 from simviz.params import interval
 from simviz.relevance import Relevance
 
 
-class RidgeCCA(LinearPairModel):
+class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     r"""Canonical correlations: directions on which the two sides agree.
 
     Maximises the correlation of paired items along each of k directions,
@@ -44,8 +38,10 @@ class RidgeCCA(LinearPairModel):
         Whether both sides have one vocabulary; then one matrix is learned,
         from every pair taken in both orders.
     rank : int or None, default=None
-        Principal directions of each side that enter; None keeps all up to
-        4,000. It is independent of `n_components`.
+        Principal directions of each side that enter, a second regulariser
+        that is independent of `n_components`. None keeps them all (the
+        leading 3,000 where a side has more than 24,000 features, and more
+        than 6,000 items).
     correlation_power : float, default=0.5
         Columns are scaled by the canonical correlations to this power, so that
         uncertain directions weigh less in a similarity; 0 is the textbook.
@@ -69,13 +65,15 @@ class RidgeCCA(LinearPairModel):
 
     Notes
     -----
-    Nested. Computed from two thin singular value decompositions, implicitly
-    centred, so sparse data stay sparse: with
-    :math:`X_c = U_x S_x V_x^\top` and :math:`d = s/\sqrt{s^2+\kappa}` the
-    correlations are the singular values of
-    :math:`\mathrm{diag}(d_x) U_x^\top R\, U_y \mathrm{diag}(d_y)`. Relevant
-    pairs count with their grades as weights; an item in several pairs is
-    weighted, never copied.
+    Nested. With :math:`W_x` such that :math:`W_x^\top (C_{xx}+\kappa_x I) W_x
+    = I`, the correlations are the singular values of
+    :math:`W_x^\top C_{xy} W_y`, and the directions are :math:`W_x U_k`. W comes
+    from principal directions where a side has few items or features, after
+    which every other κ is nearly free (`regularization_path`), and from a
+    Cholesky factor elsewhere, which is exact however many directions there
+    are. Centring is implicit, so sparse data stay sparse. Relevant pairs count
+    with their grades as weights; an item in several pairs is weighted, never
+    copied.
 
     References
     ----------
@@ -130,84 +128,60 @@ class RidgeCCA(LinearPairModel):
         self.random_state = random_state
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        R = pair_weights(self, relevance)
-        if self.shared:
-            # Every pair in both orders: one side, and a symmetric matrix of weights.
-            Z = sp.vstack([X, Y], format="csr") if sp.issparse(X) else np.vstack([X, Y])
-            R = sp.csr_array(sp.block_array([[None, R], [R.T, None]]) / 2)
-            x = y = self._principal_directions(Z, R.sum(axis=1))
-        else:
-            x = self._principal_directions(X, R.sum(axis=1))
-            y = self._principal_directions(Y, R.sum(axis=0))
-        if not (len(x.s) and len(y.s)):
+        self._solve(self._decompose(X, Y, relevance, spectral=False))
+
+    def _decompose(
+        self, X: Matrix, Y: Matrix, relevance: Relevance, *, spectral: bool
+    ) -> PairedSides:
+        sides = PairedSides(self, X, Y, pair_weights(self, relevance), spectral=spectral)
+        if sides.constant():
             raise ValueError(
                 "CCA needs items that differ: after centring one side is constant "
                 f"(n_samples = {relevance.positives.nnz} pairs). Bring at least 2 different "
                 "pairs (1 sample has no correlation)."
             )
-        C = (x.U.T @ (x.normalised(R, y) @ y.U)) * x.damping[:, None] * y.damping
+        return sides
+
+    def _solve(self, sides: PairedSides) -> None:
+        whitenings = sides.whitenings([self.regularization * v for v in sides.variances])
+        settings = {"random_state": self.random_state, "notify": self._notify}
         if self.shared:
-            rho, U = scipy.linalg.eigh((C + C.T) / 2, check_finite=False)
-            rho, U = rho[::-1], U[:, ::-1]
+            (z,) = whitenings
+            rho, U = leading_symmetric(
+                lambda B: z.backward(sides.across(z.forward(B))),
+                z.rank,
+                self.n_components,
+                sides.dtype,
+                **settings,
+            )
             keep = rho > 0  # directions on which the sides oppose each other tell nothing
-            rho, U, V = rho[keep], U[:, keep], U[:, keep]
+            rho, V, shape = rho[keep], U[:, keep], (z.rank, z.rank)
+            U = V
         else:
-            U, rho, Vt = dense_svd(C, self.n_components, self.random_state)
+            x, y = whitenings
+            shape = (x.rank, y.rank)
+            across = self._correlations(sides, x, y)
+            U, rho, Vt = truncated_svd(across, self.n_components, **settings)
             V = Vt.T
-        k = capped_components(self, rho, C.shape)
-        A = x.directions(U[:, :k])
+        k = capped_components(self, rho, shape)
+        A = whitenings[0].directions(U[:, :k])
         signs = np.sign(A[np.abs(A).argmax(axis=0), np.arange(k)])
         scale = signs * rho[:k] ** self.correlation_power
-        A *= scale
-        B = A if self.shared else y.directions(V[:, :k]) * scale
-        self.x_projection_ = np.ascontiguousarray(A, dtype=X.dtype)
-        self.y_projection_ = np.ascontiguousarray(B, dtype=X.dtype)
-        self.x_offset_ = (x.mean @ A).astype(X.dtype)
-        self.y_offset_ = (y.mean @ B).astype(X.dtype)
-        self.spectrum_ = np.minimum(rho[:k], 1.0)
+        A = A * scale
+        B = A if self.shared else whitenings[1].directions(V[:, :k]) * scale
+        self.x_projection_ = np.ascontiguousarray(A, dtype=sides.dtype)
+        self.y_projection_ = np.ascontiguousarray(B, dtype=sides.dtype)
+        self.x_offset_ = (sides.x_mean @ A).astype(sides.dtype)
+        self.y_offset_ = (sides.y_mean @ B).astype(sides.dtype)
+        self.spectrum_ = np.minimum(rho[:k], 1.0).astype(np.float64)
         self.n_components_ = k
 
-    def _principal_directions(self, Z: Matrix, marginal: NDArray[np.float64]) -> _Side:
-        weights = np.asarray(marginal, dtype=np.float64).ravel()
-        mean = np.asarray(weights @ Z, dtype=np.float64).ravel()
-        op = matrix_operator(Z, mean, weights)
-        limit = self.rank or 4_000
-        U, s = left_svd(
-            op, min(limit, *op.shape), random_state=self.random_state, notify=self._notify
+    def _correlations(self, sides: PairedSides, x: Whitening, y: Whitening) -> Operator:
+        """(Ẑ_x W_x)ᵀ R Ẑ_y W_y, whose singular values are the correlations."""
+        R, RT = sides.linked, sp.csr_array(sides.linked.T)
+        return Operator(
+            (x.rank, y.rank),
+            lambda B: x.backward(R.astype(B.dtype) @ y.forward(B)),
+            lambda B: y.backward(RT.astype(B.dtype) @ x.forward(B)),
+            dtype=sides.dtype,
         )
-        r = numerical_rank(s, op.shape)
-        # Rounding leaves a constant column a variance of the order of its squared mean.
-        if r and s[0] ** 2 <= 1e-13 * float(weights @ _squared_norms(Z)):
-            r = 0
-        U, s = U[:, :r], s[:r]
-        ridge = self.regularization * float(np.mean(s**2)) if r else 0.0
-        return _Side(op, weights, mean, U, s, np.sqrt(s**2 + ridge))
-
-
-class _Side:
-    """Principal directions of one weighted, centred side, and what the ridge does to them."""
-
-    def __init__(
-        self, op: Operator, weights: Array, mean: Array, U: Array, s: Array, spread: Array
-    ) -> None:
-        self.op, self.weights, self.mean, self.U, self.s = op, weights, mean, U, s
-        self.damping = s / spread  # what is left of a direction's correlation
-        self.spread = spread
-
-    def directions(self, W: Array) -> Array:
-        """V diag(1 / spread) W, with V = Zᵀ U / s taken for the columns of W only."""
-        return self.op.rmatmat(self.U @ (W / (self.s * self.spread)[:, None]))
-
-    def normalised(self, R: sp.csr_array, other: _Side) -> sp.csr_array:
-        """diag(w)^-½ R diag(w')^-½, which turns weighted row spaces into each other."""
-        left, right = (
-            np.divide(1.0, np.sqrt(w), out=np.zeros_like(w), where=w > 0)
-            for w in (self.weights, other.weights)
-        )
-        return sp.csr_array(sp.diags_array(left) @ R @ sp.diags_array(right))
-
-
-def _squared_norms(Z: Matrix) -> Array:
-    if sp.issparse(Z):
-        return np.asarray(Z.multiply(Z).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", Z, Z, dtype=np.float64)

@@ -9,7 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import Array, Operator, gram_matrix, truncated_svd
+from simviz.methods._linalg import truncated_svd
+from simviz.methods._operators import Array, Operator
+from simviz.methods._products import Products, dense_product
 from simviz.methods._spectral import capped_components, pair_weights
 from simviz.params import interval
 from simviz.relevance import Relevance
@@ -109,47 +111,44 @@ def _merged_pairs(X: Matrix, Y: Matrix, weights: sp.csr_array, *, shared: bool) 
     """Rows √(w n)·[x_i  y_j] (or their sum), one a pair, known by their products."""
     pairs = weights.tocoo()
     n = pairs.nnz
-    root = np.sqrt(pairs.data * n)
+    root = np.sqrt(pairs.data * n).astype(X.dtype)
     rows = np.arange(n)
-    Px = sp.csr_array((root, (rows, pairs.row)), shape=(n, X.shape[0]))
-    Py = sp.csr_array((root, (rows, pairs.col)), shape=(n, Y.shape[0]))
-    PxT, PyT = Px.T.tocsr(), Py.T.tocsr()
-    XT, YT = (sp.csr_array(Z.T) if sp.issparse(Z) else Z.T for Z in (X, Y))
+    pick_x, pick_y = (
+        Products(sp.csr_array((root, (rows, column)), shape=(n, Z.shape[0])))
+        for column, Z in ((pairs.row, X), (pairs.col, Y))
+    )
+    x, y = Products(X), Products(Y)
     split = X.shape[1]
 
     def matmat(B: Array) -> Array:
         Bx, By = (B, B) if shared else (B[:split], B[split:])
-        return Px @ np.asarray(X @ Bx) + Py @ np.asarray(Y @ By)
+        return pick_x.matmat(x.matmat(Bx)) + pick_y.matmat(y.matmat(By))
 
     def rmatmat(B: Array) -> Array:
-        top, bottom = np.asarray(XT @ (PxT @ B)), np.asarray(YT @ (PyT @ B))
+        top, bottom = x.rmatmat(pick_x.rmatmat(B)), y.rmatmat(pick_y.rmatmat(B))
         return top + bottom if shared else np.vstack([top, bottom])
 
-    def gram() -> Array:
-        Zx, Zy = _pick(Px, X), _pick(Py, Y)
-        return gram_matrix(Zx + Zy) if shared else gram_matrix(Zx) + gram_matrix(Zy)
+    def gram(dtype: Any) -> Array:
+        Zx, Zy = pick_x.X @ x.X, pick_y.X @ y.X
+        if shared:
+            return _gram(Zx + Zy, dtype)
+        return _gram(Zx, dtype) + _gram(Zy, dtype)
 
-    def rgram() -> Array:
+    def rgram(dtype: Any) -> Array:
         R = weights * n
+        w_x, w_y = (sp.diags_array(np.asarray(R.sum(axis=axis)).ravel()) for axis in (1, 0))
         Cxx, Cyy = (
-            _cross(Z, sp.diags_array(np.asarray(R.sum(axis=axis)).ravel()), Z)
-            for Z, axis in ((X, 1), (Y, 0))
+            dense_product(z.transpose, sp.csr_array(w) @ z.X, dtype)
+            for z, w in ((x, w_x), (y, w_y))
         )
-        Cxy = _cross(X, R, Y)
+        Cxy = dense_product(x.transpose, R @ y.X, dtype)
         if shared:
             return Cxx + Cyy + Cxy + Cxy.T
         return np.block([[Cxx, Cxy], [Cxy.T, Cyy]])
 
     width = split if shared else split + Y.shape[1]
-    return Operator((n, width), matmat, rmatmat, gram, rgram)
+    return Operator((n, width), matmat, rmatmat, gram, rgram, X.dtype)
 
 
-def _cross(X: Matrix, R: Matrix, Y: Matrix) -> Array:
-    """Xᵀ R Y, dense and in float64."""
-    product = X.T @ (R @ Y)
-    return np.asarray(product.toarray() if sp.issparse(product) else product, dtype=np.float64)
-
-
-def _pick(P: sp.csr_array, X: Matrix) -> Matrix:
-    """The weighted row of each pair; only for a Gram matrix, whose side is the pairs."""
-    return P @ X if sp.issparse(X) else np.asarray(P @ X)
+def _gram(Z: Matrix, dtype: Any) -> Array:
+    return dense_product(Z, sp.csr_array(Z.T) if sp.issparse(Z) else Z.T, dtype)

@@ -6,11 +6,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import matrix_operator, truncated_svd
-from simviz.methods._spectral import capped_components
+from simviz.methods._linalg import truncated_svd
+from simviz.methods._operators import rows_operator
+from simviz.methods._spectral import all_rows, capped_components
 from simviz.params import interval
 from simviz.relevance import Relevance
 
@@ -91,12 +91,9 @@ class LSA(LinearPairModel):
         self.random_state = random_state
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        stack = sp.vstack if sp.issparse(X) or sp.issparse(Y) else np.vstack
-        Z = X if Y is X else stack([X, Y])
-        if sp.issparse(Z):
-            Z = sp.csr_array(Z)
+        Z = all_rows(X, Y)
         _, s, Vt = truncated_svd(
-            matrix_operator(Z),
+            rows_operator(Z),
             self.n_components,
             random_state=self.random_state,
             notify=self._notify,

@@ -8,14 +8,13 @@ import scipy.sparse as sp
 
 from simviz.methods import _linalg
 from simviz.methods._linalg import (
-    Operator,
-    dense_svd,
+    leading_symmetric,
     left_svd,
-    matrix_operator,
     numerical_rank,
     product_svd,
     truncated_svd,
 )
+from simviz.methods._operators import Operator, matrix_operator, rows_operator
 from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 
 RNG = np.random.default_rng(0)
@@ -38,12 +37,15 @@ def test_routes_agree_with_lapack(shape, sparse, centred, weighted, route, monke
     if sparse:
         A[np.abs(A) < 0.01] = 0
     weights = RNG.random(shape[0]) if weighted else None
-    mean = A.mean(axis=0) if not weighted else weights @ A / weights.sum()
-    mean = mean if centred else None
-    expected = A if mean is None else A - mean
+    expected = A
+    if centred:
+        # Two groups of rows, each about its own weighted mean.
+        w = np.ones(shape[0]) if weights is None else weights
+        groups = [slice(0, 10), slice(10, None)]
+        expected = np.vstack([A[g] - np.average(A[g], axis=0, weights=w[g]) for g in groups])
     if weighted:
         expected = np.sqrt(weights)[:, None] * expected
-    op = matrix_operator(sp.csr_array(A) if sparse else A, mean, weights)
+    op = rows_operator(sp.csr_array(A) if sparse else A, weights, groups if centred else ())
     if route != "dense":
         monkeypatch.setattr(_linalg, "_DENSE_FLOPS", 0)
     if route == "products":
@@ -64,14 +66,26 @@ def test_stopping_between_passes_leaves_orthonormal_vectors(monkeypatch):
     monkeypatch.setattr(_linalg, "_GRAM_SIDE", 0)
     steps = []
     U, s, _ = truncated_svd(
-        matrix_operator(decaying(60, 50)),
-        4,
+        matrix_operator(RNG.standard_normal((300, 250))),
+        20,
         random_state=0,
-        notify=lambda step, total: steps.append((step, total)) or True,
+        notify=lambda step, total: steps.append((step, total)) or step == 1,
     )
-    assert steps == [(1, 8)]
-    np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-10)
+    assert len(steps) == 1
+    assert steps[0][1] > 1
+    np.testing.assert_allclose(U.T @ U, np.eye(16), atol=1e-10)
     assert (np.diff(s) <= 0).all()
+
+
+@pytest.mark.parametrize("side", [40, 400])
+def test_symmetric_matrices_give_their_largest_eigenvalues_not_the_longest(side, monkeypatch):
+    monkeypatch.setattr(_linalg, "_GRAM_SIDE", 100)
+    Q, _ = np.linalg.qr(RNG.standard_normal((side, side)))
+    values = np.concatenate([0.9 ** np.arange(side // 2), -np.ones(side - side // 2)])
+    C = (Q * values) @ Q.T
+    found, V = leading_symmetric(lambda B: C @ B, side, 6, np.float64, random_state=0)
+    np.testing.assert_allclose(found, values[:6], rtol=1e-5)
+    np.testing.assert_allclose(C @ V, V * found, atol=1e-2)
 
 
 def test_rank_ignores_rounding():
@@ -79,6 +93,7 @@ def test_rank_ignores_rounding():
     s = truncated_svd(matrix_operator(A), 15)[1]
     assert numerical_rank(s, A.shape) == 3
     assert numerical_rank(np.zeros(3), (3, 3)) == 0
+    assert numerical_rank(np.array([1, 1e-2, 1e-6], dtype=np.float32), (20, 15)) == 2
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -112,12 +127,3 @@ def test_left_side_alone_is_the_same_left_side(shape):
     V, t, _ = truncated_svd(op, 6)
     np.testing.assert_allclose(s, t, rtol=1e-7)
     np.testing.assert_allclose(np.abs(np.einsum("ik,ik->k", U, V)), 1, atol=1e-7)
-
-
-def test_few_triplets_of_a_large_dense_matrix(monkeypatch):
-    monkeypatch.setattr(_linalg, "_LAPACK_SIDE", 20)
-    C = decaying(60, 50, np.random.default_rng(4))
-    U, s, Vt = dense_svd(C, 5, random_state=0)
-    np.testing.assert_allclose(s[:5], np.linalg.svd(C)[1][:5], rtol=1e-9)
-    np.testing.assert_allclose(U[:, :5].T @ C, s[:5, None] * Vt[:5], atol=1e-9)
-    assert len(dense_svd(C, 40)[1]) == 50, "many triplets are worth all of them"

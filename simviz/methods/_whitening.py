@@ -1,0 +1,306 @@
+"""Coordinates in which weighted, centred data plus a ridge have variance one.
+
+For rows Ẑ = diag(√w)(Z − means) with C = ẐᵀẐ, a whitening is a matrix W with
+Wᵀ(C + κI)W = I. CCA and OPCA are leading singular vectors or eigenvectors of
+small matrices in such coordinates. Two routes give W: the principal directions
+of Ẑ, after which every κ is free, and a Cholesky factor of C + κI, which is
+exact for many rows without finding thousands of directions first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import blas
+
+from simviz.methods._krylov import Notify
+from simviz.methods._linalg import left_svd, numerical_rank
+from simviz.methods._operators import Array, Operator
+
+_FEW = 1_500  # rows or columns whose principal directions take a fraction of a second
+_FEW_ROWS = 3_000  # with fewer rows than columns their Gram matrix is the smaller problem
+_LARGEST_FACTOR = 24_000  # columns whose factor fits: 2.3 GB in single precision
+_ALL_DIRECTIONS = 6_000  # rows or columns up to which all directions are found
+_MOST_DIRECTIONS = 3_000  # principal directions beyond that
+_PANEL = 1_024  # columns of a Cholesky factor that are found together
+
+
+def by_factor(op: Operator, rank: int | None) -> bool:
+    """Whether a Cholesky factor is the shorter way to whiten all of an operator.
+
+    Parameters
+    ----------
+    op : Operator
+        Ẑ of shape (n, d).
+    rank : int or None
+        Principal directions that were asked for; a number decides against it.
+
+    Returns
+    -------
+    bool
+        False where principal directions are.
+    """
+    m, n = op.shape
+    small = min(m, n) <= _FEW or (m < n and m <= _FEW_ROWS)
+    return rank is None and not small and n <= _LARGEST_FACTOR
+
+
+class Whitening(Protocol):
+    """Products with whitened rows Ẑ W and with W itself; coordinates run over r."""
+
+    rank: int
+    n_features: int
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ W B of shape (n, b) for B of shape (r, b)."""
+
+    def backward(self, C: Array) -> Array:
+        """(Ẑ W)ᵀ C of shape (r, b) for C of shape (n, b)."""
+
+    def directions(self, B: Array) -> Array:
+        """W B of shape (d, b) for B of shape (r, b)."""
+
+    def coordinates(self, v: Array) -> Array:
+        """Wᵀ v of shape (r,) for v of shape (d,)."""
+
+
+class Directions:
+    """The principal directions of Ẑ = U diag(s) Vᵀ, for any ridge.
+
+    Parameters
+    ----------
+    op : Operator
+        Ẑ of shape (n, d).
+    rank : int or None
+        How many directions; None are all, up to 3,000.
+    random_state : int, RandomState or None
+        Start of the iterative solver.
+    notify : callable, optional
+        Progress of the iterative solver.
+    """
+
+    def __init__(
+        self, op: Operator, rank: int | None, random_state: Any, notify: Notify | None
+    ) -> None:
+        m, n = op.shape
+        most = min(m, n)
+        if rank is None and most > _ALL_DIRECTIONS:
+            rank = _MOST_DIRECTIONS
+        U, s = left_svd(op, min(rank or most, most), random_state=random_state, notify=notify)
+        r = numerical_rank(s, op.shape)
+        self.op, self.U, self.s, self.rank = op, U[:, :r], s[:r], r
+
+    def whitened(self, ridge: float) -> SpectralWhitening:
+        """W = V diag(1 / √(s² + κ)).
+
+        Parameters
+        ----------
+        ridge : float
+            κ ≥ 0.
+
+        Returns
+        -------
+        SpectralWhitening
+            Sharing these directions.
+        """
+        return SpectralWhitening(self, ridge)
+
+
+class SpectralWhitening:
+    """Whitening by principal directions.
+
+    Parameters
+    ----------
+    directions : Directions
+        Of the data.
+    ridge : float
+        κ ≥ 0.
+    """
+
+    def __init__(self, directions: Directions, ridge: float) -> None:
+        self.op, self.U, self.s = directions.op, directions.U, directions.s
+        self.rank, self.n_features = directions.rank, self.op.shape[1]
+        self.spread = np.sqrt(self.s**2 + ridge).astype(self.s.dtype)
+        self.damping = self.s / self.spread  # what is left of a direction
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ W B = U diag(damping) B."""
+        return self.U @ (self.damping[:, None] * B)
+
+    def backward(self, C: Array) -> Array:
+        """Its transpose."""
+        return self.damping[:, None] * (self.U.T @ C)
+
+    def directions(self, B: Array) -> Array:
+        """V diag(1 / spread) B, with V = Ẑᵀ U / s taken for the columns of B only."""
+        return self.op.rmatmat(self.U @ (B / (self.s * self.spread)[:, None]))
+
+    def coordinates(self, v: Array) -> Array:
+        """diag(1 / spread) Vᵀ v."""
+        return (self.U.T @ self.op.matmat(v[:, None]))[:, 0] / (self.s * self.spread)
+
+
+class CholeskyWhitening:
+    """Whitening by C + κI = L Lᵀ, W = L⁻ᵀ.
+
+    Parameters
+    ----------
+    op : Operator
+        Ẑ of shape (n, d) that knows its `rgram`.
+    ridge : float
+        κ ≥ 0.
+    dtype : type
+        Precision of the factor.
+    notify : callable, optional
+        Progress, called between panels; a wish to stop is heard by the caller.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If C + κI is not positive definite in that precision.
+    """
+
+    def __init__(
+        self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
+    ) -> None:
+        assert op.rgram is not None
+        self.op = op
+        self.rank = self.n_features = op.shape[1]
+        C = op.rgram(dtype)
+        C.flat[:: self.rank + 1] += ridge
+        cholesky_in_place(C, notify)
+        # BLAS reads columns first: to it the lower factor is an upper one, transposed.
+        self._upper = C.T
+        self._trsm = blas.strsm if C.dtype == np.float32 else blas.dtrsm
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ L⁻ᵀ B."""
+        return self.op.matmat(self.directions(B))
+
+    def backward(self, C: Array) -> Array:
+        """L⁻¹ Ẑᵀ C."""
+        return self._solve(self.op.rmatmat(C), transposed=True)
+
+    def directions(self, B: Array) -> Array:
+        """L⁻ᵀ B."""
+        return self._solve(B, transposed=False)
+
+    def coordinates(self, v: Array) -> Array:
+        """L⁻¹ v."""
+        return self._solve(v[:, None], transposed=True)[:, 0]
+
+    def _solve(self, B: Array, *, transposed: bool) -> Array:
+        B = np.asarray(B, dtype=self._upper.dtype, order="F")
+        return np.ascontiguousarray(self._trsm(1.0, self._upper, B, trans_a=int(transposed)))
+
+
+def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
+    """Put the Cholesky factor of C into its lower triangle, panel by panel.
+
+    Parameters
+    ----------
+    C : ndarray of shape (d, d)
+        Symmetric positive definite, row-major; its upper triangle is left.
+    notify : callable, optional
+        Called as ``notify(panel, panels)``.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If C is not positive definite.
+    """
+    d = len(C)
+    panels = -(-d // _PANEL)
+    for panel, start in enumerate(range(0, d, _PANEL)):
+        stop = min(start + _PANEL, d)
+        if start:
+            C[start:, start:stop] -= C[start:, :start] @ C[start:stop, :start].T
+        corner = scipy.linalg.cholesky(C[start:stop, start:stop], lower=True, check_finite=False)
+        C[start:stop, start:stop] = corner
+        if stop < d:
+            below = scipy.linalg.solve_triangular(
+                corner, C[stop:, start:stop].T, lower=True, check_finite=False
+            )
+            C[stop:, start:stop] = below.T
+        if notify is not None:
+            notify(panel + 1, panels)
+
+
+class Blocks:
+    """Several whitenings side by side: of data that share neither rows nor columns.
+
+    Parameters
+    ----------
+    parts : sequence of Whitening
+        In the order of rows, coordinates and columns.
+    n_rows : sequence of int
+        Rows of each.
+    """
+
+    def __init__(self, parts: Sequence[Whitening], n_rows: Sequence[int]) -> None:
+        self.parts = parts
+        self.rank = sum(part.rank for part in parts)
+        self.n_features = sum(part.n_features for part in parts)
+        self._rows = np.cumsum(n_rows)[:-1]
+        self._ranks = np.cumsum([part.rank for part in parts])[:-1]
+
+    def forward(self, B: Array) -> Array:
+        """Rows of all parts."""
+        split = np.split(B, self._ranks)
+        return np.vstack([p.forward(b) for p, b in zip(self.parts, split, strict=True)])
+
+    def backward(self, C: Array) -> Array:
+        """Coordinates of all parts."""
+        split = np.split(C, self._rows)
+        return np.vstack([p.backward(c) for p, c in zip(self.parts, split, strict=True)])
+
+    def directions(self, B: Array) -> Array:
+        """Columns of all parts."""
+        split = np.split(B, self._ranks)
+        return np.vstack([p.directions(b) for p, b in zip(self.parts, split, strict=True)])
+
+    def coordinates(self, v: Array) -> Array:
+        """Coordinates of a vector over the columns of all parts."""
+        split = np.split(v, np.cumsum([p.n_features for p in self.parts])[:-1])
+        return np.concatenate([p.coordinates(u) for p, u in zip(self.parts, split, strict=True)])
+
+
+class Inflated:
+    """A whitening of C + κI + δδᵀ from one of C + κI.
+
+    Parameters
+    ----------
+    base : Whitening
+        With Wᵀ(C + κI)W = I.
+    delta : ndarray of shape (r,)
+        Wᵀδ.
+    """
+
+    def __init__(self, base: Whitening, delta: Array) -> None:
+        self.base, self.rank, self.n_features = base, base.rank, base.n_features
+        length2 = float(delta @ delta)
+        # (I + ww')^(-1/2) = I - c ww'
+        self._c = (1 - 1 / np.sqrt(1 + length2)) / length2 if length2 else 0.0
+        self._w = delta[:, None]
+
+    def _root(self, B: Array) -> Array:
+        return B - (self._c * self._w).astype(B.dtype) @ (self._w.T.astype(B.dtype) @ B)
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ W (I + ww')^-½ B."""
+        return self.base.forward(self._root(B))
+
+    def backward(self, C: Array) -> Array:
+        """Its transpose."""
+        return self._root(self.base.backward(C))
+
+    def directions(self, B: Array) -> Array:
+        """W (I + ww')^-½ B."""
+        return self.base.directions(self._root(B))
+
+    def coordinates(self, v: Array) -> Array:
+        """(I + ww')^-½ Wᵀ v."""
+        return self._root(self.base.coordinates(v)[:, None])[:, 0]

@@ -1,0 +1,116 @@
+"""Principal component analysis of both sides together."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.methods._linalg import truncated_svd
+from simviz.methods._operators import group_means, rows_operator
+from simviz.methods._spectral import all_rows, capped_components
+from simviz.params import interval
+from simviz.relevance import Relevance
+
+
+class PCA(LinearPairModel):
+    r"""Principal components: the directions in which all items vary most.
+
+    Keeps the k orthonormal directions of largest variance of the items of both
+    sides, :math:`\max_{A^\top A = I} \mathrm{tr}\, A^\top C A` with C their
+    covariance. It uses no judgments.
+
+    Parameters
+    ----------
+    n_components : int, default=200
+        Dimensions of the learned space. More than the data can give are
+        capped with a warning; `n_components_` tells the truth.
+    center_at_transform : bool, default=False
+        Whether the mean is subtracted from new items too. Cosines of text
+        are better without: its mean is small, and the shared direction tells
+        common from rare.
+    random_state : int, RandomState instance or None, default=0
+        Start of the iterative solver for large data.
+
+    Attributes
+    ----------
+    x_projection_, y_projection_ : ndarray of shape (d, k)
+        The same directions for both sides.
+    x_offset_, y_offset_ : ndarray of shape (k,) or None
+        The projected mean, if `center_at_transform`.
+    spectrum_ : ndarray of shape (k,)
+        Standard deviations along the directions.
+    n_components_ : int
+        Dimensions k.
+
+    See Also
+    --------
+    simviz.methods.lsa.LSA : The same without centring.
+    simviz.methods.opca.OPCA : Weighs variation against that within pairs.
+
+    Notes
+    -----
+    Nested: the first columns are the smaller model. Centring is implicit, so
+    sparse data stay sparse.
+
+    References
+    ----------
+    Pearson (1901), On lines and planes of closest fit to systems of points in
+    space. Philosophical Magazine 2(11).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 1], [2, 1], [4, 1]])
+    >>> PCA(n_components=1).fit(X).x_projection_.round(3).ravel()
+    array([1., 0.])
+    """
+
+    tags: ClassVar[MethodTags] = MethodTags(
+        title="PCA",
+        reference="Pearson 1901",
+        year=1901,
+        family="spectral",
+        input="tfidf",
+        space="one",
+        uses="unsupervised",
+        nested=True,
+    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [interval(Integral, 1, None)],
+        "center_at_transform": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 200,
+        *,
+        center_at_transform: bool = False,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.center_at_transform = center_at_transform
+        self.random_state = random_state
+
+    def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
+        Z = all_rows(X, Y)
+        n = Z.shape[0]
+        everything = [slice(0, n)]
+        _, s, Vt = truncated_svd(
+            rows_operator(Z, groups=everything),
+            self.n_components,
+            random_state=self.random_state,
+            notify=self._notify,
+        )
+        k = capped_components(self, s, Z.shape)
+        A = np.ascontiguousarray(Vt[:k].T, dtype=X.dtype)
+        self.x_projection_ = self.y_projection_ = A
+        self.x_offset_ = self.y_offset_ = None
+        if self.center_at_transform:
+            mean = group_means(Z, np.ones(n), everything)[0]
+            self.x_offset_ = self.y_offset_ = (mean @ A).astype(X.dtype)
+        self.spectrum_ = s[:k] / np.sqrt(max(n - 1, 1))
+        self.n_components_ = k

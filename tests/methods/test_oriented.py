@@ -1,0 +1,175 @@
+"""OPCA against the dense pencil, its kinship with CCA, and PCA against scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn import decomposition
+
+from simviz.methods import _linalg, _whitening
+from simviz.methods.cca import RidgeCCA
+from simviz.methods.opca import OPCA
+from simviz.methods.pca import PCA
+from simviz.relevance import Relevance
+
+N, D, K = 120, 15, 6
+
+
+@pytest.fixture(scope="module")
+def sides():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((N, 5))
+    X, Y = (Z @ rng.standard_normal((5, D)) + rng.standard_normal((N, D)) for _ in range(2))
+    return X + 1, Y - 0.5
+
+
+def pencil(X, Y, regularization, *, shared, noise="centered", signal="mean"):
+    """Eigenvalues and vectors of the generalised problem, as the paper states it."""
+    if not shared:
+        X, Y = np.hstack([X, 0 * Y]), np.hstack([0 * X, Y])
+    Xc, Yc = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    S = (Xc + Yc).T @ (Xc + Yc) / (4 * N)
+    C = (Xc - Yc).T @ (Xc - Yc) / (4 * N)
+    gamma = regularization * np.trace(C) / len(C) * np.eye(len(C))
+    if noise == "raw":
+        C = (X - Y).T @ (X - Y) / (4 * N)
+    if signal == "cross":
+        S = S + gamma
+    values, V = scipy.linalg.eigh(S, C + gamma)
+    return values[::-1][:K], V[:, ::-1][:, :K], C + gamma
+
+
+def stacked_directions(model):
+    if model.shared:
+        assert model.x_projection_ is model.y_projection_
+        return model.x_projection_
+    return np.vstack([model.x_projection_, model.y_projection_])
+
+
+@pytest.mark.parametrize("route", ["directions", "factor"])
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize(
+    ("noise", "signal"), [("centered", "mean"), ("raw", "mean"), ("centered", "cross")]
+)
+def test_opca_solves_the_dense_pencil(route, shared, noise, signal, sides, monkeypatch):
+    if route == "factor":
+        monkeypatch.setattr(_whitening, "_FEW", 0)
+    values, V, noise_matrix = pencil(*sides, 0.7, shared=shared, noise=noise, signal=signal)
+    model = OPCA(K, regularization=0.7, shared=shared, noise=noise, signal=signal).fit(*sides)
+    np.testing.assert_allclose(model.spectrum_, values, rtol=1e-9)
+    A = stacked_directions(model)
+    np.testing.assert_allclose(A.T @ noise_matrix @ A, np.eye(K), atol=1e-9)
+    np.testing.assert_allclose(np.abs(V.T @ noise_matrix @ A), np.eye(K), atol=1e-8)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_opca_by_block_lanczos_is_opca_by_lapack(shared, sides, monkeypatch):
+    exact = OPCA(K, shared=shared).fit(*sides)
+    monkeypatch.setattr(_whitening, "_FEW", 0)
+    monkeypatch.setattr(_linalg, "_GRAM_SIDE", 0)
+    monkeypatch.setattr(_linalg, "_LARGEST_GRAM", 0)
+    iterated = OPCA(K, shared=shared).fit(*sides)
+    np.testing.assert_allclose(iterated.spectrum_, exact.spectrum_, rtol=1e-6)
+    np.testing.assert_allclose(iterated.similarity(*sides), exact.similarity(*sides), atol=1e-4)
+
+
+def test_opca_without_ridge_on_separate_vocabularies_is_cca(sides):
+    opca = OPCA(4, regularization=0).fit(*sides)
+    cca = RidgeCCA(4, regularization=0, correlation_power=0).fit(*sides)
+    rho = cca.spectrum_
+    np.testing.assert_allclose(opca.spectrum_, (1 + rho) / (1 - rho), rtol=1e-9)
+    for ours, peer in zip(opca.x_projection_.T, cca.x_projection_.T, strict=True):
+        cosine = ours @ peer / np.linalg.norm(ours) / np.linalg.norm(peer)
+        np.testing.assert_allclose(abs(cosine), 1, atol=1e-9)
+
+
+def test_opca_of_the_cross_covariance_is_ridge_cca(sides):
+    """The ridge on both sides of the quotient: γ there is a quarter of κ here."""
+    X, Y = sides
+    opca = OPCA(4, regularization=1.0, signal="cross").fit(X, Y)
+    cov = [np.trace(np.cov(Z.T, bias=True)) for Z in (X, Y)]
+    gamma = sum(cov) / 4 / (2 * D)
+    Xc, Yc = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    Cx, Cy = (Z.T @ Z / N + 4 * gamma * np.eye(D) for Z in (Xc, Yc))
+    T = np.linalg.solve(np.linalg.cholesky(Cx), Xc.T @ Yc / N)
+    T = np.linalg.solve(np.linalg.cholesky(Cy), T.T)
+    rho = np.linalg.svd(T)[1][:4]
+    np.testing.assert_allclose(opca.spectrum_, (1 + rho) / (1 - rho), rtol=1e-9)
+
+
+def test_shared_terms_help_opca_and_not_cca():
+    """Names and numbers are the same strings in both languages."""
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((400, 20))
+    A, B = rng.standard_normal((2, 20, 40)) / 4
+    B[:, :12] = A[:, :12]
+    X, Y = (Z @ W + 1.5 * rng.standard_normal((400, 40)) for W in (A, B))
+    common = 3 * rng.standard_normal((400, 12))
+    X[:, :12] += common
+    Y[:, :12] += common
+    train, test = slice(0, 60), slice(60, None)
+    scores = {
+        shared: OPCA(20, shared=shared).fit(X[train], Y[train]).score(X[test], Y[test])
+        for shared in (True, False)
+    }
+    assert scores[True] > scores[False] + 0.05, scores
+
+
+def test_opca_weighs_pairs_as_copied_rows_would(sides):
+    X, Y = (Z[:30] for Z in sides)
+    rng = np.random.default_rng(2)
+    rows, columns = rng.integers(0, 30, (2, 60))
+    pairs = np.unique(np.column_stack([rows, columns]), axis=0)
+    grades = rng.integers(1, 4, len(pairs))
+    R = Relevance.from_pairs(pairs[:, 0], pairs[:, 1], grades, shape=(30, 30))
+    copies = np.repeat(pairs, grades, axis=0)
+    for shared in (True, False):
+        through = OPCA(3, shared=shared).fit(X, Y, R)
+        copied = OPCA(3, shared=shared).fit(X[copies[:, 0]], Y[copies[:, 1]])
+        np.testing.assert_allclose(through.similarity(X, Y), copied.similarity(X, Y), atol=1e-8)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_sparse_and_dense_are_one(shared, sides):
+    X, Y = (np.maximum(Z, 0).astype(np.float32) for Z in sides)
+    dense = OPCA(K, shared=shared).fit(X, Y)
+    sparse = OPCA(K, shared=shared).fit(sp.csr_array(X), sp.csr_array(Y))
+    assert sparse.x_projection_.dtype == np.float32
+    np.testing.assert_allclose(
+        dense.similarity(X, Y), sparse.similarity(sp.csr_array(X), sp.csr_array(Y)), atol=1e-5
+    )
+
+
+def test_noise_that_is_nowhere_is_an_error_only_without_ridge(sides):
+    X, Y = (Z[:10] for Z in sides)
+    with pytest.raises(ValueError, match="regularization > 0"):
+        OPCA(3, regularization=0).fit(X, Y)
+    assert np.isfinite(OPCA(3).fit(X, Y).similarity(X, Y)).all()
+
+
+def test_pairs_of_equal_items_and_constant_columns_are_no_obstacle(sides):
+    X = np.hstack([sides[0], np.ones((N, 1))])
+    model = OPCA(3, shared=True).fit(X, X.copy())
+    assert (model.similarity(X, X).argmax(axis=1) == np.arange(N)).mean() > 0.5
+    with pytest.raises(ValueError, match="constant"):
+        OPCA(3).fit(np.ones((5, 3)), sides[1][:5])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_pca_is_scikit_learns(sparse, sides):
+    X = sides[0]
+    ours = PCA(K, center_at_transform=True).fit(sp.csr_array(X) if sparse else X)
+    peer = decomposition.PCA(K).fit(X)
+    np.testing.assert_allclose(ours.spectrum_, np.sqrt(peer.explained_variance_), rtol=1e-8)
+    np.testing.assert_allclose(np.abs(ours.transform(X)), np.abs(peer.transform(X)), atol=1e-8)
+
+
+def test_pca_keeps_the_mean_unless_asked(sides):
+    X = sides[0]
+    np.testing.assert_allclose(
+        PCA(K).fit(X).transform(X) - PCA(K).fit(X).transform(X.mean(axis=0)[None]),
+        PCA(K, center_at_transform=True).fit(X).transform(X),
+        atol=1e-10,
+    )

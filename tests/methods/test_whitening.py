@@ -1,0 +1,111 @@
+"""Whitened data have variance one, whichever way they were whitened."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from simviz.methods import _whitening
+from simviz.methods._operators import rows_operator
+from simviz.methods._whitening import (
+    Blocks,
+    CholeskyWhitening,
+    Directions,
+    Inflated,
+    by_factor,
+    cholesky_in_place,
+)
+
+RNG = np.random.default_rng(0)
+N, D, RIDGE = 50, 12, 0.3
+GROUPS = [slice(0, 20), slice(20, None)]
+
+
+@pytest.fixture(params=[False, True], ids=["dense", "sparse"])
+def op(request):
+    A = RNG.standard_normal((N, D)) * (RNG.random((N, D)) < 0.6)
+    weights = RNG.random(N)
+    return rows_operator(sp.csr_array(A) if request.param else A, weights / weights.sum(), GROUPS)
+
+
+def whitened(op, route):
+    if route == "factor":
+        return CholeskyWhitening(op, RIDGE, np.float64)
+    return Directions(op, None, 0, None).whitened(RIDGE)
+
+
+def covariance(op):
+    rows = op.matmat(np.eye(op.shape[1]))
+    return rows.T @ rows
+
+
+def check(whitening, C, rows):
+    W = whitening.directions(np.eye(whitening.rank))
+    np.testing.assert_allclose(W.T @ C @ W, np.eye(whitening.rank), atol=1e-10)
+    B, F = RNG.standard_normal((whitening.rank, 3)), RNG.standard_normal((len(rows), 3))
+    np.testing.assert_allclose(whitening.forward(B), rows @ (W @ B), atol=1e-10)
+    np.testing.assert_allclose(whitening.backward(F), W.T @ (rows.T @ F), atol=1e-10)
+
+
+@pytest.mark.parametrize("route", ["factor", "directions"])
+def test_ridge(op, route):
+    whitening = whitened(op, route)
+    check(whitening, covariance(op) + RIDGE * np.eye(D), op.matmat(np.eye(D)))
+    W = whitening.directions(np.eye(D))
+    v = RNG.standard_normal(D)
+    np.testing.assert_allclose(whitening.coordinates(v), W.T @ v, atol=1e-10)
+
+
+@pytest.mark.parametrize("route", ["factor", "directions"])
+def test_rank_one_more(op, route):
+    base = whitened(op, route)
+    delta = RNG.standard_normal(D)
+    C = covariance(op) + RIDGE * np.eye(D) + np.outer(delta, delta)
+    check(Inflated(base, base.coordinates(delta)), C, op.matmat(np.eye(D)))
+    check(Inflated(base, np.zeros(D)), covariance(op) + RIDGE * np.eye(D), op.matmat(np.eye(D)))
+
+
+def test_blocks_of_different_routes(op):
+    other = rows_operator(RNG.standard_normal((9, 5)))
+    blocks = Blocks(
+        [whitened(op, "factor"), Directions(other, None, 0, None).whitened(RIDGE)], [N, 9]
+    )
+    C, rows = np.zeros((17, 17)), np.zeros((N + 9, 17))
+    C[:D, :D], C[D:, D:] = covariance(op), covariance(other)
+    rows[:N, :D], rows[N:, D:] = op.matmat(np.eye(D)), other.matmat(np.eye(5))
+    check(blocks, C + RIDGE * np.eye(17), rows)
+    v = RNG.standard_normal(17)
+    W = blocks.directions(np.eye(17))
+    np.testing.assert_allclose(blocks.coordinates(v), W.T @ v, atol=1e-10)
+
+
+@pytest.mark.parametrize("panel", [1, 7, 64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_panels_give_the_factor_of_lapack(panel, dtype, monkeypatch):
+    monkeypatch.setattr(_whitening, "_PANEL", panel)
+    A = RNG.standard_normal((40, 30))
+    C = (A.T @ A + np.eye(30)).astype(dtype)
+    expected = np.linalg.cholesky(C)
+    heard = []
+    cholesky_in_place(C, lambda step, total: heard.append((step, total)))
+    np.testing.assert_allclose(np.tril(C), expected, atol=1e-4 if dtype == np.float32 else 1e-10)
+    assert heard[-1] == (len(heard), len(heard))
+
+
+def test_what_is_not_positive_definite_is_told():
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky_in_place(-np.eye(4))
+
+
+def test_the_shorter_way_is_taken():
+    def wants(m, n, rank=None):
+        return by_factor(rows_operator(sp.csr_array((m, n))), rank)
+
+    assert not wants(1_000, 20_000)
+    assert not wants(20_000, 1_000)
+    assert not wants(2_500, 20_000)
+    assert wants(40_000, 20_000)
+    assert wants(10_000, 20_000)
+    assert not wants(40_000, 20_000, rank=3_000)
+    assert not wants(40_000, 60_000)
