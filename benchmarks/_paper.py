@@ -120,6 +120,7 @@ def _warm(cls: Any, X: Any, Y: Any, *, shared: bool) -> None:
 
 def _peak() -> float:
     """GiB of memory this process has held at most (Linux counts in KiB)."""
+    # On Linux a child starts from its parent's peak, here a few hundred MiB.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 

@@ -18,7 +18,7 @@ from simviz.evaluation import ChanceScorer, PopularityScorer, evaluate
 from simviz.methods import get_method
 from simviz.pipeline import default_pipeline
 
-REGULARIZATIONS = tuple(float(v) for v in np.geomspace(0.01, 1_000, 11))
+REGULARIZATIONS = tuple(float(v) for v in np.geomspace(0.001, 1_000, 13))
 #: Of each set: dimensions, training pairs, and pairs of each pool (None: all there are).
 ORDERS: dict[str, tuple[tuple[int, ...], int | None, int | None]] = {
     "libreoffice_help": ((50, 100), None, None),
@@ -44,7 +44,7 @@ def order(data: Path, *, small: bool) -> None:
     for shared in (False, True):
         words = Vocabularies.fit(texts["train"], shared=shared, min_df=2)
         sides = {name: words.transform(part) for name, part in texts.items()}
-        values = REGULARIZATIONS[::5] if small else REGULARIZATIONS
+        values = REGULARIZATIONS[3:10:3] if small else REGULARIZATIONS
         rows = _ordered(sides, dimensions, values, shared=shared)
         base = {k: test for name, k, _, _, test in rows if name == "cl_lsi"}
         n_terms = " + ".join(f"{n:,}" for n in words.sizes()[: 1 if shared else 2])
