@@ -1,0 +1,172 @@
+"""Blocks of similarities and what flows back through them, never all at once.
+
+A block goes three ways: scores P_B Qᵀ out, derivatives W Q and Wᵀ P_B back. The
+three matrix products are nearly all of the work. They are taken in float32 or
+float64 by numpy, in bfloat16 by torch, or on a GPU; sums are kept in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import get_blas_funcs
+
+Array = NDArray[np.floating]
+
+_ENTRIES = 2**24  # of a block: 64 MB of float32
+_ROWS = (128, 1024)  # a block of fewer wastes products, of more saves nothing
+# bfloat16 pays off where products outweigh the passes over a block.
+_WIDE = 64
+
+
+class FloatBlocks:
+    """Products of numpy, in the type of the vectors.
+
+    Parameters
+    ----------
+    P, Q : ndarray of shape (n_x, k) and (n_y, k)
+        Vectors of both sides, one row an item.
+    rows : int, optional
+        Rows of a block; by default some 64 MB of float32.
+    """
+
+    def __init__(self, P: Array, Q: Array, rows: int | None = None) -> None:
+        self.P, self.Q = P, Q
+        self.rows = rows or int(np.clip(_ENTRIES // max(1, len(Q)), *_ROWS))
+        self.dP, self.dQ = np.zeros_like(P), np.zeros_like(Q)
+        self._gemm = get_blas_funcs("gemm", (P, Q))
+        self._buffer = np.empty((min(self.rows, len(P)), len(Q)), dtype=P.dtype)
+
+    def __iter__(self) -> Iterator[slice]:
+        """Yield slices of rows, in order."""
+        for start in range(0, len(self.P), self.rows):
+            yield slice(start, min(start + self.rows, len(self.P)))
+
+    def scores(self, rows: slice, scale: float = 1.0) -> Array:
+        """``scale`` P_B Qᵀ, in an array that the next call fills anew."""
+        block = self._buffer[: rows.stop - rows.start]
+        return np.matmul(self.P[rows] * self.P.dtype.type(scale), self.Q.T, out=block)
+
+    def spread(self, rows: slice, W: Array, scale: float) -> None:
+        """Add the derivatives that ``scale`` W, by the scores, is for the vectors."""
+        # Transposed views are Fortran arrays, which BLAS adds into in place.
+        self._gemm(scale, self.Q.T, W.T, 1.0, self.dP[rows].T, overwrite_c=True)
+        self._gemm(scale, self.P[rows].T, W.T, 1.0, self.dQ.T, trans_b=True, overwrite_c=True)
+
+    def turned(self) -> Self:
+        """Blocks of Q Pᵀ, whose gradients are collected in the same place."""
+        other = copy(self)
+        other.P, other.Q, other.dP, other.dQ = self.Q, self.P, self.dQ, self.dP
+        other._buffer = np.empty((min(self.rows, len(self.Q)), len(self.P)), self.P.dtype)
+        return other
+
+    def gradients(self) -> tuple[Array, Array]:
+        """Derivatives by P and Q collected so far, to be added to in place."""
+        return self.dP, self.dQ
+
+
+class TorchBlocks(FloatBlocks):
+    """Products of torch: in bfloat16, or on another device.
+
+    Parameters
+    ----------
+    P, Q : ndarray of shape (n_x, k) and (n_y, k)
+        Vectors of both sides.
+    rows : int, optional
+        Rows of a block.
+    dtype : str, optional
+        Type of the factors, such as "bfloat16"; sums over blocks stay in float32.
+    device : str, default="cpu"
+        Where the products are taken.
+    """
+
+    def __init__(
+        self, P: Array, Q: Array, rows: int | None = None, *, dtype: str, device: str = "cpu"
+    ) -> None:
+        import torch
+
+        super().__init__(P, Q, rows)
+        self._torch = torch
+        self._place = {"device": device, "dtype": getattr(torch, dtype)}
+        self._P, self._Q = (torch.from_numpy(Z).to(**self._place) for Z in (P, Q))
+
+    def turned(self) -> Self:
+        """Blocks of Q Pᵀ, whose gradients are collected in the same place."""
+        other = super().turned()
+        other._P, other._Q = self._Q, self._P
+        return other
+
+    def scores(self, rows: slice, scale: float = 1.0) -> Array:
+        """``scale`` P_B Qᵀ, in an array that the next call fills anew."""
+        block = self._buffer[: rows.stop - rows.start]
+        product = (self._P[rows] * scale) @ self._Q.T
+        self._torch.from_numpy(block).copy_(product)
+        return block
+
+    def spread(self, rows: slice, W: Array, scale: float) -> None:
+        """Add the derivatives that ``scale`` W, by the scores, is for the vectors."""
+        weights = self._torch.from_numpy(W).to(**self._place)
+        for out, product in (
+            (self.dP[rows], weights @ self._Q),
+            (self.dQ, weights.T @ self._P[rows]),
+        ):
+            total = self._torch.from_numpy(out)
+            total.add_(product.to(device="cpu", dtype=total.dtype), alpha=scale)
+
+
+@cache
+def has_fast_bfloat16() -> bool:
+    """Whether this processor multiplies bfloat16 faster than float32."""
+    import torch
+
+    cpu = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return bool(cpu.get("avx512_bf16") or cpu.get("amx_bf16") or cpu.get("amx_tile"))
+
+
+class Maker:
+    """How blocks are made, chosen once for a fit.
+
+    Parameters
+    ----------
+    precision : {"auto", "float32", "bfloat16"}
+        Of the products. "auto" takes bfloat16 where the processor is made for it
+        and vectors are wide, unless the data are in float64.
+    device : {"auto", "cpu", "cuda"}
+        Where they are taken; "auto" is a GPU where there is one.
+    dtype : dtype
+        Of the data.
+    n_components : int
+        Width of the vectors.
+    """
+
+    def __init__(self, precision: str, device: str, dtype: Any, n_components: int) -> None:
+        self.device = _device(device)
+        single = np.dtype(dtype) == np.float32
+        fast = single and n_components >= _WIDE and self.device == "cpu" and has_fast_bfloat16()
+        half = precision == "bfloat16" or (precision == "auto" and fast)
+        self.dtype = "bfloat16" if half else np.dtype(dtype).name
+
+    def __call__(self, P: Array, Q: Array, rows: int | None = None) -> FloatBlocks:
+        """Blocks of P Qᵀ."""
+        if self.device == "cpu" and self.dtype != "bfloat16":
+            return FloatBlocks(P, Q, rows)
+        return TorchBlocks(P, Q, rows, dtype=self.dtype, device=self.device)
+
+
+def _device(name: str) -> str:
+    if name == "cpu":
+        return name
+    import torch
+
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise ValueError(
+            "device='cuda' needs a GPU that torch can use, and found none. "
+            "Use device='auto' or 'cpu'."
+        )
+    return "cuda" if there else "cpu"

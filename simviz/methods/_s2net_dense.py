@@ -1,0 +1,254 @@
+"""Losses in which every item that is not relevant is compared.
+
+Each is a sum over queries of both directions. It walks blocks of similarities,
+never holds them all, and keeps its sums in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from simviz.methods._s2net_blocks import Array, FloatBlocks
+from simviz.methods._s2net_kernels import WIDTH, compare_matched, compare_rows, pair_scores
+
+Reals = NDArray[np.float64]
+
+#: Called once a block; raises where the fit is to stop.
+Tick = Callable[[], None]
+
+# float32 holds exp(2γ) · exp(2γ), and a double the product of eight of these, up to here.
+_SINGLE_GAMMA = 20.0
+
+
+class Pairs:
+    """Relevant pairs in both orders, and how much each query counts.
+
+    Parameters
+    ----------
+    positives : CSR array of shape (n_x, n_y)
+        Stored entries are relevant.
+    direction : {"x2y", "y2x", "both"}
+        Which sides ask.
+    balanced : bool
+        Whether a query counts 1, instead of 1 for each comparison.
+    """
+
+    def __init__(self, positives: sp.csr_array, direction: str, balanced: bool) -> None:
+        self.shape = positives.shape
+        self.indptr = positives.indptr.astype(np.int64)
+        self.y = positives.indices.astype(np.int64)
+        per_x = np.diff(self.indptr)
+        self.x = np.repeat(np.arange(self.shape[0]), per_x)
+        self.by_column = np.lexsort((self.x, self.y))
+        per_y = np.bincount(self.y, minlength=self.shape[1])
+        self.indptr_y = np.concatenate([[0], np.cumsum(per_y)])
+        self.matched = max(per_x.max(initial=0), per_y.max(initial=0)) <= 1
+        weights = []
+        self.total = 0.0
+        for asks, own, others in (
+            (direction != "y2x", per_x, self.shape[1]),
+            (direction != "x2y", per_y, self.shape[0]),
+        ):
+            comparisons = own * (others - own) * int(asks)
+            counted = comparisons > 0
+            weight = np.divide(1.0, comparisons, out=np.zeros(len(own)), where=counted)
+            weights.append(weight if balanced else counted.astype(np.float64))
+            self.total += float(weights[-1] @ comparisons)
+        self.x_weight, self.y_weight = weights
+        self._matrix = sp.csr_array((np.empty(len(self.y)), self.y, self.indptr), self.shape)
+
+    def scores(self, P: Array, Q: Array) -> Reals:
+        """Similarity of each pair."""
+        out = np.empty(len(self.x))
+        pair_scores(P, Q, self.x, self.y, out)
+        return out
+
+    def in_block(self, rows: slice) -> tuple[Any, Any]:
+        """Where in a block of these rows relevant pairs stand."""
+        listed = slice(self.indptr[rows.start], self.indptr[rows.stop])
+        return self.x[listed] - rows.start, self.y[listed]
+
+    def spread(self, weights: Reals, blocks: FloatBlocks, scale: float) -> None:
+        """Add what derivatives by the pairs' scores are for the vectors."""
+        from simviz.methods._products import Products
+
+        W = self._matrix
+        W.data = (weights * scale).astype(blocks.P.dtype)
+        dP, dQ = blocks.gradients()
+        products = Products(W)
+        dP += products.matmat(blocks.Q)
+        dQ += products.rmatmat(blocks.P)
+
+
+class AllOthers:
+    """Relevant pairs against all other pairs of their row and their column.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        What is relevant.
+    gamma : float
+        Slope of the logistic loss log(1 + exp(−γ Δ)).
+    margin : float, optional
+        Instead, the hinge max(0, margin − Δ).
+    """
+
+    def __init__(self, pairs: Pairs, gamma: float, margin: float | None = None) -> None:
+        self.pairs, self.gamma, self.margin = pairs, gamma, margin
+        self.total = pairs.total
+
+    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
+        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        pairs, hinge = self.pairs, self.margin is not None
+        s = pairs.scores(blocks.P, blocks.Q)
+        dtype, every = _working_type(blocks.P.dtype, self.gamma)
+        factor = s - (self.margin or 0) if hinge else np.exp(-self.gamma * s)
+        if pairs.matched and not hinge:
+            rho, loss, slope = self._matched(blocks, factor, (dtype, every), scale, tick)
+        else:
+            rho, loss, slope = self._general(blocks, factor, (dtype, every), scale, tick)
+        pairs.spread(-slope * rho, blocks, scale)
+        return loss
+
+    def _matched(
+        self, blocks: FloatBlocks, factor: Reals, kind: Any, scale: float, tick: Tick
+    ) -> tuple[Reals, float, float]:
+        pairs, (dtype, every) = self.pairs, kind
+        a, b = (np.zeros(n, dtype) for n in pairs.shape)
+        a[pairs.x] = factor * (pairs.x_weight[pairs.x] > 0)
+        b[pairs.y] = factor * (pairs.y_weight[pairs.y] > 0)
+        # All queries of a direction have as many comparisons: one weight serves them all.
+        weight = max(pairs.x_weight.max(), pairs.y_weight.max())
+        n_chunks = -(-pairs.shape[1] // WIDTH)
+        row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
+        loss = 0.0
+        for rows in blocks:
+            E = _exponentials(blocks, rows, self.gamma, dtype)
+            E[pairs.in_block(rows)] = 0
+            r, logs = np.zeros((n_chunks, len(E))), np.zeros(n_chunks)
+            compare_matched(E, a[rows], b, every, r, column_sums, logs)
+            row_sums[rows] = r.sum(axis=0)
+            loss += float(logs.sum())
+            blocks.spread(rows, E.astype(blocks.P.dtype, copy=False), self.gamma * scale * weight)
+            tick()
+        rho = row_sums[pairs.x] + column_sums[pairs.y]
+        return weight * rho, weight * loss, self.gamma
+
+    def _general(
+        self, blocks: FloatBlocks, factor: Reals, kind: Any, scale: float, tick: Tick
+    ) -> tuple[Reals, float, float]:
+        pairs, (dtype, every) = self.pairs, kind
+        hinge = self.margin is not None
+        slope = 1.0 if hinge else self.gamma
+        f = factor.astype(dtype)
+        f_y = f[pairs.by_column]
+        rho, rho_y = np.zeros((2, len(f)))
+        x_weight, y_weight = pairs.x_weight.astype(dtype), pairs.y_weight.astype(dtype)
+        loss_y = np.zeros(pairs.shape[1])
+        loss = 0.0
+        for rows in blocks:
+            if hinge:
+                E = blocks.scores(rows).astype(dtype, copy=False)
+            else:
+                E = _exponentials(blocks, rows, self.gamma, dtype)
+            E[pairs.in_block(rows)] = -np.inf if hinge else 0
+            G = np.zeros_like(E)
+            if x_weight.any():
+                loss_x = np.zeros(len(E))
+                listed = slice(pairs.indptr[rows.start], pairs.indptr[rows.stop])
+                ptr = pairs.indptr[rows.start : rows.stop + 1] - listed.start
+                compare_rows(
+                    E, G, ptr, f[listed], x_weight[rows], hinge, every, rho[listed], loss_x
+                )
+                loss += float(loss_x.sum())
+            if y_weight.any():
+                ET, GT = np.ascontiguousarray(E.T), np.zeros(E.shape[::-1], dtype)
+                compare_rows(ET, GT, pairs.indptr_y, f_y, y_weight, hinge, every, rho_y, loss_y)
+                G += GT.T
+            blocks.spread(rows, G.astype(blocks.P.dtype, copy=False), slope * scale)
+            tick()
+        rho[pairs.by_column] += rho_y
+        return rho, loss + float(loss_y.sum()), slope
+
+
+class Softmax:
+    """Each relevant pair against all others of its row, and column, together.
+
+    The loss log(1 + Σ exp(−γ Δ)), known as InfoNCE. Sums over columns are known
+    only when all blocks have passed, so they pass twice; few are kept instead.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        What is relevant; a query counts 1 for each of its relevant items.
+    gamma : float
+        Inverse temperature.
+    balanced : bool
+        Whether a query counts 1 instead.
+    """
+
+    def __init__(self, pairs: Pairs, gamma: float, balanced: bool) -> None:
+        self.pairs, self.gamma = pairs, gamma
+        self._weights = []
+        self.total = 0.0
+        for asks, own in (
+            (pairs.x_weight > 0, np.diff(pairs.indptr)),
+            (pairs.y_weight > 0, np.diff(pairs.indptr_y)),
+        ):
+            weight = asks / np.maximum(own, 1) if balanced else asks.astype(np.float64)
+            self._weights.append(weight)
+            self.total += float(weight @ own)
+
+    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
+        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        pairs, gamma = self.pairs, self.gamma
+        dtype, _ = _working_type(blocks.P.dtype, gamma)
+        row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
+        kept: list[Array] = []
+        single = pairs.shape[0] <= blocks.rows
+        for rows in blocks:
+            E = _exponentials(blocks, rows, gamma, dtype)
+            E[pairs.in_block(rows)] = 0
+            row_sums[rows] = E.sum(axis=1)
+            column_sums += E.sum(axis=0)
+            if single:
+                kept.append(E)
+            tick()
+        a = np.exp(-gamma * pairs.scores(blocks.P, blocks.Q))
+        loss, rho = 0.0, np.zeros(len(a))
+        slopes = []
+        for at, sums, weight in (
+            (pairs.x, row_sums, self._weights[0]),
+            (pairs.y, column_sums, self._weights[1]),
+        ):
+            ratio = a * sums[at]
+            loss += float(weight[at] @ np.log1p(ratio))
+            rho += weight[at] * ratio / (1 + ratio)
+            slopes.append(np.bincount(at, weight[at] * a / (1 + ratio), minlength=len(sums)))
+        by_row, by_column = (slope.astype(dtype) for slope in slopes)
+        for rows in blocks:
+            if single:
+                E = kept[0]
+            else:
+                E = _exponentials(blocks, rows, gamma, dtype)
+                E[pairs.in_block(rows)] = 0
+            E *= by_row[rows, None] + by_column
+            blocks.spread(rows, E.astype(blocks.P.dtype, copy=False), gamma * scale)
+            tick()
+        pairs.spread(-gamma * rho, blocks, scale)
+        return loss
+
+
+def _working_type(dtype: Any, gamma: float) -> tuple[Any, int]:
+    """Type of exponentials, and how many factors a double holds before it must be emptied."""
+    return (dtype, 8) if gamma <= _SINGLE_GAMMA else (np.dtype(np.float64), 1)
+
+
+def _exponentials(blocks: FloatBlocks, rows: slice, gamma: float, dtype: Any) -> Array:
+    E = blocks.scores(rows, gamma).astype(dtype, copy=False)
+    return np.exp(E, out=E)

@@ -1,0 +1,119 @@
+"""L-BFGS in the type of its arrays, for parameters of hundreds of megabytes.
+
+scipy's would need float64 copies, and its absolute tolerances stop at once on
+a mean over millions of comparisons.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+Function = Callable[[Array], tuple[float, Array]]
+
+_PAIRS = (3, 8)  # fewest and most steps remembered
+_MEMORY = 2**30  # bytes that they may take
+_TRIALS = 12
+_DECREASE, _CURVATURE = 1e-4, 0.9  # the weak Wolfe conditions
+
+
+def inner(a: Array, b: Array) -> float:
+    """Inner product of two matrices, summed in float64 over rows."""
+    return float(np.einsum("ik,ik->i", a, b).sum(dtype=np.float64))
+
+
+class LBFGS:
+    """Minimise a smooth function by limited-memory BFGS.
+
+    Parameters
+    ----------
+    function : callable
+        Value and gradient at an array (d, k).
+    first_step : float
+        Length of the first step, as a share of the length of the start.
+    """
+
+    def __init__(self, function: Function, first_step: float) -> None:
+        self.function, self.first_step = function, first_step
+
+    def iterate(self, start: Array) -> Iterator[tuple[float, Array]]:
+        """Go down step by step.
+
+        Parameters
+        ----------
+        start : ndarray of shape (d, k)
+            Where to begin; not changed.
+
+        Yields
+        ------
+        value : float
+            Of the function.
+        point : ndarray of shape (d, k)
+            Where it was reached. Ends where no step goes down any more.
+        """
+        x = start
+        value, gradient = self.function(x)
+        n_pairs = int(np.clip(_MEMORY // max(1, 2 * x.nbytes), *_PAIRS))
+        pairs: deque[tuple[Array, Array, float]] = deque(maxlen=n_pairs)
+        while (size := inner(gradient, gradient)) > 0:
+            direction = _direction(gradient, pairs)
+            slope = inner(gradient, direction)
+            if slope >= 0:  # rounding has spoilt the memory
+                pairs.clear()
+                direction, slope = -gradient, -size
+            step = 1.0
+            if not pairs:
+                length = np.sqrt(inner(x, x)) or 1.0
+                step = self.first_step * length / np.sqrt(inner(direction, direction))
+            found = self._search(x, value, direction, slope, step)
+            if found is None:
+                if not pairs:
+                    return
+                pairs.clear()  # try once more, straight down
+                continue
+            value, new, new_gradient = found
+            s, y = new - x, new_gradient - gradient
+            curvature, change = inner(s, y), inner(y, y)
+            if curvature > 1e-10 * change:
+                pairs.append((s, y, curvature))
+            x, gradient = new, new_gradient
+            yield value, x
+
+    def _search(
+        self, x: Array, value: float, direction: Array, slope: float, step: float
+    ) -> tuple[float, Array, Array] | None:
+        """A step that goes down enough and flattens the slope, by bisection."""
+        low, high = 0.0, np.inf
+        best = None
+        for _ in range(_TRIALS):
+            point = x + x.dtype.type(step) * direction
+            reached, gradient = self.function(point)
+            if not reached <= value + _DECREASE * step * slope:
+                high = step
+            else:
+                best = reached, point, gradient
+                if inner(gradient, direction) >= _CURVATURE * slope:
+                    return best
+                low = step
+            step = 2 * low if high == np.inf else (low + high) / 2
+        return best
+
+
+def _direction(gradient: Array, pairs: deque[tuple[Array, Array, float]]) -> Array:
+    """Minus the inverse Hessian times the gradient, by the two-loop recursion."""
+    r = -gradient
+    shares = []
+    for s, y, curvature in reversed(pairs):
+        share = inner(s, r) / curvature
+        r -= r.dtype.type(share) * y
+        shares.append(share)
+    if pairs:
+        s, y, curvature = pairs[-1]
+        r *= r.dtype.type(curvature / inner(y, y))
+    for (s, y, curvature), share in zip(pairs, reversed(shares), strict=True):
+        r += r.dtype.type(share - inner(y, r) / curvature) * s
+    return r

@@ -1,0 +1,181 @@
+"""From parameters to unit vectors, and from their derivatives back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.base._rows import Matrix, nonzero_rows
+from simviz.methods._products import Products
+
+Array = NDArray[np.floating]
+
+
+def activate(G: Array, activation: str | None) -> Array:
+    """The activation of each entry, in place.
+
+    Parameters
+    ----------
+    G : ndarray of shape (n, k)
+        Sums.
+    activation : {"tanh", "sigmoid"} or None
+        Which function; None is the identity.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The same array.
+    """
+    if activation is not None:
+        # σ(g) = (1 + tanh(g / 2)) / 2 neither overflows nor branches.
+        half = G.dtype.type(0.5 if activation == "sigmoid" else 1.0)
+        G *= half
+        np.tanh(G, out=G)
+        if activation == "sigmoid":
+            G *= half
+            G += half
+    return G
+
+
+class Vectors(NamedTuple):
+    """Unit vectors (n, k), and 1 / length before; 0 for those that have none."""
+
+    P: Array
+    inverse: Array
+
+
+class Side:
+    """Items of one side as unit vectors P = f(X A + 1 bᵀ) / ‖·‖.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+        Data.
+    activation : {"tanh", "sigmoid"} or None
+        Applied before the vectors are scaled to length 1.
+    """
+
+    def __init__(self, X: Matrix, activation: str | None) -> None:
+        self.products = Products(X)
+        self.known = nonzero_rows(X)
+        self.activation = activation
+
+    def forward(self, A: Array, bias: Array) -> Vectors:
+        """Unit vectors, from a matrix (d, k) and a bias (k,)."""
+        P = self.products.matmat(A)
+        P += bias
+        activate(P, self.activation)
+        P[~self.known] = 0
+        norms = np.sqrt(np.einsum("ik,ik->i", P, P, dtype=np.float64))
+        some = norms > np.finfo(P.dtype).tiny
+        inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=some).astype(P.dtype)
+        P *= inverse[:, None]
+        return Vectors(P, inverse)
+
+    def backward(self, vectors: Vectors, dP: Array, A: Array, bias: Array) -> None:
+        """Add to `A` and `bias` what derivatives by the unit vectors are for them.
+
+        `dP` is overwritten.
+        """
+        P, inverse = vectors
+        dP -= np.einsum("ik,ik->i", dP, P)[:, None] * P
+        dP *= inverse[:, None]
+        if self.activation is not None:
+            # The activation's values are P · length; its slope follows from them.
+            H = P * np.divide(1, inverse, out=np.zeros_like(inverse), where=inverse > 0)[:, None]
+            dP *= 1 - H * H if self.activation == "tanh" else H * (1 - H)
+        dP[~self.known] = 0
+        A += self.products.rmatmat(dP)
+        bias += dP.sum(axis=0)
+
+
+def parts(theta: Array, d_x: int, shared: bool) -> tuple[Array, Array, Array, Array]:
+    """Matrix and bias of each side, as views on all parameters.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (d_x + d_y + 2, k) or (d_x + 2, k) where shared
+        The matrices, one under the other, and a bias a side.
+    d_x : int
+        Features of the x side.
+    shared : bool
+        Whether one matrix serves both sides.
+
+    Returns
+    -------
+    A, a, B, b : ndarray
+        Of shapes (d_x, k), (k,), (d_y, k) and (k,).
+    """
+    return theta[:d_x], theta[-2], theta[:-2] if shared else theta[d_x:-2], theta[-1]
+
+
+class Network:
+    """Both sides and their parameters, one array.
+
+    Parameters
+    ----------
+    X, Y : array or CSR
+        Data.
+    shared : bool
+        Whether one matrix serves both sides.
+    activation : {"tanh", "sigmoid"} or None
+        See `Side`.
+    """
+
+    def __init__(self, X: Matrix, Y: Matrix, shared: bool, activation: str | None) -> None:
+        self.x, self.y = Side(X, activation), Side(Y, activation)
+        self.d_x, self.shared = X.shape[1], shared
+
+    def forward(self, theta: Array) -> tuple[Vectors, Vectors]:
+        """Unit vectors of both sides."""
+        A, a, B, b = parts(theta, self.d_x, self.shared)
+        return self.x.forward(A, a), self.y.forward(B, b)
+
+    def backward(self, x: Vectors, y: Vectors, dP: Array, dQ: Array, out: Array) -> None:
+        """Add the gradient by the parameters to `out`."""
+        A, a, B, b = parts(out, self.d_x, self.shared)
+        self.x.backward(x, dP, A, a)
+        self.y.backward(y, dQ, B, b)
+
+
+class Objective:
+    """Loss and gradient of the parameters.
+
+    Parameters
+    ----------
+    network : Network
+        Of the items at hand.
+    loss : callable
+        ``loss(blocks, tick)``, see `simviz.methods._s2net_losses.Loss`.
+    make_blocks : callable
+        Blocks of two arrays of unit vectors.
+    tick : callable
+        Called once a block.
+    start : ndarray, optional
+        Parameters that the weighted penalty draws to.
+    penalty : float, default=0.0
+        Its weight β.
+    """
+
+    def __init__(
+        self, network: Network, loss: Any, make_blocks: Any, tick: Any,
+        start: Array | None = None, penalty: float = 0.0,
+    ) -> None:  # fmt: skip
+        self.network, self.loss, self.make_blocks, self.tick = network, loss, make_blocks, tick
+        self.start, self.penalty = start, penalty
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        """Loss and its gradient."""
+        x, y = self.network.forward(theta)
+        blocks = self.make_blocks(x.P, y.P)
+        value = self.loss(blocks, self.tick)
+        gradient = np.zeros_like(theta)
+        dP, dQ = blocks.gradients()
+        self.network.backward(x, y, dP, dQ, gradient)
+        if self.penalty and self.start is not None:
+            away = theta - self.start
+            value += self.penalty / 2 * float(np.vdot(away, away))
+            gradient += theta.dtype.type(self.penalty) * away
+        return value, gradient

@@ -1,0 +1,160 @@
+"""What a fit is told while it runs, and what it keeps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.base import Matrix
+from simviz.relevance import Relevance
+
+Array = NDArray[np.floating]
+
+_PAUSE = 0.2  # seconds between two calls inside an iteration
+_FEWEST = 20  # held-out queries that can tell one model from another
+_POOL = 4096  # queries and candidates of a validation set that are looked at
+
+
+class Stopped(Exception):  # noqa: N818 -- a wish, not an error
+    """A callback asked to stop."""
+
+
+class Watch:
+    """Progress, the validation score of every iteration, and the best parameters.
+
+    Parameters
+    ----------
+    theta : ndarray
+        Parameters before the first iteration: they may remain the best.
+    notify : callable
+        ``notify(step, total, **metrics)``; true to stop.
+    score : callable or None
+        Validation score of parameters.
+    limits : tuple of int
+        Iterations planned, and without a better score before stopping.
+    """
+
+    def __init__(
+        self, theta: Array, notify: Callable[..., bool], score: Callable[[Array], float] | None,
+        limits: tuple[int, int],
+    ) -> None:  # fmt: skip
+        self.notify, self.score = notify, score
+        self.max_iter, self.patience = limits
+        self.losses: list[float] = []
+        self.scores: list[float] = []
+        self.best, self.best_iter, self.best_score = theta, 0, -np.inf
+        self._heard = time.monotonic()
+
+    def start(self, *, tell: bool) -> None:
+        """Score what was given, and tell of it."""
+        self._keep(self.best, 0)
+        if tell:
+            self._tell()
+
+    def tick(self) -> None:
+        """Tell that it goes on; raise `Stopped` where it should not."""
+        if time.monotonic() - self._heard > _PAUSE:
+            self._tell()
+
+    def step(self, loss: float, theta: Array) -> bool:
+        """Note an iteration; true where it was the last. `theta` is copied if needed."""
+        self.losses.append(loss)
+        n = len(self.losses)
+        self._keep(theta, n)
+        self._tell()
+        waited = self.score is not None and n - self.best_iter >= self.patience
+        return n >= self.max_iter or waited
+
+    def _keep(self, theta: Array, n: int) -> None:
+        if self.score is None:
+            self.best, self.best_iter = theta, n
+            return
+        score = self.score(theta)
+        if n:
+            self.scores.append(score)
+        if score > self.best_score:
+            self.best_score, self.best_iter = score, n
+            self.best = theta.copy()
+
+    def _tell(self) -> None:
+        self._heard = time.monotonic()
+        metrics: dict[str, float] = {}
+        if self.losses:
+            metrics["loss"] = self.losses[-1]
+        if self.score is not None:
+            metrics["validation"] = self.scores[-1] if self.scores else self.best_score
+        if self.notify(len(self.losses), self.max_iter, **metrics):
+            raise Stopped
+
+
+def validation_sample(
+    validation: tuple[Matrix, Matrix, object], rng: Any
+) -> tuple[Matrix, Matrix, Relevance]:
+    """At most 4,096 queries and candidates, the relevant ones among them.
+
+    Parameters
+    ----------
+    validation : tuple
+        Items of both sides, and judgments as `fit` takes them.
+    rng : RandomState
+        Draws queries and other candidates.
+
+    Returns
+    -------
+    X, Y : array or CSR
+        Some of the items.
+    relevance : Relevance
+        Judgments between them.
+    """
+    X, Y, relevance = validation
+    judged = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
+    rows, columns = np.arange(X.shape[0]), np.arange(Y.shape[0])
+    if len(rows) > _POOL:
+        rows = np.sort(rng.permutation(rows)[:_POOL])
+    if len(columns) > _POOL:
+        needed = np.unique(judged.matrix[rows].indices)
+        others = rng.permutation(np.setdiff1d(columns, needed))
+        columns = np.sort(np.r_[needed, others[: max(0, _POOL - len(needed))]])
+    return X[rows], Y[columns], judged.take(rows, columns)
+
+
+def hold_out(relevance: Relevance, fraction: float, rng: Any) -> tuple[Any, Any, Any, Any] | None:
+    """Divide items into some to learn from and some to watch.
+
+    Queries are held out; their partners too where nobody else has them, so
+    that one-to-one pairs stay whole.
+
+    Parameters
+    ----------
+    relevance : Relevance
+        Judgments.
+    fraction : float
+        Share of the queries to hold out.
+    rng : RandomState
+        Draws them.
+
+    Returns
+    -------
+    tuple or None
+        Rows and columns to learn from, rows and columns to watch; None where too
+        few queries would be watched to tell anything.
+    """
+    matrix = relevance.matrix
+    queries = np.flatnonzero(np.diff(matrix.indptr))
+    n = round(fraction * len(queries))
+    if n < _FEWEST or n == len(queries):
+        return None
+    held = np.zeros(matrix.shape[0], dtype=bool)
+    held[rng.permutation(queries)[:n]] = True
+    watched, learned = relevance.take(held.nonzero()[0]), relevance.take((~held).nonzero()[0])
+    if relevance.unjudged == "ignore" and not (watched.positives.nnz and watched.negatives.nnz):
+        return None
+    seen, spared = (np.diff(r.T.matrix.indptr) > 0 for r in (learned, watched))
+    # Candidates of one query are new with it; those of many are all there always.
+    alone = not (seen & spared).any()
+    columns = spared.nonzero()[0] if alone else np.arange(matrix.shape[1])
+    return (~held).nonzero()[0], (seen | ~spared).nonzero()[0], held.nonzero()[0], columns

@@ -1,0 +1,312 @@
+"""S2Net as a method: starts, early stopping, cancelling, options."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from simviz.methods import get_method
+from simviz.methods._s2net_watch import hold_out, validation_sample
+from simviz.methods.s2net import S2Net
+from simviz.persistence import load_state, save_state
+from simviz.relevance import Relevance
+
+
+def bilingual(n, seed=0, n_topics=40, n_words=150, length=40):
+    """Documents of a few topics in two vocabularies."""
+    rng = np.random.default_rng(0)
+    words = rng.dirichlet(np.full(n_words, 0.05), (2, n_topics))
+    topics = np.random.default_rng(seed).dirichlet(np.full(n_topics, 0.1), n)
+    draw = np.random.default_rng(seed + 1)
+    counts = (draw.poisson(length * topics @ w) for w in words)
+    return tuple(sp.csr_array(np.log1p(c).astype(np.float32)) for c in counts)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return bilingual(600), bilingual(300, seed=7)
+
+
+QUICK = {"n_components": 10, "init": "cl_lsi", "max_iter": 15}
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+@pytest.mark.parametrize("loss", ["logistic", "softmax", "triplet"])
+def test_it_learns_what_its_start_did_not_know(texts, solver, loss):
+    train, test = texts
+    start = get_method("cl_lsi")(10).fit(*train)
+    model = S2Net(**QUICK, solver=solver, loss=loss, batch_size=64)
+    model.fit(*train, X_val=test[0][:100], y_val=test[1][:100])
+    rest = test[0][100:], test[1][100:]
+    assert model.score(*rest) > start.score(*rest) + 0.03
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+
+
+def test_graded_and_judged_documents_are_ordered(texts):
+    """Judgments alone, without any pair known to belong together otherwise."""
+    (X, Y), (X_new, Y_new) = texts
+    rng = np.random.default_rng(0)
+
+    def judged(n):
+        rows = np.repeat(np.arange(n), 7)
+        columns = np.r_[np.arange(n)[:, None].T, rng.integers(0, n, (6, n))].T.ravel()
+        grades = np.where(rows == columns, 2, -1)
+        return Relevance.from_pairs(rows, columns, grades, shape=(n, n))
+
+    train, test = judged(600), judged(300)
+    start = S2Net(10, init="random", max_iter=1, learning_rate=1e-9).fit(X, Y, train)
+    model = S2Net(10, init="random", max_iter=20).fit(X, Y, train)
+    assert model.score(X_new, Y_new, test) > start.score(X_new, Y_new, test) + 0.1
+
+
+@pytest.mark.parametrize("init", ["cca", "cl_lsi", "opca", "heterogeneous_svd"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_it_starts_from_exactly_the_other_method(texts, init, shared):
+    train, test = texts
+    cls = get_method(init)
+    if shared and "shared" not in cls._get_param_names():
+        pytest.skip("has a matrix a side")
+    linear = cls(8, **({"shared": True} if shared else {})).fit(*train)
+    model = S2Net(8, init=init, shared=shared, validation_fraction=0)
+    model.set_callbacks(lambda *_: True).fit(*train)
+    assert model.n_iter_ == 0
+    np.testing.assert_allclose(model.similarity(*test), linear.similarity(*test), atol=2e-5)
+
+
+def test_a_fitted_model_is_cut_to_the_components_wanted(texts):
+    train, test = texts
+    linear = get_method("cca")(20).fit(*train)
+    model = S2Net(6, init=linear, validation_fraction=0).set_callbacks(lambda *_: True).fit(*train)
+    assert model.n_components_ == 6
+    np.testing.assert_allclose(
+        model.similarity(*test), linear.truncate(6).similarity(*test), atol=2e-5
+    )
+
+
+def test_one_space_methods_start_a_shared_matrix(texts):
+    X = texts[0][0]
+    model = S2Net(5, init="lsa", shared=True, validation_fraction=0)
+    model.set_callbacks(lambda *_: True).fit(X)
+    expected = get_method("lsa")(5).fit(X).similarity(X)
+    np.testing.assert_allclose(model.similarity(X), expected, atol=2e-5)
+    assert model.x_projection_ is model.y_projection_ or np.shares_memory(
+        model.x_projection_, model.y_projection_
+    )
+
+
+def test_starts_that_do_not_fit_are_refused(texts):
+    (X, Y), _ = texts
+    with pytest.raises(ValueError, match="Fit it on the same features"):
+        S2Net(4, init=get_method("cca")(4).fit(X[:, :-1], Y)).fit(X, Y)
+    with pytest.raises(ValueError, match="'init' parameter"):
+        S2Net(4, init="bm25").fit(X, Y)
+    with pytest.raises(ValueError, match="LSA needs equal widths"):
+        S2Net(4, init="lsa").fit(X, Y[:, :-1])
+
+
+def test_capped_at_what_the_start_can_give():
+    X, Y = bilingual(8)
+    with pytest.warns(UserWarning, match=r"n_components=50 is more than the data can give .* 7"):
+        model = S2Net(50, init="cca", max_iter=1).fit(X, Y)
+    assert model.n_components_ == 7
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+def test_best_iteration_on_validation_is_kept(texts, solver):
+    train, test = texts
+    model = S2Net(**{**QUICK, "max_iter": 40}, solver=solver, patience=2, batch_size=64)
+    model.fit(*train, X_val=test[0], y_val=test[1])
+    scores = model.validation_scores_
+    assert len(scores) == model.n_iter_ == len(model.loss_curve_)
+    assert model.best_iter_ == int(np.argmax(scores)) + 1
+    assert model.n_iter_ <= model.best_iter_ + 2
+    assert model.score(*test) == pytest.approx(max(scores), abs=1e-9)
+
+
+def test_a_start_that_is_never_beaten_is_kept(texts):
+    train, test = texts
+    start = get_method("cl_lsi")(10).fit(*train)
+    # Partners of the wrong items: whatever is learned from them is worse.
+    model = S2Net(**QUICK, solver="lbfgs", patience=3, learning_rate=0.5)
+    wrong = Relevance(sp.csr_array(np.roll(np.eye(600), 1, axis=1)))
+    model.set_params(init=start)
+    model.fit(*train, relevance=wrong, X_val=test[0], y_val=test[1])
+    assert (model.best_iter_, model.n_iter_) == (0, 3)
+    assert model.score(*test) == pytest.approx(start.score(*test), abs=1e-6)
+
+
+def test_without_a_validation_set_some_queries_are_held_out(texts):
+    (X, Y), _ = texts
+    model = S2Net(**QUICK, validation_fraction=0.2).fit(X, Y)
+    assert len(model.validation_scores_) == model.n_iter_
+    whole = S2Net(**{**QUICK, "max_iter": 3}, validation_fraction=0).fit(X, Y)
+    assert whole.validation_scores_ == []
+    assert whole.best_iter_ == whole.n_iter_ == 3
+
+
+def test_pairs_are_held_out_whole():
+    rows, columns, x_held, y_held = hold_out(
+        Relevance.identity(100), 0.2, np.random.RandomState(0)
+    )
+    assert sorted([*rows, *x_held]) == list(range(100))
+    np.testing.assert_array_equal(rows, columns)
+    np.testing.assert_array_equal(x_held, y_held)
+    assert len(x_held) == 20
+
+
+def test_candidates_of_many_queries_stay_candidates():
+    rng = np.random.default_rng(0)
+    R = Relevance.from_pairs(np.arange(200), rng.integers(0, 9, 200), shape=(200, 12))
+    rows, columns, x_held, y_held = hold_out(R, 0.1, np.random.RandomState(0))
+    assert (len(rows), len(x_held)) == (180, 20)
+    np.testing.assert_array_equal(columns, np.arange(12))
+    np.testing.assert_array_equal(y_held, np.arange(12))
+
+
+def test_nothing_is_held_out_of_little_data():
+    rng = np.random.RandomState(0)
+    assert hold_out(Relevance.identity(60), 0.1, rng) is None
+    one_sign = Relevance.from_pairs(
+        np.arange(300), np.arange(300), shape=(300, 300), unjudged="ignore"
+    )
+    assert hold_out(one_sign, 0.1, rng) is None
+
+
+def test_a_validation_sample_keeps_what_is_relevant():
+    n = 5000
+    x, y, relevance = validation_sample(
+        (sp.eye_array(n, format="csr"), np.arange(n)[:, None], None), np.random.RandomState(0)
+    )
+    assert relevance.shape == (4096, 4096) == (x.shape[0], y.shape[0])
+    pairs = relevance.positives.tocoo()
+    np.testing.assert_array_equal(x.indices[pairs.row], y[pairs.col, 0])
+    assert relevance.positives.nnz == 4096
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+def test_stopping_keeps_the_best_so_far(texts, solver):
+    train, test = texts
+    model = S2Net(**QUICK, solver=solver, batch_size=64)
+    model.set_callbacks(lambda step, total, metrics: step >= 3)
+    model.fit(*train, X_val=test[0], y_val=test[1])
+    assert model.n_iter_ == 3
+    assert model.score(*test) == pytest.approx(max(model.validation_scores_), abs=1e-9)
+
+
+def test_callbacks_hear_loss_and_validation(texts):
+    train, test = texts
+    heard = []
+    model = S2Net(**{**QUICK, "max_iter": 3})
+    model.set_callbacks(lambda step, total, metrics: heard.append((step, total, dict(metrics))))
+    model.fit(*train, X_val=test[0], y_val=test[1])
+    step, total, metrics = heard[-1]
+    assert (step, total) == (3, 3)
+    assert metrics == {
+        "loss": model.loss_curve_[-1],
+        "validation": model.validation_scores_[-1],
+    }
+    assert all(isinstance(v, float) for v in metrics.values())
+
+
+def test_it_can_be_stopped_inside_an_iteration(texts, monkeypatch):
+    """At a large size an iteration takes minutes: every block asks."""
+    import simviz.methods._s2net_watch as watch
+
+    monkeypatch.setattr(watch, "_PAUSE", 0.0)
+    train, _ = texts
+    calls = []
+
+    def stop_at_fifth(step, total, metrics):
+        calls.append(step)
+        return len(calls) >= 5
+
+    model = S2Net(**QUICK, solver="adam", batch_size=10, validation_fraction=0)
+    model.set_callbacks(stop_at_fifth).fit(*train)
+    assert model.n_iter_ == 0
+    assert len(calls) == 5
+    assert np.isfinite(model.similarity(*train)).all()
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+def test_same_seed_same_model(texts, solver):
+    train, _ = texts
+    model = S2Net(**{**QUICK, "max_iter": 4}, solver=solver, batch_size=64)
+    first, second = (clone(model).fit(*train) for _ in range(2))
+    np.testing.assert_array_equal(first.x_projection_, second.x_projection_)
+    other = clone(model).set_params(random_state=1).fit(*train)
+    assert not np.array_equal(first.x_projection_, other.x_projection_)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_activations_are_part_of_the_vectors(texts, activation):
+    train, test = texts
+    model = S2Net(**{**QUICK, "max_iter": 2}, activation=activation).fit(*train)
+    X = test[0].toarray()
+    X[3] = 0
+    G = X @ model.x_projection_ - model.x_offset_
+    expected = np.tanh(G) if activation == "tanh" else 1 / (1 + np.exp(-G))
+    expected[3] = 0
+    np.testing.assert_allclose(model.transform(sp.csr_array(X)), expected, atol=1e-6)
+
+
+def test_half_precision_learns_the_same(texts):
+    train, test = texts
+    scores = [
+        S2Net(**QUICK, solver="lbfgs", precision=precision)
+        .fit(*train, X_val=test[0], y_val=test[1])
+        .validation_scores_
+        for precision in ("float32", "bfloat16")
+    ]
+    assert max(scores[1]) == pytest.approx(max(scores[0]), abs=0.02)
+
+
+def test_a_gpu_that_is_not_there_is_missed(texts):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with pytest.raises(ValueError, match="device='cuda' needs a GPU"):
+        S2Net(**QUICK, device="cuda").fit(*texts[0])
+
+
+def test_models_of_ascending_dimensions_build_on_one_another(texts):
+    train, test = texts
+    model = S2Net(**QUICK, patience=3)
+    start = get_method("cl_lsi")(12).fit(*train)
+    curve = list(
+        model.set_params(init=start).fit_dimensions(
+            (3, 6, 12), *train, X_val=test[0], y_val=test[1]
+        )
+    )
+    assert [m.n_components_ for m in curve] == [3, 6, 12] == [m.n_components for m in curve]
+    scores = [m.score(*test) for m in curve]
+    assert scores == sorted(scores)
+    for k, fitted in zip((3, 6, 12), curve, strict=True):
+        assert fitted.score(*test) > start.truncate(k).score(*test)
+
+
+def test_models_of_dimensions_need_some(texts):
+    train, _ = texts
+    with pytest.raises(ValueError, match="ascending"):
+        next(S2Net(**QUICK).fit_dimensions((6, 3), *train))
+
+
+def test_judgments_that_allow_no_comparison_are_refused():
+    X, Y = bilingual(30)
+    all_alike = Relevance.from_pairs([0, 1], [0, 1], shape=(30, 30), unjudged="ignore")
+    with pytest.raises(ValueError, match="S2Net compares"):
+        S2Net(2, init="random").fit(X, Y, all_alike)
+
+
+def test_stored_and_loaded_it_answers_the_same(texts, tmp_path):
+    train, test = texts
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = S2Net(**{**QUICK, "max_iter": 2}, activation="tanh").fit(*train)
+    save_state({"model": model}, tmp_path / "model.zip")
+    loaded = load_state(tmp_path / "model.zip")["model"]
+    np.testing.assert_array_equal(loaded.similarity(*test), model.similarity(*test))

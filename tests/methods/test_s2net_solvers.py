@@ -1,0 +1,129 @@
+"""How S2Net goes down: L-BFGS, Adam, batches."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from simviz.methods._s2net_adam import Adam, Batches
+from simviz.methods._s2net_blocks import FloatBlocks
+from simviz.methods._s2net_lbfgs import LBFGS
+from simviz.methods._s2net_losses import Loss, Settings
+from simviz.methods._s2net_network import Network, Objective
+from simviz.relevance import Relevance
+
+
+def convexified(penalty=0.1, n=12, d=6, k=8):
+    """A small S2Net whose penalty outweighs its curvature, so there is one minimum."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((2, n, d))
+    start = rng.standard_normal((2 * d + 2, k))
+    settings = Settings("logistic", 2.0, "both", None, False)
+    network = Network(X, Y, False, None)
+    loss = Loss(Relevance.identity(n), settings, np.random.RandomState(0))
+    return Objective(network, loss, FloatBlocks, lambda: None, start, penalty), start
+
+
+def last(iterates, n):
+    *_, found = itertools.islice(iterates, n)
+    return found
+
+
+def test_lbfgs_finds_the_minimum_of_scipy():
+    f, start = convexified()
+    value, point = last(LBFGS(f, 0.01).iterate(start), 60)
+    theirs = minimize(
+        lambda v: (lambda r: (r[0], r[1].ravel()))(f(v.reshape(start.shape))),
+        start.ravel(), jac=True, method="L-BFGS-B", options={"ftol": 0, "gtol": 1e-10},
+    )  # fmt: skip
+    assert value == pytest.approx(theirs.fun, abs=1e-9)
+    np.testing.assert_allclose(point.ravel(), theirs.x, atol=1e-6)
+
+
+def test_lbfgs_steps_never_go_up():
+    f, start = convexified(penalty=0.0)
+    values = [f(start)[0]]
+    values += [value for value, _ in itertools.islice(LBFGS(f, 0.01).iterate(start), 40)]
+    assert (np.diff(values) < 0).all()
+    assert values[-1] < 0.7 * values[0]
+
+
+def test_lbfgs_first_step_has_the_length_asked_for():
+    # A slope without end: the first step is taken as it is, then doubled.
+    seen = []
+
+    def slope(x):
+        seen.append(x)
+        return float(x.sum()), np.ones_like(x)
+
+    start = np.full((4, 3), 2.0)
+    next(LBFGS(slope, 0.01).iterate(start))
+    length = np.linalg.norm(seen[1] - start)
+    assert length == pytest.approx(0.01 * np.linalg.norm(start))
+
+
+def test_lbfgs_solves_an_ill_conditioned_quadratic_in_float32():
+    scales = np.geomspace(1, 1e3, 20, dtype=np.float32)[:, None]
+
+    def quadratic(x):
+        return float((scales * x * x).sum(dtype=np.float64)) / 2, scales * x
+
+    start = np.ones((20, 2), np.float32)
+    value, point = last(LBFGS(quadratic, 0.01).iterate(start), 150)
+    assert point.dtype == np.float32
+    assert value < 1e-6
+
+
+def test_lbfgs_ends_at_a_minimum():
+    values = list(LBFGS(lambda x: (float((x * x).sum()), 2 * x), 0.1).iterate(np.ones((2, 2))))
+    assert values[-1][0] < 1e-12
+    at_rest = LBFGS(lambda x: (1.0, np.zeros_like(x)), 0.1)
+    assert list(at_rest.iterate(np.ones((2, 2)))) == []
+
+
+def test_adam_follows_its_definition():
+    rng = np.random.default_rng(0)
+    start = rng.standard_normal((5, 3))
+    target = rng.standard_normal((5, 3))
+    batches = Batches(np.eye(4), np.eye(4), Relevance.identity(4), 2, np.random.RandomState(0))
+    seen = []
+
+    def objective(X, Y, relevance, x):
+        seen.append(relevance.shape)
+        return 0.5, x - target
+
+    adam = Adam(objective, 0.1)
+    *_, (value, average) = itertools.islice(adam.iterate(start, batches), 3)
+    x, m, v, kept = start.copy(), 0 * start, 0 * start, start.copy()
+    rate = 0.1 * np.sqrt((start**2).mean())
+    decay = 1 - 1 / 3
+    for t in range(1, 7):
+        g = x - target
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        x = x - rate * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        kept = decay * kept + (1 - decay) * x
+    np.testing.assert_allclose(average, kept, atol=1e-12)
+    assert value == 0.5
+    assert seen == [(2, 2)] * 6
+
+
+def test_a_pass_meets_every_query_once_with_all_its_judgments():
+    rng = np.random.default_rng(0)
+    R = Relevance.from_pairs(
+        rng.integers(0, 50, 90),
+        rng.integers(0, 30, 90),
+        rng.choice([-1, 1, 2], 90),
+        shape=(50, 30),
+    )
+    X, Y = sp.csr_array(np.arange(50.0)[:, None] + 1), np.arange(30.0)[:, None]
+    batches = Batches(X, Y, R, 7, np.random.RandomState(0))
+    met = np.zeros((50, 30))
+    for x, y, relevance in batches:
+        rows, columns = x.toarray()[:, 0].astype(int) - 1, y[:, 0].astype(int)
+        met[np.ix_(rows, columns)] += relevance.matrix.toarray()
+        assert len(rows) >= 7
+    np.testing.assert_array_equal(met, R.matrix.toarray())
