@@ -39,20 +39,14 @@ def show_cards() -> None:
     st.title("Learned similarity, measured honestly")
     st.html(f'<p class="sv-lead">{PROMISE}</p>')
     st.space("small")
-    columns = st.columns(max(2, len(demos())), gap="medium")
-    for column, (demo, info) in zip(columns, demos().items(), strict=False):
-        with column.container(border=True):
-            st.markdown(f"#### {info.title}")
-            st.markdown(info.description)
-            st.caption(f"{info.size} · about 10 s")
-            st.button(
-                f"Try it with {demo}",
-                key=f"try-{demo}",
-                type="primary",
-                on_click=_choose,
-                args=(demo,),
-            )
-            st.caption(f"Data: {info.source}. {info.licence}.")
+    cards = [info for info in demos().values() if info.variant_of is None]
+    # Two rows of two look better than a row of three and one alone.
+    a_row = 2 if len(cards) in (2, 4) else 3
+    for start in range(0, len(cards), a_row):
+        columns = st.columns(a_row, gap="medium")
+        for column, info in zip(columns, cards[start : start + a_row], strict=False):
+            with column.container(border=True, height="stretch"):
+                _show_card(info)
     st.page_link(
         "pages/data.py",
         label="Use my own file",
@@ -62,6 +56,32 @@ def show_cards() -> None:
     picture = PICTURES / f"map-{state.theme()}.png"
     if picture.exists():
         st.image(str(picture), caption=CAPTION, width="stretch")
+
+
+def _show_card(info: DemoInfo) -> None:
+    """What a demo is, its button, and those of its variants."""
+    st.markdown(f"#### {info.title}")
+    st.markdown(info.description)
+    st.caption(f"{info.size} · about 10\N{NO-BREAK SPACE}s")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            f"Try it with {info.id}",
+            key=f"try-{info.id}",
+            type="primary",
+            on_click=_choose,
+            args=(info.id,),
+        )
+        for variant in demos().values():
+            if variant.variant_of == info.id:
+                st.button(
+                    f"Or: {variant.title.lower()}",
+                    key=f"try-{variant.id}",
+                    type="tertiary",
+                    help=variant.description,
+                    on_click=_choose,
+                    args=(variant.id,),
+                )
+    st.caption(f"Data: {info.source}. {info.licence}.")
 
 
 def _choose(demo: str) -> None:
@@ -87,7 +107,8 @@ def show_demo(demo: str) -> None:
     finished = [state.run(s.run_id) for s in statuses if s.run_id is not None]
     if not finished:
         return
-    direction = "y2x" if info.split_by == "y" else "mean"
+    # New items ask where one side was kept from training.
+    direction = {"x": "x2y", "y": "y2x"}.get(info.split_by, "mean")
     finished.sort(
         key=lambda run: -results.value_of(run.records(), info.metric, direction)["value"]
     )

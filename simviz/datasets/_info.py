@@ -42,6 +42,9 @@ class DemoInfo:
         Takes no argument and returns the `PairSet`.
     position : int, default=100
         Place among the cards, lowest first.
+    variant_of : str, optional
+        Id of the demo on whose card this one is offered, too; without it, the
+        demo has a card of its own.
     """
 
     id: str
@@ -57,3 +60,4 @@ class DemoInfo:
     size: str
     loader: Callable[[], PairSet]
     position: int = 100
+    variant_of: str | None = None

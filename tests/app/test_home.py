@@ -43,8 +43,29 @@ def until_trained(app, timeout=90):
 def test_cards_are_there_before_anything_is_trained(app):
     app.run()
     assert not app.exception
-    assert {b.label for b in app.button} >= {"Try it with icons", "Try it with emoji"}
+    labels = [b.label for b in app.button]
+    assert labels == [
+        "Try it with icons",
+        "Try it with emoji",
+        "Try it with pydocs",
+        "Or: documents and links",
+    ]
     assert "CC BY 4.0" in texts(app)
+
+
+def test_variant_is_offered_on_the_card_of_its_demo(app):
+    from simviz.datasets import DEMOS
+
+    app.run()
+    headings = [m.value.removeprefix("#### ") for m in app.markdown if m.value[:5] == "#### "]
+    assert headings == [info.title for info in DEMOS.values() if info.variant_of is None]
+    app.button(key="try-pydocs_links").click().run()
+    assert not app.exception
+    assert app.query_params["demo"] == "pydocs_links"
+    from pages._shared import state
+
+    for job in state.queue().jobs(app.session_state.workspace):
+        state.queue().cancel(job.id)
 
 
 def test_button_trains_and_tells_what_was_found(app):
@@ -59,6 +80,17 @@ def test_button_trains_and_tells_what_was_found(app):
     assert html.count("<tr") == 1 + 3 + 2, "a heading, three methods, two baselines"
     assert len(app.get("plotly_chart")) == 3
     assert app.session_state["home-map-run"]
+
+
+def test_unseen_queries_are_what_a_split_by_x_measures(app):
+    app.query_params["demo"] = "pydocs_links"
+    app.run()
+    until_trained(app)
+    assert not app.exception
+    html = " ".join(e.proto.body for e in app.get("html"))
+    assert "unseen documents" in html
+    assert html.count("<tr") == 1 + 3 + 2
+    assert "test documents" in texts(app)
 
 
 def test_cancelled_demo_offers_to_go_on(app):

@@ -11,7 +11,8 @@ from simviz.exceptions import DatasetError
 def test_cards_show_without_reading_anything():
     code = (
         "import sys, simviz.datasets as d; [i.title for i in d.DEMOS.values()]; "
-        "heavy = {'PIL', 'emoji', 'sklearn', 'torch', 'fontawesomefree'} & set(sys.modules); "
+        "heavy = {'PIL', 'emoji', 'fontawesomefree', 'pandas', 'sklearn', 'torch'}; "
+        "heavy &= set(sys.modules); "
         "sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -19,7 +20,7 @@ def test_cards_show_without_reading_anything():
 
 
 def test_discovery_found_the_demos_in_the_order_of_the_cards():
-    assert {"icons", "emoji"} <= set(DEMOS)
+    assert {"icons", "emoji", "pydocs", "pydocs_links"} <= set(DEMOS)
     positions = [info.position for info in DEMOS.values()]
     assert positions == sorted(positions)
 
@@ -32,6 +33,12 @@ def test_card_tells_what_the_data_are(demo_id):
     assert info.description.endswith(".")
     pairs = load_demo(demo_id)
     assert (pairs.name, pairs.x_name, pairs.y_name) == (demo_id, info.x_name, info.y_name)
+
+
+def test_variants_name_a_demo_that_has_a_card():
+    parents = [info.variant_of for info in DEMOS.values() if info.variant_of is not None]
+    assert parents
+    assert all(DEMOS[parent].variant_of is None for parent in parents)
 
 
 @pytest.mark.parametrize("demo_id", DEMOS)

@@ -1,0 +1,236 @@
+"""Public objects of four packages: what their docstrings say, and which they link."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.items import Items
+from simviz.datasets._docstrings import Docstring, parse_docstring
+from simviz.exceptions import DatasetError
+
+# Where the public names are. Left out are numpy.ma and numpy.char, which say again what
+# numpy says, and modules that the packages themselves call legacy.
+_SPACES = {
+    "numpy": "fft lib.stride_tricks linalg polynomial random strings testing",
+    "scipy": "cluster.hierarchy cluster.vq differentiate fft integrate interpolate io linalg "
+    "ndimage optimize signal signal.windows sparse sparse.csgraph sparse.linalg spatial "
+    "spatial.distance spatial.transform special stats stats.qmc",
+    "sklearn": "base calibration cluster compose covariance cross_decomposition datasets "
+    "decomposition discriminant_analysis dummy ensemble feature_extraction "
+    "feature_extraction.text feature_selection gaussian_process gaussian_process.kernels "
+    "impute inspection isotonic kernel_approximation kernel_ridge linear_model manifold "
+    "metrics metrics.pairwise mixture model_selection multiclass multioutput naive_bayes "
+    "neighbors neural_network pipeline preprocessing random_projection semi_supervised svm "
+    "tree utils",
+    "pandas": "Series.dt Series.str api.types api.typing plotting",
+}
+_SHORT = {"np": "numpy", "pd": "pandas", "sp": "scipy"}
+MIN_SUMMARY, MIN_TEXT = 2, 20  # words
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One docstring under the name of its object.
+
+    Parameters
+    ----------
+    name : str
+        The shortest public name, such as "numpy.linalg.svd".
+    space : str
+        The public module or class that has the name.
+    said : Docstring
+        What it says.
+    """
+
+    name: str
+    space: str
+    said: Docstring
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Documents and links between them.
+
+    Parameters
+    ----------
+    documents : list of Document
+        Each with a link or the target of one, in the order of their names.
+    links : list of tuple of int
+        From and to, by position, ascending; never from a document to itself.
+    """
+
+    documents: list[Document]
+    links: list[tuple[int, int]]
+
+    def items(self) -> Items:
+        """The documents as items.
+
+        Returns
+        -------
+        Items
+            The texts, with metadata "label" (the last two parts of the name),
+            "package" and "module".
+        """
+        names = [document.name for document in self.documents]
+        return Items(
+            names,
+            [document.said.text for document in self.documents],
+            "text",
+            {
+                "label": _column(".".join(name.split(".")[-2:]) for name in names),
+                "package": _column(name.partition(".")[0] for name in names),
+                "module": _column(document.space for document in self.documents),
+            },
+        )
+
+
+def read_library() -> Library:
+    """Read the docstrings of NumPy, SciPy, scikit-learn and pandas.
+
+    Returns
+    -------
+    Library
+        Functions, classes and methods that *See Also* sections link.
+
+    Raises
+    ------
+    DatasetError
+        If there is none: Python was started without docstrings.
+    """
+    found: dict[str, list[str]] = {}
+    for package, spaces in _SPACES.items():
+        for space in (package, *(f"{package}.{name}" for name in spaces.split())):
+            for name, docstring in _public(space):
+                found.setdefault(docstring, []).append(name)
+    library = link(found)
+    if not library.links:
+        raise DatasetError(
+            "The installed packages show no docstrings. Start Python without -OO and without "
+            "PYTHONOPTIMIZE=2, which drop them."
+        )
+    return library
+
+
+def link(found: Mapping[str, Sequence[str]]) -> Library:
+    """Find out which docstrings link which.
+
+    Parameters
+    ----------
+    found : mapping of str to sequence of str
+        Docstring to the full names of all objects that have it.
+
+    Returns
+    -------
+    Library
+        One document a summary and package; those without a link, a summary
+        or a text are left out.
+    """
+    said = {docstring: parse_docstring(docstring) for docstring in found}
+    # Objects of one package that introduce themselves alike are one to a reader, too.
+    alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for docstring, names in found.items():
+        for name in names:
+            key = (name.partition(".")[0], said[docstring].summary.casefold())
+            alike.setdefault(key, []).append((name, docstring))
+    documents: dict[str, Document] = {}
+    shown: dict[str, str] = {}
+    for members in alike.values():
+        name, docstring = min(members, key=lambda m: (m[0].count("."), len(m[0]), m[0]))
+        parsed = said[docstring]
+        shown.update((member, name) for member, _ in members)
+        if len(parsed.summary.split()) >= MIN_SUMMARY and len(parsed.text.split()) >= MIN_TEXT:
+            documents[name] = Document(name, name.rpartition(".")[0], parsed)
+    target_of = _Names(shown)
+    links = {
+        (shown[name], target)
+        for docstring, names in found.items()
+        for name in names
+        for written in said[docstring].links
+        if (target := target_of(written, name)) is not None
+    }
+    kept = {(a, b) for a, b in links if a != b and a in documents and b in documents}
+    linked = sorted({name for pair in kept for name in pair})
+    place = {name: i for i, name in enumerate(linked)}
+    return Library(
+        [documents[name] for name in linked], sorted((place[a], place[b]) for a, b in kept)
+    )
+
+
+class _Names:
+    """Finds what a name written in a docstring stands for."""
+
+    def __init__(self, shown: Mapping[str, str]) -> None:
+        self._shown = shown
+        self._endings: dict[tuple[str, str], set[str]] = {}
+        for name, document in shown.items():
+            package, *rest = name.split(".")
+            for i in range(len(rest)):
+                ending = ".".join(rest[i:])
+                self._endings.setdefault((package, ending), set()).add(document)
+
+    def __call__(self, written: str, by: str) -> str | None:
+        """Name of the document meant in the docstring of `by`, or None."""
+        first, dot, rest = written.partition(".")
+        wanted = _SHORT.get(first, first) + dot + rest
+        scope = by
+        while scope:
+            scope = scope.rpartition(".")[0]
+            name = f"{scope}.{wanted}" if scope else wanted
+            if name in self._shown:
+                return self._shown[name]
+        # Elsewhere in the package, if there is no doubt where.
+        there = self._endings.get((by.partition(".")[0], wanted), set())
+        return next(iter(there)) if len(there) == 1 else None
+
+
+def _public(space: str) -> Iterator[tuple[str, str]]:
+    """Full names and docstrings of what a module or class offers, and of methods."""
+    owner = _import(space)
+    listed = getattr(owner, "__all__", None) or [n for n in dir(owner) if n[0] != "_"]
+    for name in sorted(set(listed)):
+        # Static: nothing is computed, and no old name warns that it will go.
+        value = inspect.getattr_static(owner, name, None)
+        if isinstance(value, ModuleType):
+            continue
+        yield from _described(f"{space}.{name}", value)
+        if inspect.isclass(value):
+            for method in dir(value):
+                if method[0] != "_":
+                    what = inspect.getattr_static(value, method, None)
+                    yield from _described(f"{space}.{name}.{method}", what)
+
+
+def _described(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The name with the value's own docstring, if it has one."""
+    value = getattr(value, "__func__", value)
+    docstring = getattr(value, "__doc__", None)
+    # Functions and classes have a slot for it; a constant shows the docstring of its type.
+    of_type = inspect.getattr_static(type(value), "__doc__", None)
+    own = not isinstance(of_type, str) or "__doc__" in getattr(value, "__dict__", {})
+    if isinstance(docstring, str) and own:
+        yield name, docstring
+
+
+def _column(values: Iterable[str]) -> NDArray[np.object_]:
+    """Strings as a metadata column."""
+    return np.array(list(values), dtype=object)
+
+
+def _import(space: str) -> Any:
+    """The module or class of that name; None if this release has none."""
+    parts = space.split(".")
+    found: Any = importlib.import_module(parts[0])
+    for i, part in enumerate(parts[1:], 2):
+        try:
+            found = importlib.import_module(".".join(parts[:i]))
+        except ModuleNotFoundError:
+            found = getattr(found, part, None)
+    return found

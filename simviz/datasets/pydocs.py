@@ -1,0 +1,131 @@
+"""Summaries of Python functions, and the documents they introduce.
+
+Both are read from the docstrings of the installed packages NumPy, SciPy,
+scikit-learn and pandas.
+
+Attribution: NumPy © NumPy Developers, SciPy © SciPy Developers, scikit-learn
+© the scikit-learn developers, pandas © AQR Capital Management, LLC, Lambda
+Foundry, Inc., PyData Development Team and open source contributors; all under
+the BSD 3-Clause License.
+"""
+
+from __future__ import annotations
+
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.datasets._documents import Library, read_library
+from simviz.datasets._info import DemoInfo
+from simviz.relevance import Relevance
+
+SAME, LINKED, NEIGHBOUR = 3, 2, 1
+#: A module of more documents is no topic that they would have in common.
+LARGEST_MODULE = 15
+
+SOURCE = "Docstrings of the installed NumPy, SciPy, scikit-learn and pandas, © their developers"
+LICENCE = "BSD 3-Clause License"
+
+
+def load_pydocs() -> PairSet:
+    """Pair the summary line of each docstring with documents, in grades.
+
+    Returns
+    -------
+    PairSet
+        On the x side the summaries, on the y side the rest of the docstrings.
+        Graded 3 is the document that a summary introduces; 2 a document that
+        it links under *See Also*, or that links it; 1 another one of the same
+        module or class, where that has at most 15. Metadata of documents:
+        "label", "package", "module" and "name".
+
+    Raises
+    ------
+    DatasetError
+        If Python was started without docstrings.
+
+    Notes
+    -----
+    A document is without its summary; without its *See Also* section, which
+    would quote the summaries of others; and without examples and references.
+    Its own name may stand in it, as in any document on a thing. What names of
+    functions a summary has it shares with its document honestly: it is a query
+    that somebody could have typed.
+
+    Objects of a package with the same summary are one document, under the
+    shortest name; summaries shared between packages are one query. What is
+    read depends on the installed releases.
+
+    Examples
+    --------
+    >>> pairs = load_pydocs()
+    >>> query = pairs.x.content.tolist().index("Singular Value Decomposition.")
+    >>> graded = pairs.relevance.take([query]).matrix.tocoo()
+    >>> sorted(pairs.y.ids[graded.col[graded.data == 3]])
+    ['numpy.linalg.svd', 'scipy.linalg.svd']
+    """
+    return pair_summaries(read_library())
+
+
+def pair_summaries(library: Library) -> PairSet:
+    """Pair summaries with documents, see `load_pydocs`.
+
+    Parameters
+    ----------
+    library : Library
+        Documents and their links.
+
+    Returns
+    -------
+    PairSet
+        Distinct summaries and documents.
+    """
+    y = library.items()
+    query: dict[str, int] = {}
+    asks = [query.setdefault(d.said.summary, len(query)) for d in library.documents]
+    modules: dict[str, list[int]] = {}
+    for i, document in enumerate(library.documents):
+        modules.setdefault(document.space, []).append(i)
+    graded = [(i, i, SAME) for i in range(len(y))]
+    graded += [(a, b, LINKED) for link in library.links for a, b in (link, link[::-1])]
+    graded += [
+        (a, b, NEIGHBOUR)
+        for members in modules.values()
+        if len(members) <= LARGEST_MODULE
+        for a in members
+        for b in members
+    ]
+    of, to, grade = zip(*graded, strict=True)
+    # A pair that is listed twice keeps its highest grade.
+    relevance = Relevance.from_pairs(
+        [asks[i] for i in of],
+        to,
+        grade,
+        shape=(len(query), len(y)),
+        unjudged="negative",
+    )
+    first = [asks.index(i) for i in range(len(query))]
+    metadata = {name: y.metadata[name][first] for name in ("package", "module")}
+    return PairSet(
+        Items(y.ids[first], list(query), "text", metadata),
+        y,
+        relevance,
+        name="pydocs",
+        x_name="summaries",
+        y_name="documents",
+    )
+
+
+DEMO = DemoInfo(
+    id="pydocs",
+    title="Questions and documents",
+    description="What a Python function does, in one line, to find its documentation.",
+    source=SOURCE,
+    licence=LICENCE,
+    x_name="summaries",
+    y_name="documents",
+    split_by="x",
+    methods={"bm25": {}, "tfidf_cosine": {}, "cl_lsi": {}},
+    metric="NDCG@3",
+    size="two and a half thousand documents",
+    loader=load_pydocs,
+    position=30,
+)

@@ -1,0 +1,162 @@
+"""Documentation of Python functions, and what each says to see also.
+
+The documents are those of `simviz.datasets.pydocs`, with the same attribution
+and licence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.datasets._documents import Library, read_library
+from simviz.datasets._info import DemoInfo
+from simviz.datasets.pydocs import LICENCE, SOURCE
+from simviz.exceptions import DatasetError
+from simviz.relevance import Relevance
+
+
+def load_pydocs_links(one_collection: bool = False) -> PairSet:
+    """Pair documents that link each other under *See Also*.
+
+    Parameters
+    ----------
+    one_collection : bool, default=False
+        Whether all documents stand on both sides. By default each is on one.
+
+    Returns
+    -------
+    PairSet
+        The documents of `load_pydocs`. By default dealt to two sides so that
+        most links run between them; a document belongs to those of the other
+        side that it links or that link it. As one collection, row belongs to
+        column where its section names it, for the documents that have links in
+        both directions; none belongs to itself.
+
+    Raises
+    ------
+    DatasetError
+        If Python was started without docstrings.
+
+    Notes
+    -----
+    A split of one collection by x would let a document compete among its own
+    answers, as the one most like itself, and many links to find in the test would be
+    answers in training, read backwards. Neither happens between two sides.
+
+    The *See Also* section itself is not in the text; names in running text and in
+    examples are, as the words of a hyperlink are in a page.
+
+    Examples
+    --------
+    >>> pairs = load_pydocs_links(one_collection=True)
+    >>> row = list(pairs.x.ids).index("sklearn.cluster.KMeans")
+    >>> list(pairs.y.ids[pairs.relevance.positives[[row]].indices])
+    ['sklearn.cluster.MiniBatchKMeans']
+    """
+    library = read_library()
+    return pair_all(library) if one_collection else pair_halves(library)
+
+
+def pair_halves(library: Library) -> PairSet:
+    """Pair documents of one side with those of the other, see `load_pydocs_links`.
+
+    Parameters
+    ----------
+    library : Library
+        Documents and their links.
+
+    Returns
+    -------
+    PairSet
+        Every document once, each with a link to the other side.
+    """
+    items = library.items()
+    is_y = _deal(len(items), library.links)
+    place = np.where(is_y, np.cumsum(is_y), np.cumsum(~is_y)) - 1
+    pairs = [(a, b) if is_y[b] else (b, a) for a, b in library.links if is_y[a] != is_y[b]]
+    x, y = (items.take(np.flatnonzero(side)) for side in (~is_y, is_y))
+    x_index, y_index = place[np.array(pairs, dtype=np.intp)].T
+    relevance = Relevance.from_pairs(x_index, y_index, shape=(len(x), len(y)), unjudged="negative")
+    return _named(x, y, relevance)
+
+
+def pair_all(library: Library) -> PairSet:
+    """Pair documents with documents, see `load_pydocs_links`.
+
+    Parameters
+    ----------
+    library : Library
+        Documents and their links.
+
+    Returns
+    -------
+    PairSet
+        The same items on both sides.
+    """
+    n = len(library.documents)
+    links = np.array(library.links, dtype=np.intp)
+    kept = np.arange(n)
+    graph = Relevance.from_pairs(*links.T, shape=(n, n), unjudged="negative")
+    while True:
+        matrix = graph.take(kept, kept).matrix
+        both = (matrix.sum(axis=0) > 0) & (matrix.sum(axis=1) > 0)
+        if both.all():
+            break
+        kept = kept[both]
+        if not len(kept):
+            raise DatasetError(
+                "No document both links another and is linked. Load them on two sides: "
+                "load_pydocs_links(one_collection=False)."
+            )
+    items = library.items().take(kept)
+    return _named(items, items, graph.take(kept, kept))
+
+
+def _deal(n: int, links: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
+    """Which documents go to the y side: each where most of those it is linked with are not.
+
+    Dealt out in turn first; then each changes sides whenever that lets more of its links
+    run across. Every change adds a link, so this ends, and leaves each at least one.
+    """
+    linked: list[list[int]] = [[] for _ in range(n)]
+    for a, b in sorted({(min(link), max(link)) for link in links}):
+        linked[a].append(b)
+        linked[b].append(a)
+    is_y = [i % 2 == 1 for i in range(n)]
+    changed = True
+    while changed:
+        changed = False
+        for i, others in enumerate(linked):
+            if 2 * sum(is_y[j] == is_y[i] for j in others) > len(others):
+                is_y[i] = not is_y[i]
+                changed = True
+    return np.array(is_y, dtype=np.bool_)
+
+
+def _named(x: Items, y: Items, relevance: Relevance) -> PairSet:
+    return PairSet(
+        x, y, relevance, name="pydocs_links", x_name="documents", y_name="linked documents"
+    )
+
+
+DEMO = DemoInfo(
+    id="pydocs_links",
+    title="Documents and links",
+    description="Pages of Python documentation, and the pages they say to see also.",
+    source=SOURCE,
+    licence=LICENCE,
+    x_name="documents",
+    y_name="linked documents",
+    split_by="x",
+    methods={"bm25": {}, "tfidf_cosine": {}, "lsa": {}},
+    metric="MAP",
+    size="two and a half thousand documents",
+    loader=load_pydocs_links,
+    position=40,
+    variant_of="pydocs",
+)

@@ -1,0 +1,175 @@
+import numpy as np
+import pytest
+
+from simviz.charts import map_figure
+from simviz.data.splitting import split
+from simviz.datasets import load_demo
+from simviz.datasets._documents import link
+from simviz.datasets.pydocs import LARGEST_MODULE, load_pydocs, pair_summaries
+from simviz.datasets.pydocs_links import load_pydocs_links, pair_all, pair_halves
+from simviz.exceptions import DatasetError
+from simviz.projection import joint_map
+
+SAID = "\n\n" + "plain words " * 20
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return load_pydocs()
+
+
+@pytest.fixture(scope="module")
+def halves():
+    return load_pydocs_links()
+
+
+@pytest.fixture(scope="module")
+def collection():
+    return load_pydocs_links(one_collection=True)
+
+
+def grade(pairs, summary, name):
+    x, y = list(pairs.x.content).index(summary), list(pairs.y.ids).index(name)
+    return pairs.relevance.matrix[x, y]
+
+
+def test_size_and_grades(pairs):
+    n_x, n_y = pairs.shape
+    assert 2_000 < n_x <= n_y < 4_000
+    assert pairs.relevance.unjudged == "negative"
+    grades = pairs.relevance.matrix.data
+    assert set(grades) == {1, 2, 3}
+    assert (grades == 3).sum() == n_y, "every document has its summary, and one only"
+    assert 2 < (grades == 2).sum() / n_y < 6
+    assert (grades == 1).sum() < (grades == 2).sum()
+    for package in ("numpy", "scipy", "sklearn", "pandas"):
+        assert (pairs.y.metadata["package"] == package).sum() > 200
+
+
+def test_known_functions(pairs):
+    summary = "Singular Value Decomposition."
+    assert grade(pairs, summary, "numpy.linalg.svd") == 3
+    assert grade(pairs, summary, "scipy.linalg.svd") == 3
+    assert grade(pairs, summary, "scipy.linalg.svdvals") == 2
+    assert grade(pairs, summary, "pandas.merge") == 0
+    assert pairs.y.labels[list(pairs.y.ids).index("numpy.linalg.svd")] == "linalg.svd"
+
+
+def test_summaries_are_unique_and_not_in_their_documents(pairs):
+    assert len(set(pairs.x.content)) == len(pairs.x)
+    own = pairs.relevance.matrix.tocoo()
+    for x, y in zip(own.row[own.data == 3], own.col[own.data == 3], strict=True):
+        assert pairs.x.content[x].lower() not in pairs.y.content[y].lower()
+
+
+def test_texts_are_clean(pairs):
+    for text in (*pairs.x.content, *pairs.y.content):
+        assert text == " ".join(text.split())
+        assert "`" not in text
+        assert len(text.split()) >= 2
+    assert not any("See Also" in text or ">>> " in text for text in pairs.x.content)
+    # Only the sections are left out: some notes hold a line of code.
+    assert np.mean([">>> " in text for text in pairs.y.content]) < 0.05
+
+
+def test_small_modules_are_grade_1_and_large_ones_are_not():
+    small = {f"Small number {i} here.{SAID}": [f"numpy.small.f{i}"] for i in range(3)}
+    large = {f"Large number {i} here.{SAID}": [f"scipy.f{i}"] for i in range(LARGEST_MODULE + 1)}
+    links = "\n\nSee Also\n--------\n"
+    all_linked = {
+        f"{said}{links}{package}.hub": names
+        for group, package in ((small, "numpy"), (large, "scipy"))
+        for said, names in group.items()
+    }
+    hubs = {f"Hub of {p} itself.{SAID}": [f"{p}.hub"] for p in ("numpy", "scipy")}
+    pairs = pair_summaries(link(all_linked | hubs))
+    assert grade(pairs, "Small number 0 here.", "numpy.small.f2") == 1
+    assert grade(pairs, "Small number 0 here.", "numpy.small.f0") == 3
+    assert grade(pairs, "Small number 0 here.", "numpy.hub") == 2
+    assert grade(pairs, "Hub of numpy itself.", "numpy.small.f0") == 2, "linked either way"
+    assert grade(pairs, "Large number 0 here.", "scipy.f2") == 0
+
+
+def test_a_summary_of_two_packages_is_one_query():
+    pairs = pair_summaries(
+        link(
+            {
+                f"Solve it all.{SAID}\n\nSee Also\n--------\nscipy.solve": ["numpy.solve"],
+                f"Solve it all.{SAID} again": ["scipy.solve"],
+            }
+        )
+    )
+    assert pairs.shape == (1, 2)
+    assert pairs.relevance.matrix.toarray().tolist() == [[3, 3]]
+
+
+def test_halves_share_no_document_and_all_have_links(pairs, halves):
+    assert not set(halves.x.ids) & set(halves.y.ids)
+    assert set(halves.x.ids) | set(halves.y.ids) == set(pairs.y.ids)
+    assert 0.8 < len(halves.x) / len(halves.y) < 1.25
+    assert (halves.relevance.positives.sum(axis=1) > 0).all()
+    assert (halves.relevance.positives.sum(axis=0) > 0).all()
+
+
+def test_most_links_run_between_the_halves(pairs, halves):
+    graded = pairs.relevance.matrix
+    linked = (graded.data == 2).sum() / 2  # pairs: grade 2 is given either way
+    assert 0.6 < halves.relevance.positives.nnz / linked < 0.9
+
+
+def test_collection_never_links_an_item_to_itself(collection):
+    assert collection.x is collection.y
+    assert not collection.relevance.matrix.diagonal().any()
+    assert 1_300 < len(collection.x) < 2_500
+    assert 3_500 < collection.relevance.positives.nnz < 8_000
+    assert (collection.relevance.positives.sum(axis=1) > 0).all()
+    assert (collection.relevance.positives.sum(axis=0) > 0).all()
+
+
+def test_links_are_those_of_the_docstring(halves, collection):
+    at = {name: i for i, name in enumerate(collection.x.ids)}
+    linked = collection.relevance.positives[[at["scipy.linalg.cho_solve"]]].indices
+    assert at["scipy.linalg.cho_factor"] in linked
+    found = halves.relevance.positives.tocoo()
+    across = {
+        frozenset((halves.x.ids[a], halves.y.ids[b]))
+        for a, b in zip(found.row, found.col, strict=True)
+    }
+    assert len(across) == found.nnz, "a pair stands once, however often it is linked"
+
+
+def test_dealing_a_chain_cuts_every_link():
+    said = {
+        f"Number {i} of the chain.{SAID}\n\nSee Also\n--------\nf{i + 1}": [f"numpy.f{i}"]
+        for i in range(5)
+    }
+    library = link(said | {f"The last of all.{SAID}": ["numpy.f5"]})
+    assert pair_halves(library).relevance.positives.nnz == 5
+    with pytest.raises(DatasetError, match="both links another and is linked"):
+        pair_all(library)
+
+
+@pytest.mark.parametrize("demo", ["pydocs", "pydocs_links"])
+def test_parts_hold_no_query_twice(demo):
+    parts = split(load_demo(demo), "x")
+    train, test = set(parts.train.x.ids), set(parts.test.x.ids)
+    assert not train & test
+    if demo == "pydocs_links":
+        assert not test & set(parts.test.y.ids), "nothing competes among its own answers"
+
+
+def test_hostile_docstrings_come_out_as_text():
+    evil = "<script>alert(1)</script>"
+    links = "\n\nSee Also\n--------\n"
+    said = {
+        f"Run {evil} {i} now.{SAID}{evil}{links}numpy.f{(i + 1) % 4}": [f"numpy.f{i}"]
+        for i in range(4)
+    }
+    pairs = pair_summaries(link(said))
+    assert evil in pairs.x.content[0]
+    vectors = np.random.default_rng(0).normal(size=(8, 3))
+    drawing = joint_map(vectors[:4], vectors[4:], relevance=pairs.relevance)
+    figure = map_figure(drawing, pairs.x, pairs.y, pairs.relevance)
+    shown = figure.to_json()
+    assert "alert(1)" in shown
+    assert "<script" not in shown.replace("\\u003c", "<")
