@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,7 @@ class PairSet:
     name: str = "pairs"
     x_name: str = "x"
     y_name: str = "y"
+    _digest: str | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for side, items in (("x", self.x), ("y", self.y)):
@@ -92,11 +94,13 @@ class PairSet:
 
     @property
     def digest(self) -> str:
-        """Content hash (hex); names do not count."""
-        h = hashlib.blake2b(digest_size=16)
-        for part in (self.x.digest, self.y.digest, self.relevance.digest):
-            h.update(part.encode())
-        return h.hexdigest()
+        """Content hash (hex), taken once; names do not count."""
+        if self._digest is None:
+            h = hashlib.blake2b(digest_size=16)
+            for part in (self.x.digest, self.y.digest, self.relevance.digest):
+                h.update(part.encode())
+            object.__setattr__(self, "_digest", h.hexdigest())
+        return cast(str, self._digest)
 
     def take(self, x_index: Index | None = None, y_index: Index | None = None) -> PairSet:
         """Some items of each side with the judgments between them.

@@ -85,3 +85,12 @@ def test_empty_side_and_wrong_shape_are_refused():
         PairSet(items, items.take([]), Relevance(sp.csr_array((2, 0))))
     with pytest.raises(DatasetError, match="2 and 2 items"):
         PairSet(items, items, Relevance.identity(3))
+
+
+def test_digest_is_taken_once_and_never_inherited(monkeypatch):
+    pairs = PairSet.from_texts(["a", "b"], ["c", "d"])
+    first = pairs.digest
+    part = pairs.take([0])
+    monkeypatch.setattr(Items, "digest", property(lambda self: "another"))
+    assert pairs.digest == first
+    assert part.digest != first
