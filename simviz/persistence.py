@@ -135,6 +135,12 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
             },
             "fitted": {k: _pack(v, f"{name}.{k}", arrays) for k, v in fitted.items()},
         }
+    if callable(value) and not isinstance(value, BaseEstimator):
+        called = getattr(value, "__name__", type(value).__name__)
+        raise StoreError(
+            f"{name} is the function {called!r}, and code is never stored. Use one of the values "
+            "that have a name; a kernel of your own can be computed and passed as 'precomputed'."
+        )
     raise StoreError(
         f"{name} is a {type(value).__name__}, which cannot be stored. Only numbers, strings, "
         "arrays, lists and simviz objects can."

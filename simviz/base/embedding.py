@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base._rows import Matrix, unit_rows
@@ -19,10 +19,14 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
 
     Subclasses write ``_fit``, ``_embed_x`` and ``_embed_y``; where two vectors
     may be compared in more than one way, the parameter is called ``measure``
-    (`similarity` is the method that computes it).
+    (`similarity` is the method that computes it). Nested methods name their
+    fitted arrays over components in ``_component_arrays``.
     """
 
     n_components_: int
+
+    # Fitted arrays whose last axis runs over components: what `truncate` cuts.
+    _component_arrays: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def _embed_x(self, X: Matrix) -> NDArray[np.floating]:
@@ -91,6 +95,44 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
         check_is_fitted(self)
         X, Y = self._check_sides(X, y, reset=False)
         return self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))
+
+    def truncate(self, k: int) -> Self:
+        """The k-dimensional model, a view on the same arrays.
+
+        Parameters
+        ----------
+        k : int
+            Dimensions wanted, between 1 and `n_components_`.
+
+        Returns
+        -------
+        EmbeddingModel
+            A fitted model of the same class.
+
+        Raises
+        ------
+        ValueError
+            If the method is not nested or has fewer dimensions.
+        """
+        check_is_fitted(self)
+        if not self.tags.nested:
+            raise ValueError(
+                f"{type(self).__name__} is not nested: its first {k} columns are not its "
+                f"{k}-dimensional model. Fit it with n_components={k}."
+            )
+        if not 1 <= k <= self.n_components_:
+            raise ValueError(
+                f"k must lie in 1..{self.n_components_}, the dimensions that were learned; "
+                f"got {k}."
+            )
+        model = clone(self)
+        for name, value in vars(self).items():
+            if name.endswith("_") and not name.startswith("_"):
+                cut = name in self._component_arrays and value is not None
+                setattr(model, name, value[..., :k] if cut else value)
+        model.set_params(n_components=k)
+        model.n_components_ = k
+        return model
 
     def _comparable(self, Z: NDArray[np.floating]) -> NDArray[np.floating]:
         return unit_rows(Z) if self.similarity_kind == "cosine" else Z

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from simviz.base._rows import Matrix, nonzero_rows
 from simviz.base.embedding import EmbeddingModel
@@ -38,7 +36,6 @@ class LinearPairModel(EmbeddingModel):
     x_offset_: NDArray[np.floating] | None = None
     y_offset_: NDArray[np.floating] | None = None
 
-    # Fitted arrays whose last axis runs over components.
     _component_arrays: ClassVar[tuple[str, ...]] = (
         "x_projection_",
         "y_projection_",
@@ -52,44 +49,6 @@ class LinearPairModel(EmbeddingModel):
 
     def _embed_y(self, Y: Matrix) -> NDArray[np.floating]:
         return _project(Y, self.y_projection_, self.y_offset_)
-
-    def truncate(self, k: int) -> Self:
-        """The k-dimensional model, a view on the same arrays.
-
-        Parameters
-        ----------
-        k : int
-            Dimensions wanted, between 1 and `n_components_`.
-
-        Returns
-        -------
-        LinearPairModel
-            A fitted model of the same class.
-
-        Raises
-        ------
-        ValueError
-            If the method is not nested or has fewer dimensions.
-        """
-        check_is_fitted(self)
-        if not self.tags.nested:
-            raise ValueError(
-                f"{type(self).__name__} is not nested: its first {k} columns are not its "
-                f"{k}-dimensional model. Fit it with n_components={k}."
-            )
-        if not 1 <= k <= self.n_components_:
-            raise ValueError(
-                f"k must lie in 1..{self.n_components_}, the dimensions that were learned; "
-                f"got {k}."
-            )
-        model = clone(self)
-        for name, value in vars(self).items():
-            if name.endswith("_") and not name.startswith("_"):
-                cut = name in self._component_arrays and value is not None
-                setattr(model, name, value[..., :k] if cut else value)
-        model.set_params(n_components=k)
-        model.n_components_ = k
-        return model
 
 
 def _project(

@@ -1,0 +1,486 @@
+"""Kernel methods against closed forms, brute force, and the linear methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from simviz.exceptions import StoreError
+from simviz.methods._kernel_features import (
+    kernel_features,
+    pivoted_cholesky,
+    singular_triplets,
+)
+from simviz.methods._kernels import Kernel, default_gamma
+from simviz.methods.cca import RidgeCCA
+from simviz.methods.heterogeneous_svd import HeterogeneousSVD
+from simviz.methods.kernel_cca import KernelCCA
+from simviz.methods.kernel_heterogeneous_svd import KernelHeterogeneousSVD
+from simviz.persistence import load_state, save_state
+from simviz.relevance import Relevance
+
+METHODS = [KernelHeterogeneousSVD, KernelCCA]
+CAPPED = pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
+LINEAR = {"x_kernel": "linear", "y_kernel": "linear"}
+
+
+def quiet(step, total):
+    return False
+
+
+def features(kernel, X, *, means=None, max_landmarks=2_000):
+    rng = np.random.RandomState(0)
+    return kernel_features(
+        kernel, X, means=means, max_landmarks=max_landmarks, rng=rng, notify=quiet
+    )
+
+
+def psd_power(K, power):
+    values, U = np.linalg.eigh(K)
+    keep = values > 1e-10 * values[-1]
+    return (U[:, keep] * values[keep] ** power) @ U[:, keep].T
+
+
+@pytest.fixture
+def sides():
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((60, 4))
+    X = Z @ rng.standard_normal((4, 9)) + 0.5 * rng.standard_normal((60, 9)) + 1.0
+    Y = Z @ rng.standard_normal((4, 7)) + 0.5 * rng.standard_normal((60, 7)) - 2.0
+    return X, Y
+
+
+@pytest.fixture
+def repeated():
+    """80 pairs of 12 different queries with 17 different documents."""
+    rng = np.random.default_rng(2)
+    X, Y = rng.standard_normal((12, 30)), rng.standard_normal((17, 25))
+    X, Y = X[np.arange(80) % 12], Y[np.arange(80) % 17]
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    Y /= np.linalg.norm(Y, axis=1, keepdims=True)
+    r = np.where(rng.random(80) < 0.5, 1.0, -1.0)
+    relevance = Relevance(sp.csr_array(sp.diags_array(r)), unjudged="ignore")
+    return X, Y, r, relevance
+
+
+# --- Kernels -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["linear", "cosine", "rbf", "polynomial", "chi2"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_kernels_are_scikit_learns(name, kind, monkeypatch):
+    rng = np.random.default_rng(3)
+    A, B = (np.where(rng.random((n, 8)) < 0.5, rng.random((n, 8)), 0) for n in (40, 30))
+    A[0], B[0] = 0.1, 0.2
+    settings = {
+        "rbf": {"gamma": 0.7},
+        "chi2": {"gamma": 0.7},
+        "polynomial": {"gamma": 0.7, "degree": 2, "coef0": 0.5},
+    }.get(name, {})
+    monkeypatch.setattr("simviz.methods._kernels._BLOCK_ENTRIES", 1)  # blocks of 16 rows
+    kernel = Kernel(name, **settings)
+    K = kernel.against(kind(A), kind(B))
+    expected = pairwise_kernels(A, B, metric=name, **settings)
+    known = (A != 0).any(axis=1)
+    np.testing.assert_allclose(K, expected * known[:, None], atol=1e-12)
+    diagonal = expected_diagonal = kernel.diagonal(kind(A))
+    expected_diagonal = pairwise_kernels(A, A, metric=name, **settings).diagonal()
+    np.testing.assert_allclose(diagonal, expected_diagonal * known, atol=1e-12)
+    # Landmarks decide on the kind; later items may come as either.
+    np.testing.assert_allclose(kernel.against(A, kind(B)), K, atol=1e-12)
+    np.testing.assert_allclose(kernel.against(sp.csr_array(A), kind(B)), K, atol=1e-12)
+
+
+def test_rbf_does_not_mind_where_the_origin_is():
+    A = np.random.default_rng(4).standard_normal((20, 3))
+    near, far = (Kernel("rbf", 0.5).against(A + shift, A + shift) for shift in (0.0, 1e6))
+    np.testing.assert_allclose(far, near, atol=1e-7)
+
+
+def test_default_gamma_looks_at_neighbours_and_at_all():
+    # Eight corners of a cube: the nearest at 1, all at 1, 2 and 3 (median 2 > 4 · 1 is not so).
+    cube = np.array(np.meshgrid([1, 2], [1, 2], [1, 2])).reshape(3, -1).T.astype(float)
+    assert default_gamma("rbf", cube) == 1.0
+    assert default_gamma("rbf", np.vstack([cube, cube, 0 * cube])) == 1.0
+    # Many points of a line: neighbours are as near as one likes, the median distance decides.
+    line = np.linspace(1, 2, 301)[:, None]
+    distances = (line - line.T)[~np.eye(301, dtype=bool)] ** 2
+    assert default_gamma("rbf", line) == pytest.approx(4 / np.median(distances))
+    assert default_gamma("polynomial", 3 * np.eye(4)) == pytest.approx(1 / 9)
+    assert default_gamma("linear", cube) is None
+    assert default_gamma("rbf", np.ones((5, 2))) == 1.0
+    assert default_gamma("polynomial", np.zeros((5, 2))) == 1.0
+    np.testing.assert_allclose(
+        default_gamma("chi2", sp.csr_array(cube)), default_gamma("chi2", cube)
+    )
+
+
+# --- Features ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_landmarks", [80, 20])
+def test_features_are_a_factor_of_a_rank_deficient_kernel(repeated, max_landmarks):
+    X = repeated[0]
+    kernel = Kernel("rbf", 0.5)
+    found = features(kernel, X, max_landmarks=max_landmarks)
+    assert len(found.s) == 12
+    G = found.U * found.s
+    np.testing.assert_allclose(G @ G.T, kernel.against(X, X), atol=1e-9)
+    np.testing.assert_allclose(found.U.T @ found.U, np.eye(12), atol=1e-9)
+    again = kernel.against(X, found.landmarks) @ found.weights
+    np.testing.assert_allclose(again, G, atol=1e-8)
+
+
+def test_landmarks_that_are_all_items_give_the_kernel(sides):
+    kernel = Kernel("rbf", 0.05)
+    F, index = pivoted_cholesky(kernel, sides[0], 60, np.random.RandomState(0), quiet)
+    K = kernel.against(sides[0], sides[0])
+    np.testing.assert_allclose(F @ F.T, K, atol=1e-9)
+    np.testing.assert_allclose(np.triu(F[index], 1), 0, atol=1e-12)
+    assert len(set(index.tolist())) == len(index)
+
+
+def test_few_landmarks_come_near_the_best_approximation():
+    X = np.random.default_rng(5).standard_normal((400, 3))
+    kernel = Kernel("rbf", 0.2)
+    K = kernel.against(X, X)
+    F, index = pivoted_cholesky(kernel, X, 60, np.random.RandomState(0), quiet)
+    assert len(index) == 60
+    np.testing.assert_allclose((F @ F.T)[index], K[index], atol=1e-8)  # exact at landmarks
+    best = np.linalg.eigvalsh(K)[: 400 - 60].sum()
+    left = np.trace(K - F @ F.T)
+    assert best <= left < 6 * best
+    assert left < 1e-2 * np.trace(K)
+
+
+@pytest.mark.parametrize("max_landmarks", [2_000, 58])  # the rank is 55
+@pytest.mark.parametrize("n_groups", [1, 2])
+def test_centred_later_items_are_those_of_a_centred_joint_matrix(sides, max_landmarks, n_groups):
+    X, new = sides[0], sides[0][::7] * 1.1 - 0.2
+    group = np.arange(60) * n_groups // 60
+    means = np.random.default_rng(6).random((60, n_groups)) * (group[:, None] == range(n_groups))
+    means /= means.sum(axis=0)
+    kernel = Kernel("polynomial", 0.1, 2, 1.0)
+    found = features(kernel, X, means=means, max_landmarks=max_landmarks)
+    together = np.vstack([X, new])
+    K = kernel.against(together, together)
+    of = np.r_[group, np.full(len(new), n_groups - 1)]  # later items belong to the last group
+    H = np.eye(len(K))
+    H[:, :60] -= means.T[of]
+    centred = H @ K @ H.T
+    G = kernel.against(together, found.landmarks) @ found.weights - found.offsets[of]
+    np.testing.assert_allclose(G @ G[:60].T, centred[:, :60], atol=1e-6 * centred.max())
+    scaled = G[:60] * np.sqrt(means.sum(axis=1))[:, None]
+    np.testing.assert_allclose(scaled, found.U * found.s, atol=1e-6 * found.s[0])
+
+
+def test_triplets_of_a_large_matrix_are_those_of_a_small_one(monkeypatch):
+    C = np.random.default_rng(7).standard_normal((12, 9))
+    C[:, 8] = C[:, 0]
+    exact = singular_triplets(C)
+    monkeypatch.setattr("simviz.methods._kernel_features._LAPACK_SIDE", 1)
+    for Z in (C, C.T):
+        U, s, Vt = singular_triplets(Z)
+        np.testing.assert_allclose(s, exact[1], atol=1e-6)
+        np.testing.assert_allclose((U * s) @ Vt, Z, atol=1e-6)
+
+
+# --- Kernel heterogeneous SVD ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", ["balanced", "paper", "per_x", 0.25])
+@pytest.mark.parametrize("power", [0.0, 1.0])
+def test_linear_kernels_are_the_primal(weight, power, sides):
+    X, Y = sides
+    rng = np.random.default_rng(8)
+    R = sp.random_array((60, 50), density=0.05, rng=rng, format="csr")
+    R.data[:] = rng.integers(1, 4, R.nnz)
+    settings = {"negative_weight": weight, "sigma_power": power, "measure": "dot"}
+    primal = HeterogeneousSVD(5, **settings).fit(X, Y[:50], R)
+    dual = KernelHeterogeneousSVD(5, **LINEAR, **settings).fit(X, Y[:50], R)
+    np.testing.assert_allclose(dual.spectrum_, primal.spectrum_, rtol=1e-10)
+    np.testing.assert_allclose(
+        dual.similarity(X[::2], Y[::3]), primal.similarity(X[::2], Y[::3]), atol=1e-8
+    )
+
+
+def test_rank_deficient_kernels_against_brute_force(repeated):
+    """The paper's own dual over 80 pairs, of 12 and 17 different items."""
+    X, Y, r, relevance = repeated
+    model = KernelHeterogeneousSVD(6, negative_weight="paper", measure="dot").fit(X, Y, relevance)
+    Kx = Kernel("rbf", model.x_gamma_).against(X, X)
+    Ky = Kernel("rbf", model.y_gamma_).against(Y, Y)
+    assert np.linalg.matrix_rank(Kx, 1e-8) == 12
+    U, s, Vt = np.linalg.svd(psd_power(Ky, 0.5) @ np.diag(r) @ psd_power(Kx, 0.5))
+    np.testing.assert_allclose(model.spectrum_, s[:6], rtol=1e-10)
+    alpha_x = psd_power(Kx, -0.5) @ Vt[:6].T
+    alpha_y = psd_power(Ky, -0.5) @ U[:, :6]
+    np.testing.assert_allclose(model.similarity(X, Y), Kx @ alpha_x @ alpha_y.T @ Ky.T, atol=1e-9)
+
+
+def test_algorithm_2_as_printed_is_not_orthonormal(repeated):
+    """Wu, Xu & Li, step 4: with left and right exchanged αᵀKα = I fails, as it must not."""
+    X, Y, r, _ = repeated
+    Kx, Ky = (Kernel("rbf", 0.5).against(Z, Z) for Z in (X, Y))
+    M = Ky @ np.diag(r) @ Kx
+
+    def gap(left, right):
+        """How far α_x is from orthonormal for U Σ Vᵀ = left^-½ M right^-½."""
+        Vt = np.linalg.svd(psd_power(left, -0.5) @ M @ psd_power(right, -0.5))[2]
+        alpha = psd_power(Kx, -0.5) @ Vt[:6].T
+        return np.abs(alpha.T @ Kx @ alpha - np.eye(6)).max()
+
+    assert gap(Ky, Kx) < 1e-9
+    assert gap(Kx, Ky) > 0.1
+
+
+def test_rbf_learns_what_no_plane_can():
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((200, 2)) * 2
+    inside = (np.linalg.norm(X, axis=1) < 2).astype(int)
+    Y = np.eye(2)
+    R = sp.csr_array(np.eye(2)[inside])
+    hits = {}
+    for kernel in ("rbf", "linear"):
+        model = KernelHeterogeneousSVD(1, x_kernel=kernel, y_kernel="linear")
+        S = model.fit(X[:150], Y, R[:150]).similarity(X[150:], Y)
+        hits[kernel] = (S.argmax(axis=1) == inside[150:]).mean()
+    assert hits["rbf"] > 0.8
+    assert hits["linear"] < 0.7
+
+
+# --- Kernel CCA --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_linear_kernels_are_ridge_cca(shared, sides):
+    X, Y = sides
+    if shared:
+        Y = X + 0.5 * np.random.default_rng(10).standard_normal(X.shape)
+    R = sp.csr_array(np.random.default_rng(11).integers(0, 3, (60, 60)) * np.eye(60))
+    settings = {"regularization": 0.7, "shared": shared}
+    primal = RidgeCCA(4, **settings).fit(X, Y, R)
+    dual = KernelCCA(4, **LINEAR, **settings).fit(X, Y, R)
+    np.testing.assert_allclose(dual.spectrum_, primal.spectrum_, rtol=1e-8)
+    np.testing.assert_allclose(dual.similarity(X[::2], Y), primal.similarity(X[::2], Y), atol=1e-6)
+
+
+def test_kernel_cca_solves_the_regularised_eigenproblem(sides):
+    """Roots of (K_x + nκ_x I)⁻¹ K_y (K_y + nκ_y I)⁻¹ K_x, the closed form of the literature."""
+    X, Y = sides
+    n = len(X)
+    model = KernelCCA(3, regularization=0.5).fit(X, Y)
+    H = np.eye(n) - 1 / n
+    Kx, Ky = (
+        H @ Kernel("rbf", gamma).against(Z, Z) @ H
+        for Z, gamma in ((X, model.x_gamma_), (Y, model.y_gamma_))
+    )
+    # κ is told in units of the mean variance: the trace over n and the n − 1 directions.
+    ridge_x, ridge_y = (0.5 * np.trace(K) / (n - 1) * np.eye(n) for K in (Kx, Ky))
+    roots = scipy.linalg.eigvals(
+        np.linalg.solve(Kx + ridge_x, Ky) @ np.linalg.solve(Ky + ridge_y, Kx)
+    )
+    expected = np.sqrt(np.sort(roots.real)[::-1][:3])
+    np.testing.assert_allclose(model.spectrum_, expected, atol=1e-9)
+
+
+def test_shared_kernel_has_to_be_one(sides):
+    X = sides[0]
+    with pytest.raises(ValueError, match="'rbf' with gamma=None on the x side and 'linear'"):
+        KernelCCA(2, shared=True, y_kernel="linear").fit(X, X)
+    with pytest.raises(ValueError, match=r"gamma=2\.0 on the y side"):
+        KernelCCA(2, shared=True, y_gamma=2.0).fit(X, X)
+
+
+def test_sides_that_oppose_each_other_share_nothing():
+    Z = np.array([[1.0, 0.0], [0.0, 1.0]])
+    with pytest.raises(ValueError, match="no direction on which relevant pairs agree"):
+        KernelCCA(1, shared=True, **LINEAR).fit(Z, Z[::-1])
+
+
+# --- Both --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("max_landmarks", [2_000, 30])
+def test_precomputed_and_callable_are_the_named_kernel(method, max_landmarks, sides):
+    X, Y = sides
+    settings = {"n_components": 3, "max_landmarks": max_landmarks}
+    named = method(**settings).fit(X, Y)
+
+    def rbf_x(A, B):
+        return pairwise_kernels(A, B, metric="rbf", gamma=named.x_gamma_)
+
+    def rbf_y(A, B):
+        return pairwise_kernels(A, B, metric="rbf", gamma=named.y_gamma_)
+
+    expected = named.similarity(X[5:20], Y[::2])
+    called = method(x_kernel=rbf_x, y_kernel=rbf_y, **settings).fit(X, Y)
+    np.testing.assert_allclose(called.similarity(X[5:20], Y[::2]), expected, atol=1e-7)
+    given = method(x_kernel="precomputed", y_kernel="precomputed", **settings)
+    given.fit(rbf_x(X, X), rbf_y(Y, Y))
+    S = given.similarity(rbf_x(X[5:20], X), rbf_y(Y[::2], Y))
+    np.testing.assert_allclose(S, expected, atol=1e-7)
+    assert given.x_landmarks_.dtype == np.int64
+    sparse = clone(given).fit(sp.csr_array(rbf_x(X, X)), sp.csr_array(rbf_y(Y, Y)))
+    S = sparse.similarity(sp.csr_array(rbf_x(X[5:20], X)), sp.csr_array(rbf_y(Y[::2], Y)))
+    np.testing.assert_allclose(S, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_landmarks_are_enough_where_they_span_the_kernel(method, repeated):
+    X, Y = repeated[:2]
+    exact = method(4).fit(X, Y)
+    some = method(4, max_landmarks=40).fit(X, Y)
+    assert len(exact.x_landmarks_) == 80
+    assert len(some.x_landmarks_) == 12
+    np.testing.assert_allclose(some.spectrum_, exact.spectrum_, atol=1e-8)
+    np.testing.assert_allclose(some.similarity(X, Y), exact.similarity(X, Y), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fewer_landmarks_stay_near(method, sides):
+    X, Y = sides
+    exact, some = (method(3, max_landmarks=m).fit(X, Y).similarity(X, Y) for m in (60, 50))
+    assert 0.9 < np.corrcoef(exact.ravel(), some.ravel())[0, 1] < 1 - 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cancelling_ends_with_the_landmarks_so_far(method, monkeypatch):
+    monkeypatch.setattr("simviz.methods._kernel_features._CANDIDATES", 8)
+    rng = np.random.default_rng(12)
+    X, Y = rng.standard_normal((300, 5)), rng.standard_normal((300, 4))
+    steps = []
+
+    def stop(step, total, metrics):
+        steps.append((step, total))
+        return True
+
+    model = method(2, max_landmarks=100).set_callbacks(stop).fit(X, Y)
+    assert len(steps) == 1
+    assert len(model.x_landmarks_) <= 8
+    assert np.isfinite(model.similarity(X, Y)).all()
+    seen = []
+    model.set_callbacks(lambda step, total, _: seen.append((step, total))).fit(X, Y)
+    assert seen == sorted(seen)
+    assert {total for _, total in seen} == {200}
+    assert seen[-1][0] < 200
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("max_landmarks", [2_000, 20])
+def test_what_is_no_kernel_is_refused(method, max_landmarks, sides):
+    X, Y = sides
+    model = method(1, y_kernel="linear", max_landmarks=max_landmarks)
+
+    def distance(A, B):
+        return np.sqrt(np.maximum(pairwise_kernels(A, B, metric="rbf", gamma=0.1) * -2 + 2, 0))
+
+    with pytest.raises(ValueError, match=r"no kernel: .* has no negative eigenvalues"):
+        clone(model).set_params(x_kernel=lambda A, B: np.sign(A @ B.T)).fit(X, Y)
+    mixed = np.sign(X @ X.T)
+    one_way = np.eye(9) + np.triu(np.ones((9, 9)), 1) - np.tril(np.ones((9, 9)), -1)
+    with pytest.raises(ValueError, match=r"no kernel: .*K @ K\.T"):
+        clone(model).set_params(x_kernel="precomputed").fit(mixed, Y)
+    with pytest.raises(ValueError, match="symmetric"):
+        clone(model).set_params(x_kernel=lambda A, B: A @ one_way @ B.T).fit(X, Y)
+    if max_landmarks == 2_000:
+        with pytest.raises(ValueError, match="no kernel"):
+            clone(model).set_params(x_kernel=distance).fit(X, Y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rounding_is_no_reason_to_refuse(method, repeated):
+    X, Y, _, _ = repeated
+    K = Kernel("rbf", 0.5).against(X, X)
+    noisy = (K + 1e-9 * np.random.default_rng(13).standard_normal(K.shape)).astype(np.float32)
+    model = method(2, x_kernel="precomputed").fit((noisy + noisy.T) / 2, Y.astype(np.float32))
+    assert model.transform(noisy).dtype == np.float32
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_wrong_kernel_input_is_told(method, sides):
+    X, Y = sides
+    with pytest.raises(ValueError, match=r"square matrix; got 60 × 9"):
+        method(2, x_kernel="precomputed").fit(X, Y)
+    with pytest.raises(ValueError, match=r"x_kernel='chi2' .* never negative; got -"):
+        method(2, x_kernel="chi2").fit(X, Y)
+    with pytest.raises(ValueError, match=r"60 and 60 rows it gave the shape \(60,\)"):
+        method(2, y_kernel=lambda A, B: A[:, 0]).fit(X, Y)
+    with pytest.raises(ValueError, match="lower the degree"), np.errstate(over="ignore"):
+        method(2, x_kernel="polynomial", x_gamma=1e200).fit(X, Y)
+    model = method(2, x_kernel="chi2").fit(abs(X), Y)
+    with pytest.raises(ValueError, match="never negative"):
+        model.transform(X)
+    with pytest.raises(ValueError, match=r"'x_kernel' parameter .* must be"):
+        method(2, x_kernel="sigmoid").fit(X, Y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("max_landmarks", [2_000, 20])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "cosine"])
+def test_items_that_are_all_alike_teach_nothing(method, max_landmarks, kernel, sides):
+    alike = np.tile([[3.0, 1.0, 7.0]], (60, 1))
+    model = method(2, x_kernel=kernel, max_landmarks=max_landmarks)
+    with pytest.raises(ValueError, match="at least 2 different pairs"):
+        model.fit(alike, sides[1])
+    with pytest.raises(ValueError, match="at least 2 different pairs"):
+        model.fit(0 * alike, sides[1])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_constant_columns_change_nothing(method, sides):
+    X, Y = sides
+    wide = np.hstack([X, np.full((60, 2), 1e4)])
+    plain, more = method(3).fit(X, Y), method(3).fit(wide, Y)
+    np.testing.assert_allclose(more.x_gamma_, plain.x_gamma_)
+    np.testing.assert_allclose(more.similarity(wide, Y), plain.similarity(X, Y), atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("max_landmarks", [2_000, 20])
+@CAPPED
+def test_items_without_features_have_no_place(method, max_landmarks, sides):
+    X, Y = (Z.copy() for Z in sides)
+    X[::3], Y[1::4] = 0, 0
+    model = method(10, max_landmarks=max_landmarks).fit(X, Y)
+    assert (model.x_landmarks_ != 0).any(axis=1).all()
+    assert (model.transform(X)[::3] == 0).all()
+    assert (model.transform_y(Y)[1::4] == 0).all()
+    assert np.isfinite(model.similarity(X, Y)).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_more_components_than_items_are_capped_with_both_numbers(method, sides):
+    X, Y = sides
+    with pytest.warns(UserWarning, match=r"n_components=50 .* \d are kept"):
+        model = method(50).fit(X[:8], Y[:8])
+    assert model.n_components_ < 8
+    assert model.transform(X).shape == (60, model.n_components_)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_stored_models_answer_alike(method, kernel, sides, tmp_path):
+    X, Y = sides
+    if kernel == "precomputed":
+        X = X @ X.T
+    model = method(3, x_kernel=kernel, max_landmarks=40).fit(X, Y).truncate(2)
+    save_state({"model": model}, tmp_path / "model")
+    again = load_state(tmp_path / "model")["model"]
+    np.testing.assert_array_equal(again.similarity(X, Y), model.similarity(X, Y))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_functions_are_never_stored(method, sides, tmp_path):
+    def my_kernel(A, B):
+        return A @ B.T
+
+    model = method(2, x_kernel=my_kernel).fit(*sides)
+    with pytest.raises(StoreError, match=r"model.x_kernel is the function 'my_kernel', and code"):
+        save_state({"model": model}, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
