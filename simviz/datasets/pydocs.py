@@ -46,9 +46,8 @@ def load_pydocs() -> PairSet:
     -----
     A document is without its summary; without its *See Also* section, which
     would quote the summaries of others; and without examples and references.
-    Its own name may stand in it, as in any document on a thing. What names of
-    functions a summary has it shares with its document honestly: it is a query
-    that somebody could have typed.
+    Its own name may stand in it, as in any document on a thing; one summary in
+    seven has that name as a word, such as "sort", and keeps it.
 
     Objects of a package with the same summary are one document, under the
     shortest name; summaries shared between packages are one query. What is
@@ -125,7 +124,7 @@ DEMO = DemoInfo(
     split_by="x",
     methods={"bm25": {}, "tfidf_cosine": {}, "cl_lsi": {}},
     metric="NDCG@3",
-    size="two and a half thousand documents",
+    size="Two and a half thousand documents",
     loader=load_pydocs,
     position=30,
 )
