@@ -95,6 +95,10 @@ class KernelCCA(KernelPairModel):
     count with their grades as weights; an item in several pairs is weighted,
     never copied.
 
+    Landmarks stand for the items that resemble them. Items that resemble no
+    other, such as single keywords, are lost beyond `max_landmarks`: raise it
+    there.
+
     References
     ----------
     Hardoon, Szedmak & Shawe-Taylor (2004), Canonical correlation analysis: an

@@ -101,6 +101,10 @@ class KernelHeterogeneousSVD(KernelPairModel):
     incomplete Cholesky decomposition with randomly proposed pivots for many
     items.
 
+    Landmarks stand for the items that resemble them. Items that resemble no
+    other, such as single keywords, are lost beyond `max_landmarks`: raise it
+    there.
+
     References
     ----------
     Wu, Xu & Li (2010), Learning similarity function between objects in
