@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from simviz.base import Matrix
 from simviz.methods._operators import Array, group_means, rows_operator
 from simviz.methods._spectral import stacked
-from simviz.methods._whitening import CholeskyWhitening, Directions, Whitening, by_factor
+from simviz.methods._whitening import Directions, Whitening, factor_whitening
 
 
 class PairedSides:
@@ -67,8 +67,8 @@ class PairedSides:
         self._totals, self._ranks = zip(*(_variance(*block) for block in blocks), strict=True)
         self.variances = [t / r for t, r in zip(self._totals, self._ranks, strict=True)]
         self.noise_variance = self._noise_variance(X, Y, weights)
-        self.by_factor = not spectral and all(by_factor(op, model.rank) for op in self.operators)
-        self._directions: list[Directions] | None = None
+        self._spectral = spectral
+        self._directions: dict[int, Directions] = {}
 
     def whitenings(self, ridges: list[float]) -> list[Whitening]:
         """One whitening a block.
@@ -83,18 +83,25 @@ class PairedSides:
         list of Whitening
             By factors or principal directions, whichever is the shorter way.
         """
-        notify = self.model._notify
-        if self.by_factor:
-            return [
-                CholeskyWhitening(op, ridge, _precision(op, ridge, variance), notify)
-                for op, ridge, variance in zip(self.operators, ridges, self.variances, strict=True)
-            ]
-        if self._directions is None:
-            self._directions = [
-                Directions(op, self.model.rank, self.model.random_state, notify)
-                for op in self.operators
-            ]
-        return [d.whitened(k) for d, k in zip(self._directions, ridges, strict=True)]
+        found: list[Whitening] = []
+        for block, (op, ridge) in enumerate(zip(self.operators, ridges, strict=True)):
+            factor = None if self._spectral else factor_whitening(op, self.model.rank)
+            if factor is None:
+                found.append(self._principal(block).whitened(ridge))
+            else:
+                dtype = _precision(op, ridge, self.variances[block])
+                found.append(factor(op, ridge, dtype, self.model._notify))
+        return found
+
+    def _principal(self, block: int) -> Directions:
+        if block not in self._directions:
+            self._directions[block] = Directions(
+                self.operators[block],
+                self.model.rank,
+                self.model.random_state,
+                self.model._notify,
+            )
+        return self._directions[block]
 
     def across(self, F: Array) -> Array:
         """Each row's partners: [[0, R], [Rᵀ, 0]] times stacked rows of both sides.

@@ -18,18 +18,18 @@ from scipy.linalg import blas
 
 from simviz.methods._krylov import Notify
 from simviz.methods._linalg import left_svd, numerical_rank
-from simviz.methods._operators import Array, Operator
+from simviz.methods._operators import Array, Operator, matrix_operator
 
 _FEW = 1_500  # rows or columns whose principal directions take a fraction of a second
-_FEW_ROWS = 3_000  # with fewer rows than columns their Gram matrix is the smaller problem
 _LARGEST_FACTOR = 24_000  # columns whose factor fits: 2.3 GB in single precision
+_MOST_ROWS = 12_000  # rows whose Gram matrix and its two factors do, where columns are more
 _ALL_DIRECTIONS = 6_000  # rows or columns up to which all directions are found
 _MOST_DIRECTIONS = 3_000  # principal directions beyond that
 _PANEL = 1_024  # columns of a Cholesky factor that are found together
 
 
-def by_factor(op: Operator, rank: int | None) -> bool:
-    """Whether a Cholesky factor is the shorter way to whiten all of an operator.
+def factor_whitening(op: Operator, rank: int | None) -> type[CholeskyWhitening] | None:
+    """The shortest way to whiten all of an operator by factors, if there is one.
 
     Parameters
     ----------
@@ -40,12 +40,15 @@ def by_factor(op: Operator, rank: int | None) -> bool:
 
     Returns
     -------
-    bool
-        False where principal directions are.
+    type or None
+        None where principal directions are the shorter way.
     """
     m, n = op.shape
-    small = min(m, n) <= _FEW or (m < n and m <= _FEW_ROWS)
-    return rank is None and not small and n <= _LARGEST_FACTOR
+    if rank is not None or min(m, n) <= _FEW:
+        return None
+    if m < n and m <= _MOST_ROWS:
+        return RowsWhitening
+    return CholeskyWhitening if n <= _LARGEST_FACTOR else None
 
 
 class Whitening(Protocol):
@@ -174,27 +177,84 @@ class CholeskyWhitening:
         cholesky_in_place(C, notify)
         # BLAS reads columns first: to it the lower factor is an upper one, transposed.
         self._upper = C.T
-        self._trsm = blas.strsm if C.dtype == np.float32 else blas.dtrsm
 
     def forward(self, B: Array) -> Array:
         """Ẑ L⁻ᵀ B."""
-        return self.op.matmat(self.directions(B))
+        return self.op.matmat(triangular_solve(self._upper, B, transposed=False))
 
     def backward(self, C: Array) -> Array:
         """L⁻¹ Ẑᵀ C."""
-        return self._solve(self.op.rmatmat(C), transposed=True)
+        return triangular_solve(self._upper, self.op.rmatmat(C), transposed=True)
 
     def directions(self, B: Array) -> Array:
         """L⁻ᵀ B."""
-        return self._solve(B, transposed=False)
+        return triangular_solve(self._upper, B, transposed=False)
 
     def coordinates(self, v: Array) -> Array:
         """L⁻¹ v."""
-        return self._solve(v[:, None], transposed=True)[:, 0]
+        return triangular_solve(self._upper, v[:, None], transposed=True)[:, 0]
 
-    def _solve(self, B: Array, *, transposed: bool) -> Array:
-        B = np.asarray(B, dtype=self._upper.dtype, order="F")
-        return np.ascontiguousarray(self._trsm(1.0, self._upper, B, trans_a=int(transposed)))
+
+class RowsWhitening(CholeskyWhitening):
+    """The same for fewer rows than columns, by factors of the size of the rows.
+
+    With Ẑ Ẑᵀ = G Gᵀ the rows of G are those of Ẑ in an orthonormal basis
+    V = Ẑᵀ G⁻ᵀ, so that GᵀG + κI is all that is factored.
+
+    Parameters
+    ----------
+    op : Operator
+        Ẑ of shape (n, d) that knows its `gram`.
+    ridge, dtype, notify
+        As for `CholeskyWhitening`.
+    """
+
+    def __init__(
+        self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
+    ) -> None:
+        assert op.gram is not None
+        G = op.gram(dtype)
+        # Centred rows, copies and empty ones leave directions without any variance; a trace
+        # of it makes the factor exist, and weighs nothing beside the ridge.
+        G.flat[:: len(G) + 1] += 100 * float(np.finfo(dtype).eps) * float(np.trace(G)) / len(G)
+        cholesky_in_place(G, notify)
+        self._rows = np.tril(G)
+        del G
+        super().__init__(matrix_operator(self._rows), ridge, dtype, notify)
+        self._data, self.n_features = op, op.shape[1]
+
+    def directions(self, B: Array) -> Array:
+        """V L⁻ᵀ B."""
+        B = super().directions(B)
+        return self._data.rmatmat(triangular_solve(self._rows.T, B, transposed=False))
+
+    def coordinates(self, v: Array) -> Array:
+        """L⁻¹ Vᵀ v."""
+        rows = self._data.matmat(v[:, None])
+        return super().coordinates(triangular_solve(self._rows.T, rows, transposed=True)[:, 0])
+
+
+def triangular_solve(upper: Array, B: Array, *, transposed: bool) -> Array:
+    """U⁻¹ B or U⁻ᵀ B.
+
+    Parameters
+    ----------
+    upper : ndarray of shape (d, d)
+        Upper triangular U, column-major, so that nothing is copied; what is
+        below its diagonal is not read.
+    B : ndarray of shape (d, b)
+        Right-hand sides.
+    transposed : bool
+        Whether Uᵀ is meant.
+
+    Returns
+    -------
+    ndarray of shape (d, b)
+        Row-major.
+    """
+    trsm = blas.strsm if upper.dtype == np.float32 else blas.dtrsm
+    B = np.asarray(B, dtype=upper.dtype, order="F")
+    return np.ascontiguousarray(trsm(1.0, upper, B, trans_a=int(transposed)))
 
 
 def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:

@@ -75,6 +75,17 @@ def test_opca_by_block_lanczos_is_opca_by_lapack(shared, sides, monkeypatch):
     np.testing.assert_allclose(iterated.similarity(*sides), exact.similarity(*sides), atol=1e-4)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("method", [OPCA, RidgeCCA])
+def test_fewer_items_than_features_are_factored_by_items(shared, method, sides, monkeypatch):
+    X, Y = (np.hstack([Z[:12], Z[12:24]]) for Z in sides)
+    spectral = method(4, shared=shared).fit(X, Y)
+    monkeypatch.setattr(_whitening, "_FEW", 0)
+    by_factor = method(4, shared=shared).fit(X, Y)
+    np.testing.assert_allclose(by_factor.spectrum_, spectral.spectrum_, rtol=1e-6)
+    np.testing.assert_allclose(by_factor.similarity(X, Y), spectral.similarity(X, Y), atol=1e-6)
+
+
 def test_opca_without_ridge_on_separate_vocabularies_is_cca(sides):
     opca = OPCA(4, regularization=0).fit(*sides)
     cca = RidgeCCA(4, regularization=0, correlation_power=0).fit(*sides)

@@ -13,8 +13,9 @@ from simviz.methods._whitening import (
     CholeskyWhitening,
     Directions,
     Inflated,
-    by_factor,
+    RowsWhitening,
     cholesky_in_place,
+    factor_whitening,
 )
 
 RNG = np.random.default_rng(0)
@@ -66,6 +67,25 @@ def test_rank_one_more(op, route):
     check(Inflated(base, np.zeros(D)), covariance(op) + RIDGE * np.eye(D), op.matmat(np.eye(D)))
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_fewer_rows_than_columns(sparse):
+    """Whitened inside the span of the rows, where all the data are."""
+    A = RNG.standard_normal((9, D))
+    A[4], A[5] = A[3], 0  # a copy and an empty row
+    weights = np.full(9, 1 / 9)
+    op = rows_operator(sp.csr_array(A) if sparse else A, weights, [slice(None)])
+    whitening = RowsWhitening(op, RIDGE, np.float64)
+    full = Directions(op, None, 0, None).whitened(RIDGE)
+    rows = op.matmat(np.eye(D))
+    W, V = whitening.directions(np.eye(9)), full.directions(np.eye(full.rank))
+    np.testing.assert_allclose(rows @ W @ W.T @ rows.T, rows @ V @ V.T @ rows.T, atol=1e-10)
+    F, B, v = RNG.standard_normal((9, 3)), RNG.standard_normal((9, 3)), rows[2]
+    np.testing.assert_allclose(whitening.backward(F), W.T @ (rows.T @ F), atol=1e-6)
+    np.testing.assert_allclose(whitening.forward(B), rows @ (W @ B), atol=1e-6)
+    np.testing.assert_allclose(whitening.coordinates(v), W.T @ v, atol=1e-6)
+    assert whitening.n_features == D
+
+
 def test_blocks_of_different_routes(op):
     other = rows_operator(RNG.standard_normal((9, 5)))
     blocks = Blocks(
@@ -99,13 +119,14 @@ def test_what_is_not_positive_definite_is_told():
 
 
 def test_the_shorter_way_is_taken():
-    def wants(m, n, rank=None):
-        return by_factor(rows_operator(sp.csr_array((m, n))), rank)
+    def way(m, n, rank=None):
+        return factor_whitening(rows_operator(sp.csr_array((m, n))), rank)
 
-    assert not wants(1_000, 20_000)
-    assert not wants(20_000, 1_000)
-    assert not wants(2_500, 20_000)
-    assert wants(40_000, 20_000)
-    assert wants(10_000, 20_000)
-    assert not wants(40_000, 20_000, rank=3_000)
-    assert not wants(40_000, 60_000)
+    assert way(1_000, 20_000) is None
+    assert way(20_000, 1_000) is None
+    assert way(2_500, 20_000) is RowsWhitening
+    assert way(10_000, 200_000) is RowsWhitening
+    assert way(40_000, 20_000) is CholeskyWhitening
+    assert way(15_000, 20_000) is CholeskyWhitening
+    assert way(40_000, 20_000, rank=3_000) is None
+    assert way(40_000, 60_000) is None
