@@ -109,7 +109,9 @@ def capped_components(model: Any, s: NDArray[np.floating], shape: tuple[int, int
         At least 1, at most ``model.n_components``.
     """
     rank = max(1, numerical_rank(s, shape))
-    if rank < model.n_components:
+    # Fewer values than were asked for and possible: a fit that was ended, not poor data.
+    ended = len(s) < min(model.n_components, *shape) and rank == len(s)
+    if rank < model.n_components and not ended:
         warnings.warn(
             f"{type(model).__name__}: n_components={model.n_components} is more than the data "
             f"can give, {rank} are kept. Further directions would be arbitrary.",

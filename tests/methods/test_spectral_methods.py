@@ -284,6 +284,23 @@ def test_iterative_route_is_close_to_the_exact_one(monkeypatch):
         np.testing.assert_allclose(method(10).fit(X, Y).spectrum_, spectrum, rtol=1e-5)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("method", [LSA, PCA, CLLSI, RidgeCCA, OPCA, HeterogeneousSVD])
+def test_a_fit_that_is_ended_is_a_smaller_valid_model(method, shared, monkeypatch):
+    for limit in ("_linalg._DENSE_FLOPS", "_linalg._GRAM_SIDE", "_whitening._FEW"):
+        monkeypatch.setattr(f"simviz.methods.{limit}", 0)
+    rng = np.random.default_rng(4)
+    X = sp.random_array((400, 350), density=0.05, rng=rng, format="csr")
+    Y = sp.random_array((400, 350), density=0.05, rng=rng, format="csr")
+    heard = []
+    model = method(60) if method.tags.space != "either" else method(60, shared=shared)
+    model.set_callbacks(lambda *step: heard.append(step) or True).fit(X, Y)
+    assert heard
+    assert 1 <= model.n_components_ < 60
+    assert np.isfinite(model.similarity(X[:9], Y[:9])).all()
+    assert model.truncate(1).transform(X[:9]).shape == (9, 1)
+
+
 @pytest.mark.parametrize("method", [CLLSI, RidgeCCA, OPCA, HeterogeneousSVD])
 @CAPPED
 def test_many_items_without_any_feature_are_no_obstacle(method):
