@@ -39,9 +39,9 @@ def show() -> None:
 def _show_demos() -> None:
     from simviz.datasets import DEMOS
 
-    columns = st.columns(max(2, len(DEMOS)), gap="medium")
-    for column, (demo, info) in zip(columns, DEMOS.items(), strict=False):
-        with column.container(border=True):
+    columns = st.columns(2, gap="medium")
+    for position, (demo, info) in enumerate(DEMOS.items()):
+        with columns[position % 2].container(border=True):
             st.markdown(f"**{info.title}**")
             st.markdown(info.description)
             st.caption(info.size)

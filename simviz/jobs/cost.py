@@ -22,12 +22,16 @@ MAX_SECONDS = 3_600.0
 MAX_BYTES = 8 * 2**30
 
 # Measured on one core of a 2.x GHz server in 2026; good to a factor of about 3.
-_FLOPS = 1.5e10  # dense products and decompositions
+_FLOPS = 1.5e10  # decompositions, and dense products in double precision
+_GEMM = 6e10  # dense products in single precision
+_PRODUCT = 2e9  # multiply-adds of sparse with narrow dense blocks, compiled
 _SPARSE = 4e8  # multiply-adds of sparse with dense
 _TRIPLE = 1.2e-9  # seconds for each touched weight of a gradient step
 _PAIR = 4e-9  # to rank one pair
 _NEIGHBOR = 7e-8  # to compare one pair of points of a map
-_GRAM_SIDE = 5_000  # exact decompositions up to this side
+_WHOLE_SIDE = 1_500  # all eigenvectors are found up to this side
+_FACTOR_SIDE = 24_000  # what is whitened is factored up to this one
+_BASIS = 3.5  # times as many directions are searched as are wanted
 _SAMPLE = 300
 _GROWTH = 0.7  # vocabulary grows with texts to this power (Heaps' law)
 
@@ -176,18 +180,21 @@ def _lexical(size: _Size) -> float:
 
 
 def _spectral(size: _Size) -> float:
-    """Decompose exactly up to a side of 5,000, else multiply block by block."""
-    width = size.d_x + size.d_y
-    n = max(size.n_x, size.n_y)
-    small = min(n, width)
-    if small <= _GRAM_SIDE:
-        # The slowest of the family decompose each side before they meet.
-        sides = (min(size.n_x, size.d_x), min(size.n_y, size.d_y), small)
-        return sum(6.0 * side**3 for side in sides) / _FLOPS + size.filled * size.k / _SPARSE
-    block = size.k + max(20, size.k // 10)
-    passes = 18
-    products = passes * (size.filled + size.n_pairs) * block / _SPARSE
-    return products + passes * (n + width) * block**2 / _FLOPS
+    """Decompose small sides whole, search the leading directions of others block by block."""
+    width, n = size.d_x + size.d_y, max(size.n_x, size.n_y)
+    # The slowest of the family whiten each side before they meet.
+    sides = (min(size.n_x, size.d_x), min(size.n_y, size.d_y), min(n, width))
+    products = 2 * _BASIS * size.k * (size.filled + size.n_pairs) / _PRODUCT
+    return products + sum(_decomposition(side, size.k) for side in sides)
+
+
+def _decomposition(side: int, k: int) -> float:
+    if side <= _WHOLE_SIDE:
+        return 6.0 * side**3 / _FLOPS
+    basis = min(side, _BASIS * k)
+    factored = min(side, _FACTOR_SIDE)
+    flops = factored**3 + 4 * factored**2 * basis + 4 * side * basis**2
+    return flops / _GEMM + 6.0 * basis**3 / _FLOPS
 
 
 def _gradient(size: _Size) -> float:
@@ -209,7 +216,11 @@ _FAMILIES: dict[str, Callable[[_Size], float]] = {
 
 
 def _training_seconds(model: PairModel, size: _Size) -> float:
-    return _FAMILIES.get(model.tags.family, _iterative)(size)
+    seconds = _FAMILIES.get(model.tags.family, _iterative)(size)
+    if landmarks := model.get_params(deep=False).get("max_landmarks"):
+        sides = [(n, min(n, landmarks)) for n in (size.n_x, size.n_y)]
+        seconds += sum(6.0 * m**3 + 2.0 * n * m**2 for n, m in sides) / _FLOPS
+    return seconds
 
 
 def _measuring_seconds(model: PairModel, size: _Size) -> float:
@@ -229,8 +240,13 @@ def _bytes(model: PairModel, size: _Size) -> float:
     projections = 3 * 8 * (size.d_x + size.d_y + size.n_x + size.n_y) * size.k
     peak = rows + projections + 2**27
     if model.tags.family == "spectral":
-        small = min(max(size.n_x, size.n_y), size.d_x + size.d_y)
-        peak += 4 * 8 * min(small, _GRAM_SIDE) ** 2
+        n, width = max(size.n_x, size.n_y), size.d_x + size.d_y
+        peak += 2 * 4 * min(n, width) * _BASIS * size.k + 4 * 8 * _WHOLE_SIDE**2
+        if "rank" in model.get_params(deep=False):
+            for side in (min(size.n_x, size.d_x), min(size.n_y, size.d_y)):
+                peak += 2 * 4 * min(side, _FACTOR_SIDE) ** 2
+        if landmarks := model.get_params(deep=False).get("max_landmarks"):
+            peak += sum(3 * 8 * n * min(n, landmarks) for n in (size.n_x, size.n_y))
     if not isinstance(model, EmbeddingModel):
         peak += 8 * min(size.n_x, MAX_UNFOLDED) * min(size.n_y, MAX_UNFOLDED)
     return peak
