@@ -163,6 +163,11 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
             across = self._correlations(sides, x, y)
             U, rho, Vt = truncated_svd(across, self.n_components, **settings)
             V = Vt.T
+        if not len(rho):
+            raise ValueError(
+                "CCA with shared=True found no direction on which relevant pairs agree. "
+                "Use shared=False, or look whether the pairs belong together."
+            )
         k = capped_components(self, rho, shape)
         A = whitenings[0].directions(U[:, :k])
         signs = np.sign(A[np.abs(A).argmax(axis=0), np.arange(k)])

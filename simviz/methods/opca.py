@@ -187,6 +187,11 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
             )
         keep = mu > 0
         mu, U = mu[keep], U[:, keep]
+        if not len(mu):
+            raise ValueError(
+                "OPCA found no direction on which relevant pairs agree. "
+                "Use signal='mean', or look whether the pairs belong together."
+            )
         k = capped_components(self, mu, (whitening.rank, whitening.rank))
         mu = np.minimum(mu[:k].astype(np.float64), 1 - 1e-12)
         A = np.sqrt(2) * whitening.directions(U[:, :k])

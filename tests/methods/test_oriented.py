@@ -160,6 +160,14 @@ def test_noise_that_is_nowhere_is_an_error_only_without_ridge(sides):
     assert np.isfinite(OPCA(3).fit(X, Y).similarity(X, Y)).all()
 
 
+@pytest.mark.parametrize(
+    "model", [RidgeCCA(2, shared=True), OPCA(2, shared=True, signal="cross")]
+)
+def test_pairs_that_oppose_each_other_everywhere_are_told(model, sides):
+    with pytest.raises(ValueError, match="no direction on which relevant pairs agree"):
+        model.fit(sides[0], -sides[0])
+
+
 def test_pairs_of_equal_items_and_constant_columns_are_no_obstacle(sides):
     X = np.hstack([sides[0], np.ones((N, 1))])
     model = OPCA(3, shared=True).fit(X, X.copy())
