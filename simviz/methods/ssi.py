@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,72 +12,102 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import IterativeMixin, Matrix, MethodTags, PairModel, RowScorer, unit_rows
-from simviz.params import interval
+from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
+from simviz.methods import get_method
+from simviz.methods._bilinear import check_size, pair_score, row_scorer
+from simviz.methods._triple_batches import BatchSteps, is_dense
+from simviz.methods._triple_descent import TripleMixin
+from simviz.methods._triples import Triples, TripleSource, filled, rows_of, same_items
+from simviz.params import interval, options
 from simviz.relevance import Relevance
 
-_FLOPS_A_CHUNK = 2e8  # a fraction of a second, so that a wish to stop is heard
 
-
-class SSI(IterativeMixin, PairModel):
+class SSI(TripleMixin, PairModel):
     r"""Supervised semantic indexing: a ranking loss on sampled triples.
 
-    Learns :math:`f(q, d) = q^\top (U^\top V + I) d` so that a relevant item
-    scores higher than another by a margin,
-    :math:`\sum \max(0, m - f(q, d^+) + f(q, d^-))`, by stochastic gradient
-    descent. The identity keeps the lexical match where both sides have one
-    vocabulary; without one it is left out.
+    Learns :math:`f(q, d) = q^\top W d` so that a relevant item scores higher
+    than another by a margin, :math:`\sum \max(0, m - f(q, d^+) + f(q, d^-))`,
+    by stochastic gradient descent. Where both sides have one vocabulary W
+    starts from, and by default keeps, the identity: the lexical match.
 
     Parameters
     ----------
     n_components : int, default=100
         Dimensions N of the learned part: rows of U and V.
     shared : bool, default=False
-        Whether both sides have one vocabulary; then the identity is added.
-    margin : float, default=1.0
-        By how much a relevant item should score higher.
-    learning_rate : float, default=0.2
+        Whether both sides have one vocabulary; then W contains the identity.
+    form : {"low_rank", "symmetric", "diagonal", "full"}, default="low_rank"
+        What W is: UᵀV + I; UᵀU + I, which treats both sides alike; weights of
+        the single features; or a weight for every pair of features. Without
+        `shared`, "low_rank" is UᵀV and "full" starts from 0.
+    init : {"lsa", "random"}, default="lsa"
+        Start of U and V: latent semantic analysis (CL-LSI for two
+        vocabularies), or normal noise. Where V is learned beside the identity
+        it starts from 0, so that the first scores are the cosine.
+    n_negatives : int, default=4
+        Other items that a sampled pair is compared with in one step; 1 is the
+        paper's. More cost little, as the pair's own sums are shared.
+    margin : float, default=0.1
+        By how much a relevant item should score higher; cosines of items that
+        belong together are often not much larger.
+    learning_rate : float, default=0.1
         Step of the gradient descent.
     max_iter : int, default=50
         Passes; each samples as many triples as there are relevant pairs, at
         least 20,000.
-    patience : int, default=5
+    patience : int, default=10
         Passes without a better validation score before stopping.
     normalize : bool, default=True
         Whether items are scaled to length 1 first, as the paper's tf·idf
         vectors are; margin and learning rate are meant for such items.
     init_scale : float or None, default=None
-        Length of a feature's first vector: entries of U and V start as normal
-        noise of ``init_scale / sqrt(n_components)``. None takes 1, and 0.1 when
-        `shared`: unit noise, as the original had, drowns the identity.
+        Factor of the start: of the latent directions, or the length of a
+        feature's first random vector. None takes 1, and 0.5 for "symmetric"
+        (0.1 with noise, which would drown the identity).
     random_state : int, RandomState instance or None, default=0
         Seed of the start and of the triples.
 
     Attributes
     ----------
     x_factors_ : ndarray of shape (d_x, N)
-        The transpose of U.
+        The transpose of U, for "low_rank" and "symmetric".
     y_factors_ : ndarray of shape (d_y, N)
-        The transpose of V.
+        The transpose of V; the same array for "symmetric".
+    weights_ : ndarray of shape (d,) or (d_x, d_y)
+        W, for "diagonal" and "full".
     n_iter_ : int
         Passes done.
     best_iter_ : int
-        Pass whose factors were kept.
+        Pass whose weights were kept.
     loss_curve_ : list of float
-        Mean hinge loss of each pass.
+        Mean hinge loss of each pass, before its steps.
     validation_scores_ : list of float
         `score` on the validation set after each pass; empty without one.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if the judgments are of one sign, the form needs one
+        vocabulary, a full matrix would not fit into memory, or the learning
+        rate is so large that the scores overflow.
 
     See Also
     --------
     simviz.methods.tfidf_cosine.TfidfCosine : Where it starts from when shared.
+    simviz.methods.pamir.PAMIR : A full matrix with steps of adapted length.
 
     Notes
     -----
     A triple is a relevant pair, uniformly, and an item that is not relevant to
     its query, uniformly: among all items where unjudged pairs are negative,
-    among those judged not relevant elsewhere. With a validation set the best
-    pass is kept, else the last.
+    among those judged not relevant elsewhere. Grades count alike. Between the
+    items of one collection no item is drawn with itself. With a validation set
+    the best pass is kept, else the last. Where a side is wide and more than
+    three tenths of its entries are filled (images), steps are taken on batches
+    of up to 256 triples, by matrix products.
+
+    The paper starts from noise with a margin of 1. Beside the identity such
+    noise drowns the lexical match, and such a margin overrules it.
 
     References
     ----------
@@ -102,6 +134,9 @@ class SSI(IterativeMixin, PairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [interval(Integral, 1, None)],
         "shared": ["boolean"],
+        "form": [options("low_rank", "symmetric", "diagonal", "full")],
+        "init": [options("lsa", "random")],
+        "n_negatives": [interval(Integral, 1, None)],
         "margin": [interval(Real, 0, None, closed="neither")],
         "learning_rate": [interval(Real, 0, None)],
         "max_iter": [interval(Integral, 1, None)],
@@ -116,16 +151,22 @@ class SSI(IterativeMixin, PairModel):
         n_components: int = 100,
         *,
         shared: bool = False,
-        margin: float = 1.0,
-        learning_rate: float = 0.2,
+        form: str = "low_rank",
+        init: str = "lsa",
+        n_negatives: int = 4,
+        margin: float = 0.1,
+        learning_rate: float = 0.1,
         max_iter: int = 50,
-        patience: int = 5,
+        patience: int = 10,
         normalize: bool = True,
         init_scale: float | None = None,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
         self.shared = shared
+        self.form = form
+        self.init = init
+        self.n_negatives = n_negatives
         self.margin = margin
         self.learning_rate = learning_rate
         self.max_iter = max_iter
@@ -137,91 +178,161 @@ class SSI(IterativeMixin, PairModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
-        positives = relevance.positives
-        explicit = relevance.unjudged == "ignore"
-        negatives = relevance.negatives if explicit else positives
-        if not positives.nnz or (explicit and not negatives.nnz):
-            raise ValueError(
-                "SSI compares relevant with other items; got "
-                f"{positives.nnz} relevant and {relevance.negatives.nnz} judged not relevant. "
-                "Bring both, or set unjudged='negative'."
-            )
-        X, Y = self._scaled(X, Y)
+        self._check_form(X, Y)
+        # The same sums in the same order, however the sides are stored.
+        X, Y = self._scaled(*(Z if is_dense(Z) else sp.csr_array(Z) for Z in (X, Y)))
+        Y = X if same_items(X, Y) else Y
+        source = self._source(X, Y, relevance, self.n_negatives)
         rng = check_random_state(self.random_state)
-        scale = self.init_scale or (0.1 if self.shared else 1.0)
-        std = scale / np.sqrt(self.n_components)
-        self.x_factors_, self.y_factors_ = (
-            rng.normal(0, std, (Z.shape[1], self.n_components)).astype(X.dtype) for Z in (X, Y)
+        self._start(X, Y, relevance, rng)
+        step, flops = self._stepper(X, Y, source)
+        names = ("x_factors_", "y_factors_") if self._factored else ("weights_",)
+        self._descend(
+            source,
+            step,
+            flops,
+            validation,
+            rng.randint(1, 2**31 - 1),
+            lambda: {name: getattr(self, name) for name in names},
         )
-        sampler = _Triples(X, Y, positives, negatives, explicit=explicit)
-        seed = rng.randint(1, 2**31 - 1)
-        self.loss_curve_: list[float] = []
-        self.validation_scores_: list[float] = []
-        best: tuple[float, int, Any] = (-np.inf, 0, None)
-        per_pass = max(20_000, positives.nnz)
-        for step in range(1, self.max_iter + 1):
-            loss, stopped = self._one_pass(sampler, per_pass, seed + step * 1_000, step)
-            self.loss_curve_.append(loss)
-            self.n_iter_ = step
-            if validation is not None:
-                self.validation_scores_.append(self.score(*validation))
-                if self.validation_scores_[-1] > best[0]:
-                    kept = self.x_factors_.copy(), self.y_factors_.copy()
-                    best = (self.validation_scores_[-1], step, kept)
-            if stopped or (validation is not None and step - best[1] >= self.patience):
-                break
-        self.best_iter_ = self.n_iter_
-        if best[2] is not None:
-            self.best_iter_ = best[1]
-            self.x_factors_, self.y_factors_ = best[2]
 
-    def _one_pass(
-        self, sampler: _Triples, n_triples: int, seed: int, step: int
-    ) -> tuple[float, bool]:
-        """One pass in chunks short enough for progress and cancel."""
-        total, done = 0.0, 0
-        chunk = int(np.clip(_FLOPS_A_CHUNK / (sampler.width * self.n_components), 50, 20_000))
-        while done < n_triples:
-            n = min(chunk, n_triples - done)
-            total += sampler.descend(
-                self.x_factors_,
-                self.y_factors_,
-                n,
-                seed + done // chunk,
-                (self.margin, self.learning_rate, self.shared),
+    @property
+    def _factored(self) -> bool:
+        return self.form in ("low_rank", "symmetric")
+
+    def _check_form(self, X: Matrix, Y: Matrix) -> None:
+        if self.form in ("symmetric", "diagonal") and not self.shared:
+            raise ValueError(
+                f"form={self.form!r} weighs the features of one vocabulary, but shared=False. "
+                "Set shared=True with one vectoriser for both sides, or use form='low_rank'."
             )
-            done += n
-            metrics = {"loss": total / done}
-            if self.validation_scores_:
-                metrics["validation"] = self.validation_scores_[-1]
-            if self._notify(step - (done < n_triples), self.max_iter, **metrics):
-                return total / done, True
-        return total / done, False
+        if self.form == "full":
+            check_size("SSI(form='full')", X.shape[1], Y.shape[1], "use form='low_rank'")
+
+    def _start(self, X: Matrix, Y: Matrix, relevance: Relevance, rng: Any) -> None:
+        """Set the first factors or weights."""
+        d_x, d_y = X.shape[1], Y.shape[1]
+        if self.form == "diagonal":
+            self.weights_ = np.ones(d_x, X.dtype)
+        elif self.form == "full":
+            self.weights_ = np.zeros((d_x, d_y), X.dtype)
+            if self.shared:
+                np.fill_diagonal(self.weights_, 1)
+        else:
+            scale = self.init_scale or self._usual_scale
+            std = scale / np.sqrt(self.n_components)
+            U, V = (rng.normal(0, std, (d, self.n_components)).astype(X.dtype) for d in (d_x, d_y))
+            if self.init == "lsa":
+                A, B = self._latent(X, Y, relevance, rng.randint(2**31 - 1))
+                U[:, : A.shape[1]], V[:, : B.shape[1]] = scale * A, scale * B
+            if self.shared or self.init == "random":
+                V[:] = 0  # adds no noise to the first scores, and is no saddle as U is not 0
+            self.x_factors_, self.y_factors_ = U, U if self.form == "symmetric" else V
+
+    @property
+    def _usual_scale(self) -> float:
+        if self.form == "symmetric":
+            return 0.5 if self.init == "lsa" else 0.1
+        return 1.0
+
+    def _latent(self, X: Matrix, Y: Matrix, relevance: Relevance, seed: int) -> Any:
+        """Projections of the sides by latent semantic analysis."""
+        method = get_method("lsa" if self.shared else "cl_lsi")
+        model: Any = method(n_components=self.n_components, random_state=seed)
+        model.set_callbacks(lambda *_: self._notify(0, self.max_iter))
+        with warnings.catch_warnings():
+            # Fewer directions than factors are no matter: the others start from noise.
+            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+            model.fit(X, Y, relevance)
+        return model.x_projection_, model.y_projection_
+
+    def _stepper(
+        self, X: Matrix, Y: Matrix, source: TripleSource
+    ) -> tuple[Callable[[Triples], float], float]:
+        """What takes steps on triples in place, and what one triple costs."""
+        from simviz.methods import _triple_kernels as kernels
+
+        margin, rate = self.margin, X.dtype.type(self.learning_rate)
+        width = filled(X) + 2 * filled(Y) + 1
+        if self.form == "diagonal":
+            x, y, w = rows_of(X), rows_of(Y), self.weights_
+            return lambda triples: kernels.diagonal_steps(x, y, triples, w, margin, rate), width
+        U, V = (self.x_factors_, self.y_factors_) if self._factored else (self.weights_, None)
+        if is_dense(X) or is_dense(Y):
+            identity = self.shared and V is not None
+            batches = BatchSteps(X, Y, U, V, len(source), margin, rate, identity=identity)
+            return batches, width * U.shape[1]
+        if V is None:
+            x, y, none = rows_of(X), rows_of(Y), np.empty((0, 0))
+            return (
+                lambda triples: kernels.full_steps(x, y, triples, U, margin, rate, False, none, 0),
+                filled(X) * width,
+            )
+        x, y = rows_of(X), rows_of(Y)
+        group, shared = source.group, self.shared
+        return (
+            lambda triples: kernels.low_rank_steps(
+                x, y, triples, group, U, V, margin, rate, shared
+            ),
+            width * self.n_components,
+        )
+
+    @property
+    def scales_items(self) -> bool:
+        """Whether items are scaled to length 1."""
+        return bool(self.normalize)
+
+    def term_weights(
+        self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Weights of pairs of features: a block of the matrix between q and d.
+
+        Parameters
+        ----------
+        x_index, y_index : ndarray of int
+            Features of the two sides.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(x_index), len(y_index))
+            What the product of two features' values counts.
+        """
+        if self.form == "full":
+            return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)
+        same = np.equal.outer(x_index, y_index)
+        if self.form == "diagonal":
+            return np.where(same, self.weights_[x_index][:, None], 0).astype(np.float64)
+        U, V = (A.astype(np.float64) for A in (self.x_factors_[x_index], self.y_factors_[y_index]))
+        return np.asarray(U @ V.T + (same if self.shared else 0))
 
     def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
         X, Y = self._scaled(X, Y)
+        if self.form == "full":
+            return row_scorer(X, self.weights_, Y)
+        if self.form == "diagonal":
+            return _inner_products(self._weighted(X), Y)
         P, Q = self._factors(X, Y)
         if not self.shared:
             return lambda rows: P[rows] @ Q.T
-        YT = sp.csr_array(Y.T) if sp.issparse(Y) else Y.T
-
-        def scores(rows: slice) -> NDArray[np.floating]:
-            lexical = X[rows] @ YT
-            return P[rows] @ Q.T + (lexical.toarray() if sp.issparse(lexical) else lexical)
-
-        return scores
+        lexical = _inner_products(X, Y)
+        return lambda rows: P[rows] @ Q.T + lexical(rows)
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         X, Y = self._scaled(X, Y)
+        if self.form == "full":
+            return pair_score(X, self.weights_, Y)
+        if self.form == "diagonal":
+            return _row_products(self._weighted(X), Y)
         P, Q = self._factors(X, Y)
         scores = np.einsum("ik,ik->i", P, Q)
-        if self.shared:
-            product = X.multiply(Y) if sp.issparse(X) else X * np.asarray(Y)
-            scores = scores + np.asarray(product.sum(axis=1)).ravel()
-        return scores
+        return scores + _row_products(X, Y) if self.shared else scores
 
     def _scaled(self, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
         return (unit_rows(X), unit_rows(Y)) if self.normalize else (X, Y)
+
+    def _weighted(self, X: Matrix) -> Matrix:
+        w = self.weights_.astype(X.dtype, copy=False)
+        return sp.csr_array(X.multiply(w[None, :])) if sp.issparse(X) else X * w
 
     def _factors(self, X: Matrix, Y: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
         return (
@@ -230,58 +341,17 @@ class SSI(IterativeMixin, PairModel):
         )
 
 
-class _Triples:
-    """Sampled triples over fixed data, and gradient steps on them."""
+def _inner_products(X: Matrix, Y: Matrix) -> RowScorer:
+    """Blocks of X Yᵀ, dense."""
+    YT = sp.csr_array(Y.T) if sp.issparse(Y) else Y.T
 
-    def __init__(
-        self,
-        X: Matrix,
-        Y: Matrix,
-        positives: sp.csr_array,
-        negatives: sp.csr_array,
-        *,
-        explicit: bool,
-    ) -> None:
-        X, Y = sp.csr_array(X), sp.csr_array(Y)
-        X.sort_indices()
-        Y.sort_indices()
-        self.x, self.y = (X.indptr, X.indices, X.data), (Y.indptr, Y.indices, Y.data)
-        # Non-zeros that one triple touches, on average.
-        self.width = X.nnz / X.shape[0] + 2 * Y.nnz / Y.shape[0] + 1
-        rows = np.repeat(np.arange(positives.shape[0]), np.diff(positives.indptr))
-        if explicit:
-            usable = np.diff(negatives.indptr)[rows] > 0
-        else:
-            usable = np.diff(positives.indptr)[rows] < positives.shape[1]
-        self.queries, self.relevant = rows[usable], positives.indices[usable]
-        self.others = (negatives.indptr, negatives.indices)
-        self.explicit = explicit
+    def scores(rows: slice) -> NDArray[np.floating]:
+        block = X[rows] @ YT
+        return np.asarray(block.toarray() if sp.issparse(block) else block)
 
-    def descend(
-        self,
-        U: NDArray[Any],
-        V: NDArray[Any],
-        n: int,
-        seed: int,
-        settings: tuple[Any, ...],
-    ) -> float:
-        """Take n steps on U and V in place; answer with the summed loss."""
-        if not len(self.queries):
-            return 0.0  # everything is relevant: no triple exists, nothing to learn
-        from simviz.methods._ssi_kernel import descend
+    return scores
 
-        return float(
-            descend(
-                *self.x,
-                *self.y,
-                self.queries,
-                self.relevant,
-                *self.others,
-                self.explicit,
-                U,
-                V,
-                n,
-                seed,
-                *settings,
-            )
-        )
+
+def _row_products(X: Matrix, Y: Matrix) -> NDArray[np.floating]:
+    product = X.multiply(Y) if sp.issparse(X) else X * np.asarray(Y)
+    return np.asarray(product.sum(axis=1)).ravel()

@@ -1,4 +1,4 @@
-"""Supervised semantic indexing: gradients, sampling, early stopping."""
+"""Supervised semantic indexing: gradients of every form, starts, early stopping."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.methods._ssi_kernel import descend
+from simviz.base import unit_rows
+from simviz.methods import _triple_kernels as kernels
+from simviz.methods import get_method
+from simviz.methods._triple_batches import BatchSteps, is_dense
+from simviz.methods._triples import rows_of
 from simviz.methods.ssi import SSI
 from simviz.methods.tfidf_cosine import TfidfCosine
 from simviz.relevance import Relevance
+
+FORMS = ("low_rank", "symmetric", "diagonal", "full")
+RATE = 1e-3
+CHANCE = (1 / np.arange(1, 21)).mean()  # MRR of guessing among 20
+x_row = np.array([0.5, 1.0, 0.0, -0.3])
+y_rows = np.array([[1.0, 0.0, 2.0, 0.4], [0.0, 1.0, 1.0, 0.0], [0.7, 0.0, 0.0, -1.0]])
 
 
 @pytest.fixture
@@ -23,81 +33,191 @@ def texts():
     return X, Y
 
 
-def one_step(U, V, identity, rate=1e-3, margin=5.0):
-    """One triple (query 0, relevant 0, other 1) on dense rows."""
-    x, y = sp.csr_array([[0.5, 1.0, 0.0]]), sp.csr_array([[1.0, 0.0, 2.0], [0.0, 1.0, 1.0]])
-    positives = sp.csr_array([[1.0, 0.0]])
-    loss = descend(
-        x.indptr, x.indices, x.data, y.indptr, y.indices, y.data,
-        np.array([0]), np.array([0]), positives.indptr, positives.indices, False,
-        U, V, 1, 1, margin, rate, identity,
-    )  # fmt: skip
-    q, plus, minus = x.toarray()[0], *y.toarray()
-
-    def hinge(U, V):
-        W = U @ V.T + (np.eye(3) if identity else 0)
-        return margin - q @ W @ plus + q @ W @ minus
-
-    return loss, hinge
-
-
-@pytest.mark.parametrize("identity", [False, True])
-def test_a_step_follows_the_gradient(identity):
+def linked(noise=0):
+    """Items of twelve topics; links to those of the other vocabulary, or words of no topic."""
     rng = np.random.default_rng(1)
-    U, V = rng.standard_normal((3, 2)), rng.standard_normal((3, 2))
-    before = U.copy(), V.copy()
-    loss, hinge = one_step(U, V, identity)
-    assert loss == pytest.approx(hinge(*before))
-    for moved, (old, other), first in ((U, before, True), (V, before[::-1], False)):
-        gradient = np.zeros_like(old)
+    topic, tongue = rng.integers(0, 12, 160), rng.integers(0, 2, 160) * (noise == 0)
+    words = 8 * rng.dirichlet(np.full(30, 0.1), 12)[topic]
+    other = (tongue == 1)[:, None]
+    counts = rng.poisson(np.hstack([words * ~other, words * other, np.full((160, noise), 1.0)]))
+    linked = (topic[:, None] == topic) & ((tongue[:, None] != tongue) | (noise > 0))
+    np.fill_diagonal(linked, False)
+    return sp.csr_array(counts.astype(float)), sp.csr_array(linked.astype(float))
+
+
+@pytest.fixture
+def documents():
+    return linked()
+
+
+def weights_of(form, params, identity):
+    """W from what is learned."""
+    if form == "full":
+        return params[0]
+    if form == "diagonal":
+        return np.diag(params[0])
+    return params[0] @ params[-1].T + (np.eye(len(params[0])) if identity else 0)
+
+
+def start(form):
+    rng = np.random.default_rng(1)
+    shapes = {"low_rank": [(4, 2)] * 2, "symmetric": [(4, 2)], "diagonal": [(4,)]}
+    return [rng.standard_normal(shape) for shape in shapes.get(form, [(4, 4)])]
+
+
+def step(form, params, triples, margin, identity, batched=False, group=1):
+    """One call of a kernel, or of a batch, on what is learned; the loss."""
+    x, y = sp.csr_array(x_row[None]), sp.csr_array(y_rows)
+    if batched:
+        V = None if form == "full" else params[-1]
+        steps = BatchSteps(
+            x, y, params[0], V, 10_000, margin, RATE, identity=identity and form != "full"
+        )
+        return steps(triples)
+    x, y = rows_of(x), rows_of(y)
+    if form == "diagonal":
+        return kernels.diagonal_steps(x, y, triples, params[0], margin, RATE)
+    if form == "full":
+        none = np.empty((0, 0))
+        return kernels.full_steps(x, y, triples, params[0], margin, RATE, False, none, 0)
+    U, V = params[0], params[-1]
+    return kernels.low_rank_steps(x, y, triples, group, U, V, margin, RATE, identity)
+
+
+@pytest.mark.parametrize(
+    ("form", "identity", "batched"),
+    [
+        (form, identity, batched)
+        for form, identity in [*((form, True) for form in FORMS), ("low_rank", False)]
+        for batched in (False, True)
+        if not (batched and form == "diagonal")  # a diagonal has no products to batch
+    ],
+)
+def test_a_step_follows_the_gradient(form, identity, batched):
+    margin = 9.0
+    triples = np.array([[0, 0, 1], [0, 0, 2]], np.int32)
+
+    def loss(params):
+        W = weights_of(form, params, identity)
+        return sum(margin - x_row @ W @ (y_rows[a] - y_rows[b]) for _, a, b in triples)
+
+    before = start(form)
+    params = [p.copy() for p in before]
+    # Both triples are one step, but for the forms that are linear: there order is nothing.
+    found = step(form, params, triples, margin, identity, batched, group=2)
+    if batched or form in ("low_rank", "symmetric"):
+        assert found == pytest.approx(loss(before))
+    for k, (moved, old) in enumerate(zip(params, before, strict=True)):
         for index in np.ndindex(*old.shape):
-            up, down = old.copy(), old.copy()
-            up[index] += 1e-6
-            down[index] -= 1e-6
-            pair = ((up, other), (down, other)) if first else ((other, up), (other, down))
-            gradient[index] = (hinge(*pair[0]) - hinge(*pair[1])) / 2e-6
-        np.testing.assert_allclose(moved - old, -1e-3 * gradient, atol=1e-9)
+            values = []
+            for sign in (1e-6, -1e-6):
+                other = [p.copy() for p in before]
+                other[k][index] += sign
+                values.append(loss(other))
+            slope = (values[0] - values[1]) / 2e-6
+            assert moved[index] - old[index] == pytest.approx(-RATE * slope, abs=1e-8)
 
 
-def test_satisfied_triples_change_nothing():
-    U, V = np.full((3, 2), 0.3), np.full((3, 2), 0.3)
-    loss, _ = one_step(U, V, identity=False, margin=0.1)
-    assert loss == 0
-    assert (U == 0.3).all()
+@pytest.mark.parametrize("form", FORMS)
+def test_satisfied_triples_change_nothing(form):
+    params = start(form)
+    before = [p.copy() for p in params]
+    triples = np.array([[0, 0, 1], [0, 2, 1]], np.int32)
+    assert step(form, params, triples, -100.0, True) == 0
+    for moved, old in zip(params, before, strict=True):
+        np.testing.assert_array_equal(moved, old)
 
 
-def test_without_learning_it_is_the_cosine(texts):
-    X, _ = texts
-    model = SSI(4, shared=True, learning_rate=0, init_scale=1e-9, max_iter=1).fit(X, X)
-    np.testing.assert_allclose(
-        model.similarity(X, X), TfidfCosine().fit(X).similarity(X, X), atol=1e-9
+def test_the_first_steps_of_the_full_form_sum_queries_times_differences():
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((6, 5)), rng.random((9, 5))
+    triples = np.stack([rng.integers(0, n, 40) for n in (6, 9, 9)], axis=1).astype(np.int32)
+    W, rate = np.eye(5), 1e-4
+    kernels.full_steps(rows_of(X), rows_of(Y), triples, W, 50.0, rate, False, np.empty((0, 0)), 0)
+    expected = np.eye(5)
+    for q, plus, minus in triples:
+        expected += rate * np.outer(X[q], Y[plus] - Y[minus])
+    np.testing.assert_allclose(W, expected, atol=1e-12)
+
+
+def test_factors_that_are_the_identity_scale_the_score(documents):
+    X, _ = documents
+    model = SSI(60, shared=True, init="random", learning_rate=0, max_iter=1).fit(X)
+    model.x_factors_ = model.y_factors_ = 3 * np.eye(60)
+    cosine = TfidfCosine().fit(X).similarity(X)
+    np.testing.assert_allclose(model.similarity(X), 10 * cosine, atol=1e-9)
+    model.set_params(shared=False)
+    np.testing.assert_allclose(model.similarity(X, X), 9 * cosine, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["low_rank", "diagonal", "full"])
+@pytest.mark.parametrize("init", ["random", "lsa"])
+def test_without_learning_it_is_the_cosine(documents, form, init):
+    X, R = documents
+    model = SSI(4, shared=True, form=form, init=init, learning_rate=0, max_iter=1).fit(X, X, R)
+    cosine = TfidfCosine().fit(X)
+    np.testing.assert_allclose(model.similarity(X, X), cosine.similarity(X, X), atol=1e-9)
+    np.testing.assert_allclose(model.pair_score(X, X[::-1]), cosine.pair_score(X, X[::-1]))
+
+
+def test_the_symmetric_form_starts_from_latent_semantics(documents):
+    X, R = documents
+    model = SSI(4, shared=True, form="symmetric", learning_rate=0, init_scale=0.5, max_iter=1)
+    model.fit(X, X, R)
+    A = model.x_factors_
+    assert A is model.y_factors_
+    np.testing.assert_allclose(A.T @ A, np.eye(4) / 4, atol=1e-9)
+    latent = get_method("lsa")(4).fit(unit_rows(X))
+    np.testing.assert_allclose(A @ A.T, latent.x_projection_ @ latent.x_projection_.T / 4)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_learns_links(form):
+    """Synonyms; a diagonal learns only which words are noise."""
+    X, R = linked(noise=40 if form == "diagonal" else 0)
+    known, new = np.arange(130), np.arange(130, 160)
+    model = SSI(12, shared=True, form=form, max_iter=8)
+    model.fit(X[known], X[known], R[known][:, known])
+    relevance = Relevance(sp.csr_array(R[new][:, known]), unjudged="negative")
+    plain = TfidfCosine().fit(X[known])
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    learned, lexical = (m.score(X[new], X[known], relevance) for m in (model, plain))
+    assert learned > lexical + 0.03
+
+
+@pytest.mark.parametrize("form", ["symmetric", "diagonal"])
+def test_forms_of_one_vocabulary_say_so(texts, form):
+    with pytest.raises(ValueError, match="shared=True with one vectoriser"):
+        SSI(form=form).fit(*texts)
+
+
+def test_a_full_matrix_of_two_vocabularies_names_both_sizes():
+    X, Y = sp.csr_array((3, 40_000)), sp.csr_array((3, 50_000))
+    with pytest.raises(ValueError, match=r"40,000 of X × 50,000 of y .* use form='low_rank'"):
+        SSI(form="full").fit(X, Y)
+
+
+@pytest.mark.parametrize("dense", [(False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("form", ["low_rank", "full"])
+def test_dense_sides_learn_what_sparse_ones_do(texts, dense, form):
+    X, Y = texts
+    rng = np.random.default_rng(3)
+    X, Y = (
+        Z @ np.linalg.qr(rng.standard_normal((150, 40)))[0].T if d else Z
+        for Z, d in zip((X, Y), dense, strict=True)
     )
-
-
-def test_other_items_of_a_triple_are_never_relevant():
-    """With one item not relevant it must be the other of every triple."""
-    X, Y = np.eye(2), np.eye(3)
-    R = sp.csr_array(np.array([[1.0, 1, 0], [0, 1, 1]]))
-    model = SSI(6, max_iter=3).fit(X, Y, Relevance(R))
-    S = model.similarity(X, Y)
-    assert S[0, 2] < S[0, :2].min()
-    assert S[1, 0] < S[1, 1:].min()
-
-
-def test_judged_negatives_are_the_only_others():
-    X, Y = np.eye(2), np.eye(3)
-    R = Relevance(sp.csr_array(np.array([[1.0, -1, 0], [0, 1, -1]])))
-    start = SSI(6, max_iter=1, learning_rate=0).fit(X, Y, R).similarity(X, Y)
-    S = SSI(6, max_iter=3).fit(X, Y, R).similarity(X, Y)
-    assert S[0, 0] - S[0, 1] > start[0, 0] - start[0, 1]
-    assert S[1, 1] - S[1, 2] > start[1, 1] - start[1, 2]
+    assert [is_dense(X), is_dense(Y)] == list(dense)
+    model = SSI(16, form=form, max_iter=3).fit(X[:60], Y[:60])
+    assert model.score(X[:60], Y[:60]) > 0.9
+    assert model.score(X[60:], Y[60:]) > 2 * CHANCE
 
 
 def test_it_learns_what_it_was_not_shown(texts):
     X, Y = texts
-    model = SSI(16, max_iter=10).fit(X[:60], Y[:60])
-    untrained = SSI(16, max_iter=1, learning_rate=0).fit(X[:60], Y[:60])
-    assert model.score(X[60:], Y[60:]) > 2 * untrained.score(X[60:], Y[60:])
+    model = SSI(16, init="random", max_iter=10).fit(X[:60], Y[:60])
+    untrained = SSI(16, init="random", max_iter=1, learning_rate=0).fit(X[:60], Y[:60])
+    assert untrained.score(X[60:], Y[60:]) == pytest.approx(CHANCE)
+    assert model.score(X[60:], Y[60:]) > 2 * CHANCE
     assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
@@ -116,11 +236,20 @@ def test_stopping_tells_how_far_it_came(texts):
     assert model.fit(X, Y).n_iter_ == 3
 
 
-def test_judgments_of_one_sign_are_refused(texts):
+def test_stopping_is_heard_while_validation_is_scored(texts):
     X, Y = texts
-    only_negative = Relevance.from_pairs([0], [0], [-1], shape=(80, 80))
-    with pytest.raises(ValueError, match="Bring both"):
-        SSI().fit(X, Y, only_negative)
+    heard = []
+
+    def stop_at_the_second_scoring(step, total, metrics):
+        heard.append(set(metrics))
+        return step == 2
+
+    model = SSI(8, max_iter=50).set_callbacks(stop_at_the_second_scoring)
+    model.fit(X, Y, X_val=X, y_val=Y)
+    assert len(model.validation_scores_) == 1
+    assert model.best_iter_ == 1
+    assert model.n_iter_ == 2
+    assert model.score(X, Y) == pytest.approx(model.validation_scores_[0])
 
 
 def test_all_relevant_leaves_nothing_to_learn():

@@ -1,0 +1,189 @@
+"""Passive-aggressive model for image retrieval."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
+from simviz.methods._bilinear import check_size, pair_score, row_scorer
+from simviz.methods._triple_descent import TripleMixin
+from simviz.methods._triples import Triples, filled, rows_of
+from simviz.params import interval
+from simviz.relevance import Relevance
+
+
+class PAMIR(TripleMixin, PairModel):
+    r"""Passive-aggressive ranking: a weight for every pair of features.
+
+    Learns :math:`f(q, p) = q^\top W p` from triples of a query, an item that is
+    relevant to it and one that is not. A triple that meets the margin of 1
+    changes nothing; any other moves W by the least that makes it meet the
+    margin, :math:`W \leftarrow W + \tau\, q (p^+ - p^-)^\top` with
+    :math:`\tau = \min(C, \ell / (\|q\|^2 \|p^+ - p^-\|^2))`.
+
+    Parameters
+    ----------
+    aggressiveness : float, default=0.1
+        Longest step C: how much a single triple may change.
+    averaged : bool, default=True
+        Whether W is the mean over all steps, which forgets single triples,
+        rather than what the last one left.
+    max_iter : int, default=20
+        Passes; each samples as many triples as there are relevant pairs, at
+        least 20,000.
+    patience : int, default=5
+        Passes without a better validation score before stopping.
+    normalize : bool, default=True
+        Whether items are scaled to length 1 first; the margin of 1 is meant
+        for such items.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the triples.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (d_x, d_y)
+        The matrix W.
+    n_iter_ : int
+        Passes done.
+    best_iter_ : int
+        Pass whose weights were kept.
+    loss_curve_ : list of float
+        Mean hinge loss of each pass, before its steps.
+    validation_scores_ : list of float
+        `score` on the validation set after each pass; empty without one.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if the sides have so many features that W would not fit
+        into memory.
+
+    See Also
+    --------
+    simviz.methods.ssi.SSI : The same scores with fewer weights, for texts.
+
+    Notes
+    -----
+    Triples are sampled as for SSI: a relevant pair, uniformly, and an item
+    that is not relevant to its query, uniformly. W starts at 0. With a
+    validation set the best pass is kept, else the last. The mean costs no
+    more than the steps: beside W, each step times its number is summed.
+    Two items without any difference are passed over.
+
+    References
+    ----------
+    Grangier & Bengio (2008), A discriminative kernel-based approach to rank
+    images from text queries. IEEE Transactions on Pattern Analysis and Machine
+    Intelligence 30(8), sections 3 and 4.
+
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer (2006), Online
+    passive-aggressive algorithms. Journal of Machine Learning Research 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, Y = np.eye(4), np.eye(4)[[1, 2, 3, 0]]
+    >>> PAMIR(max_iter=1).fit(X, Y).similarity(X, Y).argmax(axis=1)
+    array([0, 1, 2, 3])
+    """
+
+    tags: ClassVar[MethodTags] = MethodTags(
+        title="PAMIR",
+        reference="Grangier & Bengio 2008",
+        year=2008,
+        family="gradient",
+        input="tfidf",
+        space="two",
+        uses="discriminative",
+    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "aggressiveness": [interval(Real, 0, None, closed="neither")],
+        "averaged": ["boolean"],
+        "max_iter": [interval(Integral, 1, None)],
+        "patience": [interval(Integral, 1, None)],
+        "normalize": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        aggressiveness: float = 0.1,
+        *,
+        averaged: bool = True,
+        max_iter: int = 20,
+        patience: int = 5,
+        normalize: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.aggressiveness = aggressiveness
+        self.averaged = averaged
+        self.max_iter = max_iter
+        self.patience = patience
+        self.normalize = normalize
+        self.random_state = random_state
+
+    def _fit_iter(
+        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
+    ) -> None:
+        check_size("PAMIR", X.shape[1], Y.shape[1], "choose ssi, which learns few dimensions")
+        X, Y = self._scaled(X, Y)
+        source = self._source(X, Y, relevance, group=1)
+        seed = check_random_state(self.random_state).randint(1, 2**31 - 1)
+        W = np.zeros((X.shape[1], Y.shape[1]), X.dtype)
+        # Steps times the number of triples before them. The sums outgrow float32.
+        lag = np.zeros(W.shape if self.averaged else (0, 0))
+        x, y, rate, done = rows_of(X), rows_of(Y), X.dtype.type(self.aggressiveness), 0
+
+        def step(triples: Triples) -> float:
+            from simviz.methods._triple_kernels import full_steps
+
+            nonlocal done
+            loss = full_steps(x, y, triples, W, 1.0, rate, True, lag, done)
+            done += len(triples)
+            return float(loss)
+
+        def learned() -> dict[str, NDArray[Any]]:
+            if not self.averaged:
+                return {"weights_": W}
+            return {"weights_": W - (lag / max(done, 1)).astype(W.dtype)}
+
+        flops = filled(X) * (filled(X) + 2 * filled(Y) + 1)
+        self._descend(source, step, flops, validation, seed, learned)
+
+    @property
+    def scales_items(self) -> bool:
+        """Whether items are scaled to length 1."""
+        return bool(self.normalize)
+
+    def term_weights(
+        self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Weights of pairs of features: a block of W.
+
+        Parameters
+        ----------
+        x_index, y_index : ndarray of int
+            Features of the two sides.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(x_index), len(y_index))
+            What the product of two features' values counts.
+        """
+        return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)
+
+    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
+        X, Y = self._scaled(X, Y)
+        return row_scorer(X, self.weights_, Y)
+
+    def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
+        X, Y = self._scaled(X, Y)
+        return pair_score(X, self.weights_, Y)
+
+    def _scaled(self, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
+        return (unit_rows(X), unit_rows(Y)) if self.normalize else (X, Y)

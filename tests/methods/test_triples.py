@@ -1,0 +1,177 @@
+"""Triples drawn from judgments or given, and the passive-aggressive model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.methods._triples import TripleSource, same_items
+from simviz.methods.pamir import PAMIR
+from simviz.methods.ssi import SSI
+from simviz.relevance import Relevance
+
+
+def drawn(relevance, n=3_000, **settings_):
+    source = TripleSource(relevance, links=settings_.pop("links", False), **settings_)
+    return source.draw(n, 7)
+
+
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(seed=st.integers(0, 2**16), share=st.floats(0.05, 0.95), links=st.booleans())
+def test_others_are_all_that_is_not_relevant_and_nothing_else(seed, share, links):
+    rng = np.random.default_rng(seed)
+    R = rng.random((7, 7)) < share
+    relevant, apart = R.copy(), np.eye(7, dtype=bool)
+    if links:
+        relevant &= ~apart
+    other = ~R & ~(apart & links)
+    triples = drawn(Relevance(sp.csr_array(R * 1.0)), links=links) if R.any() else []
+    possible = {
+        (q, a, b)
+        for q in range(7)
+        for a in np.flatnonzero(relevant[q])
+        for b in np.flatnonzero(other[q])
+    }
+    seen = set(map(tuple, np.asarray(triples).tolist()))
+    assert seen <= possible
+    if 0 < len(possible) < 150:
+        assert len(seen) > 0.9 * len(possible)
+
+
+def test_pairs_and_others_are_drawn_evenly():
+    R = Relevance(sp.csr_array(np.array([[1.0, 0, 1, 0, 0], [0, 0, 0, 5, 0]])))
+    triples = drawn(R, 30_000)
+    pairs, counts = np.unique(triples[:, :2], axis=0, return_counts=True)
+    assert pairs.tolist() == [[0, 0], [0, 2], [1, 3]]
+    np.testing.assert_allclose(counts, 10_000, rtol=0.05)
+    for q, expected in ((0, [1, 3, 4]), (1, [0, 1, 2, 4])):
+        others, counts = np.unique(triples[triples[:, 0] == q, 2], return_counts=True)
+        assert others.tolist() == expected
+        np.testing.assert_allclose(counts / counts.sum(), 1 / len(expected), rtol=0.05)
+
+
+def test_judged_negatives_are_the_only_others():
+    R = Relevance.from_pairs([0, 0, 1, 1, 2], [0, 1, 1, 2, 0], [1, -1, 2, -1, 1], shape=(3, 3))
+    triples = drawn(R)
+    assert np.unique(triples, axis=0).tolist() == [[0, 0, 1], [1, 1, 2]]  # row 2: nothing worse
+
+
+def test_links_never_compare_an_item_with_itself():
+    R = Relevance.from_pairs([0, 0, 1], [0, 1, 0], [1, 1, 1], shape=(3, 3))
+    assert np.unique(drawn(R, links=True), axis=0).tolist() == [[0, 1, 2], [1, 0, 2]]
+    judged = Relevance.from_pairs([0, 0, 0, 1], [1, 0, 2, 0], [1, -1, -1, 1], shape=(3, 3))
+    assert np.unique(drawn(judged, links=True), axis=0).tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("method", [SSI, PAMIR])
+def test_one_collection_is_recognised(method):
+    X = np.eye(3)
+    R = Relevance(sp.csr_array(np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])))
+    model = method()
+    assert same_items(sp.csr_array(X), sp.csr_array(X))
+    assert not same_items(sp.csr_array(X), sp.csr_array(X[[0, 2, 1]]))
+    for Y, expected in ((X.copy(), {(0, 1, 2), (1, 0, 2)}), (X[::-1].copy(), None)):
+        triples = model._source(X, Y, R, group=1).draw(500, 1)
+        found = set(map(tuple, triples.tolist()))
+        assert found == expected if expected else (2, 2, 0) in found
+    own = model._source(X, X, Relevance.identity(3), group=1).draw(500, 1)
+    assert (own[:, 0] == own[:, 1]).all()  # nothing but pairs of a row with itself was said
+
+
+def test_several_others_share_a_pair():
+    triples = drawn(Relevance.identity(50), 120, group=4).reshape(30, 4, 3)
+    assert (triples[:, :, :2] == triples[:, :1, :2]).all()
+    assert len(np.unique(triples[:, :, 2])) > 20
+
+
+@pytest.mark.parametrize("method", [SSI, PAMIR])
+def test_given_triples_are_all_that_is_learned_from(method):
+    X, Y = np.eye(2), np.eye(3)
+    # A circle of preferences in row 0 that no grades could say, and one in row 1.
+    triples = [[0, 0, 1], [1, 2, 0]]
+    model = method(max_iter=3).fit(X, Y, triples=triples)
+    S = model.similarity(X, Y)
+    assert S[0, 0] > S[0, 1] + 0.05
+    assert S[1, 2] > S[1, 0] + 0.05
+    contrary = Relevance(sp.csr_array(np.array([[0.0, 1, 0], [1, 0, 0]])))
+    same = method(max_iter=3).fit(X, Y, contrary, triples=triples)
+    np.testing.assert_array_equal(same.similarity(X, Y), S)
+    assert not hasattr(model, "_given")
+
+
+@pytest.mark.parametrize(
+    ("triples", "message"),
+    [
+        ([[0, 1]], "three whole numbers"),
+        ([[0.0, 1.0, 2.0]], "three whole numbers"),
+        ([[0, 1, 3]], "of y up to 2"),
+        ([[0, -1, 2]], "of y up to 2"),
+    ],
+)
+def test_triples_that_name_nothing_are_refused(triples, message):
+    with pytest.raises(ValueError, match=message):
+        SSI().fit(np.eye(2), np.eye(3), triples=triples)
+
+
+@pytest.mark.parametrize("method", [SSI, PAMIR])
+def test_judgments_of_one_sign_are_refused(method):
+    only = Relevance.from_pairs([0], [0], [-1], shape=(3, 3))
+    with pytest.raises(ValueError, match=f"{method.__name__} compares .* Bring both"):
+        method().fit(np.eye(3), np.eye(3), only)
+
+
+def passes(X, Y, triples, C, margin=1.0):
+    """PAMIR as one reads it in the paper; W after each triple."""
+    W = np.zeros((X.shape[1], Y.shape[1]))
+    for q, plus, minus in triples:
+        delta = Y[plus] - Y[minus]
+        loss = max(0.0, margin - X[q] @ W @ delta)
+        square = (X[q] @ X[q]) * (delta @ delta)
+        if loss and square:
+            W = W + min(C, loss / square) * np.outer(X[q], delta)
+        yield W
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("averaged", [False, True])
+def test_it_is_the_loop_of_the_paper(storage, averaged, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.random((5, 6)) * (rng.random((5, 6)) < 0.5)
+    Y = rng.random((8, 4)) * (rng.random((8, 4)) < 0.7)
+    triples = np.stack([rng.integers(0, n, 300) for n in (5, 8, 8)], axis=1).astype(np.int32)
+    monkeypatch.setattr("simviz.methods._triple_descent._FEWEST", 300)
+    monkeypatch.setattr(TripleSource, "draw", lambda self, n, seed: triples[:n])
+    model = PAMIR(0.3, averaged=averaged, max_iter=1, normalize=False)
+    model.fit(storage(X), storage(Y), sp.csr_array((rng.random((5, 8)) < 0.3) * 1.0))
+    steps = list(passes(X, Y, triples, 0.3))
+    expected = np.mean(steps, axis=0) if averaged else steps[-1]
+    np.testing.assert_allclose(model.weights_, expected, atol=1e-12)
+    np.testing.assert_allclose(model.similarity(storage(X), storage(Y)), X @ expected @ Y.T)
+
+
+def test_an_unclipped_step_meets_the_margin():
+    rng = np.random.default_rng(1)
+    X, Y = 3 * rng.random((2, 5)), 2 * rng.random((3, 4))
+    kwargs = {"averaged": False, "max_iter": 1, "normalize": False}
+    far = PAMIR(1e9, **kwargs).fit(X, Y, triples=[[0, 1, 2]])
+    S = far.similarity(X, Y)
+    assert S[0, 1] - S[0, 2] == pytest.approx(1)
+    assert far.loss_curve_[0] == pytest.approx(1 / 20_000)  # the first of its triples alone
+    short = PAMIR(1e-7, **kwargs).fit(X, Y, triples=[[0, 1, 2]])
+    delta = Y[1] - Y[2]
+    np.testing.assert_allclose(short.weights_, 2e-3 * np.outer(X[0], delta), rtol=1e-9)
+
+
+def test_items_that_do_not_differ_teach_nothing():
+    Y = np.ones((2, 3))
+    model = PAMIR(max_iter=1).fit(np.eye(2), Y, triples=[[0, 0, 1]])
+    assert not model.weights_.any()
+
+
+def test_a_matrix_too_large_names_both_sizes():
+    X, Y = sp.csr_array((3, 40_000)), sp.csr_array((3, 50_000))
+    with pytest.raises(ValueError, match=r"PAMIR .* 40,000 of X × 50,000 of y .* choose ssi"):
+        PAMIR().fit(X, Y)
