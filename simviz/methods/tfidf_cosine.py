@@ -62,6 +62,28 @@ class TfidfCosine(PairModel):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
+    @property
+    def scales_items(self) -> bool:
+        """Items are scaled to length 1."""
+        return True
+
+    def term_weights(
+        self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """A term counts with itself alone: a block of the identity.
+
+        Parameters
+        ----------
+        x_index, y_index : ndarray of int
+            Features of the two sides.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(x_index), len(y_index))
+            1 where both are the same.
+        """
+        return np.equal.outer(x_index, y_index).astype(np.float64)
+
     def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
         P, QT = unit_rows(sp.csr_array(X)), unit_rows(sp.csr_array(Y)).T.tocsr()
         return lambda rows: (P[rows] @ QT).toarray()

@@ -1,0 +1,299 @@
+"""Why two items score as they do: what each pair of their terms contributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.base import LinearPairModel, PairModel
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
+    from simviz.pipeline import PairPipeline
+
+Matrix = Any  # array or CSR matrix
+Reals = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+_BLOCK_ENTRIES = 2**22  # 32 MB of contributions at a time
+_EXACT = 1e-6
+
+
+@runtime_checkable
+class TermWeighted(Protocol):
+    """A model whose score of x and y is xᵀ W y, of items of length 1 or as they are."""
+
+    @property
+    def scales_items(self) -> bool:
+        """Whether items are scaled to length 1 first."""
+
+    def term_weights(self, x_index: Index, y_index: Index) -> Reals:
+        """Block of W.
+
+        Parameters
+        ----------
+        x_index, y_index : ndarray of int
+            Features of the two sides.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(x_index), len(y_index))
+            Their weights.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class TermPair:
+    """What one feature of x and one of y add to a score together.
+
+    Parameters
+    ----------
+    x_term, y_term : str
+        Names of the features.
+    value : float
+        Below 0 where they speak against the pair.
+    """
+
+    x_term: str
+    y_term: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions:
+    """A score as a sum over pairs of terms.
+
+    Parameters
+    ----------
+    x_terms, y_terms : ndarray of str, shape (m_x,) and (m_y,)
+        Features that the two items have, in the order of the features.
+    pairs : tuple of TermPair
+        The pairs that contribute most, by absolute value.
+    x_totals : ndarray of float64, shape (m_x,)
+        What each term of x adds, over all terms of y.
+    y_totals : ndarray of float64, shape (m_y,)
+        What each term of y adds, over all terms of x.
+    remainder : float
+        What all pairs of terms add that are not among `pairs`.
+    offset : float
+        What does not come from a pair of terms: the part of the means, where
+        a method centres its data; else 0.
+    """
+
+    x_terms: NDArray[np.object_]
+    y_terms: NDArray[np.object_]
+    pairs: tuple[TermPair, ...]
+    x_totals: Reals
+    y_totals: Reals
+    remainder: float
+    offset: float
+
+    @property
+    def score(self) -> float:
+        """All pairs and the offset: the similarity of the two items."""
+        return float(self.x_totals.sum() + self.offset)
+
+
+def contributions(
+    model: PairModel,
+    x_row: Matrix,
+    y_row: Matrix,
+    *,
+    n: int = 10,
+    x_names: Sequence[str] | NDArray[np.object_] | None = None,
+    y_names: Sequence[str] | NDArray[np.object_] | None = None,
+) -> Contributions:
+    r"""Split a similarity into what each pair of terms contributes, exactly.
+
+    A score :math:`c\,(x A - a)(y B - b)^\top` is the sum over terms of
+    :math:`c\, x_i y_j (A B^\top)_{ij}` and of an offset; a score
+    :math:`c\, x^\top W y` has no offset. For cosines c divides by both lengths.
+    Only terms that the items have are looked at.
+
+    Parameters
+    ----------
+    model : PairModel
+        Fitted, and linear in the features of either item up to its length.
+    x_row, y_row : array or CSR matrix of shape (d,) or (1, d)
+        Features of the two items.
+    n : int, default=10
+        Pairs to name.
+    x_names, y_names : sequence of str, optional
+        Names of the features; their numbers when omitted.
+
+    Returns
+    -------
+    Contributions
+        Computed in float64; its score is that of ``model.pair_score``.
+
+    Raises
+    ------
+    ValueError
+        If the score of the model is no such sum, or there is not one row a
+        side.
+
+    Examples
+    --------
+    >>> from simviz.methods import get_method
+    >>> model = get_method("tfidf_cosine")().fit(np.eye(3))
+    >>> found = contributions(model, [3, 4, 0], [4, 3, 0], x_names=["a", "b", "c"])
+    >>> [(p.x_term, p.y_term, round(p.value, 2)) for p in found.pairs]
+    [('a', '0', 0.48), ('b', '1', 0.48)]
+    >>> round(found.score, 2)
+    0.96
+    """
+    check_is_fitted(model)
+    x, y = _row(x_row, "x"), _row(y_row, "y")
+    score = float(model.pair_score(x, y)[0])
+    i, j = x.indices.astype(np.intp), y.indices.astype(np.intp)
+    if isinstance(model, LinearPairModel):
+        left, right, offset = _factors(model, x, y)
+    elif isinstance(model, TermWeighted):
+        scale = _inverse_lengths(x.data, y.data) if model.scales_items else 1.0
+        left, right, offset = None, None, 0.0
+    else:
+        raise ValueError(_not_linear(model))
+    x_totals, y_totals = np.zeros(len(i)), np.zeros(len(j))
+    top = _Top(n)
+    size = max(1, _BLOCK_ENTRIES // max(1, len(j)))
+    for start in range(0, len(i), size):
+        rows = slice(start, start + size)
+        if left is not None and right is not None:
+            block = left[rows] @ right.T
+        else:
+            weights = cast(TermWeighted, model).term_weights(i[rows], j)
+            block = x.data[rows, None] * weights * (scale * y.data)
+        x_totals[rows] = block.sum(axis=1)
+        y_totals += block.sum(axis=0)
+        top.add(block, start)
+    x_terms, y_terms = _names(x_names, i), _names(y_names, j)
+    found = Contributions(
+        x_terms=x_terms,
+        y_terms=y_terms,
+        pairs=tuple(
+            TermPair(str(x_terms[a]), str(y_terms[b]), value) for a, b, value in top.pairs
+        ),
+        x_totals=x_totals,
+        y_totals=y_totals,
+        remainder=float(x_totals.sum() - sum(value for *_, value in top.pairs)),
+        offset=offset,
+    )
+    if abs(found.score - score) > _EXACT * max(1.0, abs(score)):
+        raise ValueError(_not_linear(model))
+    return found
+
+
+def explain(pipeline: PairPipeline, x: Items, y: Items, *, n: int = 10) -> Contributions:
+    """Split the similarity of two items into what each pair of terms contributes.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline
+        Fitted, with a method that `contributions` can split.
+    x, y : Items
+        One item of each side.
+    n : int, default=10
+        Pairs to name.
+
+    Returns
+    -------
+    Contributions
+        With the names of the pipeline's features.
+
+    Raises
+    ------
+    ValueError
+        If the score of the method is no sum over terms, or there is not one
+        item a side.
+
+    Examples
+    --------
+    >>> from simviz.data import PairSet
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["a red car", "the sun is up"], ["red cars", "up to the sun"])
+    >>> fitted = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    >>> found = explain(fitted, pairs.x.take([1]), pairs.y.take([1]), n=2)
+    >>> round(found.score, 3) == round(float(fitted.similarity(pairs.x, pairs.y)[1, 1]), 3)
+    True
+    """
+    check_is_fitted(pipeline)
+    return contributions(
+        pipeline.model_,
+        pipeline.x_features_.transform(x.content),
+        pipeline.y_features_.transform(y.content),
+        n=n,
+        x_names=pipeline.x_features_.get_feature_names_out(),
+        y_names=pipeline.y_features_.get_feature_names_out(),
+    )
+
+
+class _Top:
+    """The largest entries of blocks that come one after another."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.pairs: list[tuple[int, int, float]] = []
+
+    def add(self, block: Reals, start: int) -> None:
+        flat = np.abs(block).ravel()
+        count = min(self.n, int(np.count_nonzero(flat)))
+        chosen = np.argpartition(-flat, count - 1)[:count] if count else np.empty(0, np.intp)
+        rows, columns = np.unravel_index(chosen, block.shape)
+        self.pairs += [
+            (start + int(a), int(b), float(block[a, b]))
+            for a, b in zip(rows, columns, strict=True)
+        ]
+        self.pairs.sort(key=lambda pair: (-abs(pair[2]), pair[0], pair[1]))
+        del self.pairs[self.n :]
+
+
+def _factors(
+    model: LinearPairModel, x: sp.csr_array, y: sp.csr_array
+) -> tuple[Reals, Reals, float]:
+    """Vectors of the single terms, scaled so that their products contribute; the offset."""
+    A, B = (
+        Z.data[:, None] * P[Z.indices].astype(np.float64)
+        for Z, P in ((x, model.x_projection_), (y, model.y_projection_))
+    )
+    nothing = np.zeros(A.shape[1])
+    a, b = (
+        nothing if mean is None or not Z.nnz else mean.astype(np.float64)
+        for Z, mean in ((x, model.x_offset_), (y, model.y_offset_))
+    )
+    p, q = A.sum(axis=0), B.sum(axis=0)
+    scale = _inverse_lengths(p - a, q - b) if model.similarity_kind == "cosine" else 1.0
+    return A * scale, B, float(scale * (a @ b - p @ b - a @ q))
+
+
+def _inverse_lengths(x: Reals, y: Reals) -> float:
+    lengths = float(np.linalg.norm(x) * np.linalg.norm(y))
+    return 1 / lengths if lengths else 0.0
+
+
+def _row(row: Matrix, side: str) -> sp.csr_array:
+    Z = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
+    if Z.ndim != 2 or Z.shape[0] != 1:
+        raise ValueError(f"Explain one {side} item at a time; got shape {Z.shape}.")
+    Z = sp.csr_array(Z, dtype=np.float64, copy=True)
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+    return Z
+
+
+def _names(names: Any, index: Index) -> NDArray[np.object_]:
+    if names is None:
+        return index.astype(str).astype(object)
+    return np.asarray(names, dtype=object)[index]
+
+
+def _not_linear(model: PairModel) -> str:
+    return (
+        f"The score of {model.tags.title} is not a sum over pairs of terms, so no part of it "
+        "belongs to one pair. Explain a linear method, such as tfidf_cosine, cca or ssi."
+    )

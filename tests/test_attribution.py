@@ -1,0 +1,140 @@
+"""Contributions of pairs of terms add up to the score they explain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from simviz import attribution
+from simviz.attribution import contributions, explain
+from simviz.data import PairSet
+from simviz.methods import get_method
+from simviz.pipeline import default_pipeline
+
+rng = np.random.default_rng(0)
+X = sp.random_array((40, 15), density=0.4, rng=rng, format="csr")
+Y = sp.csr_array(X + 0.3 * sp.random_array((40, 15), density=0.2, rng=rng, format="csr"))
+LINEAR = {
+    "tfidf_cosine": {},
+    "lsa": {"n_components": 5},
+    "cca": {"n_components": 5},
+    "cca shared": {"n_components": 5, "shared": True},
+    "cl_lsi": {"n_components": 5},
+    "heterogeneous_svd": {"n_components": 5, "measure": "dot"},
+    "pamir": {"max_iter": 2},
+    "pamir as is": {"max_iter": 2, "normalize": False},
+    "ssi": {"n_components": 3, "max_iter": 2},
+    **{
+        f"ssi {form}": {"n_components": 3, "max_iter": 2, "shared": True, "form": form}
+        for form in ("low_rank", "symmetric", "diagonal", "full")
+    },
+}
+
+
+@pytest.fixture(params=LINEAR, scope="module")
+def model(request):
+    return get_method(request.param.split()[0])(**LINEAR[request.param]).fit(X, Y)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pairs_remainder_and_offset_are_the_score(model, dtype):
+    for i, j in ((0, 0), (3, 8)):
+        x, y = X[[i]].astype(dtype), Y[[j]].astype(dtype)
+        found = contributions(model, x, y, n=7)
+        expected = model.pair_score(x, y)[0]
+        assert found.score == pytest.approx(expected, abs=1e-6)
+        named = sum(pair.value for pair in found.pairs)
+        assert named + found.remainder + found.offset == pytest.approx(expected, abs=1e-6)
+        assert found.y_totals.sum() == pytest.approx(found.x_totals.sum())
+        assert found.x_terms.tolist() == [str(t) for t in x.indices]
+
+
+def test_a_pair_is_both_values_times_their_weight(model):
+    x, y = X[[2]].toarray(), Y[[5]].toarray()
+    found = contributions(model, x, y, n=10**6)
+    values = {(int(p.x_term), int(p.y_term)): p.value for p in found.pairs}
+    if hasattr(model, "x_projection_"):
+        W = model.x_projection_ @ model.y_projection_.T
+        P, Q = model.transform(x)[0], model.transform_y(y)[0]
+        cosine = model.similarity_kind == "cosine"
+        scale = np.linalg.norm(P) * np.linalg.norm(Q) if cosine else 1.0
+    else:
+        W = model.term_weights(np.arange(15), np.arange(15))
+        scale = np.linalg.norm(x) * np.linalg.norm(y) if model.scales_items else 1.0
+    expected = x.T * W * y / scale
+    for i, j in np.ndindex(15, 15):
+        assert values.get((i, j), 0.0) == pytest.approx(expected[i, j], abs=1e-12)
+    assert expected.sum() + found.offset == pytest.approx(found.score)
+
+
+def test_the_largest_pairs_come_first_from_any_block(monkeypatch):
+    model = get_method("cca")(5).fit(X, Y)
+    whole = contributions(model, X[[1]], Y[[1]], n=9)
+    monkeypatch.setattr(attribution, "_BLOCK_ENTRIES", 1)
+    blocks = contributions(model, X[[1]], Y[[1]], n=9)
+    for a, b in zip(blocks.pairs, whole.pairs, strict=True):
+        assert (a.x_term, a.y_term, a.value) == (b.x_term, b.y_term, pytest.approx(b.value))
+    every = contributions(model, X[[1]], Y[[1]], n=10**6)
+    assert every.pairs[:9] == blocks.pairs
+    sizes = [abs(p.value) for p in every.pairs]
+    assert sizes == sorted(sizes, reverse=True)
+    assert every.remainder == pytest.approx(0, abs=1e-12)
+
+
+def test_centred_models_state_the_part_of_the_means():
+    model = get_method("cca")(5).fit(X, Y)
+    found = contributions(model, X[[0]], Y[[1]])
+    P, Q = model.transform(X[[0]])[0], model.transform_y(Y[[1]])[0]
+    raw = (P + model.x_offset_) @ (Q + model.y_offset_)
+    assert found.offset * np.linalg.norm(P) * np.linalg.norm(Q) == pytest.approx(P @ Q - raw)
+    assert found.offset != 0
+    nothing = contributions(model, np.zeros(15), Y[[1]])
+    assert nothing.score == nothing.offset == 0
+    assert not nothing.pairs
+
+
+def test_only_terms_that_are_there_are_looked_at():
+    """A matrix over all pairs of these terms would need 80 GB."""
+    d = 100_000
+    x = sp.csr_array(([3.0, 4.0], ([0, 0], [7, 70_000])), shape=(1, d))
+    model = get_method("tfidf_cosine")().fit(x)
+    found = contributions(model, x, x)
+    assert [(p.x_term, p.value) for p in found.pairs] == [
+        ("70000", pytest.approx(0.64)),
+        ("7", pytest.approx(0.36)),
+    ]
+
+
+def test_methods_that_are_not_linear_say_so():
+    counts = sp.csr_array(np.ceil(X.toarray() * 5))
+    model = get_method("bm25")().fit(counts, counts)
+    with pytest.raises(ValueError, match="BM25 is not a sum over pairs of terms"):
+        contributions(model, counts[[0]], counts[[1]])
+
+
+def test_a_model_that_bends_its_vectors_is_found_out():
+    model = get_method("lsa")(5).fit(X)
+    bent = type("Bent", (type(model),), {"_embed_x": lambda self, X: np.tanh(model.transform(X))})
+    copy = bent(5)
+    vars(copy).update(vars(model))
+    with pytest.raises(ValueError, match="not a sum"):
+        contributions(copy, X[[0]], X[[1]])
+
+
+def test_one_item_a_side():
+    model = get_method("tfidf_cosine")().fit(X)
+    with pytest.raises(ValueError, match=r"one y item at a time; got shape \(2, 15\)"):
+        contributions(model, X[[0]], X[[0, 1]])
+
+
+def test_a_pipeline_names_its_features():
+    pairs = PairSet.from_texts(
+        ["a red heart", "a blue car", "the sun"], ["corazón rojo", "coche azul", "el sol"]
+    )
+    pipeline = default_pipeline("cl_lsi", pairs, n_components=3).fit(pairs)
+    found = explain(pipeline, pairs.x.take([1]), pairs.y.take([1]), n=3)
+    assert set(found.x_terms) <= set(pipeline.x_features_.get_feature_names_out())
+    assert set(found.y_terms) <= set(pipeline.y_features_.get_feature_names_out())
+    assert found.score == pytest.approx(pipeline.similarity(pairs.x, pairs.y)[1, 1], abs=1e-6)
+    assert all(p.x_term in found.x_terms and p.y_term in found.y_terms for p in found.pairs)
