@@ -13,8 +13,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._numba import threads_for
 from simviz.methods._s2net_blocks import Array, FloatBlocks
-from simviz.methods._s2net_kernels import WIDTH, compare_matched, compare_rows, pair_scores
+from simviz.methods._s2net_kernels import (
+    WIDTH,
+    add_pairs,
+    compare_matched,
+    compare_rows,
+    pair_scores,
+)
 
 Reals = NDArray[np.float64]
 
@@ -60,7 +67,6 @@ class Pairs:
             weights.append(weight if balanced else counted.astype(np.float64))
             self.total += float(weights[-1] @ comparisons)
         self.x_weight, self.y_weight = weights
-        self._matrix = sp.csr_array((np.empty(len(self.y)), self.y, self.indptr), self.shape)
 
     def scores(self, P: Array, Q: Array) -> Reals:
         """Similarity of each pair."""
@@ -75,14 +81,11 @@ class Pairs:
 
     def spread(self, weights: Reals, blocks: FloatBlocks, scale: float) -> None:
         """Add what derivatives by the pairs' scores are for the vectors."""
-        from simviz.methods._products import Products
-
-        W = self._matrix
-        W.data = (weights * scale).astype(blocks.P.dtype)
+        w = (weights * scale).astype(blocks.P.dtype)
         dP, dQ = blocks.gradients()
-        products = Products(W)
-        dP += products.matmat(blocks.Q)
-        dQ += products.rmatmat(blocks.P)
+        with threads_for(len(w) * dP.shape[1]):
+            add_pairs(self.indptr, self.y, w, np.arange(len(w)), blocks.Q, dP)
+            add_pairs(self.indptr_y, self.x, w, self.by_column, blocks.P, dQ)
 
 
 class AllOthers:

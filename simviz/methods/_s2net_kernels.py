@@ -218,6 +218,58 @@ def pair_scores(P: Any, Q: Any, x: Any, y: Any, out: Any) -> None:
 
 
 @njit(parallel=True)
+def add_pairs(ptr: Any, other: Any, weight: Any, order: Any, Z: Any, out: Any) -> None:
+    """Add to each row of `out` its listed rows of `Z`, weighted, in place.
+
+    Row i lists the places ``order[ptr[i]:ptr[i + 1]]`` of `other` and `weight`.
+    """
+    for i in prange(len(ptr) - 1):
+        row = out[i]
+        for p in range(ptr[i], ptr[i + 1]):
+            z, w = Z[other[order[p]]], weight[order[p]]
+            for c in range(len(row)):
+                row[c] += w * z[c]
+
+
+@njit(parallel=True)
+def unit_rows(P: Any, bias: Any, known: Any, inverse: Any) -> None:
+    """Add the bias to known rows and scale them to length 1, in place; clear the others."""
+    smallest = np.finfo(P.dtype).tiny
+    for i in prange(len(P)):
+        p = P[i]
+        inverse[i] = 0
+        if not known[i]:
+            p[:] = 0
+            continue
+        squares = np.zeros(8)
+        for c in range(len(p)):
+            p[c] += bias[c]
+            squares[c & 7] += np.float64(p[c]) * np.float64(p[c])
+        norm = np.sqrt(squares.sum())
+        if norm > smallest:
+            inverse[i] = 1 / norm
+        scale = inverse[i]
+        for c in range(len(p)):
+            p[c] *= scale
+
+
+@njit(parallel=True)
+def tangent_rows(P: Any, inverse: Any, dP: Any) -> None:
+    """Derivatives by unit rows become those by the rows before, in place.
+
+    What points along a row is lost, the rest is divided by its length.
+    """
+    for i in prange(len(P)):
+        p, d = P[i], dP[i]
+        products = np.zeros(8)
+        for c in range(len(p)):
+            products[c & 7] += np.float64(p[c]) * np.float64(d[c])
+        along, scale = P.dtype.type(products.sum()), inverse[i]
+        for c in range(len(p)):
+            d[c] = scale * (d[c] - along * p[c])
+
+
+@njit(parallel=True)
 def adam_step(
     A: Any, gradient: Any, mean: Any, square: Any, average: Any, rate: float, correction: float,
     decay: float,

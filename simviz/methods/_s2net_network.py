@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._numba import threads_for
 from simviz.base._rows import Matrix, nonzero_rows
 from simviz.methods._products import Products
+from simviz.methods._s2net_kernels import tangent_rows, unit_rows
 
 Array = NDArray[np.floating]
 
@@ -65,13 +67,13 @@ class Side:
     def forward(self, A: Array, bias: Array) -> Vectors:
         """Unit vectors, from a matrix (d, k) and a bias (k,)."""
         P = self.products.matmat(A)
-        P += bias
-        activate(P, self.activation)
-        P[~self.known] = 0
-        norms = np.sqrt(np.einsum("ik,ik->i", P, P, dtype=np.float64))
-        some = norms > np.finfo(P.dtype).tiny
-        inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=some).astype(P.dtype)
-        P *= inverse[:, None]
+        inverse = np.empty(len(P), dtype=P.dtype)
+        if self.activation is not None:
+            P += bias
+            activate(P, self.activation)
+            bias = np.zeros_like(bias)
+        with threads_for(P.size):
+            unit_rows(P, bias, self.known, inverse)
         return Vectors(P, inverse)
 
     def backward(self, vectors: Vectors, dP: Array, A: Array, bias: Array) -> None:
@@ -80,13 +82,12 @@ class Side:
         `dP` is overwritten.
         """
         P, inverse = vectors
-        dP -= np.einsum("ik,ik->i", dP, P)[:, None] * P
-        dP *= inverse[:, None]
+        with threads_for(P.size):
+            tangent_rows(P, inverse, dP)
         if self.activation is not None:
             # The activation's values are P · length; its slope follows from them.
             H = P * np.divide(1, inverse, out=np.zeros_like(inverse), where=inverse > 0)[:, None]
             dP *= 1 - H * H if self.activation == "tanh" else H * (1 - H)
-        dP[~self.known] = 0
         A += self.products.rmatmat(dP)
         bias += dP.sum(axis=0)
 

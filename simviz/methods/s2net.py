@@ -22,8 +22,9 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     Learns the matrices of :math:`g_x = A_x^\top x`, :math:`g_y = A_y^\top y` so that the
     cosine of a relevant pair exceeds that of every other pair of its row or
-    its column, by :math:`\Delta`: the mean of :math:`\log(1 + e^{-\gamma \Delta})` over all
-    such comparisons is minimised, starting from another method.
+    its column. With :math:`\Delta` for a difference of two such cosines, the paper
+    minimises the mean of :math:`\log(1 + e^{-\gamma \Delta})` over all comparisons. It
+    starts from what another method learned.
 
     Parameters
     ----------
@@ -32,11 +33,12 @@ class S2Net(IterativeMixin, LinearPairModel):
         capped with a warning; `n_components_` tells the truth.
     shared : bool, default=False
         Whether both sides have one vocabulary; then one matrix is learned.
-    loss : {"logistic", "softmax", "triplet", "mse"}, default="logistic"
-        "logistic": as above, the paper's. "softmax": a relevant pair against
-        all its others together (InfoNCE). "triplet": the hinge
-        max(0, 2/γ − Δ). "mse": squared error of similarities that should be 1
-        or 0, both kinds weighing the same; at the price of far fewer products.
+    loss : {"softmax", "logistic", "triplet", "mse"}, default="softmax"
+        "softmax": a relevant pair against all its others together,
+        :math:`\log(1 + \sum e^{-\gamma \Delta})` (InfoNCE). "logistic": one by one,
+        the paper's. "triplet": the hinge max(0, 2/γ − Δ), one by one. "mse":
+        squared error of similarities that should be 1 or 0, both kinds
+        weighing the same; it needs far fewer products.
     init : str or LinearPairModel, default="opca"
         Where to start: a method, "random", or a linear model; one that is not
         fitted is fitted first. "pca" and "lsa" need `shared`.
@@ -111,6 +113,12 @@ class S2Net(IterativeMixin, LinearPairModel):
     ignored, judged pairs of a query are compared by grade; if no query has two
     grades, judged pairs of different queries.
 
+    The paper's loss and solver are ``loss="logistic", solver="lbfgs"``. The
+    softmax learns more, sooner: on 20,000 English and Spanish sentences and
+    100 dimensions the mean reciprocal rank of unseen pairs rose from OPCA's
+    0.848 to 0.936 with the logistic loss, in 29 passes, and to 0.942 with the
+    softmax, in 9.
+
     The parameters of Adam are averaged over about one pass, which replaces a
     schedule of falling rates. Nothing of size (n_x, n_y) is ever held. The
     derivative printed in the paper's appendix has a wrong sign in its
@@ -144,7 +152,7 @@ class S2Net(IterativeMixin, LinearPairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [interval(Integral, 1, None)],
         "shared": ["boolean"],
-        "loss": [options("logistic", "softmax", "triplet", "mse")],
+        "loss": [options("softmax", "logistic", "triplet", "mse")],
         "init": [
             options("opca", "cca", "cl_lsi", "heterogeneous_svd", "pca", "lsa", "random"),
             LinearPairModel,
@@ -171,7 +179,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         n_components: int = 100,
         *,
         shared: bool = False,
-        loss: str = "logistic",
+        loss: str = "softmax",
         init: Any = "opca",
         gamma: float = 10.0,
         direction: str = "both",

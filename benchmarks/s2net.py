@@ -1,0 +1,318 @@
+"""Print the tables of S2Net: against bare products, a peer, and its own start.
+
+``python benchmarks/s2net.py TABLE [--data FOLDER] [--repeat N] [--small]``.
+Settings were chosen on dev splits; test splits are only looked at here. What
+is compared runs in one process, in turns; memory is the peak of a process of
+its own, less what libraries and data take before.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
+
+import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
+
+import numpy as np  # isort: skip
+import torch
+from _corpora import Sides, Vocabularies, aligned
+from _synthetic import Bilingual
+from _timing import in_turns, machine, pinned
+from ground import show
+
+from simviz.evaluation import evaluate
+from simviz.methods import get_method
+from simviz.methods._s2net_blocks import Maker
+from simviz.methods._s2net_losses import Loss, Settings
+from simviz.methods._s2net_network import Network, Objective
+from simviz.methods.s2net import S2Net
+from simviz.relevance import Relevance
+
+GAMMA = 10.0
+DIMENSIONS = (25, 50, 100, 200)
+#: Of each set: training pairs, and pairs of each pool (None: all there are).
+SIZES: dict[str, tuple[int | None, int | None]] = {
+    "libreoffice_help": (None, None),
+    "en_es_sentences": (20_000, 3_000),
+}
+#: Pairs, terms a side and dimensions.
+LIMIT, SMALL_LIMIT = (10_000, 20_000, 1_000), (2_000, 3_000, 200)
+PAPER, SMALL_PAPER = (43_380, 20_000, 1_000), (4_000, 5_000, 200)
+Work = Callable[[], tuple[float, np.ndarray]]
+
+
+def problem(n: int, d: int, k: int) -> tuple[Sides, np.ndarray]:
+    """Synthetic pairs and parameters of a size."""
+    X, Y = Bilingual(n, 0, d, 0, length=104).pairs(shared=False)
+    theta = np.random.default_rng(0).standard_normal((2 * d + 2, k), dtype=np.float32)
+    theta[-2:] = 0  # the peer has no biases
+    return (X, Y), theta
+
+
+def ours(X, Y, theta: np.ndarray, precision: str, loss: str = "logistic") -> Work:
+    """Loss and gradient of all pairs, as `S2Net` takes them."""
+    make = Maker(precision, "cpu", np.float32, theta.shape[1])
+    terms = Loss(Relevance.identity(X.shape[0]), Settings(loss, GAMMA, "both", None, False), None)
+    objective = Objective(Network(X, Y, False, None), terms, make, lambda: None)
+    return lambda: objective(theta)
+
+
+def bare(n: int, k: int) -> Callable[[], object]:
+    """The three products that every full batch needs, and nothing else."""
+    rng = np.random.default_rng(0)
+    P, Q = (rng.standard_normal((n, k), dtype=np.float32) for _ in "PQ")
+    S = np.empty((n, n), np.float32)
+
+    def work() -> object:
+        np.matmul(P, Q.T, out=S)
+        return S @ Q, S.T @ P
+
+    return work
+
+
+def autograd(X, Y, theta: np.ndarray, rows: int) -> Work:
+    """The same loss by PyTorch's autograd, in blocks of rows.
+
+    Unit vectors are cut from the graph, each block adds to their gradients,
+    and one last step goes on to the parameters.
+    """
+    warnings.filterwarnings("ignore", "Sparse", UserWarning)  # torch calls CSR a beta
+    sides = [
+        torch.sparse_csr_tensor(
+            *(torch.from_numpy(np.asarray(part)) for part in (Z.indptr, Z.indices, Z.data)),
+            size=Z.shape,
+        )
+        for Z in (X, Y)
+    ]
+    n, d = X.shape
+    A, B = (torch.from_numpy(part).requires_grad_() for part in (theta[:d], theta[d:-2]))
+
+    def work() -> tuple[float, np.ndarray]:
+        A.grad = B.grad = None
+        units = [
+            torch.nn.functional.normalize(side @ W) for side, W in zip(sides, (A, B), strict=True)
+        ]
+        P, Q = (unit.detach().requires_grad_() for unit in units)
+        total = 0.0
+        for start in range(0, n, rows):
+            block = torch.arange(start, min(start + rows, n))
+            s = (P * Q).sum(dim=1)
+            S = P[block] @ Q.T
+            gaps = torch.nn.functional.softplus(GAMMA * (S - s[block, None]))
+            gaps = gaps + torch.nn.functional.softplus(GAMMA * (S - s))
+            # A pair against itself counts log 2 in either direction, and has no gradient.
+            loss = (gaps.sum() - 2 * len(block) * np.log(2)) / (2 * n * (n - 1))
+            loss.backward()
+            total += loss.item()
+        torch.autograd.backward(units, [P.grad, Q.grad])
+        return total, torch.cat([A.grad, B.grad]).numpy()
+
+    return work
+
+
+def limit(repeats: int, *, small: bool) -> None:
+    """One full-batch loss and gradient beside its three bare products."""
+    n, d, k = SMALL_LIMIT if small else LIMIT
+    (X, Y), theta = problem(n, d, k)
+    works = {"three bare float32 products": bare(n, k)}
+    for loss in ("logistic", "softmax", "mse"):
+        works[f"{loss}, float32"] = ours(X, Y, theta, "float32", loss)
+    works["logistic, bfloat16"] = ours(X, Y, theta, "bfloat16")
+    print(f"n = {n:,} pairs, {d:,} terms a side, k = {k:,}; {X.nnz / n:.0f} terms an item.\n")
+    took = in_turns(works, (), (), repeats)
+    base = took["three bare float32 products"]
+    rows = [(name, *t.cells(), t.median / base.median) for name, t in took.items()]
+    show(("loss and gradient", "least", "median", "to the bare products"), rows)
+
+
+def peer(repeats: int, *, small: bool) -> None:
+    """The same beside PyTorch's autograd: time in turns, memory in processes."""
+    n, d, k = SMALL_LIMIT if small else (LIMIT[0], LIMIT[1], 200)
+    (X, Y), theta = problem(n, d, k)
+    works = {
+        "ours, auto": ours(X, Y, theta, "auto"),
+        "ours, float32": ours(X, Y, theta, "float32"),
+        **{f"autograd, {rows} rows": autograd(X, Y, theta, rows) for rows in (128, 512)},
+    }
+    values = {name: work() for name, work in works.items()}
+    gradient = values["ours, float32"][1]
+    took = in_turns(works, (), (), repeats)
+    rows = []
+    for name, t in took.items():
+        off = np.abs(values[name][1][: 2 * d] - gradient[: 2 * d]).max() / np.abs(gradient).max()
+        memory = in_process("peak", name, n, d, k)["peak"]
+        ratio = t.median / took["ours, auto"].median
+        rows.append((name, *t.cells(), ratio, f"{memory:.0f} MB", f"{off:.0e}"))
+    print(f"n = {n:,} pairs, {d:,} terms a side, k = {k:,}.\n")
+    show(("loss and gradient", "least", "median", "ratio", "peak memory", "gradient off"), rows)
+
+
+def paper(repeats: int, *, small: bool) -> None:
+    """One iteration of the size of the paper, which took 48 minutes on eight cores."""
+    n, d, k = SMALL_PAPER if small else PAPER
+    rows = []
+    for precision in ("bfloat16", "float32"):
+        told = in_process("iterations", precision, n, d, k)
+        rows.append((precision, f"{told['seconds']:.1f} s", told["n"], f"{told['peak']:.0f} MB"))
+    print(f"n = {n:,} pairs, {d:,} terms a side, k = {k:,}; L-BFGS, one validation a step.\n")
+    show(("products", "an iteration", "iterations", "peak memory, all included"), rows)
+
+
+def in_process(what: str, name: str, n: int, d: int, k: int) -> dict[str, float]:
+    """Run one work in a process of its own; see `measured`."""
+    line = [sys.executable, __file__, "_measured", what, name, *map(str, (n, d, k))]
+    out = subprocess.run(line, check=True, capture_output=True, text=True).stdout
+    return json.loads(out.splitlines()[-1])
+
+
+def measured(what: str, name: str, n: int, d: int, k: int) -> dict[str, float]:
+    """Peak memory of a work, beyond what is there before, or of some iterations."""
+    if what == "iterations":
+        X, Y = Bilingual(n, n // 5, d, 0, length=104).pairs(shared=False)
+        start = time.perf_counter()
+        model = S2Net(
+            k, init="random", loss="logistic", solver="lbfgs", max_iter=3, precision=name
+        )
+        model.fit(X[:n], Y[:n], X_val=X[n:], y_val=Y[n:])
+        seconds = (time.perf_counter() - start) / (model.n_iter_ + 1)
+        return {"seconds": seconds, "n": model.n_iter_, "peak": megabytes("VmHWM")}
+    (X, Y), theta = problem(n, d, k)
+    kind, _, setting = name.partition(", ")
+    tiny = slice(0, 200)
+    if kind == "autograd":
+        make = lambda X, Y: autograd(X, Y, theta, int(setting.split()[0]))  # noqa: E731
+    else:
+        make = lambda X, Y: ours(X, Y, theta, setting)  # noqa: E731
+    make(X[tiny], Y[tiny])()
+    work = make(X, Y)
+    before = megabytes("VmRSS")
+    forget_peak()
+    work()
+    return {"peak": megabytes("VmHWM") - before}
+
+
+def megabytes(which: str) -> float:
+    """Memory of this process as Linux tells it: "VmRSS" now, "VmHWM" at its peak."""
+    line = next(x for x in Path("/proc/self/status").open() if x.startswith(which))
+    return int(line.split()[1]) / 1024
+
+
+def forget_peak() -> None:
+    """Let the peak begin anew."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def sides(folder: Path, *, small: bool) -> dict[str, Sides]:
+    """Training, dev and test pairs of a data set, as words of two vocabularies."""
+    n_train, n_pool = (2_000, 500) if small else SIZES.get(folder.name, (None, None))
+    take = {"train": n_train, "dev": n_pool, "test": n_pool}
+    texts = {name: (x[: take[name]], y[: take[name]]) for name, (x, y) in aligned(folder).items()}
+    words = Vocabularies.fit(texts["train"], shared=False, min_df=2)
+    counts = ", ".join(f"{len(part[0]):,} {name}" for name, part in texts.items())
+    print(f"{folder.name}: {counts} pairs; {' + '.join(map(str, words.sizes()))} terms.\n")
+    return {name: words.transform(part) for name, part in texts.items()}
+
+
+def mrr(model, X, Y) -> float:
+    """Mean of both directions."""
+    result = evaluate(model, X, Y, metrics=["MRR"])
+    return mean(result.value("MRR", direction) for direction in ("x2y", "y2x"))
+
+
+def quality(folder: Path, *, small: bool) -> None:
+    """Test MRR of both directions, of S2Net and of its start."""
+    parts = sides(folder, small=small)
+    X_val, y_val = parts["dev"]
+    starts = {
+        name: get_method(name)(max(DIMENSIONS)).fit(*parts["train"])
+        for name in ("opca", "cca", "cl_lsi")
+    }
+    rows = []
+    for k in DIMENSIONS[:2] if small else DIMENSIONS:
+        cells = [mrr(start.truncate(k), *parts["test"]) for start in starts.values()]
+        for start, loss in (("opca", "logistic"), ("opca", "softmax"), ("cl_lsi", "softmax")):
+            model = S2Net(k, loss=loss, init=starts[start])
+            model.fit(*parts["train"], X_val=X_val, y_val=y_val)
+            cells.append(mrr(model, *parts["test"]))
+        rows.append((k, *cells))
+    learned = ("S2Net, logistic", "S2Net, softmax", "S2Net from CL-LSI, softmax")
+    show(("k", "OPCA", "CCA", "CL-LSI", *learned), rows)
+    curve = S2Net(init=starts["opca"]).fit_dimensions(
+        [row[0] for row in rows], *parts["train"], X_val=X_val, y_val=y_val
+    )
+    print("Each dimension starting from the one before:\n")
+    show(
+        ("k", "S2Net", "passes"),
+        [(m.n_components_, mrr(m, *parts["test"]), m.n_iter_) for m in curve],
+    )
+
+
+def solvers(folder: Path, *, small: bool) -> None:
+    """Wall time to the best validation MRR of the full batch."""
+    parts = sides(folder, small=small)
+    X_val, y_val = parts["dev"]
+    k = 50 if small else 100
+    start = get_method("opca")(k).fit(*parts["train"])
+    rows = []
+    goals: dict[str, tuple[float, float]] = {}
+    for loss in ("logistic", "softmax"):
+        for name, params in {
+            "lbfgs, float32": {"solver": "lbfgs", "precision": "float32"},
+            "lbfgs, auto": {"solver": "lbfgs"},
+            "adam": {"solver": "adam"},
+        }.items():
+            times: list[tuple[float, float]] = []
+            began = time.perf_counter()
+
+            def note(step, total, metrics, times=times, began=began):
+                if "validation" in metrics:
+                    times.append((time.perf_counter() - began, metrics["validation"]))
+
+            model = S2Net(k, loss=loss, init=start, **params).set_callbacks(note)
+            model.fit(*parts["train"], X_val=X_val, y_val=y_val)
+            best = max(value for _, value in times)
+            reached = next(t for t, value in times if value == best)
+            goal, full = goals.setdefault(loss, (best, reached))
+            same = next((t for t, value in times if value >= goal), None)
+            cells = ("never", "") if same is None else (f"{same:.1f} s", same / full)
+            rows.append((loss, name, model.best_iter_, best, f"{reached:.1f} s", *cells))
+    head = ("loss", "solver", "iterations", "best validation MRR", "after")
+    show((*head, "first to reach the full batch's best", "ratio"), rows)
+
+
+def main() -> None:
+    """Read the command line."""
+    if sys.argv[1:2] == ["_measured"]:
+        what, name, *size = sys.argv[2:]
+        print(json.dumps(measured(what, name, *map(int, size))))
+        return
+    speed = {"limit": limit, "peer": peer, "paper": paper}
+    held = {"quality": quality, "solvers": solvers}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table", choices=[*speed, *held])
+    parser.add_argument("--data", type=Path, help="folder of a data set: quality, solvers")
+    parser.add_argument("--repeat", type=int, default=5, help="timed rounds (default 5)")
+    parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
+    parser.add_argument("--threads", type=int, help="threads of every library (default: theirs)")
+    asked = parser.parse_args()
+    wanted = pinned(asked.threads)
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        # Libraries read these when they are loaded, which they are by now: start again.
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
+    print(*machine(), "", sep="\n")
+    if asked.table in speed:
+        speed[asked.table](asked.repeat, small=asked.small)
+    elif asked.data is None:
+        parser.error(f"{asked.table} needs --data FOLDER.")
+    else:
+        held[asked.table](asked.data, small=asked.small)
+
+
+if __name__ == "__main__":
+    main()
