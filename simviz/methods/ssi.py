@@ -47,7 +47,7 @@ class SSI(TripleMixin, PairModel):
     n_negatives : int, default=4
         Other items that a sampled pair is compared with in one step; 1 is the
         paper's. More cost little, as the pair's own sums are shared.
-    margin : float, default=0.1
+    margin : float, default=0.05
         By how much a relevant item should score higher; cosines of items that
         belong together are often not much larger.
     learning_rate : float, default=0.1
@@ -154,7 +154,7 @@ class SSI(TripleMixin, PairModel):
         form: str = "low_rank",
         init: str = "lsa",
         n_negatives: int = 4,
-        margin: float = 0.1,
+        margin: float = 0.05,
         learning_rate: float = 0.1,
         max_iter: int = 50,
         patience: int = 10,
