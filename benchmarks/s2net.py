@@ -177,7 +177,7 @@ def measured(what: str, name: str, n: int, d: int, k: int) -> dict[str, float]:
         X, Y = Bilingual(n, n // 5, d, 0, length=104).pairs(shared=False)
         start = time.perf_counter()
         model = S2Net(
-            k, init="random", loss="logistic", solver="lbfgs", max_iter=3, precision=name
+            k, init="random", loss="logistic", solver="lbfgs", max_iter=1, precision=name
         )
         model.fit(X[:n], Y[:n], X_val=X[n:], y_val=Y[n:])
         seconds = (time.perf_counter() - start) / (model.n_iter_ + 1)

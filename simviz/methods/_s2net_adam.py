@@ -16,6 +16,8 @@ Array = NDArray[np.floating]
 #: Value and gradient on a batch: x rows, y rows, and the judgments between them.
 BatchObjective = Callable[[Matrix, Matrix, Relevance, Array], tuple[float, Array]]
 
+_FEWEST, _SMALLEST = 8, 32  # batches of a pass, unless they were smaller than this
+
 
 class Batches:
     """Random batches of queries with all items that they were judged with.
@@ -27,7 +29,7 @@ class Batches:
     relevance : Relevance
         Judgments.
     size : int
-        Queries of a batch, at least; no batch is left with a few.
+        Queries of a batch, about; fewer where there would be few batches.
     rng : RandomState
         Shuffles.
     """
@@ -35,7 +37,8 @@ class Batches:
     def __init__(self, X: Matrix, Y: Matrix, relevance: Relevance, size: int, rng: Any) -> None:
         self.X, self.Y, self.relevance, self.rng = X, Y, relevance, rng
         self.queries = np.flatnonzero(np.diff(relevance.matrix.indptr))
-        self.n = max(1, len(self.queries) // size)
+        n = len(self.queries)
+        self.n = max(1, n // min(size, max(_SMALLEST, n // _FEWEST)))
 
     def __iter__(self) -> Iterator[tuple[Matrix, Matrix, Relevance]]:
         """Go through all queries once, in a new order."""

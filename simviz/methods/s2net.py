@@ -56,15 +56,15 @@ class S2Net(IterativeMixin, LinearPairModel):
         Stopping early does better.
     activation : {"tanh", "sigmoid"} or None, default=None
         Applied to each coordinate before the cosine.
-    solver : {"auto", "adam", "lbfgs"}, default="auto"
+    solver : {"adam", "lbfgs"}, default="adam"
         "adam": batches of queries whose items are each other's negatives.
-        "lbfgs": all comparisons at every iteration. "auto" is "lbfgs" where
-        all fits into one batch, else "adam".
+        "lbfgs": all comparisons at every iteration.
     learning_rate : float or None, default=None
         Length of a step, relative to the parameters: of each of Adam's (None:
         0.4), of the first of L-BFGS (None: 0.01).
     batch_size : int, default=1000
-        Queries of a batch.
+        Queries of a batch; fewer where that would leave less than 8 batches,
+        but 32.
     max_iter : int, default=100
         Iterations of L-BFGS, or passes over all queries of Adam.
     patience : int, default=5
@@ -117,7 +117,8 @@ class S2Net(IterativeMixin, LinearPairModel):
     softmax learns more, sooner: on 20,000 English and Spanish sentences and
     100 dimensions the mean reciprocal rank of unseen pairs rose from OPCA's
     0.848 to 0.936 with the logistic loss, in 29 passes, and to 0.942 with the
-    softmax, in 9.
+    softmax, in 9. L-BFGS learns less before it overfits: on 11,336 paragraphs
+    and 50 dimensions OPCA's 0.933 became 0.940 (logistic), Adam's 0.965.
 
     The parameters of Adam are averaged over about one pass, which replaces a
     schedule of falling rates. Nothing of size (n_x, n_y) is ever held. The
@@ -163,7 +164,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         "balanced": ["boolean"],
         "regularization": [interval(Real, 0, None)],
         "activation": [options("tanh", "sigmoid"), None],
-        "solver": [options("auto", "adam", "lbfgs")],
+        "solver": [options("adam", "lbfgs")],
         "learning_rate": [interval(Real, 0, None, closed="neither"), None],
         "batch_size": [interval(Integral, 2, None)],
         "max_iter": [interval(Integral, 1, None)],
@@ -187,7 +188,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         balanced: bool = False,
         regularization: float = 0.0,
         activation: str | None = None,
-        solver: str = "auto",
+        solver: str = "adam",
         learning_rate: float | None = None,
         batch_size: int = 1000,
         max_iter: int = 100,
@@ -366,11 +367,10 @@ class S2Net(IterativeMixin, LinearPairModel):
             return Objective(network, loss, make, tick, start, self.regularization)
 
         Loss(data[2], settings, rng).require_comparisons(data[2])
-        batches = Batches(*data, self.batch_size, rng)
-        if self.solver == "lbfgs" or (self.solver == "auto" and batches.n == 1):
+        if self.solver == "lbfgs":
             return LBFGS(objective(*data), self.learning_rate or 0.01).iterate(theta)
         adam = Adam(lambda X, Y, R, x: objective(X, Y, R)(x), self.learning_rate or 0.4)
-        return adam.iterate(theta, batches)
+        return adam.iterate(theta, Batches(*data, self.batch_size, rng))
 
     def _take(self, theta: Any) -> None:
         """Parameters as a fitted model."""

@@ -203,6 +203,10 @@ def test_callbacks_hear_loss_and_validation(texts):
     model = S2Net(**{**QUICK, "max_iter": 3})
     model.set_callbacks(lambda step, total, metrics: heard.append((step, total, dict(metrics))))
     model.fit(*train, X_val=test[0], y_val=test[1])
+    steps, _, metrics = heard[0]
+    start = get_method("cl_lsi")(10).fit(*train)
+    assert steps == 0  # before the first: what the start is worth
+    assert metrics == {"validation": pytest.approx(start.score(*test), abs=1e-6)}
     step, total, metrics = heard[-1]
     assert (step, total) == (3, 3)
     assert metrics == {

@@ -236,6 +236,22 @@ def test_bfloat16_is_close_to_float32():
     assert cosine > 0.999
 
 
+def test_half_precision_is_taken_where_it_pays(monkeypatch):
+    import simviz.methods._s2net_blocks as module
+
+    monkeypatch.setattr(module, "has_fast_bfloat16", lambda: True)
+    monkeypatch.setattr(module, "_MANY", 200)
+    few, many = (np.zeros((n, 256), np.float32) for n in (10, 20))
+
+    def kind(precision, Z, width=256):
+        return type(module.Maker(precision, "cpu", Z.dtype, width)(Z, Z)).__name__
+
+    assert kind("auto", many) == "TorchBlocks"
+    assert kind("auto", few) == kind("auto", many, width=100) == "FloatBlocks"
+    assert kind("auto", many.astype(float)) == kind("float32", many) == "FloatBlocks"
+    assert kind("bfloat16", few) == "TorchBlocks"
+
+
 def test_float32_sums_are_kept_in_float64():
     rng = np.random.default_rng(0)
     X, Y = (sp.random_array((700, D), density=0.7, rng=rng).tocsr() for _ in "xy")
