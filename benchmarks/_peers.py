@@ -28,6 +28,7 @@ def cca_zoo(X: Array, Y: Array, k: int, ridges: tuple[float, float]) -> tuple[Ar
     scale = len(X) / (len(X) - 1)
     kappas = [ridge * scale for ridge in ridges]
     shrinkage = [kappa / (1 + kappa) for kappa in kappas]
+    k = min(k, X.shape[1], Y.shape[1])
     A, B = RidgeCCA(n_components=k, shrinkage=shrinkage).fit([X, Y]).weights_
     return A, B
 
