@@ -50,20 +50,27 @@ def _can_import(name: str) -> bool:
 PARALLEL = _load_threadsafe_layer()
 
 
-def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
+def njit(
+    *, parallel: bool = False, fastmath: frozenset[str] = frozenset()
+) -> Callable[[Kernel], Kernel]:
     """Compile a function without the interpreter, keeping the machine code on disk.
 
     Parameters
     ----------
     parallel : bool, default=False
         Spread ``prange`` loops over the cores.
+    fastmath : frozenset of str, default=frozenset()
+        Liberties with floating-point arithmetic, by LLVM's names: "contract"
+        joins products and sums, "reassoc" splits sums into lanes.
 
     Returns
     -------
     callable
         A decorator.
     """
-    return numba.njit(cache=True, nogil=True, parallel=parallel and PARALLEL)
+    return numba.njit(
+        cache=True, nogil=True, parallel=parallel and PARALLEL, fastmath=set(fastmath)
+    )
 
 
 def n_threads() -> int:

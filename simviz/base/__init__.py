@@ -2,8 +2,9 @@
 
 `PairModel` is everything that scores two sides, `EmbeddingModel` what puts
 both into one vector space, `LinearPairModel` what learns one projection a
-side. A subclass writes ``_fit`` and little else; validation, blocks, sparse
-input, data types and progress are handled here.
+side, `TopicSimilarity` what describes items by shares of topics. A subclass
+writes ``_fit`` and little else; validation, blocks, sparse input, data types
+and progress are handled here.
 """
 
 from simviz.base._iterative import IterativeMixin
@@ -12,6 +13,7 @@ from simviz.base._tags import MethodTags
 from simviz.base.embedding import EmbeddingModel
 from simviz.base.linear import LinearPairModel
 from simviz.base.pair_model import PairModel, RowScorer
+from simviz.base.topic_similarity import TopicSimilarity
 
 __all__ = [
     "EmbeddingModel",
@@ -21,6 +23,7 @@ __all__ = [
     "MethodTags",
     "PairModel",
     "RowScorer",
+    "TopicSimilarity",
     "nonzero_rows",
     "unit_rows",
 ]

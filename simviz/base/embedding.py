@@ -38,7 +38,7 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
 
     @property
     def similarity_kind(self) -> str:
-        """How two vectors are compared: "cosine" or "dot"."""
+        """How two vectors are compared: "cosine", "dot", or as `TopicSimilarity` says."""
         return str(getattr(self, "measure", "cosine"))
 
     def transform(self, X: Matrix) -> NDArray[np.floating]:

@@ -175,7 +175,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         """
         from simviz.ranking import rank_block
 
-        judged, pool = _judged(Relevance.coerce(relevance, *self._lengths(X, y)))
+        judged, pool = judged_pool(Relevance.coerce(relevance, *self._lengths(X, y)))
         start = 0
         for block in self.iter_similarity(X, y):
             stop = start + len(block)
@@ -214,7 +214,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         from simviz.ranking import Ranking, expected_reciprocal_rank
 
         relevance = Relevance.coerce(relevance, *self._lengths(X, y))
-        judged, _ = _judged(relevance)
+        judged, _ = judged_pool(relevance)
         above, tied, scores = (
             np.concatenate(parts) for parts in zip(*self.iter_ranks(X, y, relevance), strict=True)
         )
@@ -284,7 +284,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         return tags
 
 
-def _judged(relevance: Relevance) -> tuple[sp.csr_array, Literal["all", "judged"]]:
+def judged_pool(relevance: Relevance) -> tuple[sp.csr_array, Literal["all", "judged"]]:
     """The candidates whose ranks matter, and what they are ranked against."""
     if relevance.unjudged == "ignore":
         return relevance.matrix, "judged"

@@ -1,0 +1,102 @@
+"""TopicSimilarity: both sides as shares of the same topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.base._rows import Matrix, unit_rows
+from simviz.base.embedding import EmbeddingModel
+from simviz.base.pair_model import RowScorer, judged_pool
+from simviz.relevance import Relevance
+
+if TYPE_CHECKING:
+    from simviz.base._jensen_shannon import Distributions
+
+
+class TopicSimilarity(EmbeddingModel):
+    """An embedding model whose vectors are shares of topics.
+
+    ``_embed_x`` and ``_embed_y`` answer with rows that are 0 or more and sum
+    to 1, or rows of zeros for items without any known feature. The parameter
+    ``measure`` says how two rows are compared; all measures lie in [0, 1]:
+
+    - "js", one minus the Jensen-Shannon divergence in bits;
+    - "hellinger", the sum over topics of √(p q);
+    - "cosine", of the shares as they are.
+
+    Ranks by "js" are exact without comparing all pairs
+    (`simviz.base._jensen_shannon`).
+    """
+
+    measure: str
+
+    #: What ``measure`` may be, for ``_parameter_constraints``; the first is the default.
+    measures: ClassVar[tuple[str, ...]] = ("js", "hellinger", "cosine")
+
+    def iter_ranks(
+        self, X: Matrix, y: Matrix | None = None, relevance: object = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+        """Where the judged candidates of each query stand, block by block.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_x, d_x)
+            Queries.
+        y : matrix of shape (n_y, d_y), optional
+            Candidates; `X` when left out and both sides share one space.
+        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+            Judgments; None pairs row i with row i.
+
+        Yields
+        ------
+        above, tied : ndarray of int64
+            For each judged candidate, in the order of the relevance matrix:
+            candidates scored strictly higher, and as high (itself included).
+        score : ndarray of float64
+            Its similarity.
+        """
+        if self.similarity_kind != "js":
+            yield from super().iter_ranks(X, y, relevance)
+            return
+        from simviz.base._jensen_shannon import js_listed, js_ranks
+        from simviz.ranking import rank_listed
+
+        check_is_fitted(self)
+        X, Y = self._check_sides(X, y, reset=False)
+        judged, pool = judged_pool(Relevance.coerce(relevance, X.shape[0], Y.shape[0]))
+        sides = self._distributions(X, Y)
+        if pool == "all":
+            yield from js_ranks(*sides, judged.indptr, judged.indices)
+        else:
+            score = js_listed(*sides, judged.indptr, judged.indices).astype(np.float64)
+            yield (*rank_listed(score, judged.indptr), score)
+
+    def _comparable(self, Z: NDArray[np.floating]) -> NDArray[np.floating]:
+        # Between roots the squared distance is 2 - 2 Σ √(p q): Hellinger's, which
+        # orders almost as Jensen-Shannon does.
+        return unit_rows(Z) if self.similarity_kind == "cosine" else np.sqrt(Z)
+
+    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
+        if self.similarity_kind != "js":
+            return super()._row_scorer(X, Y)
+        from simviz.base._jensen_shannon import js_similarity
+
+        p, q = self._distributions(X, Y)
+        return lambda rows: js_similarity(p.rows(rows), q)
+
+    def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
+        if self.similarity_kind != "js":
+            return super()._pair_score(X, Y)
+        from simviz.base._jensen_shannon import js_pairs
+
+        return js_pairs(*self._distributions(X, Y))
+
+    def _distributions(self, X: Matrix, Y: Matrix) -> tuple[Distributions, Distributions]:
+        from simviz.base._jensen_shannon import Distributions
+
+        return Distributions.of(self._embed_x(X)), Distributions.of(self._embed_y(Y))

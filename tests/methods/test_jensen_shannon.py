@@ -1,0 +1,309 @@
+from typing import ClassVar
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import jensenshannon
+
+from simviz.base import MethodTags, PairModel, TopicSimilarity
+from simviz.base._jensen_shannon import (
+    Distributions,
+    _least,
+    _window,
+    js_listed,
+    js_pairs,
+    js_ranks,
+    js_similarity,
+)
+from simviz.checks import yield_checks
+from simviz.ranking import rank_block
+from simviz.relevance import Relevance
+
+DTYPES = (np.float32, np.float64)
+ERROR = {np.float32: 2e-6, np.float64: 1e-14}
+modest = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+def by_scipy(P, Q):
+    """The definition: one minus the divergence in bits, 0 for rows of zeros."""
+    out = np.zeros((len(P), len(Q)))
+    for i, p in enumerate(P.astype(np.float64)):
+        for j, q in enumerate(Q.astype(np.float64)):
+            if p.any() and q.any():
+                out[i, j] = 1 - jensenshannon(p, q, base=2) ** 2
+    return out
+
+
+def shares(n, k, concentration, seed, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(k, concentration), n).astype(dtype)
+
+
+def ranks(P, Q, listed, **options):
+    blocks = js_ranks(P, Q, listed.indptr, listed.indices, **options)
+    return tuple(np.concatenate(part) for part in zip(*blocks, strict=True))
+
+
+def assert_ranks_are_those_of_all_similarities(P, Q, listed, **options):
+    expected = rank_block(js_similarity(P, Q), listed.indptr, listed.indices)
+    for got, wanted in zip(ranks(P, Q, listed, **options), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+# Few distinct rows, zeros, single topics: everything that ties.
+few_counts = arrays(
+    np.float64, st.tuples(st.integers(1, 14), st.just(4)), elements=st.integers(0, 2)
+)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [2, 64, 300])
+@pytest.mark.parametrize("concentration", [0.02, 0.3, 2.0])
+def test_equals_the_definition(dtype, k, concentration):
+    P, Q = (shares(12, k, concentration, seed, dtype) for seed in (0, 1))
+    Q[3] = P[3]
+    S = js_similarity(P, Q)
+    assert S.dtype == dtype
+    np.testing.assert_allclose(S, by_scipy(P, Q), atol=ERROR[dtype])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_smallest_and_largest_numbers(dtype):
+    tiny = np.finfo(dtype).smallest_subnormal
+    P = np.array([[tiny, 1, 0], [2.0**-40, 1, 0], [tiny, tiny, 0], [1e30, 1e30, 0]], dtype=dtype)
+    np.testing.assert_allclose(js_similarity(P, P), by_scipy(P * 1.0, P * 1.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_zero_without_a_topic_in_common(dtype):
+    P = shares(20, 90, 0.5, 0, dtype)
+    Q = P[:, ::-1].copy()
+    P[:, ::2] = 0
+    Q[:, 1::2] = 0
+    Q[4] = 0
+    assert (js_similarity(P, Q) == 0).all()
+
+
+def test_rows_are_normalised():
+    P = shares(5, 7, 1.0, 0)
+    np.testing.assert_allclose(js_similarity(3 * P, P), js_similarity(P, P), atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_either_side_says_the_same_to_the_last_bit(dtype):
+    P, Q = shares(40, 100, 0.2, 0, dtype), shares(33, 100, 0.2, 1, dtype)
+    S = js_similarity(P, Q)
+    np.testing.assert_array_equal(js_similarity(Q, P), S.T)
+    for rows, columns in ((slice(7, 8), slice(None)), (slice(16, 39), slice(5, 6))):
+        np.testing.assert_array_equal(js_similarity(P[rows], Q[columns]), S[rows, columns])
+    np.testing.assert_array_equal(js_pairs(P[:33], Q), np.diag(S))
+    listed = sp.csr_array(np.random.default_rng(0).random(S.shape) < 0.2)
+    found = js_listed(*map(Distributions.of, (P, Q)), listed.indptr, listed.indices)
+    np.testing.assert_array_equal(found, S[listed.nonzero()])
+
+
+def test_mixed_types_are_compared_in_double_precision():
+    P = shares(6, 9, 1.0, 0)
+    S = js_similarity(P.astype(np.float32), P)
+    assert S.dtype == np.float64
+    np.testing.assert_allclose(S, js_similarity(P, P), atol=1e-7)
+
+
+@modest
+@given(few_counts, few_counts, st.sampled_from(DTYPES), st.randoms(use_true_random=False))
+def test_ranks_among_many_ties(P, Q, dtype, random):
+    listed = sp.csr_array(
+        [[random.random() < random.choice([0.1, 0.6]) for _ in Q] for _ in P], dtype=float
+    )
+    P, Q = P.astype(dtype), Q.astype(dtype)
+    assert_ranks_are_those_of_all_similarities(P, Q, listed)
+    assert_ranks_are_those_of_all_similarities(Q, P, sp.csr_array(listed.T), block_size=3)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("concentration", [0.05, 1.1])
+@pytest.mark.parametrize("noise", [1e-7, 1e-3, 0.3, 0.9])
+def test_ranks_near_and_far(dtype, concentration, noise):
+    P = shares(90, 130, concentration, 0)
+    Q = (1 - noise) * P + noise * shares(90, 130, concentration, 1)
+    # Near duplicates of a few rows, closer to one another than the bounds can tell.
+    Q[60:] = (1 - 1e-6) * Q[:30] + 1e-6 * shares(30, 130, concentration, 2)
+    P, Q = P.astype(dtype), Q.astype(dtype)
+    mates = sp.eye_array(90, format="csr")
+    assert_ranks_are_those_of_all_similarities(P, Q, mates)
+    several = sp.csr_array(np.random.default_rng(3).random((90, 90)) < 0.1)
+    assert_ranks_are_those_of_all_similarities(P, Q, several, block_size=40)
+
+
+def test_most_candidates_are_settled_by_their_bounds(monkeypatch):
+    from simviz.base import _jensen_shannon
+
+    compared = []
+    compare = _jensen_shannon._compare
+
+    def count(p, q, start, stop, *rest):
+        compared.append(int((stop - start).sum()))
+        compare(p, q, start, stop, *rest)
+
+    monkeypatch.setattr(_jensen_shannon, "_compare", count)
+    P = shares(200, 50, 0.1, 0)
+    Q = 0.8 * P + 0.2 * shares(200, 50, 0.1, 1)
+    ranks(P, Q, sp.eye_array(200, format="csr"))
+    judged, left_open = compared
+    assert judged == 200
+    assert 200 <= left_open < 1_000
+
+
+@modest
+@given(
+    arrays(np.float64, (2, 6), elements=st.floats(0, 1)).filter(
+        lambda Z: (Z.sum(axis=1) > 0).all()
+    )
+)
+def test_bounds_hold(Z):
+    P, Q = Z[:1] / Z[0].sum(), Z[1:] / Z[1].sum()
+    s, B = js_pairs(P, Q), np.minimum(1, np.sqrt(P * Q).sum(axis=1))
+    assert _least(B) - 1e-12 <= s <= B + 1e-12
+
+
+def test_bounds_are_sharp():
+    B = np.linspace(0, 1, 11)
+    spread = np.sqrt(1 - B**2)
+    P, Q = (
+        np.stack([(1 + sign * spread) / 2, (1 - sign * spread) / 2], axis=1) for sign in (1, -1)
+    )
+    np.testing.assert_allclose(js_pairs(P, Q), _least(B), atol=1e-14)
+    zero = np.zeros_like(B)
+    P, Q = np.stack([B, 1 - B, zero], axis=1), np.stack([B, zero, 1 - B], axis=1)
+    np.testing.assert_allclose(js_pairs(P, Q), B, atol=1e-14)
+
+
+def test_lower_bound_is_convex_and_has_no_jump():
+    grid = np.linspace(0, 1, 5001)
+    assert np.diff(_least(grid), 2).min() > -1e-14
+    assert np.max(grid - _least(grid)) == pytest.approx(0.15, abs=0.001)
+
+
+@pytest.mark.parametrize("similarity", [0.0, 1e-5, 0.3, 0.99, 1.0])
+def test_window_contains_every_bound_that_leaves_a_choice(similarity):
+    low, high = (float(v[0]) for v in _window(np.array([similarity]), 64))
+    assert low < similarity
+    assert high > similarity
+    assert high >= 1 or _least(np.array([high]))[0] > similarity
+    assert high - low < 0.16
+
+
+def test_number_of_threads_changes_nothing():
+    P, Q = shares(150, 200, 0.3, 0, np.float32), shares(150, 200, 0.3, 1, np.float32)
+    mates = sp.eye_array(150, format="csr")
+    told = []
+    before = numba.get_num_threads()
+    try:
+        for n in {1, before}:
+            numba.set_num_threads(n)
+            told.append((js_similarity(P, Q), *ranks(P, Q, mates)))
+    finally:
+        numba.set_num_threads(before)
+    for one, other in zip(told[0], told[-1], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_nothing_to_compare():
+    P = shares(3, 5, 1.0, 0)
+    assert js_similarity(P[:0], P).shape == (0, 3)
+    assert js_similarity(P, P[:0]).shape == (3, 0)
+    above, tied, score = ranks(P, P, sp.csr_array((3, 3)))
+    assert len(above) == len(tied) == len(score) == 0
+
+
+@pytest.mark.parametrize("bad", [-0.1, np.nan, np.inf])
+def test_refuses_what_is_no_share(bad):
+    P = shares(3, 5, 1.0, 0)
+    P[1, 2] = bad
+    with pytest.raises(ValueError, match="Shares of topics must be 0 or more and finite"):
+        js_similarity(P, P)
+
+
+def test_refuses_unequal_widths_and_unsorted_candidates():
+    P = shares(3, 70, 1.0, 0)
+    with pytest.raises(ValueError, match="must come from one model"):
+        js_similarity(P, P[:, :64])
+    with pytest.raises(ValueError, match="rows of a matrix"):
+        js_similarity(P[0], P)
+    p = Distributions.of(P)
+    with pytest.raises(ValueError, match="ascend"):
+        js_listed(p, p, np.array([0, 2, 2, 3]), np.array([2, 1, 0]))
+
+
+class Shares(TopicSimilarity):
+    """Takes the share of each term of an item for its topics."""
+
+    tags: ClassVar[MethodTags] = MethodTags(
+        title="Shares",
+        reference="none",
+        year=2000,
+        family="topics",
+        input="counts",
+        space="one",
+        uses="unsupervised",
+    )
+
+    def __init__(self, measure="js"):
+        self.measure = measure
+
+    def _fit(self, X, Y, relevance):
+        self.n_components_ = X.shape[1]
+
+    def _embed_x(self, X):
+        Z = X.toarray() if sp.issparse(X) else np.asarray(X)
+        return Z / np.maximum(Z.sum(axis=1, keepdims=True), 1)
+
+    _embed_y = _embed_x
+
+
+@pytest.mark.parametrize("measure", TopicSimilarity.measures)
+def test_a_topic_model_keeps_the_contract(measure):
+    checks = list(yield_checks(Shares(measure)))
+    assert len(checks) > 50
+    for _, check in checks:
+        check()
+
+
+RELEVANCE = {
+    "pairs": None,
+    "several": sp.csr_array(np.arange(225).reshape(15, 15) % 4 == 1, dtype=float),
+    "judged": Relevance(
+        sp.csr_array((np.arange(225).reshape(15, 15) % 5 - 2.0) * np.eye(15, k=1))
+    ),
+}
+
+
+@pytest.mark.parametrize("measure", TopicSimilarity.measures)
+@pytest.mark.parametrize("name", RELEVANCE)
+def test_shortcut_is_the_long_way(measure, name):
+    X = np.random.default_rng(0).poisson(0.7, (15, 8)).astype(np.float64)
+    Y = np.random.default_rng(1).poisson(0.7, (15, 8)).astype(np.float64)
+    Y[4] = 0
+    model = Shares(measure).fit(X, Y)
+    short, long = (
+        tuple(np.concatenate(part) for part in zip(*blocks, strict=True))
+        for blocks in (
+            model.iter_ranks(X, Y, RELEVANCE[name]),
+            PairModel.iter_ranks(model, X, Y, RELEVANCE[name]),
+        )
+    )
+    for one, other in zip(short, long, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_coordinates_are_roots_and_their_products_hellinger():
+    X = np.random.default_rng(0).poisson(0.7, (15, 8)).astype(np.float64)
+    js, hellinger = Shares("js").fit(X), Shares("hellinger").fit(X)
+    x, y = js.coordinates(X, X[::-1])
+    np.testing.assert_allclose(x**2, js.transform(X))
+    np.testing.assert_allclose(x @ y.T, hellinger.similarity(X, X[::-1]))
+    np.testing.assert_array_less(js.similarity(X), hellinger.similarity(X) + 1e-12)
