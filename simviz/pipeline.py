@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
+from simviz.base import (
+    EmbeddingModel,
+    IterativeMixin,
+    PairModel,
+    TopicSimilarity,
+    nonzero_rows,
+)
 from simviz.callbacks import CallbackMixin
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
@@ -195,6 +201,24 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.model_.iter_similarity(self._x(x), self._y(y), block_size)
+
+    def prepared(self, x: Items, y: Items) -> object:
+        """Both sides made ready, where the method ranks without comparing all pairs.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        object or None
+            See `simviz.base.TopicSimilarity.prepared`; None for other methods.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.model_, TopicSimilarity):
+            return None
+        return self.model_.prepared(self._x(x), self._y(y))
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
         """Share of items of each side without any known feature.

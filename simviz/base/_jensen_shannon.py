@@ -210,12 +210,69 @@ def js_ranks(
     score : ndarray of float64
         Their own similarities.
     """
-    p, q = _sides(P, Q)
-    size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(q)))
-    for first in range(0, len(p), size):
-        last = min(len(p), first + size)
-        ptr = indptr[first : last + 1].astype(np.int64)
-        yield _rank_rows(p.rows(slice(first, last)), q, ptr - ptr[0], indices[ptr[0] : ptr[-1]])
+    sides = JensenShannon(*_sides(P, Q))
+    size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(sides.q)))
+    for first in range(0, len(sides.p), size):
+        rows = slice(first, min(len(sides.p), first + size))
+        ptr = indptr[rows.start : rows.stop + 1].astype(np.int64)
+        yield sides.rank_rows(rows, ptr - ptr[0], indices[ptr[0] : ptr[-1]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JensenShannon:
+    """Two sides made ready to be compared in several ways, with one outcome.
+
+    Parameters
+    ----------
+    p, q : Distributions
+        The x and the y side.
+    """
+
+    p: Distributions
+    q: Distributions
+
+    def iter_similarity(self, block_size: int | None = None) -> Iterator[Values]:
+        """All similarities in blocks of rows.
+
+        Parameters
+        ----------
+        block_size : int, optional
+            Rows of a block; by default about 16 MB of float32.
+
+        Yields
+        ------
+        ndarray of shape (rows, n_y)
+            See `js_similarity`.
+        """
+        size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(self.q)))
+        for first in range(0, len(self.p), size):
+            yield js_similarity(self.p.rows(slice(first, first + size)), self.q)
+
+    def listed(self, indptr: Ints, indices: Ints) -> Values:
+        """Those of some pairs: see `js_listed`."""
+        return js_listed(self.p, self.q, indptr, indices)
+
+    def rank_rows(
+        self, rows: slice, indptr: Ints, indices: Ints, *, backwards: bool = False
+    ) -> Ranks:
+        """Where the listed candidates of some queries stand.
+
+        Parameters
+        ----------
+        rows : slice
+            The queries, of the x side, or of the y side where `backwards`.
+        indptr, indices : ndarray of int
+            Their candidates, ascending: those of the first query begin at 0.
+        backwards : bool, default=False
+            Whether y items ask for x items.
+
+        Returns
+        -------
+        above, tied, score : ndarray
+            See `js_ranks`.
+        """
+        asking, other = (self.q, self.p) if backwards else (self.p, self.q)
+        return _rank_rows(asking.rows(rows), other, indptr, indices)
 
 
 def _rank_rows(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) -> Ranks:

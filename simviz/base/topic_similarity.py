@@ -15,7 +15,7 @@ from simviz.base.pair_model import RowScorer, judged_pool
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
-    from simviz.base._jensen_shannon import Distributions
+    from simviz.base._jensen_shannon import JensenShannon
 
 
 class TopicSimilarity(EmbeddingModel):
@@ -63,7 +63,7 @@ class TopicSimilarity(EmbeddingModel):
         if self.similarity_kind != "js":
             yield from super().iter_ranks(X, y, relevance)
             return
-        from simviz.base._jensen_shannon import js_listed, js_ranks
+        from simviz.base._jensen_shannon import js_ranks
         from simviz.ranking import rank_listed
 
         check_is_fitted(self)
@@ -71,10 +71,30 @@ class TopicSimilarity(EmbeddingModel):
         judged, pool = judged_pool(Relevance.coerce(relevance, X.shape[0], Y.shape[0]))
         sides = self._distributions(X, Y)
         if pool == "all":
-            yield from js_ranks(*sides, judged.indptr, judged.indices)
+            yield from js_ranks(sides.p, sides.q, judged.indptr, judged.indices)
         else:
-            score = js_listed(*sides, judged.indptr, judged.indices).astype(np.float64)
+            score = sides.listed(judged.indptr, judged.indices).astype(np.float64)
             yield (*rank_listed(score, judged.indptr), score)
+
+    def prepared(self, X: Matrix, y: Matrix | None = None) -> JensenShannon | None:
+        """Both sides made ready for an evaluation that need not compare all pairs.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_x, d_x)
+            Items of the x side.
+        y : matrix of shape (n_y, d_y), optional
+            Items of the y side; `X` when left out and both share one space.
+
+        Returns
+        -------
+        JensenShannon or None
+            None under the other measures, which are matrix products anyway.
+        """
+        if self.similarity_kind != "js":
+            return None
+        check_is_fitted(self)
+        return self._distributions(*self._check_sides(X, y, reset=False))
 
     def _comparable(self, Z: NDArray[np.floating]) -> NDArray[np.floating]:
         # Between roots the squared distance is 2 - 2 Σ √(p q): Hellinger's, which
@@ -86,17 +106,20 @@ class TopicSimilarity(EmbeddingModel):
             return super()._row_scorer(X, Y)
         from simviz.base._jensen_shannon import js_similarity
 
-        p, q = self._distributions(X, Y)
-        return lambda rows: js_similarity(p.rows(rows), q)
+        sides = self._distributions(X, Y)
+        return lambda rows: js_similarity(sides.p.rows(rows), sides.q)
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         if self.similarity_kind != "js":
             return super()._pair_score(X, Y)
         from simviz.base._jensen_shannon import js_pairs
 
-        return js_pairs(*self._distributions(X, Y))
+        sides = self._distributions(X, Y)
+        return js_pairs(sides.p, sides.q)
 
-    def _distributions(self, X: Matrix, Y: Matrix) -> tuple[Distributions, Distributions]:
-        from simviz.base._jensen_shannon import Distributions
+    def _distributions(self, X: Matrix, Y: Matrix) -> JensenShannon:
+        from simviz.base._jensen_shannon import Distributions, JensenShannon
 
-        return Distributions.of(self._embed_x(X)), Distributions.of(self._embed_y(Y))
+        return JensenShannon(
+            Distributions.of(self._embed_x(X)), Distributions.of(self._embed_y(Y))
+        )

@@ -13,6 +13,7 @@ from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Blocks, n_items
 from simviz.evaluation._counting import ColumnCounts, PooledCounts
 from simviz.evaluation._judged import Queries, queries_of
+from simviz.evaluation._prepared import Counts, count, prepared
 from simviz.evaluation.metrics import DEFAULT_METRICS, Metric, Pearson, Spearman, parse_metric
 from simviz.evaluation.result import (
     DIRECTIONS,
@@ -33,7 +34,8 @@ class Scorer(Protocol[Side_contra]):
     """A model (its sides are matrices) or a pipeline (its sides are items).
 
     A scorer may also offer ``empty_share(x, y) -> (float, float)``: the share
-    of each side's items that are all zeros to it.
+    of each side's items that are all zeros to it; and ``prepared(x, y)``: both
+    sides made ready by a method that ranks without comparing all pairs.
     """
 
     def iter_similarity(
@@ -111,7 +113,9 @@ def evaluate(
     The first pass ranks each row and notes the scores of the judged pairs;
     the second counts each column against those, and all pairs against the
     relevant ones. Both see the same blocks, so equal scores are recognised as
-    ties to the last bit.
+    ties to the last bit. Of a scorer that offers ``prepared`` (Jensen-Shannon
+    similarity) the judged scores are known beforehand: one pass does, and
+    none where no metric looks at all pairs.
 
     Examples
     --------
@@ -134,35 +138,33 @@ def evaluate(
     asked = _asked(metrics, rel)
     trace = any(metric.level == "roc" for metric in asked)
     backwards = "y2x" in directions
-    blocks = Blocks(
-        lambda: scorer.iter_similarity(x, y, block_size=block_size),
-        rel.shape,
-        n_passes=2 if pool != "judged" and (trace or backwards) else 1,
-        callback=callback,
-    )
     x_queries, y_queries = queries_of(rel, pool)
-    above, tied, score = _rank_rows(blocks, x_queries)
+    ready = prepared(scorer, x, y)
+    if ready is not None:
+        x_counts, y_counts, score, roc = count(
+            ready,
+            x_queries,
+            y_queries,
+            backwards=backwards,
+            trace=trace,
+            block_size=block_size,
+            callback=callback,
+        )
+    else:
+        blocks = Blocks(
+            lambda: scorer.iter_similarity(x, y, block_size=block_size),
+            rel.shape,
+            n_passes=2 if pool != "judged" and (trace or backwards) else 1,
+            callback=callback,
+        )
+        x_counts, y_counts, score, roc = _count(
+            blocks, x_queries, y_queries, backwards=backwards, trace=trace
+        )
     rankings: dict[Direction, Ranking] = {}
     if "x2y" in directions:
-        rankings["x2y"] = x_queries.ranking(above, tied)
-    relevant = x_queries.grade > 0
-    roc = None
-    if pool == "judged":
-        if backwards:
-            counts = rank_listed(score[y_queries.stored], y_queries.indptr)
-            rankings["y2x"] = y_queries.ranking(*counts)
-        roc = Roc.from_scores(score, relevant) if trace else None
-    elif trace or backwards:
-        columns = ColumnCounts(score[y_queries.stored], y_queries.indptr, blocks.dtype)
-        pooled = PooledCounts(score[relevant], blocks.dtype)
-        for _, block in blocks:
-            if backwards:
-                columns.add(block)
-            if trace:
-                pooled.add(block)
-        if backwards:
-            rankings["y2x"] = y_queries.ranking(*columns.ranks())
-        roc = pooled.roc() if trace else None
+        rankings["x2y"] = x_queries.ranking(*x_counts)
+    if y_counts is not None:
+        rankings["y2x"] = y_queries.ranking(*y_counts)
     x_empty, y_empty = _empty_share(scorer, x, y)
     scored = rel.kind == "score"
     return Evaluation(
@@ -175,6 +177,30 @@ def evaluate(
         x_empty=x_empty,
         y_empty=y_empty,
     )
+
+
+def _count(
+    blocks: Blocks, x_queries: Queries, y_queries: Queries, *, backwards: bool, trace: bool
+) -> tuple[Counts, Counts | None, NDArray[np.float64], Roc | None]:
+    """Counts of both sides, the scores of judged pairs and the ROC, in up to two passes."""
+    above, tied, score = _rank_rows(blocks, x_queries)
+    relevant = x_queries.grade > 0
+    y_counts = roc = None
+    if x_queries.n_candidates is None:
+        if backwards:
+            y_counts = rank_listed(score[y_queries.stored], y_queries.indptr)
+        roc = Roc.from_scores(score, relevant) if trace else None
+    elif trace or backwards:
+        columns = ColumnCounts(score[y_queries.stored], y_queries.indptr, blocks.dtype)
+        pooled = PooledCounts(score[relevant], blocks.dtype)
+        for _, block in blocks:
+            if backwards:
+                columns.add(block)
+            if trace:
+                pooled.add(block)
+        y_counts = columns.ranks() if backwards else None
+        roc = pooled.roc() if trace else None
+    return (above, tied), y_counts, score, roc
 
 
 def _rank_rows(
