@@ -29,7 +29,7 @@ def leading_eigenpairs(
     k: int,
     *,
     start: Array,
-    tol: float = 2e-3,
+    tol: float = 5e-3,
     notify: Notify | None = None,
 ) -> tuple[Array, Array]:
     """The k algebraically largest eigenvalues and their eigenvectors.
@@ -45,7 +45,7 @@ def leading_eigenpairs(
     start : ndarray of shape (side, b)
         First block, in general position; its type is the working precision
         and its width that of all blocks.
-    tol : float, default=2e-3
+    tol : float, default=5e-3
         Accepted residual ‖A v − θ v‖ / θ of each pair. An eigenvalue is then
         wrong by about its square.
     notify : callable, optional

@@ -19,7 +19,7 @@ from simviz.methods._krylov import Notify, leading_eigenpairs
 from simviz.methods._operators import Array, Operator
 from simviz.methods._products import dense_product
 
-_DENSE_FLOPS = 2e9  # direct LAPACK SVD below this many multiplications
+_DENSE_FLOPS = 1e8  # direct LAPACK SVD below this many multiplications
 _GRAM_SIDE = 1_500  # all eigenvectors of a Gram matrix of this side take a fraction of a second
 _LARGEST_GRAM = 6_000  # and of this one half a minute: for when many of them are wanted
 _MANY = 6  # one in so many
@@ -253,7 +253,7 @@ def _through_left(
 
 
 def _start(side: int, k: int, dtype: Any, random_state: Any) -> Array:
-    width = min(max(16, k // 5), _BLOCK)
+    width = min(max(16, k // 4), _BLOCK)
     return check_random_state(random_state).standard_normal((side, width)).astype(dtype)
 
 

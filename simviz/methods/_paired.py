@@ -8,9 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.base import Matrix
-from simviz.methods._operators import Array, group_means, rows_operator
+from simviz.methods._operators import (
+    Array,
+    Operator,
+    group_means,
+    matrix_operator,
+    rows_operator,
+)
 from simviz.methods._spectral import stacked
-from simviz.methods._whitening import Directions, Whitening, factor_whitening
+from simviz.methods._whitening import Directions, SpectralWhitening, Whitening, factor_whitening
 
 
 class PairedSides:
@@ -24,9 +30,8 @@ class PairedSides:
         Items.
     weights : CSR array of shape (n_x, n_y)
         Weights of the pairs, summing to 1.
-    spectral : bool, default=False
-        Whether every regularisation will be asked for, so that principal
-        directions pay.
+    many : bool, default=False
+        Whether many regularisations will be asked for.
 
     Attributes
     ----------
@@ -43,7 +48,7 @@ class PairedSides:
     """
 
     def __init__(
-        self, model: Any, X: Matrix, Y: Matrix, weights: sp.csr_array, *, spectral: bool = False
+        self, model: Any, X: Matrix, Y: Matrix, weights: sp.csr_array, *, many: bool = False
     ) -> None:
         self.model = model
         self.dtype = X.dtype
@@ -67,8 +72,9 @@ class PairedSides:
         self._totals, self._ranks = zip(*(_variance(*block) for block in blocks), strict=True)
         self.variances = [t / r for t, r in zip(self._totals, self._ranks, strict=True)]
         self.noise_variance = self._noise_variance(X, Y, weights)
-        self._spectral = spectral
+        self._many = many
         self._directions: dict[int, Directions] = {}
+        self._between: Array | None = None  # of the principal directions of both sides
 
     def whitenings(self, ridges: list[float]) -> list[Whitening]:
         """One whitening a block.
@@ -85,7 +91,7 @@ class PairedSides:
         """
         found: list[Whitening] = []
         for block, (op, ridge) in enumerate(zip(self.operators, ridges, strict=True)):
-            factor = None if self._spectral else factor_whitening(op, self.model.rank)
+            factor = factor_whitening(op, self.model.rank)
             if factor is None:
                 found.append(self._principal(block).whitened(ridge))
             else:
@@ -100,8 +106,33 @@ class PairedSides:
                 self.model.rank,
                 self.model.random_state,
                 self.model._notify,
+                keep=self._many,
             )
         return self._directions[block]
+
+    def correlations(self, x: Whitening, y: Whitening) -> Operator:
+        """(Ẑ_x W_x)ᵀ R Ẑ_y W_y, whose singular values are the canonical correlations.
+
+        Parameters
+        ----------
+        x, y : Whitening
+            Of the two sides.
+
+        Returns
+        -------
+        Operator
+            Of shape (r_x, r_y).
+        """
+        if isinstance(x, SpectralWhitening) and isinstance(y, SpectralWhitening):
+            if self._between is None:
+                self._between = (x.U.T @ (self.linked @ y.U)).astype(self.dtype)
+            return matrix_operator(self._between * x.damping[:, None] * y.damping)
+        return Operator(
+            (x.rank, y.rank),
+            lambda B: x.backward(self.linked.astype(B.dtype) @ y.forward(B)),
+            lambda B: y.backward(self._linked_back.astype(B.dtype) @ x.forward(B)),
+            dtype=self.dtype,
+        )
 
     def across(self, F: Array) -> Array:
         """Each row's partners: [[0, R], [Rᵀ, 0]] times stacked rows of both sides.

@@ -21,7 +21,7 @@ from simviz.relevance import Relevance
 class RegularizationPathMixin:
     """For methods whose every regularisation follows from one decomposition.
 
-    Subclasses write ``_decompose(X, Y, relevance, spectral=True)`` and
+    Subclasses write ``_decompose(X, Y, relevance, many=True)`` and
     ``_solve(decomposition)``, which reads ``self.regularization``.
     """
 
@@ -33,7 +33,11 @@ class RegularizationPathMixin:
         *,
         values: Iterable[float],
     ) -> Iterator[Any]:
-        """One fitted model for each regularisation, from one decomposition.
+        """One fitted model for each regularisation, sharing what does not depend on it.
+
+        With principal directions (a `rank`, or few items or features) that is
+        nearly everything; where a factor is used, only what is known of the
+        data.
 
         Parameters
         ----------
@@ -63,7 +67,7 @@ class RegularizationPathMixin:
             if decomposition is None:
                 X, Y = model._check_sides(X, y, reset=True)
                 relevance = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
-                decomposition = model._decompose(X, Y, relevance, spectral=True)
+                decomposition = model._decompose(X, Y, relevance, many=True)
             model._solve(decomposition)
             fitted = copy(model)
             fitted.set_callbacks()

@@ -83,10 +83,18 @@ class Directions:
         Start of the iterative solver.
     notify : callable, optional
         Progress of the iterative solver.
+    keep : bool, default=False
+        Whether V is kept, for many whitenings to come.
     """
 
     def __init__(
-        self, op: Operator, rank: int | None, random_state: Any, notify: Notify | None
+        self,
+        op: Operator,
+        rank: int | None,
+        random_state: Any,
+        notify: Notify | None,
+        *,
+        keep: bool = False,
     ) -> None:
         m, n = op.shape
         most = min(m, n)
@@ -95,6 +103,24 @@ class Directions:
         U, s = left_svd(op, min(rank or most, most), random_state=random_state, notify=notify)
         r = numerical_rank(s, op.shape)
         self.op, self.U, self.s, self.rank = op, U[:, :r], s[:r], r
+        self._V = op.rmatmat(self.U) / self.s if keep else None
+
+    def right(self, B: Array) -> Array:
+        """V B, with V = Ẑᵀ U / s taken for the columns of B only unless it was kept.
+
+        Parameters
+        ----------
+        B : ndarray of shape (r, b)
+            Coordinates.
+
+        Returns
+        -------
+        ndarray of shape (d, b)
+            Directions.
+        """
+        if self._V is not None:
+            return self._V @ B
+        return self.op.rmatmat(self.U @ (B / self.s[:, None]))
 
     def whitened(self, ridge: float) -> SpectralWhitening:
         """W = V diag(1 / √(s² + κ)).
@@ -124,8 +150,8 @@ class SpectralWhitening:
     """
 
     def __init__(self, directions: Directions, ridge: float) -> None:
-        self.op, self.U, self.s = directions.op, directions.U, directions.s
-        self.rank, self.n_features = directions.rank, self.op.shape[1]
+        self.principal, self.U, self.s = directions, directions.U, directions.s
+        self.rank, self.n_features = directions.rank, directions.op.shape[1]
         self.spread = np.sqrt(self.s**2 + ridge).astype(self.s.dtype)
         self.damping = self.s / self.spread  # what is left of a direction
 
@@ -138,12 +164,13 @@ class SpectralWhitening:
         return self.damping[:, None] * (self.U.T @ C)
 
     def directions(self, B: Array) -> Array:
-        """V diag(1 / spread) B, with V = Ẑᵀ U / s taken for the columns of B only."""
-        return self.op.rmatmat(self.U @ (B / (self.s * self.spread)[:, None]))
+        """V diag(1 / spread) B."""
+        return self.principal.right(B / self.spread[:, None])
 
     def coordinates(self, v: Array) -> Array:
         """diag(1 / spread) Vᵀ v."""
-        return (self.U.T @ self.op.matmat(v[:, None]))[:, 0] / (self.s * self.spread)
+        rows = self.principal.op.matmat(v[:, None])
+        return (self.U.T @ rows)[:, 0] / (self.s * self.spread)
 
 
 class CholeskyWhitening:

@@ -6,14 +6,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import leading_symmetric, truncated_svd
-from simviz.methods._operators import Operator
 from simviz.methods._paired import PairedSides
 from simviz.methods._spectral import RegularizationPathMixin, capped_components, pair_weights
-from simviz.methods._whitening import Whitening
 from simviz.params import interval
 from simviz.relevance import Relevance
 
@@ -128,12 +125,10 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         self.random_state = random_state
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        self._solve(self._decompose(X, Y, relevance, spectral=False))
+        self._solve(self._decompose(X, Y, relevance, many=False))
 
-    def _decompose(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, *, spectral: bool
-    ) -> PairedSides:
-        sides = PairedSides(self, X, Y, pair_weights(self, relevance), spectral=spectral)
+    def _decompose(self, X: Matrix, Y: Matrix, relevance: Relevance, *, many: bool) -> PairedSides:
+        sides = PairedSides(self, X, Y, pair_weights(self, relevance), many=many)
         if sides.constant():
             raise ValueError(
                 "CCA needs items that differ: after centring one side is constant "
@@ -160,7 +155,7 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         else:
             x, y = whitenings
             shape = (x.rank, y.rank)
-            across = self._correlations(sides, x, y)
+            across = sides.correlations(x, y)
             U, rho, Vt = truncated_svd(across, self.n_components, **settings)
             V = Vt.T
         if not len(rho):
@@ -180,13 +175,3 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         self.y_offset_ = (sides.y_mean @ B).astype(sides.dtype)
         self.spectrum_ = np.minimum(rho[:k], 1.0).astype(np.float64)
         self.n_components_ = k
-
-    def _correlations(self, sides: PairedSides, x: Whitening, y: Whitening) -> Operator:
-        """(Ẑ_x W_x)ᵀ R Ẑ_y W_y, whose singular values are the correlations."""
-        R, RT = sides.linked, sp.csr_array(sides.linked.T)
-        return Operator(
-            (x.rank, y.rank),
-            lambda B: x.backward(R.astype(B.dtype) @ y.forward(B)),
-            lambda B: y.backward(RT.astype(B.dtype) @ x.forward(B)),
-            dtype=sides.dtype,
-        )

@@ -145,12 +145,10 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         self.random_state = random_state
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        self._solve(self._decompose(X, Y, relevance, spectral=False))
+        self._solve(self._decompose(X, Y, relevance, many=False))
 
-    def _decompose(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, *, spectral: bool
-    ) -> PairedSides:
-        sides = PairedSides(self, X, Y, pair_weights(self, relevance), spectral=spectral)
+    def _decompose(self, X: Matrix, Y: Matrix, relevance: Relevance, *, many: bool) -> PairedSides:
+        sides = PairedSides(self, X, Y, pair_weights(self, relevance), many=many)
         if sides.constant():
             raise ValueError(
                 "OPCA needs pairs that differ: after centring one side is constant "

@@ -287,7 +287,12 @@ def test_iterative_route_is_close_to_the_exact_one(monkeypatch):
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("method", [LSA, PCA, CLLSI, RidgeCCA, OPCA, HeterogeneousSVD])
 def test_a_fit_that_is_ended_is_a_smaller_valid_model(method, shared, monkeypatch):
-    for limit in ("_linalg._DENSE_FLOPS", "_linalg._GRAM_SIDE", "_whitening._FEW"):
+    for limit in (
+        "_linalg._DENSE_FLOPS",
+        "_linalg._GRAM_SIDE",
+        "_linalg._LARGEST_GRAM",
+        "_whitening._FEW",
+    ):
         monkeypatch.setattr(f"simviz.methods.{limit}", 0)
     rng = np.random.default_rng(4)
     X = sp.random_array((400, 350), density=0.05, rng=rng, format="csr")
