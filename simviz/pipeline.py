@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.base import (
-    EmbeddingModel,
-    IterativeMixin,
-    PairModel,
-    TopicSimilarity,
-    nonzero_rows,
-)
+from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
 from simviz.callbacks import CallbackMixin
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
@@ -213,12 +207,11 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         Returns
         -------
         object or None
-            See `simviz.base.TopicSimilarity.prepared`; None for other methods.
+            See `simviz.base.TopicSimilarity.prepared`.
         """
         check_is_fitted(self)
-        if not isinstance(self.model_, TopicSimilarity):
-            return None
-        return self.model_.prepared(self._x(x), self._y(y))
+        prepare = getattr(self.model_, "prepared", None)
+        return None if prepare is None else prepare(self._x(x), self._y(y))
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
         """Share of items of each side without any known feature.

@@ -5,22 +5,11 @@ With the divergence JS in bits, from 0 to 1, the similarity of p and q is [1]_
 .. math:: s = 1 - JS = \tfrac12 \sum_k (p_k + q_k) \log_2 (p_k + q_k)
           - p_k \log_2 p_k - q_k \log_2 q_k,
 
-summed over the topics both have. The Bhattacharyya coefficient
-:math:`B = \sum_k \sqrt{p_k q_k}` bounds it from both sides,
-
-.. math:: H(\tfrac12 + \tfrac12 \sqrt{1 - B^2}) \le s \le B,
-
-H being the entropy of a coin in bits. Proof: with m = (p + q) / 2, topic by
-topic, and :math:`b = \sqrt{p q} / m`, its term of s is
-:math:`m\, h(b)` for :math:`h(b) = H(\tfrac12 + \tfrac12 \sqrt{1 - b^2})`,
-which is convex and runs from h(0) = 0 to h(1) = 1. So h lies below its chord,
-h(b) <= b, and by Jensen's inequality the mean of h(b) under m is at least h of
-the mean, h(B). Both are sharp: two coins reach the lower, a mixture of
-identical and disjoint topics the upper one; the two are at most 0.15 apart.
-
-All B of a block are one matrix product. A candidate whose lower bound exceeds
-what it is compared with stands above it, one whose upper bound does not reach
-it stands below, and only the few in between are compared themselves.
+summed over the topics both have. All pairs of a block are bounded at once by a
+matrix product (`simviz.base._jensen_shannon_bounds`). A candidate whose lower
+bound exceeds what it is compared with stands above it, one whose upper bound
+does not reach it stands below, and only those in between are compared
+themselves, after a second and narrower bound where they are many.
 
 References
 ----------
@@ -32,10 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from simviz.base import _jensen_shannon_bounds as bounds
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -45,10 +37,11 @@ Ranks = tuple[Ints, Ints, Reals]
 _WIDTH = 64  # topics are filled up to a multiple: lanes of four SIMD registers of float32
 _SMALLEST = 2.0**-60  # below it a share is none: products stay normal numbers
 _BLOCK_ENTRIES = 2**22
+_MANY = 0.2  # share of open candidates that costs more than the second bound of all
 _TASKS = 32  # pieces of work at least, so that threads end together
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Distributions:
     """Rows of shares, made ready to be compared many times.
 
@@ -101,6 +94,11 @@ class Distributions:
         shares[shares < _SMALLEST] = 0
         logs = shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
         return cls(shares, logs, np.sqrt(shares, dtype=np.float32))
+
+    @cached_property
+    def waves(self) -> NDArray[np.float32]:
+        """Rows whose products make the second bound."""
+        return bounds.waves(self.shares, self.roots)
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -175,11 +173,11 @@ def js_listed(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) -
     """
     p, q = _sides(p, q)
     out = np.empty(len(indices), dtype=p.shares.dtype)
-    bounds = indptr.astype(np.int64)
+    limits = indptr.astype(np.int64)
     falls = np.flatnonzero(np.diff(indices) < 0) + 1
-    if not np.isin(falls, bounds).all():
+    if not np.isin(falls, limits).all():
         raise ValueError("Candidates must ascend within each row; call sort_indices() first.")
-    _compare(p, q, bounds[:-1], bounds[1:], indices.astype(np.int32), bounds[:-1], out)
+    _compare(p, q, limits[:-1], limits[1:], indices.astype(np.int32), limits[:-1], out)
     return out
 
 
@@ -277,19 +275,27 @@ class JensenShannon:
 
 def _rank_rows(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) -> Ranks:
     from simviz._numba import threads_for
-    from simviz.base._jensen_shannon_kernels import place, screen
+    from simviz.base._jensen_shannon_kernels import narrow, place, screen
 
     n, m = len(p), len(q)
     own = js_listed(p, q, indptr, indices)
     row = np.repeat(np.arange(n), np.diff(indptr))
     order = np.lexsort((own, row))
     ordered = own[order]
-    lowest, highest = _window(ordered, p.shares.shape[1])
+    width = p.shares.shape[1]
+    lowest, highest = bounds.window(ordered, width)
     between, equal = np.zeros((2, len(own)), dtype=np.int64)
     n_open, n_zero = np.zeros((2, n), dtype=np.int64)
     columns = np.empty((n, m), dtype=np.int32)
+    B = p.roots @ q.roots.T
     with threads_for(n * m):
-        screen(p.roots @ q.roots.T, indptr, lowest, highest, between, columns, n_open, n_zero)
+        screen(B, indptr, lowest, highest, between, columns, n_open, n_zero)
+    if n_open.sum() > _MANY * n * m:
+        C = p.waves @ q.waves.T
+        C *= np.float32(bounds.WEIGHT)
+        with threads_for(n * m):
+            lines, slack = bounds.edges(), bounds.slack(width)
+            narrow(B, C, lines, slack, indptr, ordered, between, columns, n_open)
     similarity = np.empty((n, m), dtype=own.dtype)
     start = np.arange(n) * m
     flat = columns.reshape(-1), start, similarity.reshape(-1)
@@ -306,34 +312,6 @@ def _rank_rows(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) 
     above, tied = np.empty((2, len(own)), dtype=np.int64)
     above[order], tied[order] = higher[first], equal[first]
     return above, tied, own.astype(np.float64)
-
-
-def _window(similarity: Values, width: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Bounds between which a candidate has to be compared itself.
-
-    Rounding is allowed for: a sum of w products in float32, in whatever order,
-    is off by at most w 2⁻²⁴ (they add up to 1 at most), which `slack` doubles;
-    the error of the similarity itself, below 2e-6, is a small part of the rest.
-    """
-    slack = (width + 256) * 2.0**-23
-    grid = np.linspace(0, 1, 2**14 + 1)
-    # The next point of the grid at which the lower bound has got there.
-    reached = np.searchsorted(_least(grid), similarity.astype(np.float64) + slack)
-    highest = np.append(grid, 1.0)[reached] + slack
-    lowest = similarity - slack
-    return (
-        np.nextafter(lowest.astype(np.float32), np.float32(-np.inf)),
-        np.nextafter(highest.astype(np.float32), np.float32(np.inf)),
-    )
-
-
-def _least(B: Reals) -> Reals:
-    """The least similarity that a Bhattacharyya coefficient allows: h(B)."""
-    spread = np.sqrt((1 - B) * (1 + B))
-    # The smaller side of the coin without cancellation: 1 - √(1 - B²) = B² / (1 + √(1 - B²)).
-    u = B * B / (1 + spread) / 2
-    v = (1 + spread) / 2
-    return -(u * np.log2(u, out=np.zeros_like(u), where=u > 0) + v * np.log2(v))
 
 
 def _compare(

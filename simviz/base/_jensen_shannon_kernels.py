@@ -195,6 +195,42 @@ def screen(
 
 
 @njit(parallel=True)
+def narrow(
+    B: Values,
+    C: Values,
+    lines: Values,
+    slack: float,
+    indptr: Ints,
+    ordered: Values,
+    between: Ints,
+    columns: Columns,
+    n_open: Ints,
+) -> None:
+    """Settle what the second bound decides among the open candidates; keep the rest.
+
+    ``lines`` holds lower and upper lines for B in equal cells, ``ordered``
+    the listed similarities, ascending within a row; for the rest see `screen`.
+    """
+    n_cells = len(lines)
+    for i in prange(B.shape[0]):
+        first, last = indptr[i], indptr[i + 1]
+        kept = 0
+        for e in range(n_open[i]):
+            j = columns[i, e]
+            line = lines[min(int(B[i, j] * n_cells), n_cells - 1)]
+            low = line[0] + line[1] * B[i, j] + C[i, j] - slack
+            high = line[2] + line[3] * B[i, j] + C[i, j] + slack
+            exceeded = np.searchsorted(ordered[first:last], low)
+            reached = np.searchsorted(ordered[first:last], high, side="right")
+            if exceeded < reached:
+                columns[i, kept] = j
+                kept += 1
+            elif exceeded > 0:
+                between[first + exceeded - 1] += 1
+        n_open[i] = kept
+
+
+@njit(parallel=True)
 def place(
     similarity: Values,
     n_open: Ints,

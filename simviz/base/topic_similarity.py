@@ -96,6 +96,27 @@ class TopicSimilarity(EmbeddingModel):
         check_is_fitted(self)
         return self._distributions(*self._check_sides(X, y, reset=False))
 
+    def compare(
+        self, x_vectors: NDArray[np.floating], y_vectors: NDArray[np.floating]
+    ) -> NDArray[np.floating]:
+        """Similarities of points that `coordinates` gave, of all pairs.
+
+        Parameters
+        ----------
+        x_vectors, y_vectors : ndarray of shape (n_x, k) and (n_y, k)
+            Points of the two sides; exchanging them transposes the result.
+
+        Returns
+        -------
+        ndarray of shape (n_x, n_y)
+            What `similarity` gives for the items, but for rounding.
+        """
+        if self.similarity_kind != "js":
+            return x_vectors @ y_vectors.T
+        from simviz.base._jensen_shannon import js_similarity
+
+        return js_similarity(x_vectors**2, y_vectors**2)
+
     def _comparable(self, Z: NDArray[np.floating]) -> NDArray[np.floating]:
         # Between roots the squared distance is 2 - 2 Σ √(p q): Hellinger's, which
         # orders almost as Jensen-Shannon does.

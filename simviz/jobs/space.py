@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.base import EmbeddingModel, Matrix, nonzero_rows
+from simviz.base import EmbeddingModel, Matrix, TopicSimilarity, nonzero_rows
 from simviz.data import PairSet
 from simviz.pipeline import PairPipeline
 from simviz.projection import Neighbors, nearest_across
@@ -117,14 +117,18 @@ class ModelSpace:
 
     def _scored(self, side: Side, item: Matrix, other: Matrix, k: int) -> Neighbors:
         model = self.pipeline.model_
-        if isinstance(model, EmbeddingModel):
+        told: NDArray[np.floating]
+        if isinstance(model, TopicSimilarity):
+            told = model.compare(item, other)  # from either side the same
+        elif isinstance(model, EmbeddingModel):
             similarity: Literal["cosine", "dot"] = (
                 "dot" if model.similarity_kind == "dot" else "cosine"
             )
             if side == "x":
                 return nearest_across(item, other, 0, "x", k, similarity)
             return nearest_across(other, item, 0, "y", k, similarity)
-        told = model.similarity(item, other) if side == "x" else model.similarity(other, item)
+        else:
+            told = model.similarity(item, other) if side == "x" else model.similarity(other, item)
         scores = np.asarray(told, dtype=np.float64).ravel()
         order = np.lexsort((np.arange(len(scores)), -scores))[:k]
         return Neighbors("y" if side == "x" else "x", order, scores[order])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simviz.base import MethodTags, TopicSimilarity
 from simviz.data import PairSet
+from simviz.features import default_features
 from simviz.jobs.placed import Placed
 from simviz.jobs.space import ModelSpace
-from simviz.pipeline import default_pipeline
+from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import Neighbors, joint_map
 
 
@@ -32,6 +34,42 @@ def test_scores_are_the_models_own(sentences, method, params):
         assert found.side != side
         np.testing.assert_allclose(found.scores, np.sort(scores)[::-1][:7], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(scores[found.index], found.scores, rtol=1e-5, atol=1e-6)
+
+
+class Shares(TopicSimilarity):
+    """Each word is a topic."""
+
+    tags = MethodTags(
+        title="Shares",
+        reference="none",
+        year=2000,
+        family="topics",
+        input="counts",
+        space="one",
+        uses="unsupervised",
+    )
+
+    def __init__(self, measure="js"):
+        self.measure = measure
+
+    def _fit(self, X, Y, relevance):
+        self.n_components_ = X.shape[1]
+
+    def _embed_x(self, X):
+        return X.toarray() / np.maximum(X.sum(axis=1), 1)[:, None]
+
+    _embed_y = _embed_x
+
+
+@pytest.mark.parametrize("measure", TopicSimilarity.measures)
+def test_scores_of_topics_are_the_models_own(sentences, measure):
+    texts = list(sentences.x.content)
+    pairs = PairSet.from_texts(texts[:40], texts[20:])
+    pipeline = PairPipeline(Shares(measure), default_features("text", "counts")).fit(pairs)
+    table = pipeline.similarity(pairs.x, pairs.y)
+    found = ModelSpace.of(pipeline, pairs).nearest("y", 5, k=7)
+    np.testing.assert_allclose(found.scores, np.sort(table[:, 5])[::-1][:7], atol=1e-7)
+    assert found.index[0] == 25
 
 
 def test_dimensions_are_known_where_there_are_vectors(sentences):

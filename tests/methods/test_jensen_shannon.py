@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
 
-from simviz.base import MethodTags, PairModel, TopicSimilarity
+from simviz.base import MethodTags, PairModel, TopicSimilarity, _jensen_shannon
+from simviz.base import _jensen_shannon_bounds as bounds
 from simviz.base._jensen_shannon import (
     Distributions,
-    _least,
-    _window,
     js_listed,
     js_pairs,
     js_ranks,
@@ -114,20 +113,30 @@ def test_mixed_types_are_compared_in_double_precision():
 
 
 @modest
-@given(few_counts, few_counts, st.sampled_from(DTYPES), st.randoms(use_true_random=False))
-def test_ranks_among_many_ties(P, Q, dtype, random):
+@given(
+    few_counts,
+    few_counts,
+    st.sampled_from(DTYPES),
+    st.sampled_from([0, 1]),
+    st.randoms(use_true_random=False),
+)
+def test_ranks_among_many_ties(P, Q, dtype, second_bound_from, random):
     listed = sp.csr_array(
         [[random.random() < random.choice([0.1, 0.6]) for _ in Q] for _ in P], dtype=float
     )
     P, Q = P.astype(dtype), Q.astype(dtype)
-    assert_ranks_are_those_of_all_similarities(P, Q, listed)
-    assert_ranks_are_those_of_all_similarities(Q, P, sp.csr_array(listed.T), block_size=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_jensen_shannon, "_MANY", second_bound_from)
+        assert_ranks_are_those_of_all_similarities(P, Q, listed)
+        assert_ranks_are_those_of_all_similarities(Q, P, sp.csr_array(listed.T), block_size=3)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("concentration", [0.05, 1.1])
 @pytest.mark.parametrize("noise", [1e-7, 1e-3, 0.3, 0.9])
-def test_ranks_near_and_far(dtype, concentration, noise):
+@pytest.mark.parametrize("second_bound_from", [0, 1])
+def test_ranks_near_and_far(dtype, concentration, noise, second_bound_from, monkeypatch):
+    monkeypatch.setattr(_jensen_shannon, "_MANY", second_bound_from)
     P = shares(90, 130, concentration, 0)
     Q = (1 - noise) * P + noise * shares(90, 130, concentration, 1)
     # Near duplicates of a few rows, closer to one another than the bounds can tell.
@@ -139,9 +148,8 @@ def test_ranks_near_and_far(dtype, concentration, noise):
     assert_ranks_are_those_of_all_similarities(P, Q, several, block_size=40)
 
 
-def test_most_candidates_are_settled_by_their_bounds(monkeypatch):
-    from simviz.base import _jensen_shannon
-
+@pytest.mark.parametrize("concentration, kept, most", [(0.1, 0.8, 1_000), (1.1, 0.1, 8_000)])
+def test_most_candidates_are_settled_by_their_bounds(concentration, kept, most, monkeypatch):
     compared = []
     compare = _jensen_shannon._compare
 
@@ -150,12 +158,12 @@ def test_most_candidates_are_settled_by_their_bounds(monkeypatch):
         compare(p, q, start, stop, *rest)
 
     monkeypatch.setattr(_jensen_shannon, "_compare", count)
-    P = shares(200, 50, 0.1, 0)
-    Q = 0.8 * P + 0.2 * shares(200, 50, 0.1, 1)
+    P = shares(200, 50, concentration, 0)
+    Q = kept * P + (1 - kept) * shares(200, 50, concentration, 1)
     ranks(P, Q, sp.eye_array(200, format="csr"))
     judged, left_open = compared
     assert judged == 200
-    assert 200 <= left_open < 1_000
+    assert 200 <= left_open < most
 
 
 @modest
@@ -167,7 +175,14 @@ def test_most_candidates_are_settled_by_their_bounds(monkeypatch):
 def test_bounds_hold(Z):
     P, Q = Z[:1] / Z[0].sum(), Z[1:] / Z[1].sum()
     s, B = js_pairs(P, Q), np.minimum(1, np.sqrt(P * Q).sum(axis=1))
-    assert _least(B) - 1e-12 <= s <= B + 1e-12
+    assert bounds.least(B) - 1e-12 <= s <= B + 1e-12
+    p, q = Distributions.of(P), Distributions.of(Q)
+    B, C = p.roots @ q.roots.T, bounds.WEIGHT * p.waves @ q.waves.T
+    # Any edge is true everywhere, not only where it is nearest.
+    low, low_slope, high, high_slope = bounds.edges().T
+    slack = bounds.slack(p.shares.shape[1])
+    assert (low + low_slope * B + C - slack <= s).all()
+    assert (high + high_slope * B + C + slack >= s).all()
 
 
 def test_bounds_are_sharp():
@@ -176,7 +191,7 @@ def test_bounds_are_sharp():
     P, Q = (
         np.stack([(1 + sign * spread) / 2, (1 - sign * spread) / 2], axis=1) for sign in (1, -1)
     )
-    np.testing.assert_allclose(js_pairs(P, Q), _least(B), atol=1e-14)
+    np.testing.assert_allclose(js_pairs(P, Q), bounds.least(B), atol=1e-14)
     zero = np.zeros_like(B)
     P, Q = np.stack([B, 1 - B, zero], axis=1), np.stack([B, zero, 1 - B], axis=1)
     np.testing.assert_allclose(js_pairs(P, Q), B, atol=1e-14)
@@ -184,16 +199,26 @@ def test_bounds_are_sharp():
 
 def test_lower_bound_is_convex_and_has_no_jump():
     grid = np.linspace(0, 1, 5001)
-    assert np.diff(_least(grid), 2).min() > -1e-14
-    assert np.max(grid - _least(grid)) == pytest.approx(0.15, abs=0.001)
+    assert np.diff(bounds.least(grid), 2).min() > -1e-14
+    assert np.max(grid - bounds.least(grid)) == pytest.approx(0.15, abs=0.001)
+
+
+def test_second_bound_is_narrow():
+    low, low_slope, high, high_slope = bounds.edges().T
+    B = (np.arange(len(low)) + 0.5) / len(low)
+    apart = high + high_slope * B - low - low_slope * B
+    assert apart.min() > 0
+    assert apart.max() < 0.0171
+    # `slack` allows for so much.
+    assert np.abs([low_slope, high_slope]).max() < 2
 
 
 @pytest.mark.parametrize("similarity", [0.0, 1e-5, 0.3, 0.99, 1.0])
 def test_window_contains_every_bound_that_leaves_a_choice(similarity):
-    low, high = (float(v[0]) for v in _window(np.array([similarity]), 64))
+    low, high = (float(v[0]) for v in bounds.window(np.array([similarity]), 64))
     assert low < similarity
     assert high > similarity
-    assert high >= 1 or _least(np.array([high]))[0] > similarity
+    assert high >= 1 or bounds.least(np.array([high]))[0] > similarity
     assert high - low < 0.16
 
 
@@ -298,6 +323,16 @@ def test_shortcut_is_the_long_way(measure, name):
     )
     for one, other in zip(short, long, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("measure", TopicSimilarity.measures)
+def test_coordinates_tell_the_similarity(measure):
+    X = np.random.default_rng(0).poisson(0.7, (15, 8)).astype(np.float64)
+    X[3] = 0
+    model = Shares(measure).fit(X)
+    x, y = model.coordinates(X, X[::-1])
+    np.testing.assert_allclose(model.compare(x, y), model.similarity(X, X[::-1]), atol=1e-14)
+    np.testing.assert_allclose(model.compare(y, x), model.similarity(X[::-1], X), atol=1e-14)
 
 
 def test_coordinates_are_roots_and_their_products_hellinger():
