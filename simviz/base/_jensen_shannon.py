@@ -53,11 +53,14 @@ class Distributions:
         p log2 p of each.
     roots : ndarray of float32, shape (n, w)
         Square root of each.
+    n_topics : int
+        How many of the columns are topics.
     """
 
     shares: Values
     logs: Values
     roots: NDArray[np.float32]
+    n_topics: int
 
     @classmethod
     def of(cls, theta: ArrayLike) -> Distributions:
@@ -93,7 +96,7 @@ class Distributions:
         np.divide(given, totals, out=shares[:, :k], where=totals > 0, casting="same_kind")
         shares[shares < _SMALLEST] = 0
         logs = shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-        return cls(shares, logs, np.sqrt(shares, dtype=np.float32))
+        return cls(shares, logs, np.sqrt(shares, dtype=np.float32), k)
 
     @cached_property
     def waves(self) -> NDArray[np.float32]:
@@ -105,7 +108,8 @@ class Distributions:
 
     def rows(self, chosen: slice) -> Distributions:
         """Some of the rows, as views."""
-        return Distributions(self.shares[chosen], self.logs[chosen], self.roots[chosen])
+        parts = self.shares[chosen], self.logs[chosen], self.roots[chosen]
+        return Distributions(*parts, self.n_topics)
 
 
 def js_similarity(P: ArrayLike | Distributions, Q: ArrayLike | Distributions) -> Values:
@@ -338,11 +342,12 @@ def _sides(
 ) -> tuple[Distributions, Distributions]:
     """Both sides ready and of one type."""
     p, q = (S if isinstance(S, Distributions) else Distributions.of(S) for S in (P, Q))
-    if p.shares.shape[1] != q.shares.shape[1]:
+    if p.n_topics != q.n_topics:
         raise ValueError(
-            f"Distributions over {p.shares.shape[1]} and {q.shares.shape[1]} topics cannot be "
-            "compared. Both sides must come from one model."
+            f"Distributions over {p.n_topics} and {q.n_topics} topics cannot be compared. "
+            "Both sides must come from one model."
         )
     if p.shares.dtype != q.shares.dtype:
-        p, q = (Distributions.of(S.shares.astype(np.float64)) for S in (p, q))
+        k = p.n_topics
+        p, q = (Distributions.of(S.shares[:, :k].astype(np.float64)) for S in (p, q))
     return p, q
