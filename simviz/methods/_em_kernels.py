@@ -1,0 +1,269 @@
+"""Compiled loops of the topic models: sums over the non-zero counts, and no others.
+
+With ``s = θ_d · φ_w`` for a count c of word w in item d, expectation needs only
+``Σ_w (c/s) φ_w`` for an item and ``Σ_d (c/s) θ_d`` for a word: topics of single
+words are never written down. Rows of θ and φ are contiguous over topics, so that
+each step of the inner loops is SIMD. Sums are formed row by row, in one order
+however many threads there are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+from simviz._numba import njit, prange
+
+FLOOR = 1e-30  # of a probability: far below what float32 tells from 0 beside anything else
+_STEEPEST = 30.0
+_TINY = 1e-250  # a product of probabilities is taken to logarithms before it vanishes
+
+
+# Sums of SIMD lanes may be formed in any order, fixed when the loop is compiled.
+@numba.njit(fastmath={"reassoc", "contract"}, nogil=True)
+def _dot(a: Any, b: Any) -> Any:
+    total = a.dtype.type(0)
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@numba.njit(fastmath={"contract"}, nogil=True)
+def _add(weight: Any, b: Any, out: Any) -> None:
+    for k in range(len(out)):
+        out[k] += weight * b[k]
+
+
+@njit()
+def _expect(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any, out: Any) -> float:
+    """Add Σ_w (c/s) φ_w of item `i` with topics `t` to `out`; return Σ_w c log s."""
+    floor = t.dtype.type(FLOOR)
+    total, product = 0.0, 1.0
+    for e in range(ptr[i], ptr[i + 1]):
+        word = phi[idx[e]]
+        s = max(_dot(t, word), floor)
+        _add(val[e] / s, word, out)
+        if val[e] == 1:  # most counts: one multiplication instead of a logarithm
+            product *= s
+            if product < _TINY:
+                total += math.log(product)
+                product = 1.0
+        else:
+            total += val[e] * math.log(s)
+    return total + math.log(product)
+
+
+@njit(parallel=True)
+def expect_rows(ptr: Any, idx: Any, val: Any, items: Any, T: Any, phi: Any, bounds: Any,
+                out: Any, logs: Any) -> None:  # fmt: skip
+    """Add each unit's expected topic counts to `out`, its log-likelihood to `logs`.
+
+    Unit u holds item ``items[u]`` and has topics ``T[u]``; `bounds` are limits
+    of parts of the units.
+    """
+    for part in prange(len(bounds) - 1):
+        buffer = np.empty(T.shape[1], T.dtype)
+        for u in range(bounds[part], bounds[part + 1]):
+            buffer[:] = 0
+            logs[u] += _expect(ptr, idx, val, items[u], T[u], phi, buffer)
+            t, row = T[u], out[u]
+            for k in range(len(row)):
+                row[k] += t[k] * buffer[k]
+
+
+@njit(parallel=True)
+def expect_columns(ptr: Any, idx: Any, val: Any, unit_ptr: Any, units: Any, weights: Any,
+                   T: Any, phi: Any, bounds: Any, out: Any) -> None:  # fmt: skip
+    """Add each word's expected topic counts to `out`.
+
+    `ptr`, `idx`, `val` list the items of each word, `unit_ptr` and `units` the
+    units of each item, which count with their `weights`.
+    """
+    floor = T.dtype.type(FLOOR)
+    for part in prange(len(bounds) - 1):
+        buffer = np.empty(T.shape[1], T.dtype)
+        for w in range(bounds[part], bounds[part + 1]):
+            buffer[:] = 0
+            word = phi[w]
+            for e in range(ptr[w], ptr[w + 1]):
+                for q in range(unit_ptr[idx[e]], unit_ptr[idx[e] + 1]):
+                    u = units[q]
+                    # s anew rather than kept: θ_u is at hand anyway, s would have to be fetched.
+                    s = max(_dot(T[u], word), floor)
+                    _add(weights[u] * val[e] / s, T[u], buffer)
+            row = out[w]
+            for k in range(len(row)):
+                row[k] += word[k] * buffer[k]
+
+
+@njit(parallel=True)
+def fold_in(ptr: Any, idx: Any, val: Any, phi: Any, prior: Any, n_iter: int, bounds: Any,
+            out: Any) -> None:  # fmt: skip
+    """Topics of items given φ, by so many steps from equal shares; 0 without known words.
+
+    θ ∝ N + `prior`. The words of an item stay in the caches over all its steps.
+    """
+    for part in prange(len(bounds) - 1):
+        buffer = np.empty(phi.shape[1], phi.dtype)
+        for i in range(bounds[part], bounds[part + 1]):
+            _fold_in(ptr, idx, val, i, phi, prior, n_iter, buffer, out[i])
+
+
+@njit()
+def _fold_in(ptr: Any, idx: Any, val: Any, i: int, phi: Any, prior: Any, n_iter: int,
+             buffer: Any, t: Any) -> None:  # fmt: skip
+    t[:] = 1 / len(t)
+    for _ in range(n_iter):
+        buffer[:] = 0
+        _expect(ptr, idx, val, i, t, phi, buffer)
+        evidence, total = 0.0, 0.0
+        for k in range(len(t)):
+            count = t[k] * buffer[k]
+            evidence += count
+            t[k] = count + prior[k]
+            total += t[k]
+        if evidence <= 0:
+            t[:] = 0
+            return
+        scale = t.dtype.type(1 / total)
+        for k in range(len(t)):
+            t[k] *= scale
+
+
+@njit(parallel=True)
+def likelihoods(ptr: Any, idx: Any, val: Any, items: Any, T: Any, rows: Any, phi: Any,
+                out: Any) -> None:  # fmt: skip
+    """Σ_w c log s of item ``items[u]`` with topics ``T[rows[u]]``."""
+    for u in prange(len(items)):
+        out[u] = _likelihood(ptr, idx, val, items[u], T[rows[u]], phi)
+
+
+@njit()
+def _likelihood(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any) -> float:
+    total = 0.0
+    for e in range(ptr[i], ptr[i + 1]):
+        total += val[e] * math.log(max(_dot(t, phi[idx[e]]), t.dtype.type(FLOOR)))
+    return total
+
+
+@njit(parallel=True)
+def agree(side: Any, other: Any, T: Any, duals: Any, n_steps: int, epsilon: float,
+          bounds: Any, T_x: Any, T_y: Any, apart: Any) -> None:  # fmt: skip
+    """Tilt the topics of each unit until both sides use them in equal shares.
+
+    Maximises −Σ c log Z(λ) − ε‖λ‖₁ over λ by FISTA, from where `duals` stand:
+    its gradient is the difference of the sides' shares of topics. Writes λ,
+    the tilted θ e^{−λ/N_x} and θ e^{λ/N_y}, and how far the shares were still
+    apart. A side is (ptr, idx, val, items, totals, phi).
+    """
+    for part in prange(len(bounds) - 1):
+        buffers = np.empty((3, T.shape[1]), T.dtype)
+        for u in range(bounds[part], bounds[part + 1]):
+            apart[u] = _agree(
+                u, side, other, T[u], duals[u], n_steps, epsilon, buffers, T_x[u], T_y[u]
+            )
+
+
+@njit()
+def _agree(u: int, side: Any, other: Any, t: Any, dual: Any, n_steps: int, epsilon: float,
+           buffers: Any, t_x: Any, t_y: Any) -> float:  # fmt: skip
+    x_ptr, x_idx, x_val, x_items, x_totals, x_phi = side
+    y_ptr, y_idx, y_val, y_items, y_totals, y_phi = other
+    i, j = x_items[u], y_items[u]
+    n_x, n_y = x_totals[i], y_totals[j]
+    if n_x <= 0 or n_y <= 0:
+        t_x[:] = t
+        t_y[:] = t
+        return 0.0
+    y, f_x, f_y = buffers[0], buffers[1], buffers[2]
+    rate_x, rate_y = 1 / n_x, 1 / n_y
+    step = 2 / (rate_x + rate_y)  # 1 / the bound on the curvature
+    momentum, worst = 1.0, 0.0
+    y[:] = dual
+    for _ in range(n_steps):
+        f_x[:] = 0
+        f_y[:] = 0
+        _tilt(t, y, -rate_x, t_x)
+        _tilt(t, y, rate_y, t_y)
+        _expect(x_ptr, x_idx, x_val, i, t_x, x_phi, f_x)
+        _expect(y_ptr, y_idx, y_val, j, t_y, y_phi, f_y)
+        after = (1 + math.sqrt(1 + 4 * momentum * momentum)) / 2
+        push = (momentum - 1) / after
+        momentum, worst = after, 0.0
+        for k in range(len(t)):
+            gap = rate_x * t_x[k] * f_x[k] - rate_y * t_y[k] * f_y[k]
+            worst = max(worst, abs(gap))
+            moved = y[k] + step * gap
+            kept = max(abs(moved) - step * epsilon, 0.0)
+            new = kept if moved > 0 else -kept
+            y[k] = new + push * (new - dual[k])
+            dual[k] = new
+    _tilt(t, dual, -rate_x, t_x)
+    _tilt(t, dual, rate_y, t_y)
+    return max(worst - epsilon, 0.0)
+
+
+@njit()
+def _tilt(t: Any, dual: Any, rate: float, out: Any) -> None:
+    """θ e^{rate·λ}; the exponent is kept where single precision can follow."""
+    for k in range(len(t)):
+        out[k] = t[k] * math.exp(min(max(rate * dual[k], -_STEEPEST), _STEEPEST))
+
+
+@njit()
+def _exp_digamma(x: float) -> float:
+    """e^ψ(x) for x > 0, to 1e-12 of its value."""
+    shift = 0.0
+    while x < 8:
+        shift -= 1 / x
+        x += 1
+    r = 1 / (x * x)
+    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - r * (1 / 240 - r / 132))))
+    return x * math.exp(shift - 0.5 / x - series)
+
+
+@njit(parallel=True)
+def vary(ptr: Any, idx: Any, val: Any, B: Any, prior: Any, n_iter: int, tol: float,
+         bounds: Any, gamma: Any, T: Any, logs: Any) -> None:  # fmt: skip
+    """Update each item's Dirichlet `gamma` until it changes by less than `tol` on average.
+
+    Words have the weights `B`, e^{E log φ}; writes e^ψ(γ) to `T` and Σ c log s to
+    `logs`. An item without known words gets γ = 0.
+    """
+    for part in prange(len(bounds) - 1):
+        buffer = np.empty(B.shape[1], B.dtype)
+        for i in range(bounds[part], bounds[part + 1]):
+            logs[i] = _vary(ptr, idx, val, i, B, prior, n_iter, tol, buffer, gamma[i], T[i])
+
+
+@njit()
+def _vary(ptr: Any, idx: Any, val: Any, i: int, B: Any, prior: Any, n_iter: int, tol: float,
+          buffer: Any, g: Any, t: Any) -> float:  # fmt: skip
+    if ptr[i] == ptr[i + 1]:
+        g[:] = 0
+        t[:] = 0
+        return 0.0
+    for k in range(len(t)):
+        t[k] = _exp_digamma(g[k])
+    for _ in range(n_iter):
+        buffer[:] = 0
+        _expect(ptr, idx, val, i, t, B, buffer)
+        change, evidence = 0.0, 0.0
+        for k in range(len(t)):
+            count = t[k] * buffer[k]
+            evidence += count
+            new = prior[k] + count
+            change += abs(new - g[k])
+            g[k] = new
+            t[k] = _exp_digamma(new)
+        if evidence <= 0:
+            g[:] = 0
+            t[:] = 0
+            return 0.0
+        if change < tol * len(t):
+            break
+    buffer[:] = 0
+    return _expect(ptr, idx, val, i, t, B, buffer)

@@ -1,0 +1,402 @@
+"""Topic models: their steps, fixed points and relatives."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import jensenshannon
+from sklearn.decomposition import LatentDirichletAllocation, non_negative_factorization
+
+from simviz.methods import _em, get_method
+from simviz.methods._em import EM, Side, Topics
+from simviz.methods._em_prior import likelier_prior
+from simviz.methods._em_tilted import TiltedEM
+from simviz.methods._em_vb import VariationalEM
+from simviz.relevance import Relevance
+
+RNG = np.random.default_rng(3)
+
+
+def texts(n, d, k=4, length=40, dtype=np.float64, theta=None):
+    """Counts drawn from topics."""
+    phi = RNG.dirichlet(np.full(d, 0.2), k)
+    theta = RNG.dirichlet(np.full(k, 0.2), n) if theta is None else theta
+    return sp.csr_array(RNG.poisson(length * theta @ phi).astype(dtype)), theta
+
+
+def pairs(n=60, d_x=30, d_y=25, k=4, dtype=np.float64):
+    """Two sides with the same topics."""
+    X, theta = texts(n, d_x, k, dtype=dtype)
+    return X, texts(n, d_y, k, length=60, dtype=dtype, theta=theta)[0]
+
+
+def learner(X, Y, k=4, a=0.1, b=0.01, cls=EM, shared=False, relevance=None, **more):
+    found = (relevance or Relevance.identity(X.shape[0])).positives.tocoo()
+    weights = found.data
+    sides = [Side(X, found.row, weights), Side(Y, found.col, weights)]
+    return cls(sides, weights, np.full(k, a), b, shared, lambda: False, **more)
+
+
+def start(em, seed=0):
+    rng = np.random.default_rng(seed)
+    phis = []
+    for known in em.known:
+        phi = rng.dirichlet(np.ones(len(known)), len(em.a)).T * known[:, None]
+        phis.append((phi / phi.sum(axis=0)).astype(em.dtype))
+    return Topics(rng.dirichlet(np.ones(len(em.a)), em.n_units).astype(em.dtype), phis)
+
+
+def copied(topics):
+    return Topics(topics.theta.copy(), [phi.copy() for phi in topics.phis])
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_step_equals_the_dense_tensor(shared):
+    X, Y = pairs(20, 12, 12 if shared else 9)
+    R = Relevance.from_pairs([0, 0, 3, 7, 19], [1, 5, 3, 5, 2], [1, 3, 2, 1, 1], shape=(20, 20))
+    em = learner(X, Y, shared=shared, relevance=R)
+    topics = start(em)
+    before = copied(topics)
+    progress = em.step(topics)
+    R = R.positives.tocoo()
+    w = R.data
+    N_u, log_likelihood, N_w = np.zeros_like(before.theta), 0.0, []
+    for s, (Z, items) in enumerate(((X, R.row), (Y, R.col))):
+        C, phi = Z.toarray()[items], before.phis[0 if shared else s]
+        q = before.theta[:, None] * phi[None]  # (units, words, topics): fine for a toy
+        p = q.sum(axis=-1, keepdims=True)
+        q = np.divide(q, p, out=np.zeros_like(q), where=p > 0)
+        N_u += np.einsum("uw,uwk->uk", C, q)
+        N_w.append(np.einsum("u,uw,uwk->wk", w, C, q))
+        log_likelihood += w @ np.where(C > 0, C * np.log(np.maximum(p[..., 0], 1e-300)), 0).sum(1)
+    theta = N_u + 0.1
+    np.testing.assert_allclose(topics.theta, theta / theta.sum(1, keepdims=True), atol=1e-12)
+    for phi, N, known in zip(topics.phis, [sum(N_w)] if shared else N_w, em.known, strict=True):
+        N[known] += 0.01
+        np.testing.assert_allclose(phi, N / N.sum(axis=0), atol=1e-12)
+    assert progress.log_likelihood == pytest.approx(log_likelihood, rel=1e-12)
+    prior = 0.1 * (w @ np.log(before.theta).sum(axis=1)) + 0.01 * sum(
+        np.log(phi[known]).sum() for phi, known in zip(before.phis, em.known, strict=True)
+    )
+    assert progress.objective == pytest.approx(log_likelihood + prior, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["plsa", "lda", "jplsa", "pltm", "cplsa"])
+@pytest.mark.parametrize("init", ["documents", "random", "lsi"])
+def test_objective_never_falls(method, init):
+    X, Y = pairs(d_y=30)
+    one = get_method(method).tags.space == "one"
+    settings = {"init": init if init != "lsi" else ("lsa" if one else "cl_lsi"), "tol": 0}
+    if method == "cplsa":
+        settings["inner_iter"] = 40
+    if method == "lda":
+        settings |= {"fold_in_iter": 500, "fold_in_tol": 1e-9}
+    if method == "pltm":
+        settings["learn_alpha"] = False
+    model = get_method(method)(4, max_iter=60, **settings).fit(X, Y)
+    assert model.n_iter_ == len(model.objective_curve_) == 60
+    steps = np.diff(model.objective_curve_)
+    assert steps.min() > -1e-6 * abs(model.objective_curve_[-1])
+    assert steps.max() > 0
+
+
+def test_variational_bayes_equals_scikit_learn():
+    X = sp.csr_array(texts(50, 20)[0].toarray() + np.eye(50, 20))  # scikit-learn counts all words
+    n_steps = 15
+    peer = LatentDirichletAllocation(
+        4, doc_topic_prior=0.1, topic_word_prior=0.01, learning_method="batch",
+        max_iter=n_steps, max_doc_update_iter=3000, mean_change_tol=1e-11, random_state=0,
+    ).fit(X)  # fmt: skip
+    em = VariationalEM(
+        [Side(X, np.arange(50), np.ones(50))], np.ones(50), np.full(4, 0.1), 0.01, False,
+        lambda: False, n_steps=3000, change=1e-11,
+    )  # fmt: skip
+    rng = np.random.RandomState(0)
+    topics = Topics(np.ones((50, 4)), [rng.gamma(100, 0.01, (4, 20)).T.copy()])
+    for _ in range(n_steps):
+        topics.theta[:] = rng.gamma(100, 0.01, (50, 4))  # theirs start anew each time
+        em.step(topics)
+    np.testing.assert_allclose(topics.phis[0].T, peer.components_, rtol=1e-6, atol=1e-6)
+    peer.components_ = topics.phis[0].T.copy()
+    bound = em.step(topics).objective
+    assert bound == pytest.approx(peer._approx_bound(X, topics.theta, False), rel=1e-9)
+
+
+def test_lda_transforms_as_scikit_learn_does():
+    X = sp.csr_array(texts(50, 20)[0].toarray() + np.eye(50, 20))
+    model = get_method("lda")(3, fold_in_iter=3000, fold_in_tol=1e-11, max_iter=20).fit(X)
+    peer = LatentDirichletAllocation(
+        3, doc_topic_prior=0.1, topic_word_prior=0.01, max_doc_update_iter=3000,
+        mean_change_tol=1e-11, max_iter=1, random_state=0,
+    ).fit(X)  # fmt: skip
+    peer.components_ = model.word_counts_
+    from sklearn.decomposition._online_lda_fast import _dirichlet_expectation_2d
+
+    peer.exp_dirichlet_component_ = np.exp(_dirichlet_expectation_2d(model.word_counts_.copy()))
+    np.testing.assert_allclose(model.transform(X), peer.transform(X), atol=1e-7)
+
+
+def test_plain_plsa_and_kl_nmf_rest_at_the_same_points():
+    X = texts(40, 15)[0]
+    model = get_method("plsa")(3, alpha=1, beta=1, tol=0, max_iter=3000, fold_in_iter=3000).fit(X)
+    theta, phi = model.transform(X), model.x_topics_
+    totals = X.sum(axis=1)
+    W, H = np.ascontiguousarray(theta * totals[:, None]), np.ascontiguousarray(phi)
+    W2, H2, _ = non_negative_factorization(
+        X.toarray(), W=W.copy(), H=H.copy(), n_components=3, init="custom", solver="mu",
+        beta_loss="kullback-leibler", max_iter=1, tol=0,
+    )  # fmt: skip
+    np.testing.assert_allclose(W2 @ H2, W @ H, rtol=1e-4, atol=1e-4)
+
+
+def test_endless_epsilon_is_jplsa_to_the_last_bit():
+    X, Y = pairs(dtype=np.float32)
+    joint = get_method("jplsa")(5, max_iter=12).fit(X, Y)
+    coupled = get_method("cplsa")(5, max_iter=12, epsilon=np.inf).fit(X, Y)
+    np.testing.assert_array_equal(coupled.x_topics_, joint.x_topics_)
+    np.testing.assert_array_equal(coupled.y_topics_, joint.y_topics_)
+    assert coupled.objective_curve_ == joint.objective_curve_
+    apart = get_method("cplsa")(5, max_iter=12).fit(X, Y)
+    assert np.abs(apart.x_topics_ - joint.x_topics_).max() > 1e-3
+
+
+def test_shares_agree_the_better_the_more_inner_steps():
+    X, Y = pairs()
+    worst = []
+    for inner in (1, 5, 60):
+        em = learner(X, Y, cls=TiltedEM, n_steps=inner)
+        topics = start(em)
+        em.tilted(topics)
+        worst.append(em.gaps.max())
+    assert worst[0] > 0.05
+    assert worst[0] > worst[1] > worst[2]
+    assert worst[2] < 0.01
+    em = learner(X, Y, cls=TiltedEM, n_steps=300, epsilon=0.05)
+    topics = start(em)
+    (T_x, T_y), cost = em.tilted(topics)
+    shares = []
+    for T, Z, phi in zip((T_x, T_y), (X, Y), topics.phis, strict=True):
+        C = Z.toarray()
+        p = T @ phi.T
+        N = T * (np.divide(C, p, out=np.zeros_like(C), where=p > 0) @ phi)
+        shares.append(N / C.sum(axis=1, keepdims=True))
+    apart = np.abs(shares[0] - shares[1]).max(axis=1)
+    assert 0.0499 < apart.max() < 0.051  # the bound is reached, not undercut
+    assert cost > 0
+
+
+def test_a_pair_with_an_empty_side_is_not_coupled():
+    X, Y = pairs(10)
+    X, Y = X.toarray(), Y.toarray()
+    X[0] = Y[1] = 0
+    em = learner(sp.csr_array(X), sp.csr_array(Y), cls=TiltedEM, n_steps=20)
+    topics = start(em)
+    (T_x, T_y), _ = em.tilted(topics)
+    np.testing.assert_array_equal(T_x[:2], topics.theta[:2])
+    np.testing.assert_array_equal(T_y[:2], topics.theta[:2])
+    assert np.abs(T_x[2:] - T_y[2:]).max() > 1e-3
+
+
+@pytest.mark.parametrize("method", ["plsa", "pltm"])
+def test_folding_in_ends_at_the_topics_of_training(method):
+    X = texts(40, 20)[0]
+    one = get_method(method).tags.space == "one"
+    # A partner without words leaves a pair with the words of one side.
+    Y = None if one else sp.csr_array((40, 3))
+    model = get_method(method)(3, tol=0, max_iter=800, fold_in_iter=2000)
+    seen = {}
+    keep = model._keep
+
+    def keeping(em, topics):
+        seen["theta"] = topics.theta.copy()
+        keep(em, topics)
+
+    model._keep = keeping
+    model.fit(X, Y)
+    np.testing.assert_allclose(model.transform(X), seen["theta"], atol=1e-5)
+    few = get_method(method)(3, tol=0, max_iter=800, fold_in_iter=1).fit(X, Y)
+    assert np.abs(few.transform(X) - seen["theta"]).max() > 0.01
+
+
+@pytest.mark.parametrize("cls", [EM, TiltedEM])
+def test_a_weight_is_a_number_of_copies(cls):
+    X, Y = pairs(12)
+    grades = np.array([1, 2, 3] * 4)
+    R = Relevance.from_pairs(range(12), range(12), grades, shape=(12, 12))
+    weighted = learner(X, Y, relevance=R, cls=cls)
+    again = np.repeat(np.arange(12), grades)
+    plain = learner(X[again], Y[again], cls=cls)
+    a = start(weighted)
+    b = Topics(a.theta[again].copy(), [phi.copy() for phi in a.phis])
+    for _ in range(5):
+        assert weighted.step(a).objective == pytest.approx(plain.step(b).objective, rel=1e-12)
+    np.testing.assert_allclose(a.theta[again], b.theta, atol=1e-12)
+    np.testing.assert_allclose(a.phis[0], b.phis[0], atol=1e-12)
+
+
+def test_what_is_judged_not_relevant_changes_nothing():
+    X, Y = pairs(20)
+    rows = np.arange(20)
+    alone = Relevance.from_pairs(rows, rows, shape=(20, 20))
+    more = Relevance.from_pairs(
+        np.r_[rows, 0, 3], np.r_[rows, 5, 9], np.r_[np.ones(20), -1, -1], shape=(20, 20)
+    )
+    models = [get_method("jplsa")(3, max_iter=5).fit(X, Y, r) for r in (alone, more)]
+    np.testing.assert_array_equal(models[0].x_topics_, models[1].x_topics_)
+    with pytest.raises(ValueError, match="learns from relevant pairs"):
+        get_method("jplsa")(3).fit(X, Y, Relevance.from_pairs([0], [1], [-1], shape=(20, 20)))
+
+
+@pytest.mark.parametrize("method", ["plsa", "lda", "jplsa", "cplsa", "pltm"])
+def test_threads_change_nothing(method):
+    X, Y = (Z.astype(np.float32) for Z in pairs(400, 60, 60))
+    results = []
+    for n in (1, 2):
+        numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
+        try:
+            model = get_method(method)(40, max_iter=3).fit(X, Y)
+            results.append((model.x_topics_, model.transform(X), model.objective_curve_))
+        finally:
+            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("method", ["plsa", "lda", "jplsa", "cplsa", "pltm"])
+def test_stopping_within_a_step_keeps_the_step_before(method, monkeypatch):
+    monkeypatch.setattr(_em, "_STEPS_A_CALL", 500)
+    X, Y = pairs(d_y=30)
+    heard = []
+
+    def stop(step, total, metrics):
+        heard.append((step, dict(metrics)))
+        return step == 2 and len(heard) > 2 and heard[-2][0] == 2
+
+    model = get_method(method)(4, max_iter=30).set_callbacks(stop).fit(X, Y)
+    assert model.n_iter_ == 2  # the third step was begun and left
+    before = get_method(method)(4, max_iter=2).fit(X, Y)
+    np.testing.assert_array_equal(model.x_topics_, before.x_topics_)
+    assert {"objective", "perplexity"} <= set(heard[-1][1])
+
+
+@pytest.mark.parametrize("method", ["plsa", "jplsa", "cplsa"])
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_priors_below_one_are_refused(method, name):
+    with pytest.raises(ValueError, match=f"'{name}' parameter of {method.upper()}"):
+        get_method(method)(2, **{name: 0.5}).fit(*pairs(10, 8, 8))
+
+
+def test_unknown_words_carry_nothing():
+    X, Y = pairs(30, 20, 20)
+    X, Y = X.toarray(), Y.toarray()
+    X[:, 4] = Y[:, 4] = 0
+    for method in ("plsa", "lda", "jplsa", "cplsa", "pltm"):
+        model = get_method(method)(3, max_iter=5).fit(X, Y)
+        assert not model.x_topics_[:, 4].any()
+        np.testing.assert_allclose(model.x_topics_.sum(axis=1), 1)
+        item = np.zeros((2, 20))
+        item[:, 4] = 7
+        item[1, [0, 1, 2]] = [2, 3, 1]
+        alone = item[[1]].copy()
+        alone[:, 4] = 0
+        theta = model.transform(item)
+        np.testing.assert_array_equal(theta[0], 0)
+        np.testing.assert_array_equal(theta[[1]], model.transform(alone))
+
+
+def test_perplexity_is_of_held_out_partners():
+    X, Y = pairs(80)
+    train, held = slice(0, 60), slice(60, 80)
+    model = get_method("jplsa")(4, max_iter=15)
+    model.fit(X[train], Y[train], None, X[held], Y[held])
+    total, n = 0.0, 0.0
+    for theta, phi, C in (
+        (model.transform(X[held]), model.y_topics_, Y[held].toarray()),
+        (model.transform_y(Y[held]), model.x_topics_, X[held].toarray()),
+    ):
+        p = theta @ phi
+        C = C * (phi.sum(axis=0) > 0)
+        total += (C * np.log(np.where(C > 0, p, 1))).sum()
+        n += C.sum()
+    assert model.perplexity_curve_[-1] == pytest.approx(np.exp(-total / n), rel=1e-9)
+    assert model.perplexity_curve_[-1] < 0.9 * model.perplexity_curve_[0]
+    unwatched = get_method("jplsa")(4, max_iter=15).fit(X[train], Y[train])
+    np.testing.assert_array_equal(unwatched.x_topics_, model.x_topics_)
+    assert unwatched.perplexity_curve_ != model.perplexity_curve_
+    single = get_method("lda")(4, max_iter=15).fit(X[train], X[train], None, X[held], X[held])
+    assert 1 < single.perplexity_curve_[-1] < single.perplexity_curve_[0] < 40
+
+
+def test_the_best_of_several_starts_goes_on():
+    X, Y = pairs()
+    one = [
+        get_method("jplsa")(6, init="random", random_state=s, max_iter=60, tol=0).fit(X, Y)
+        for s in range(3)
+    ]
+    several = get_method("jplsa")(6, init="random", n_init=6, max_iter=60, tol=0).fit(X, Y)
+    assert several.n_iter_ == 60
+    assert several.objective_curve_[5] > one[0].objective_curve_[5]
+
+
+def test_priors_are_learned_by_minka():
+    rng = np.random.default_rng(0)
+    truth = np.array([2.0, 0.5, 0.1])
+    N = np.array([rng.multinomial(300, p) for p in rng.dirichlet(truth, 4000)]).astype(float)
+    a = np.ones(3)
+    for _ in range(300):
+        a = likelier_prior(a, N, np.ones(4000))
+    np.testing.assert_allclose(a, truth, rtol=0.06)
+    np.testing.assert_array_equal(likelier_prior(a, np.zeros((5, 3)), np.ones(5)), a)
+
+
+def test_js_is_the_divergence_and_empty_items_score_nothing():
+    X, Y = pairs(30)
+    for dtype, atol in ((np.float64, 1e-12), (np.float32, 1e-5)):
+        model = get_method("jplsa")(4, max_iter=10).fit(X.astype(dtype), Y.astype(dtype))
+        P, Q = model.transform(X.astype(dtype)), model.transform_y(Y.astype(dtype))
+        S = model.similarity(X.astype(dtype), Y.astype(dtype))
+        direct = [[1 - jensenshannon(p, q, base=2) ** 2 for q in Q] for p in P]
+        np.testing.assert_allclose(S, direct, atol=atol)
+        assert S.dtype == dtype
+    theta = model.transform(X)
+    roots = np.sqrt(theta) @ np.sqrt(model.transform_y(Y)).T
+    model.set_params(measure="hellinger")
+    np.testing.assert_allclose(model.similarity(X, Y), roots, atol=1e-12)
+    x, _ = model.coordinates(X, Y)
+    np.testing.assert_allclose(x, np.sqrt(theta))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_gibbs_finds_planted_topics(shared):
+    k, d = 3, 24
+    theta = np.eye(k)[np.arange(60) % k] * 0.9 + 0.1 / k
+    phi = np.kron(np.eye(k), np.full((1, d // k), k / d))
+    X, Y = (sp.csr_array(RNG.poisson(40 * theta @ phi).astype(np.float32)) for _ in range(2))
+    settings = {"inference": "gibbs", "max_iter": 60, "shared": shared, "init": "random"}
+    model = get_method("pltm")(k, **settings).fit(X, Y)
+    assert model.n_iter_ == 60
+    found = model.x_topics_.reshape(k, k, -1).sum(axis=-1)  # mass of each topic on each block
+    assert (found.max(axis=1) > 0.95).all()
+    assert sorted(found.argmax(axis=1)) == [0, 1, 2]
+    np.testing.assert_array_equal(
+        found.argmax(1), model.y_topics_.reshape(k, k, -1).sum(-1).argmax(1)
+    )
+    again = get_method("pltm")(k, **settings).fit(X, Y)
+    np.testing.assert_array_equal(again.x_topics_, model.x_topics_)
+    assert model.objective_curve_[-1] > model.objective_curve_[0]
+    with pytest.raises(ValueError, match="whole counts"):
+        get_method("pltm")(k, **settings).fit(X * 0.5, Y)
+
+
+def test_a_stored_model_is_the_same(tmp_path):
+    from simviz.persistence import load_state, save_state
+
+    X, Y = pairs(30)
+    for method in ("cplsa", "lda", "pltm"):
+        model = get_method(method)(3, max_iter=5).fit(X, X if method == "lda" else Y)
+        save_state({"model": model}, tmp_path / "m.simviz")
+        back = load_state(tmp_path / "m.simviz")["model"]
+        np.testing.assert_array_equal(back.transform(X), model.transform(X))
+        assert back.perplexity_curve_ == model.perplexity_curve_
