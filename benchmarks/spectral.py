@@ -185,7 +185,7 @@ LSA_PEERS = {
 SAME_RESIDUAL = 1 + 2e-5  # of a power iteration, which nears the best one without end
 
 
-def lsa(repeats: int, *, small: bool) -> None:
+def lsa(repeats: int, *, small: bool, search: bool = True) -> None:
     """LSA beside scikit-learn's TruncatedSVD and gensim's LsiModel, at equal residual."""
     n, d, k = (3_000, 2_000, 50) if small else (43_380, 20_000, 500)
     made = timed(partial(texts, n, d))
@@ -210,7 +210,7 @@ def lsa(repeats: int, *, small: bool) -> None:
         reached = next(
             (
                 q
-                for q in tried
+                for q in (tried if search else ())
                 if residual(A, fit(A, k, **{steps: q}, **settings)) <= goal * SAME_RESIDUAL
             ),
             None,
@@ -219,7 +219,7 @@ def lsa(repeats: int, *, small: bool) -> None:
             works[f"{name}, {steps}={reached} (our residual)"] = partial(
                 peer, fit=fit, settings={steps: reached, **settings}
             )
-        elif tried and reached is None:
+        elif search and tried and reached is None:
             print(f"{name} does not come to our residual with {steps}={tried[-1]}.\n")
     took = in_turns(works, (A,), (texts(300, 200, n_topics=20),), repeats)
     rows = []
@@ -247,6 +247,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of a data set: paper, order, weights")
     parser.add_argument("--repeat", type=int, default=3, help="timed rounds (default 3)")
     parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
+    parser.add_argument(
+        "--no-search", action="store_true", help="lsa: peers with their defaults only"
+    )
     parser.add_argument("--threads", type=int, help="threads of every library (default: theirs)")
     asked = parser.parse_args()
     wanted = pinned(asked.threads)
@@ -255,7 +258,8 @@ def main() -> None:
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
     print(*machine(), "", sep="\n")
     if asked.table in speed:
-        speed[asked.table](asked.repeat, small=asked.small)
+        more = {"search": not asked.no_search} if asked.table == "lsa" else {}
+        speed[asked.table](asked.repeat, small=asked.small, **more)
     elif asked.table == "weights":
         weights(asked.data, small=asked.small)
     elif asked.data is None:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating]
 Notify = Callable[[int, int], bool]
 
-_FIRST_CHECK = 2.0  # times k directions before eigenvalues are looked at
+_FIRST_CHECK = 3.0  # times k directions before eigenvalues are looked at
 _SPARE = 2_000  # directions beyond 2 k at which the search ends whatever is left
+_SHORT = 0.01  # of the norm: what is shorter is made orthogonal twice
 _USUAL_BASIS = 3.5  # times k directions are enough for most spectra; for progress only
 
 
@@ -29,7 +30,7 @@ def leading_eigenpairs(
     k: int,
     *,
     start: Array,
-    tol: float = 5e-3,
+    tol: float = 2e-2,
     notify: Notify | None = None,
 ) -> tuple[Array, Array]:
     """The k algebraically largest eigenvalues and their eigenvectors.
@@ -45,7 +46,7 @@ def leading_eigenpairs(
     start : ndarray of shape (side, b)
         First block, in general position; its type is the working precision
         and its width that of all blocks.
-    tol : float, default=5e-3
+    tol : float, default=2e-2
         Accepted residual ‖A v − θ v‖ / θ of each pair. An eigenvalue is then
         wrong by about its square.
     notify : callable, optional
@@ -66,11 +67,11 @@ def leading_eigenpairs(
     Stathopoulos & Wu (2002), A block orthogonalization procedure with constant
     synchronization requirements. SIAM J. Sci. Comput. 23.
     """
-    basis = _Basis(side, start.dtype)
     width = start.shape[1]
-    basis.append(_orthonormal(start, 0.0)[0])
-    reach: Array = np.zeros((0, 0))  # how the block to come hangs together with the last one
     limit = min(side, 2 * k + _SPARE)
+    basis = _Basis(side, min(side, limit + width), start.dtype)
+    basis.append(_orthonormal(start)[0])
+    reach: Array = np.zeros((0, 0))  # how the block to come hangs together with the last one
     total = max(2, round(min(limit, _USUAL_BASIS * k) / width))
     checks = [(0, np.inf)]
     next_check, step, norm = min(limit, int(_FIRST_CHECK * k) + 1), 0, 0.0
@@ -87,7 +88,7 @@ def leading_eigenpairs(
         basis.couple(own, reach)
         norm = max(norm, float(np.abs(np.linalg.eigvalsh((own + own.T) / 2)).max()))
         floor = norm * float(np.finfo(Z.dtype).eps) * np.sqrt(side)
-        new, reach = _orthonormal(basis.without(Z), floor, basis)
+        new, reach = _orthonormal(basis.without(Z), floor, norm, basis)
         if stop or basis.size >= next_check:
             values, S = basis.ritz()
             found = min(k, len(values))
@@ -114,10 +115,16 @@ def _next_check(checks: list[tuple[int, float]], width: int, tol: float) -> int:
     return int(np.clip(guess, size + width, size * 1.5))
 
 
-def _orthonormal(Z: Array, floor: float, basis: _Basis | None = None) -> tuple[Array, Array]:
-    """Z = Q R with orthonormal columns, leaving out directions shorter than `floor`."""
+def _orthonormal(
+    Z: Array, floor: float = 0.0, norm: float = 0.0, basis: _Basis | None = None
+) -> tuple[Array, Array]:
+    """Z = Q R with orthonormal columns, leaving out directions shorter than `floor`.
+
+    Z is orthogonal to the basis up to rounding of a matrix of that `norm`; directions that
+    are so short that this would show are made so once more.
+    """
     Q = Z
-    for _ in range(2):
+    for first in (True, False):
         G = np.asarray(Q.T @ Q, dtype=np.float64)
         lengths = np.sqrt(np.maximum(np.diag(G), np.finfo(np.float64).tiny))
         values, E = scipy.linalg.eigh(G / lengths / lengths[:, None], driver="evd")
@@ -125,9 +132,9 @@ def _orthonormal(Z: Array, floor: float, basis: _Basis | None = None) -> tuple[A
         known = values > np.finfo(Z.dtype).eps * len(values)
         E = E[:, known] / lengths[:, None] / np.sqrt(values[known])
         Q = Q @ E.astype(Z.dtype)
-        if basis is not None:
+        shortest = lengths.min(initial=np.inf) * np.sqrt(values[known].min(initial=np.inf))
+        if first and basis is not None and shortest < _SHORT * norm:
             Q = basis.without(Q)
-            basis = None
     R = np.asarray(Q.T @ Z, dtype=np.float64)
     long = np.linalg.norm(R, axis=1) > floor
     return Q[:, long], R[long]
@@ -140,7 +147,7 @@ def _refilled(basis: _Basis, new: Array, reach: Array, width: int) -> tuple[Arra
     for _ in range(2):
         fresh = basis.without(fresh)
         fresh -= new @ (new.T @ fresh)
-        fresh = _orthonormal(fresh, 0.0)[0]
+        fresh = _orthonormal(fresh)[0]
     reach = np.vstack([reach, np.zeros((fresh.shape[1], reach.shape[1]))])
     return np.hstack([new, fresh]), reach
 
@@ -148,14 +155,12 @@ def _refilled(basis: _Basis, new: Array, reach: Array, width: int) -> tuple[Arra
 class _Basis:
     """Orthonormal columns that grow by blocks, and the projected matrix."""
 
-    def __init__(self, side: int, dtype: np.dtype) -> None:
-        self._store = np.empty((side, 0), dtype=dtype, order="F")
-        self._projected = np.zeros((0, 0))
+    def __init__(self, side: int, most: int, dtype: np.dtype) -> None:
+        # Pages that are never written take no memory.
+        self._store = np.empty((side, most), dtype=dtype, order="F")
+        self._projected = np.zeros((most, most))
         self.sizes: list[int] = []
-
-    @property
-    def size(self) -> int:
-        return sum(self.sizes)
+        self.size = 0
 
     @property
     def vectors(self) -> Array:
@@ -171,13 +176,8 @@ class _Basis:
         return self._store[:, stop - self.sizes[-2] : stop]
 
     def append(self, block: Array) -> None:
-        side, have = self._store.shape
-        need = self.size + block.shape[1]
-        if need > have:
-            store = np.empty((side, min(side, max(need, have * 3 // 2))), self._store.dtype, "F")
-            store[:, : self.size] = self.vectors
-            self._store = store
-        self._store[:, self.size : need] = block
+        start, self.size = self.size, self.size + block.shape[1]
+        self._store[:, start : self.size] = block
         self.sizes.append(block.shape[1])
 
     def without(self, Z: Array) -> Array:
@@ -186,20 +186,15 @@ class _Basis:
 
     def couple(self, own: Array, reach: Array) -> None:
         """Note the last block's products with itself and with the block before it."""
-        size, block = self.size, self.sizes[-1]
-        T = np.zeros((size, size))
-        old = len(self._projected)
-        T[:old, :old] = self._projected
-        start = size - block
-        T[start:, start:] = (own + own.T) / 2
+        T, start = self._projected, self.size - self.sizes[-1]
+        T[start : self.size, start : self.size] = (own + own.T) / 2
         if start:
             before = start - self.sizes[-2]
-            T[start:, before:start] = reach
-            T[before:start, start:] = reach.T
-        self._projected = T
+            T[start : self.size, before:start] = reach
+            T[before:start, start : self.size] = reach.T
 
     def ritz(self) -> tuple[Array, Array]:
         """Eigenvalues of the projected matrix, descending, and its eigenvectors."""
-        T = self._projected.astype(self._store.dtype)
+        T = self._projected[: self.size, : self.size].astype(self._store.dtype)
         values, S = scipy.linalg.eigh(T, driver="evd", check_finite=False)
         return values[::-1].astype(np.float64), S[:, ::-1]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import blas
 
 from simviz.methods._products import Products, dense_product
 
@@ -133,9 +134,12 @@ def rows_operator(Z: Any, weights: Array | None = None, groups: Sequence[slice] 
             # A matrix times its own transpose is half the work to BLAS.
             scaled = Z.astype(dtype) if weights is None else Z * root.astype(dtype)
             C = scaled.T @ scaled
-        for rows, mean in zip(groups, means, strict=True):
-            column = (mean * w[rows].sum()).astype(dtype)[:, None]
-            C -= column * mean.astype(dtype)
+        if groups:
+            M = np.array(means)
+            sums = np.array([w[rows].sum() for rows in groups])
+            # Into C itself: it may be the largest thing in memory. To BLAS it is its transpose.
+            gemm = blas.sgemm if C.dtype == np.float32 else blas.dgemm
+            C = gemm(-1.0, (M.T * sums).astype(dtype), M.astype(dtype), 1.0, C.T, overwrite_c=1).T
         return C
 
     return Operator(products.shape, matmat, rmatmat, gram, rgram, products.dtype)

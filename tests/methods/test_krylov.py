@@ -33,11 +33,23 @@ def test_hard_spectra(name, dtype, k):
     expected = np.sort(SPECTRA[name])[::-1][:k]
     A = rotated(SPECTRA[name], rng).astype(dtype)
     start = rng.standard_normal((SIDE, 16)).astype(dtype)
-    values, V = leading_eigenpairs(lambda B: A @ B, SIDE, k, start=start)
+    values, V = leading_eigenpairs(lambda B: A @ B, SIDE, k, start=start, tol=1e-4)
     rounding = 1e-4 if dtype == np.float32 else 1e-6
     np.testing.assert_allclose(values, expected, atol=rounding)
     np.testing.assert_allclose(V.T @ V, np.eye(k), atol=rounding)
     assert V.dtype == dtype
+
+
+@pytest.mark.parametrize("tol", [1e-1, 2e-2, 1e-3])
+def test_residuals_are_as_small_as_was_asked(tol):
+    rng = np.random.default_rng(0)
+    A = rotated(SPECTRA["decaying"], rng)
+    values, V = leading_eigenpairs(
+        lambda B: A @ B, SIDE, 20, start=rng.standard_normal((SIDE, 8)), tol=tol
+    )
+    assert np.max(np.linalg.norm(A @ V - V * values, axis=0) / values) <= tol
+    exact = SPECTRA["decaying"][:20]
+    assert np.max(np.abs(values - exact) / exact) <= tol
 
 
 def test_a_flat_spectrum_ends_at_the_limit_with_the_best_so_far(monkeypatch):

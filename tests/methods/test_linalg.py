@@ -84,8 +84,8 @@ def test_symmetric_matrices_give_their_largest_eigenvalues_not_the_longest(side,
     values = np.concatenate([0.9 ** np.arange(side // 2), -np.ones(side - side // 2)])
     C = (Q * values) @ Q.T
     found, V = leading_symmetric(lambda B: C @ B, side, 6, np.float64, random_state=0)
-    np.testing.assert_allclose(found, values[:6], rtol=1e-5)
-    np.testing.assert_allclose(C @ V, V * found, atol=1e-2)
+    np.testing.assert_allclose(found, values[:6], rtol=1e-3)
+    np.testing.assert_allclose(C @ V, V * found, atol=2e-2)
 
 
 def test_rank_ignores_rounding():

@@ -281,7 +281,7 @@ def test_iterative_route_is_close_to_the_exact_one(monkeypatch):
     monkeypatch.setattr("simviz.methods._linalg._DENSE_FLOPS", 0)
     monkeypatch.setattr("simviz.methods._linalg._GRAM_SIDE", 0)
     for method, spectrum in exact.items():
-        np.testing.assert_allclose(method(10).fit(X, Y).spectrum_, spectrum, rtol=1e-5)
+        np.testing.assert_allclose(method(10).fit(X, Y).spectrum_, spectrum, rtol=1e-3)
 
 
 @pytest.mark.parametrize("shared", [False, True])
