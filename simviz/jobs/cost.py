@@ -27,6 +27,7 @@ _GEMM = 6e10  # dense products in single precision
 _PRODUCT = 2e9  # multiply-adds of sparse with narrow dense blocks, compiled
 _SPARSE = 4e8  # multiply-adds of sparse with dense
 _TRIPLE = 1.2e-9  # seconds for each touched weight of a gradient step
+_DENSE_ROW = 200  # entries of a row up to which triples are taken one by one
 _PAIR = 4e-9  # to rank one pair
 _NEIGHBOR = 7e-8  # to compare one pair of points of a map
 _WHOLE_SIDE = 1_500  # all eigenvectors are found up to this side
@@ -198,10 +199,17 @@ def _decomposition(side: int, k: int) -> float:
 
 
 def _gradient(size: _Size) -> float:
-    """Triples touch one x row and two y rows each."""
-    row = size.nnz_x / size.n_x + 2 * size.nnz_y / size.n_y
+    """Triples touch one x row and two y rows each; dense rows are projected once a batch."""
+    row = min(size.nnz_x / size.n_x + 2 * size.nnz_y / size.n_y, _DENSE_ROW)
     steps = size.max_iter * max(20_000, size.n_pairs)
-    return steps * (1e-6 + _TRIPLE * row * size.k)
+    return _spectral(size) + steps * (1e-6 + _TRIPLE * row * size.k)
+
+
+def _batches(size: _Size, batch: int) -> float:
+    """Each pair is compared with its batch, forth and back; half of the passes are made."""
+    products = 6 * (size.filled + size.n_pairs) * size.k / _PRODUCT
+    compared = 6.0 * size.n_pairs * min(batch, size.n_pairs) * size.k / _GEMM
+    return _spectral(size) + 0.5 * size.max_iter * (products + compared)
 
 
 def _iterative(size: _Size) -> float:
@@ -216,8 +224,11 @@ _FAMILIES: dict[str, Callable[[_Size], float]] = {
 
 
 def _training_seconds(model: PairModel, size: _Size) -> float:
+    params = model.get_params(deep=False)
+    if batch := params.get("batch_size"):
+        return _batches(size, batch)
     seconds = _FAMILIES.get(model.tags.family, _iterative)(size)
-    if landmarks := model.get_params(deep=False).get("max_landmarks"):
+    if landmarks := params.get("max_landmarks"):
         sides = [(n, min(n, landmarks)) for n in (size.n_x, size.n_y)]
         seconds += sum(6.0 * m**3 + 2.0 * n * m**2 for n, m in sides) / _FLOPS
     return seconds
