@@ -1,4 +1,4 @@
-"""What the topic models share: learning step by step, folding in, comparing."""
+"""What the topic models share: learning step by step, folding in."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import EmbeddingModel, IterativeMixin, Matrix, RowScorer
-from simviz.methods import _topic_similarity as alike
+from simviz.base import IterativeMixin, Matrix, TopicSimilarity
 from simviz.methods._spectral import all_rows, pair_weights
 from simviz.relevance import Relevance
 
@@ -41,7 +40,7 @@ class Run:
     perplexities: list[float] = field(default_factory=list)
 
 
-class TopicModel(IterativeMixin, EmbeddingModel):
+class TopicModel(IterativeMixin, TopicSimilarity):
     """A model that describes items by shares of topics.
 
     Subclasses write ``_learner``, who takes the steps; ``_paired`` tells
@@ -49,7 +48,6 @@ class TopicModel(IterativeMixin, EmbeddingModel):
     """
 
     n_components: int
-    measure: str
     init: str
     n_init: int
     max_iter: int
@@ -167,15 +165,6 @@ class TopicModel(IterativeMixin, EmbeddingModel):
         return folded(
             Counts(refused_negative(self, Z)), topics, self.topic_prior_, self.fold_in_iter
         )
-
-    def _comparable(self, Z: Array) -> Array:
-        return alike.comparable(Z, self.measure)
-
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        return alike.row_scorer(self._embed_x(X), self._embed_y(Y), self.measure)
-
-    def _pair_score(self, X: Matrix, Y: Matrix) -> Array:
-        return alike.pair_score(self._embed_x(X), self._embed_y(Y), self.measure)
 
 
 def refused_negative(model: Any, Z: Matrix) -> Matrix:
