@@ -1,0 +1,74 @@
+"""Reading topics: leading terms and their coherence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from simviz.methods import get_method
+from simviz.topics import coherence, describe_topics, top_terms
+
+COUNTS = np.array([[2, 1, 0, 1], [1, 0, 0, 1], [0, 3, 0, 1], [0, 0, 1, 1]])
+
+
+def test_coherence_is_the_formula_on_shares_of_items():
+    p = np.array([0.5, 0.5, 0.25, 1.0])
+    r01 = 0.25  # items with both of the first two terms
+    expected = np.log(r01 / (p[0] * p[1])) / -np.log(r01)
+    for counts in (COUNTS, sp.csr_array(COUNTS)):
+        found = coherence(counts, [[0, 1], [0, 2], [2, 3]])
+        np.testing.assert_allclose(found, [expected, -1, 0], atol=1e-12)
+    three = coherence(COUNTS, [[0, 1, 2]])
+    np.testing.assert_allclose(three, (expected - 1 - 1) / 3)
+
+
+def test_terms_that_never_occur_have_no_say():
+    counts = np.c_[COUNTS, np.zeros(4)]
+    np.testing.assert_allclose(coherence(counts, [[0, 1, 4]]), coherence(COUNTS, [[0, 1]]))
+    assert np.isnan(coherence(counts, [[0, 4]])).all()
+    assert np.isnan(coherence(counts, [[0]])).all()
+    # Two terms of every item: neither tells of the other.
+    assert coherence(np.ones((3, 2)), [[0, 1]]) == 0
+
+
+def test_top_terms_descend_and_ties_keep_their_order():
+    np.testing.assert_array_equal(top_terms([[0.2, 0.4, 0.4]], 5), [[1, 2, 0]])
+
+
+def test_planted_topics_are_told_side_by_side():
+    theta = np.eye(3)[np.r_[np.zeros(30, int), np.ones(20, int), np.full(10, 2)]]
+    blocks = np.kron(np.eye(3), np.full((1, 4), 0.25))
+    rng = np.random.default_rng(0)
+    X, Y = (sp.csr_array(rng.poisson(30 * theta @ blocks).astype(float)) for _ in range(2))
+    model = get_method("cplsa")(3, random_state=1).fit(X, Y)
+    x_names = [f"{w}{i}" for w in ("cat", "car", "sun") for i in range(4)]
+    y_names = [f"{w}{i}" for w in ("gato", "coche", "sol") for i in range(4)]
+    found = describe_topics(
+        model.x_topics_, model.y_topics_, x_names, y_names,
+        n_terms=4, theta=model.transform(X), x_counts=X, y_counts=Y,
+    )  # fmt: skip
+    shares = [t.share for t in found]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1)
+    told = [({t[:3] for t in f.x_terms}, {t.rstrip("0123") for t in f.y_terms}) for f in found]
+    assert told == [({"cat"}, {"gato"}), ({"car"}, {"coche"}), ({"sun"}, {"sol"})]
+    assert all(f.x_coherence > 0.9 and f.y_coherence > 0.9 for f in found)
+    bare = describe_topics(model.x_topics_, model.y_topics_, x_names, y_names)
+    assert [t.topic for t in bare] == [0, 1, 2]
+    assert np.isnan(bare[0].share)
+    assert np.isnan(bare[0].x_coherence)
+
+
+def test_terms_of_probability_zero_are_not_named():
+    phi = [[1.0, 0.0], [0.5, 0.5]]
+    found = describe_topics(phi, phi, ["a", "b"], ["a", "b"])
+    assert [t.x_terms for t in found] == [("a",), ("a", "b")]
+
+
+def test_what_does_not_fit_is_refused():
+    phi = np.full((2, 3), 1 / 3)
+    with pytest.raises(ValueError, match="same topics; got 2 for x and 1"):
+        describe_topics(phi, phi[:1], list("abc"), list("abc"))
+    with pytest.raises(ValueError, match="over 3 terms need as many names, got 2"):
+        describe_topics(phi, phi, list("abc"), list("ab"))
