@@ -26,9 +26,9 @@ SHAPES = ((5_000, 500), (8_675, 1_000))
 #: Concentration of the topics of an item, and what share its counterpart keeps of them.
 KINDS = {
     "few topics an item, close pairs": (0.05, 0.5),
-    "few topics an item, far pairs": (0.05, 0.1),
+    "few topics an item, far pairs": (0.05, 0.15),
     "many topics an item, close pairs": (1.1, 0.5),
-    "many topics an item, far pairs": (1.1, 0.1),
+    "many topics an item, far pairs": (1.1, 0.25),
 }
 PART = 100  # queries of the slow ones that are timed
 
