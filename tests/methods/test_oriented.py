@@ -160,9 +160,7 @@ def test_noise_that_is_nowhere_is_an_error_only_without_ridge(sides):
     assert np.isfinite(OPCA(3).fit(X, Y).similarity(X, Y)).all()
 
 
-@pytest.mark.parametrize(
-    "model", [RidgeCCA(2, shared=True), OPCA(2, shared=True, signal="cross")]
-)
+@pytest.mark.parametrize("model", [RidgeCCA(2, shared=True), OPCA(2, shared=True, signal="cross")])
 def test_pairs_that_oppose_each_other_everywhere_are_told(model, sides):
     with pytest.raises(ValueError, match="no direction on which relevant pairs agree"):
         model.fit(sides[0], -sides[0])
