@@ -20,7 +20,8 @@ Notify = Callable[[int, int], bool]
 
 _FIRST_CHECK = 3.0  # times k directions before eigenvalues are looked at
 _SPARE = 2_000  # directions beyond 2 k at which the search ends whatever is left
-_SHORT = 0.01  # of the norm: what is shorter is made orthogonal twice
+_MOST = 5_500  # directions whose projected matrix takes LAPACK half a minute
+_SHORT = 1e-3  # of the norm: what is shorter is made orthogonal twice
 _USUAL_BASIS = 3.5  # times k directions are enough for most spectra; for progress only
 
 
@@ -68,7 +69,7 @@ def leading_eigenpairs(
     synchronization requirements. SIAM J. Sci. Comput. 23.
     """
     width = start.shape[1]
-    limit = min(side, 2 * k + _SPARE)
+    limit = min(side, 2 * k + _SPARE, max(_MOST, k + k // 2))
     basis = _Basis(side, min(side, limit + width), start.dtype)
     basis.append(_orthonormal(start)[0])
     reach: Array = np.zeros((0, 0))  # how the block to come hangs together with the last one

@@ -39,20 +39,21 @@ class Products:
             self._transpose = sp.csr_array(self.X.T) if sp.issparse(self.X) else self.X.T
         return self._transpose
 
-    def matmat(self, B: Array) -> Array:
-        """X B of shape (n, b) for B of shape (d, b)."""
-        return _product(self.X, B)
+    def matmat(self, B: Array, out: Array | None = None) -> Array:
+        """X B of shape (n, b) for B of shape (d, b), into `out` if it is given."""
+        return _product(self.X, B, out)
 
-    def rmatmat(self, C: Array) -> Array:
-        """Xᵀ C of shape (d, b) for C of shape (n, b)."""
-        return _product(self.transpose, C)
+    def rmatmat(self, C: Array, out: Array | None = None) -> Array:
+        """Xᵀ C of shape (d, b) for C of shape (n, b), likewise."""
+        return _product(self.transpose, C, out)
 
 
-def _product(A: Any, B: Array) -> Array:
-    if not sp.issparse(A):
-        return np.asarray(A @ B)
+def _product(A: Any, B: Array, out: Array | None) -> Array:
     dtype = np.result_type(A.dtype, B.dtype)
-    out = np.empty((A.shape[0], B.shape[1]), dtype=dtype)
+    if not sp.issparse(A):
+        return np.matmul(A, B, out=out)
+    if out is None:
+        out = np.empty((A.shape[0], B.shape[1]), dtype=dtype)
     # Row limits of the parts, by the share of the non-zeros that lies above them.
     bounds = np.searchsorted(A.indptr, np.linspace(0, A.nnz, _PARTS + 1))
     bounds[0], bounds[-1] = 0, A.shape[0]

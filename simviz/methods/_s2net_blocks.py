@@ -26,6 +26,20 @@ _ROWS = (128, 1024)  # a block of fewer wastes products, of more saves nothing
 _WIDE, _MANY = 256, 2**24
 
 
+class Memory:
+    """Arrays that are used again: fresh pages cost more than what is written to them."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
+        """An array with any content, the same one as long as shape and type are."""
+        kept = self._arrays.get(name)
+        if kept is None or kept.shape != shape or kept.dtype != dtype:
+            kept = self._arrays[name] = np.empty(shape, dtype=dtype)
+        return kept
+
+
 class FloatBlocks:
     """Products of numpy, in the type of the vectors.
 
@@ -35,14 +49,26 @@ class FloatBlocks:
         Vectors of both sides, one row an item.
     rows : int, optional
         Rows of a block; by default some 64 MB of float32.
+    memory : Memory, optional
+        Where arrays are kept that later blocks may overwrite.
     """
 
-    def __init__(self, P: Array, Q: Array, rows: int | None = None) -> None:
+    def __init__(
+        self, P: Array, Q: Array, rows: int | None = None, *, memory: Memory | None = None
+    ) -> None:
         self.P, self.Q = P, Q
         self.rows = rows or int(np.clip(_ENTRIES // max(1, len(Q)), *_ROWS))
-        self.dP, self.dQ = np.zeros_like(P), np.zeros_like(Q)
+        self._memory = Memory() if memory is None else memory
+        self.dP, self.dQ = (
+            self._memory.take(name, Z.shape, Z.dtype) for name, Z in (("dP", P), ("dQ", Q))
+        )
+        self.dP[:] = 0
+        self.dQ[:] = 0
         self._gemm = get_blas_funcs("gemm", (P, Q))
-        self._buffer = np.empty((min(self.rows, len(P)), len(Q)), dtype=P.dtype)
+        self._buffer = self._block("block")
+
+    def _block(self, name: str) -> Array:
+        return self._memory.take(name, (min(self.rows, len(self.P)), len(self.Q)), self.P.dtype)
 
     def __iter__(self) -> Iterator[slice]:
         """Yield slices of rows, in order."""
@@ -64,7 +90,7 @@ class FloatBlocks:
         """Blocks of Q Pᵀ, whose gradients are collected in the same place."""
         other = copy(self)
         other.P, other.Q, other.dP, other.dQ = self.Q, self.P, self.dQ, self.dP
-        other._buffer = np.empty((min(self.rows, len(self.Q)), len(self.P)), self.P.dtype)
+        other._buffer = other._block("turned block")
         return other
 
     def gradients(self) -> tuple[Array, Array]:
@@ -85,14 +111,23 @@ class TorchBlocks(FloatBlocks):
         Type of the factors, such as "bfloat16"; sums over blocks stay in float32.
     device : str, default="cpu"
         Where the products are taken.
+    memory : Memory, optional
+        As for `FloatBlocks`.
     """
 
     def __init__(
-        self, P: Array, Q: Array, rows: int | None = None, *, dtype: str, device: str = "cpu"
+        self,
+        P: Array,
+        Q: Array,
+        rows: int | None = None,
+        *,
+        dtype: str,
+        device: str = "cpu",
+        memory: Memory | None = None,
     ) -> None:
         import torch
 
-        super().__init__(P, Q, rows)
+        super().__init__(P, Q, rows, memory=memory)
         self._torch = torch
         self._place = {"device": device, "dtype": getattr(torch, dtype)}
         self._P, self._Q = (torch.from_numpy(Z).to(**self._place) for Z in (P, Q))
@@ -131,7 +166,7 @@ def has_fast_bfloat16() -> bool:
 
 
 class Maker:
-    """How blocks are made, chosen once for a fit.
+    """How blocks are made, chosen once for a fit; new ones overwrite those before.
 
     Parameters
     ----------
@@ -149,6 +184,7 @@ class Maker:
     def __init__(self, precision: str, device: str, dtype: Any, n_components: int) -> None:
         self.device = _device(device)
         self.dtype = "bfloat16" if precision == "bfloat16" else np.dtype(dtype).name
+        self._memory = Memory()
         self.fast = (
             precision == "auto"
             and self.dtype == "float32"
@@ -161,8 +197,8 @@ class Maker:
         """Blocks of P Qᵀ."""
         dtype = "bfloat16" if self.fast and len(P) * len(Q) >= _MANY else self.dtype
         if self.device == "cpu" and dtype != "bfloat16":
-            return FloatBlocks(P, Q, rows)
-        return TorchBlocks(P, Q, rows, dtype=dtype, device=self.device)
+            return FloatBlocks(P, Q, rows, memory=self._memory)
+        return TorchBlocks(P, Q, rows, dtype=dtype, device=self.device, memory=self._memory)
 
 
 def _device(name: str) -> str:

@@ -63,10 +63,13 @@ class Side:
         self.products = Products(X)
         self.known = nonzero_rows(X)
         self.activation = activation
+        self._P: Array | None = None  # fresh pages cost more than what is written to them
 
     def forward(self, A: Array, bias: Array) -> Vectors:
-        """Unit vectors, from a matrix (d, k) and a bias (k,)."""
-        P = self.products.matmat(A)
+        """Unit vectors, from a matrix (d, k) and a bias (k,); the next call overwrites them."""
+        if self._P is not None and (self._P.shape[1], self._P.dtype) != (A.shape[1], A.dtype):
+            self._P = None
+        self._P = P = self.products.matmat(A, out=self._P)
         inverse = np.empty(len(P), dtype=P.dtype)
         if self.activation is not None:
             P += bias
@@ -76,10 +79,12 @@ class Side:
             unit_rows(P, bias, self.known, inverse)
         return Vectors(P, inverse)
 
-    def backward(self, vectors: Vectors, dP: Array, A: Array, bias: Array) -> None:
-        """Add to `A` and `bias` what derivatives by the unit vectors are for them.
+    def backward(
+        self, vectors: Vectors, dP: Array, A: Array, bias: Array, *, more: bool = False
+    ) -> None:
+        """Write to `A` and `bias` what derivatives by the unit vectors are for them.
 
-        `dP` is overwritten.
+        `dP` is overwritten. With `more`, `A` is added to.
         """
         P, inverse = vectors
         with threads_for(P.size):
@@ -88,8 +93,11 @@ class Side:
             # The activation's values are P · length; its slope follows from them.
             H = P * np.divide(1, inverse, out=np.zeros_like(inverse), where=inverse > 0)[:, None]
             dP *= 1 - H * H if self.activation == "tanh" else H * (1 - H)
-        A += self.products.rmatmat(dP)
-        bias += dP.sum(axis=0)
+        if more:
+            A += self.products.rmatmat(dP)
+        else:
+            self.products.rmatmat(dP, out=A)
+        bias[:] = dP.sum(axis=0)
 
 
 def parts(theta: Array, d_x: int, shared: bool) -> tuple[Array, Array, Array, Array]:
@@ -135,10 +143,10 @@ class Network:
         return self.x.forward(A, a), self.y.forward(B, b)
 
     def backward(self, x: Vectors, y: Vectors, dP: Array, dQ: Array, out: Array) -> None:
-        """Add the gradient by the parameters to `out`."""
+        """Write the gradient by the parameters to `out`."""
         A, a, B, b = parts(out, self.d_x, self.shared)
         self.x.backward(x, dP, A, a)
-        self.y.backward(y, dQ, B, b)
+        self.y.backward(y, dQ, B, b, more=self.shared)
 
 
 class Objective:
@@ -172,7 +180,7 @@ class Objective:
         x, y = self.network.forward(theta)
         blocks = self.make_blocks(x.P, y.P)
         value = self.loss(blocks, self.tick)
-        gradient = np.zeros_like(theta)
+        gradient = np.empty_like(theta)
         dP, dQ = blocks.gradients()
         self.network.backward(x, y, dP, dQ, gradient)
         if self.penalty and self.start is not None:
