@@ -8,8 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz._numba import njit, prange, threads_for
-
 Array = NDArray[np.floating]
 
 _STRIP = 128  # most columns at a time: wider rows, gathered at random, miss the caches
@@ -52,6 +50,9 @@ def _product(A: Any, B: Array, out: Array | None) -> Array:
     dtype = np.result_type(A.dtype, B.dtype)
     if not sp.issparse(A):
         return np.matmul(A, B, out=out)
+    from simviz._numba import threads_for
+    from simviz.methods._product_kernels import sparse_dense
+
     if out is None:
         out = np.empty((A.shape[0], B.shape[1]), dtype=dtype)
     # Row limits of the parts, by the share of the non-zeros that lies above them.
@@ -61,22 +62,8 @@ def _product(A: Any, B: Array, out: Array | None) -> Array:
     for left in range(0, B.shape[1], max(1, width)):
         columns = np.ascontiguousarray(B[:, left : left + width], dtype=dtype)
         with threads_for(A.nnz * columns.shape[1]):
-            _sparse_dense(A.indptr, A.indices, A.data, columns, bounds, left, out)
+            sparse_dense(A.indptr, A.indices, A.data, columns, bounds, left, out)
     return out
-
-
-@njit(parallel=True)
-def _sparse_dense(
-    indptr: Any, indices: Any, data: Any, B: Any, bounds: Any, left: int, out: Any
-) -> None:
-    for part in prange(len(bounds) - 1):
-        for i in range(bounds[part], bounds[part + 1]):
-            row = out[i, left : left + B.shape[1]]
-            row[:] = 0
-            for e in range(indptr[i], indptr[i + 1]):
-                weight, values = data[e], B[indices[e]]
-                for c in range(len(row)):
-                    row[c] += weight * values[c]
 
 
 def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
@@ -98,6 +85,9 @@ def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
     """
     if not sp.issparse(A):
         return np.asarray(np.asarray(A, dtype=dtype) @ np.asarray(B, dtype=dtype))
+    from simviz._numba import threads_for
+    from simviz.methods._product_kernels import sparse_sparse
+
     A, B = sp.csr_array(A), sp.csr_array(B)
     out = np.zeros((A.shape[0], B.shape[1]), dtype=dtype)
     # What a row costs is what its entries meet on the other side.
@@ -106,19 +96,5 @@ def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
     bounds = np.searchsorted(work, np.linspace(0, work[-1], _PARTS + 1))
     bounds[0], bounds[-1] = 0, A.shape[0]
     with threads_for(int(work[-1])):
-        _sparse_sparse(A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, bounds, out)
+        sparse_sparse(A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, bounds, out)
     return out
-
-
-@njit(parallel=True)
-def _sparse_sparse(
-    a_ptr: Any, a_idx: Any, a: Any, b_ptr: Any, b_idx: Any, b: Any, bounds: Any, out: Any
-) -> None:
-    for part in prange(len(bounds) - 1):
-        for i in range(bounds[part], bounds[part + 1]):
-            row = out[i]
-            for e in range(a_ptr[i], a_ptr[i + 1]):
-                weight = out.dtype.type(a[e])
-                j = a_idx[e]
-                for f in range(b_ptr[j], b_ptr[j + 1]):
-                    row[b_idx[f]] += weight * out.dtype.type(b[f])
