@@ -155,7 +155,7 @@ def _input(spec: ParamSpec, begin: Any, key: str) -> None:
 def _number(spec: ParamSpec, begin: Any, common: dict[str, Any]) -> None:
     """A number; where None is allowed, an empty field stands for it."""
     make: Any = int if spec.kind == "int" else float
-    low, high = (None if b is None else make(b) for b in (spec.low, spec.high))
+    low, high = (None if b is None or math.isinf(b) else make(b) for b in (spec.low, spec.high))
     if make is int:
         # An open bound is no allowed value; of a real one the method itself says so.
         low = -_LARGEST if low is None else low + (spec.closed in ("right", "neither"))

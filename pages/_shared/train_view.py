@@ -232,7 +232,7 @@ def _show_method(method: str, setting: Setting, *, is_first: bool) -> Choice:
                     plain.problem(expected.reason_to_refuse)
                 if specs:
                     label = "Parameters" + (f": {forms.in_words(params)}" if params else "")
-                    with st.expander(label, key=f"{form['key']}-form", type="compact"):
+                    with st.expander(label, key=f"{form['key']}:form", type="compact"):
                         forms.show(specs, **form)
     return Choice(cls.tags.title, ticked, spec, expected, mark)
 

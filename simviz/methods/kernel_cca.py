@@ -44,9 +44,9 @@ class KernelCCA(KernelPairModel):
         median squared distance of all; for "polynomial" 1 over the mean
         squared length.
     degree : int, default=3
-        Of "polynomial".
+        Degree of the "polynomial" kernel.
     coef0 : float, default=1.0
-        Of "polynomial".
+        Constant term of the "polynomial" kernel.
     regularization : float, default=1.0
         Ridge κ of each side, in units of the mean variance of its principal
         directions. Kernels correlate any data perfectly without it.

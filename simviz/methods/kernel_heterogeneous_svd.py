@@ -44,9 +44,9 @@ class KernelHeterogeneousSVD(KernelPairModel):
         median squared distance of all; for "polynomial" 1 over the mean
         squared length.
     degree : int, default=3
-        Of "polynomial".
+        Degree of the "polynomial" kernel.
     coef0 : float, default=1.0
-        Of "polynomial".
+        Constant term of the "polynomial" kernel.
     negative_weight : {"balanced", "paper", "per_x", "per_y"} or float, default="balanced"
         What all negatives together weigh against all relevant pairs together.
         "balanced": as much. "paper": every pair weighs 1. "per_x", "per_y":

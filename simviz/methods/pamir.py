@@ -42,7 +42,7 @@ class PAMIR(TripleMixin, PairModel):
         Whether items are scaled to length 1 first; the margin of 1 is meant
         for such items.
     random_state : int, RandomState instance or None, default=0
-        Seed of the triples.
+        Seed of the triples that are sampled.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ class PLSA(TopicModel):
     Parameters
     ----------
     n_components : int, default=100
-        Topics K.
+        How many topics K are looked for.
     alpha : float, default=1.1
         Prior of an item's topics; 1 is none.
     beta : float, default=1.01
@@ -49,7 +49,7 @@ class PLSA(TopicModel):
         How shares of topics are compared: 1 − JS / ln 2 with the Jensen–Shannon
         divergence, Σ √(p q), or the cosine.
     random_state : int, RandomState instance or None, default=0
-        Seed of the starts.
+        Seed of the random starts and of what is sampled.
 
     Attributes
     ----------

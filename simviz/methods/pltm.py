@@ -29,7 +29,7 @@ class PLTM(TopicModel):
     Parameters
     ----------
     n_components : int, default=100
-        Topics K.
+        How many topics K are looked for.
     shared : bool, default=False
         Whether both sides have one vocabulary; then a topic is one
         distribution over it, else one a side.
@@ -58,7 +58,7 @@ class PLTM(TopicModel):
         How shares of topics are compared: 1 − JS / ln 2 with the Jensen–Shannon
         divergence, Σ √(p q), or the cosine.
     random_state : int, RandomState instance or None, default=0
-        Seed of the starts.
+        Seed of the random starts and of what is sampled.
 
     Attributes
     ----------
