@@ -31,6 +31,7 @@ def truncated_svd(
     op: Operator,
     k: int,
     *,
+    tol: float = 2e-2,
     random_state: Any = None,
     notify: Notify | None = None,
 ) -> tuple[Array, Array, Array]:
@@ -42,6 +43,8 @@ def truncated_svd(
         Of shape (m, n).
     k : int
         Triplets wanted; at most ``min(m, n)`` are returned.
+    tol : float, default=2e-2
+        Accepted residual of the iterative route, see `leading_eigenpairs`.
     random_state : int, RandomState or None
         Start of the iterative route.
     notify : callable, optional
@@ -63,9 +66,9 @@ def truncated_svd(
         U, s, Vt = scipy.linalg.svd(_dense(op), full_matrices=False, check_finite=False)
         U, s, Vt = U[:, :k], s[:k], Vt[:k]
     elif m <= n:
-        U, s, Vt = _through_left(op, k, random_state, notify)
+        U, s, Vt = _through_left(op, k, tol, random_state, notify)
     else:
-        V, s, Ut = _through_left(op.T, k, random_state, notify)
+        V, s, Ut = _through_left(op.T, k, tol, random_state, notify)
         U, Vt = Ut.T, V.T
     return _signed(U, s, Vt)
 
@@ -233,7 +236,7 @@ def _whole(side: int, k: int) -> bool:
 
 
 def _through_left(
-    op: Operator, k: int, random_state: Any, notify: Notify | None
+    op: Operator, k: int, tol: float, random_state: Any, notify: Notify | None
 ) -> tuple[Array, Array, Array]:
     """Through the eigenvectors of A Aᵀ, for operators with no more rows than columns."""
     m = op.shape[0]
@@ -242,7 +245,7 @@ def _through_left(
     else:
         start = _start(m, k, op.dtype, random_state)
         _, U = leading_eigenpairs(
-            lambda B: op.matmat(op.rmatmat(B)), m, k, start=start, notify=notify
+            lambda B: op.matmat(op.rmatmat(B)), m, k, start=start, tol=tol, notify=notify
         )
     # A V = U s gives the other side; its norms are the singular values, exactly.
     V = op.rmatmat(U)

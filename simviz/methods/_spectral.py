@@ -17,6 +17,10 @@ from simviz.methods._linalg import numerical_rank
 from simviz.params import validate_params
 from simviz.relevance import Relevance
 
+#: Residual at which directions of most variance are known well enough: the last of them are
+#: wrong by a per cent or two in their variance, all of them together by a hundredth of that.
+TOLERANCE = 5e-2
+
 
 class RegularizationPathMixin:
     """For methods whose every regularisation follows from one decomposition.

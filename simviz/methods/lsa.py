@@ -10,7 +10,7 @@ import numpy as np
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import truncated_svd
 from simviz.methods._operators import rows_operator
-from simviz.methods._spectral import all_rows, capped_components
+from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
 from simviz.params import interval
 from simviz.relevance import Relevance
 
@@ -95,6 +95,7 @@ class LSA(LinearPairModel):
         _, s, Vt = truncated_svd(
             rows_operator(Z),
             self.n_components,
+            tol=TOLERANCE,
             random_state=self.random_state,
             notify=self._notify,
         )
