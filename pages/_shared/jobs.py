@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ DOING = {
     "scoring": "measuring on the test part",
     "drawing": "drawing the map",
 }
+#: What methods tell while they train that is worth a curve.
+_WATCHED = ("loss", "perplexity", "validation")
 ENDED = {
     "failed": ":material/error:",
     "cancelled": ":material/cancel:",
@@ -134,25 +137,35 @@ def _watch(job_ids: list[str], key: str) -> None:
         else:
             words = f"**{title(status)}** · {DOING.get(status.stage, status.stage)}{left}"
         st.progress(min(1.0, status.fraction), text=words)
-        losses = [h["loss"] for h in status.history if "loss" in h]
-        if len(losses) > 2:
-            st.html(_sparkline(losses))
+        curves = [
+            _sparkline(name, values)
+            for name in _WATCHED
+            if len(values := [h[name] for h in status.history if name in h]) > 2
+        ]
+        if curves:
+            st.html(
+                f'<div style="display:flex;flex-wrap:wrap;gap:.2rem 2rem">{"".join(curves)}</div>'
+            )
     if not all(s.is_active for s in statuses):
         st.rerun()
 
 
-def _sparkline(values: Sequence[float]) -> str:
-    """A small curve as SVG; a chart drawn anew twice a second would keep the page busy."""
+def _sparkline(name: str, values: Sequence[float]) -> str:
+    """A small curve; a chart drawn anew twice a second would keep the page busy."""
     low, high = min(values), max(values)
     scale = 30 / (high - low) if high > low else 0.0
     step = 300 / (len(values) - 1)
     points = " ".join(
         f"{i * step:.1f},{32 - (value - low) * scale:.1f}" for i, value in enumerate(values)
     )
-    said = f"Loss {values[0]:.3g} at first, {values[-1]:.3g} now"
+    said = f"{name.capitalize()} {values[0]:.3g} at first, {values[-1]:.3g} now"
+    # As an image: Streamlit takes drawings out of HTML.
+    drawing = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 34" width="300" height="34">'
+        f'<polyline points="{points}" fill="none" stroke="#8a8a86" stroke-width="1.5"/></svg>'
+    )
+    source = f"data:image/svg+xml;base64,{b64encode(drawing.encode()).decode()}"
     return (
-        f'<svg viewBox="0 0 300 34" width="300" height="34" role="img" aria-label="{said}">'
-        f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.5" '
-        f'opacity="0.7"/></svg><span style="opacity:.7;font-size:.85rem"> loss '
-        f"{values[-1]:.3g}</span>"
+        f'<span style="white-space:nowrap"><img src="{source}" alt="{said}" width="300">'
+        f'<span style="opacity:.7;font-size:.85rem"> {name} {values[-1]:.3g}</span></span>'
     )
