@@ -30,7 +30,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
     n_components : int, default=200
         Dimensions of the learned space. More than the data can give are
         capped with a warning; `n_components_` tells the truth.
-    regularization : float, default=1.0
+    regularization : float, default=0.1
         Ridge γ of the noise, in units of its mean variance. Without it (0)
         data with fewer pairs than features have directions without any noise,
         which is an error.
@@ -127,7 +127,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         self,
         n_components: int = 200,
         *,
-        regularization: float = 1.0,
+        regularization: float = 0.1,
         shared: bool = False,
         signal: str = "mean",
         noise: str = "centered",
@@ -181,7 +181,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
             raise ValueError(
                 "OPCA without regularization needs noise in every direction; with "
                 f"{sides.n_x} and {sides.n_y} items some have none at all. Set "
-                "regularization > 0 (1 is a good start), or bring more pairs than features."
+                "regularization > 0 (0.1 is a good start), or bring more pairs than features."
             )
         keep = mu > 0
         mu, U = mu[keep], U[:, keep]
