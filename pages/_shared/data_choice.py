@@ -39,8 +39,9 @@ def show() -> None:
 def _show_demos() -> None:
     from simviz.datasets import DEMOS
 
-    columns = st.columns(2, gap="medium")
     for position, (demo, info) in enumerate(DEMOS.items()):
+        if position % 2 == 0:  # row by row, so that their order stays on a narrow screen
+            columns = st.columns(2, gap="medium")
         with columns[position % 2].container(border=True):
             st.markdown(f"**{info.title}**")
             st.markdown(info.description)
