@@ -18,6 +18,8 @@ from simviz.methods._operators import (
 from simviz.methods._spectral import stacked
 from simviz.methods._whitening import Directions, SpectralWhitening, Whitening, factor_whitening
 
+_LEAST_RIDGE = 1e-6  # of the mean variance: what double precision still sees
+
 
 class PairedSides:
     """Both sides' rows, weighted by the pairs they are in and centred side by side.
@@ -91,12 +93,18 @@ class PairedSides:
         """
         found: list[Whitening] = []
         for block, (op, ridge) in enumerate(zip(self.operators, ridges, strict=True)):
+            variance = self.variances[block]
             factor = factor_whitening(op, self.model.rank)
-            if factor is None:
+            if factor is None or ridge < _LEAST_RIDGE * variance:
+                # Nearly without a ridge a factor is rounding, or there is none at all.
                 found.append(self._principal(block).whitened(ridge))
-            else:
-                dtype = _precision(op, ridge, self.variances[block])
+                continue
+            dtype = _precision(op, ridge, variance)
+            try:
                 found.append(factor(op, ridge, dtype, self.model._notify))
+            except np.linalg.LinAlgError:
+                # A few directions with nearly all variance, beyond single precision.
+                found.append(factor(op, ridge, np.float64, self.model._notify))
         return found
 
     def _principal(self, block: int) -> Directions:

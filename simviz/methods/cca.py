@@ -38,7 +38,7 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         Principal directions of each side that enter, a second regulariser
         that is independent of `n_components`. None keeps them all (the
         leading 3,000 where a side has more than 24,000 features, and more
-        than 6,000 items).
+        than 12,000 items).
     correlation_power : float, default=0.5
         Columns are scaled by the canonical correlations to this power, so that
         uncertain directions weigh less in a similarity; 0 is the textbook.

@@ -53,7 +53,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
     rank : int or None, default=None
         Principal directions that enter, a second regulariser. None keeps them
         all (the leading 3,000 where a side has more than 24,000 features, and
-        more than 6,000 items).
+        more than 12,000 items).
     random_state : int, RandomState instance or None, default=0
         Start of the iterative solver for large data.
 

@@ -86,6 +86,16 @@ def test_fewer_items_than_features_are_factored_by_items(shared, method, sides, 
     np.testing.assert_allclose(by_factor.similarity(X, Y), spectral.similarity(X, Y), atol=1e-6)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_without_ridge_features_that_never_occur_need_no_factor(shared, sides, monkeypatch):
+    monkeypatch.setattr(_whitening, "_FEW", 0)
+    X, Y = (np.hstack([Z, np.zeros((N, 2)), Z[:, :1]]) for Z in sides)
+    cca = RidgeCCA(4, regularization=0, shared=shared).fit(X, Y)
+    bare = RidgeCCA(4, regularization=0, shared=shared).fit(*sides)
+    np.testing.assert_allclose(cca.spectrum_, bare.spectrum_, rtol=1e-6)
+    assert np.isfinite(cca.similarity(X, Y)).all()
+
+
 def test_opca_without_ridge_on_separate_vocabularies_is_cca(sides):
     opca = OPCA(4, regularization=0).fit(*sides)
     cca = RidgeCCA(4, regularization=0, correlation_power=0).fit(*sides)
