@@ -1,0 +1,147 @@
+"""Pseudo relevance feedback against its formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.data import PairSet
+from simviz.methods import all_methods, get_method
+from simviz.methods._feedback import heaviest_terms, same_rows, share_of_feedback
+from simviz.methods.query_expansion import QueryExpansion
+from simviz.methods.tfidf_cosine import TfidfCosine
+from simviz.pipeline import PairPipeline, default_pipeline
+
+
+def texts(seed, n, d=30):
+    rng = np.random.default_rng(seed)
+    return sp.csr_array(rng.poisson(0.25, (n, d)) * rng.uniform(0.5, 2, d))
+
+
+def by_definition(Q, D, beta, E):
+    """Cosines of the expanded queries, dense and one by one; no ties, no copies."""
+
+    def unit(Z):
+        return Z / np.maximum(np.linalg.norm(Z, axis=-1, keepdims=True), 1e-300)
+
+    Q, D = Q.toarray(), D.toarray()
+    found = []
+    for q in Q:
+        s = unit(D) @ unit(q)
+        top = [j for j in np.argsort(-s, kind="stable")[:E] if s[j] > 0]
+        fed = unit(D)[top].mean(axis=0) if top else 0 * q
+        found.append(unit(D) @ unit(q + beta * np.linalg.norm(q) * fed))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("E", [1, 3, 10, 500])
+def test_it_is_rocchio_without_negative_feedback(E):
+    Q, D = texts(0, 20), texts(1, 60)
+    model = QueryExpansion(0.4, n_feedback=E, n_terms=None).fit(D)
+    np.testing.assert_allclose(model.similarity(Q, D), by_definition(Q, D, 0.4, E), atol=1e-12)
+
+
+@pytest.mark.parametrize("base", ["tfidf_cosine", "bm25", "lsa"])
+def test_without_weight_it_is_the_base(base):
+    Q, D = texts(0, 20), texts(1, 60)
+    plain = get_method(base)(**({"n_components": 5} if base == "lsa" else {}))
+    expanded = QueryExpansion(0, base=plain).fit(Q, D, np.eye(20, 60))
+    np.testing.assert_array_equal(
+        expanded.similarity(Q, D), plain.fit(Q, D, np.eye(20, 60)).similarity(Q, D)
+    )
+
+
+def test_without_weight_it_ranks_as_tf_idf_does_through_a_pipeline():
+    words = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efg" for c in "hi"]
+    pairs = PairSet.from_texts(words, words[::-1])
+    scores = [
+        default_pipeline(method, pairs, **params).fit(pairs).similarity(pairs.x, pairs.y)
+        for method, params in (("query_expansion", {"beta": 0}), ("tfidf_cosine", {}))
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_a_document_never_feeds_on_itself():
+    D = texts(2, 40)
+    model = QueryExpansion(1.0, n_feedback=1, n_terms=None).fit(D)
+    S = TfidfCosine().fit(D).similarity(D, D)
+    np.fill_diagonal(S, -1)
+    nearest = S.argmax(axis=1)
+    unit = D.toarray() / np.linalg.norm(D.toarray(), axis=1, keepdims=True)
+    wanted = unit + unit[nearest] * (S.max(axis=1) > 0)[:, None]
+    wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
+    np.testing.assert_allclose(model.similarity(D, D), wanted @ unit.T, atol=1e-12)
+
+
+def test_copies_of_the_query_are_known_by_their_features_alone():
+    D = texts(3, 12).tolil()
+    D[5] = D[2]
+    D[7] = 0
+    D = sp.csr_array(D)
+    assert same_rows(D, D).toarray().tolist() == [
+        [(i == j or {i, j} == {2, 5}) and i != 7 for j in range(12)] for i in range(12)
+    ]
+
+
+def test_documents_level_at_the_last_place_share_it():
+    scores = np.array([[0.9, 0.5, 0.5, 0.5, 0.1], [0.0, 0.0, 0.3, 0.0, -1.0], [0.0] * 5])
+    none = sp.csr_array((3, 5), dtype=bool)
+    shares = share_of_feedback(scores, none, 2).toarray()
+    np.testing.assert_allclose(shares[0], [1 / 2, 1 / 6, 1 / 6, 1 / 6, 0])
+    np.testing.assert_allclose(shares[1], [0, 0, 1, 0, 0])
+    np.testing.assert_allclose(shares[2], 0)
+    own = sp.csr_array(([True], ([0], [0])), shape=(3, 5))
+    np.testing.assert_allclose(
+        share_of_feedback(scores, own, 2).toarray()[0], [0, 1 / 3, 1 / 3, 1 / 3, 0]
+    )
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 10_000), st.integers(1, 8))
+def test_shares_add_up_and_do_not_depend_on_the_order(seed, E):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(-1, 4, (4, 9)) / 4
+    shares = share_of_feedback(scores, sp.csr_array((4, 9), dtype=bool), E).toarray()
+    np.testing.assert_allclose(shares.sum(axis=1), (scores > 0).any(axis=1))
+    order = rng.permutation(9)
+    again = share_of_feedback(scores[:, order], sp.csr_array((4, 9), dtype=bool), E).toarray()
+    np.testing.assert_allclose(again, shares[:, order])
+    assert ((shares > 0) <= (scores > 0)).all()
+
+
+def test_only_the_heaviest_terms_are_added():
+    rows = sp.csr_array([[0.1, -0.9, 0.5, 0.5], [0, 0, 0, 0], [0, 0.2, 0, 0]])
+    kept = heaviest_terms(rows, 2).toarray()
+    assert kept.tolist() == [[0, -0.9, 0.5, 0], [0, 0, 0, 0], [0, 0.2, 0, 0]]
+    assert heaviest_terms(rows, None) is rows
+
+
+def test_similarity_of_two_items_does_not_depend_on_the_others():
+    Q, D = texts(0, 20), texts(1, 60)
+    model = QueryExpansion(1.0).fit(D)
+    S = model.similarity(Q, D)
+    np.testing.assert_allclose(model.similarity(Q[[3]], D[[8, 9]]), S[[3]][:, [8, 9]])
+
+
+def test_a_space_a_side_is_refused():
+    Q, D = texts(0, 20), texts(1, 20)
+    for base in (get_method("cca")(2), get_method("heterogeneous_svd")(2)):
+        with pytest.raises(ValueError, match="one space"):
+            QueryExpansion(base=base).fit(Q, D)
+    with pytest.raises(ValueError, match="base"):
+        QueryExpansion(base="cca_").fit(Q, D)
+
+
+def test_any_shared_base_can_be_stored(tmp_path):
+    words = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efg" for c in "hi"]
+    pairs = PairSet.from_texts(words, words[::-1])
+    base = all_methods()["cca"](3, shared=True)
+    pipeline = default_pipeline("query_expansion", pairs, base=base).fit(pairs)
+    pipeline.save(tmp_path / "qe.simviz")
+    again = PairPipeline.load(tmp_path / "qe.simviz")
+    np.testing.assert_array_equal(
+        again.similarity(pairs.x, pairs.y), pipeline.similarity(pairs.x, pairs.y)
+    )
