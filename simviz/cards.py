@@ -55,6 +55,7 @@ _INPUTS = {
     "vectors": "Vectors.",
     "characters": "Sequences of characters.",
     "trigrams": "Groups of three characters.",
+    "pretrained": "Texts, which a pretrained encoder reads; or ready vectors.",
 }
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
+from simviz.base import EmbeddingModel, IterativeMixin, MethodTags, PairModel, nonzero_rows
 from simviz.callbacks import CallbackMixin
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
+from simviz.discovery import unknown_name
 from simviz.exceptions import StoreError
 from simviz.features import default_features
 from simviz.methods import get_method
@@ -80,11 +81,11 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         x, y = pairs.x.content, pairs.y.content
         if self.y_features is None:
             both = x if pairs.x is pairs.y else np.concatenate([x, y])
-            self.x_features_ = clone(self.x_features).fit(both)
+            self.x_features_ = self._heard(clone(self.x_features)).fit(both)
             self.y_features_ = self.x_features_
         else:
-            self.x_features_ = clone(self.x_features).fit(x)
-            self.y_features_ = clone(self.y_features).fit(y)
+            self.x_features_ = self._heard(clone(self.x_features)).fit(x)
+            self.y_features_ = self._heard(clone(self.y_features)).fit(y)
         model = clone(self.model).set_callbacks(*getattr(self, "_callbacks", ()))
         watched = {}
         if validation is not None and isinstance(model, IterativeMixin):
@@ -96,7 +97,9 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         X, Y = self.x_features_.transform(x), self.y_features_.transform(y)
         self._notify(0, 1)  # features are there; the method reports from here on
         self.model_ = model.fit(X, Y, pairs.relevance, **watched)
-        self.model_.set_callbacks()
+        for part in (self.model_, self.x_features_, self.y_features_):
+            if isinstance(part, CallbackMixin):
+                part.set_callbacks()
         return self
 
     def transform(self, items: Items) -> NDArray[np.floating]:
@@ -297,6 +300,12 @@ class PairPipeline(CallbackMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
+    def _heard(self, features: BaseEstimator) -> BaseEstimator:
+        """Give features that take their time a chance to stop; progress is the method's."""
+        if isinstance(features, CallbackMixin):
+            features.set_callbacks(lambda step, total, metrics: self._notify(0, 1))
+        return features
+
     def _x(self, items: Items) -> Any:
         return self.x_features_.transform(items.content)
 
@@ -313,7 +322,13 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         return self.model_
 
 
-def default_pipeline(method: str, pairs: PairSet, **params: Any) -> PairPipeline:
+#: What a method may read in place of the features that are made for it.
+Features = Literal["usual", "pretrained"]
+
+
+def default_pipeline(
+    method: str, pairs: PairSet, *, features: Features = "usual", **params: Any
+) -> PairPipeline:
     """A pipeline that suits a method and a pair set, not fitted.
 
     Parameters
@@ -323,6 +338,10 @@ def default_pipeline(method: str, pairs: PairSet, **params: Any) -> PairPipeline
     pairs : PairSet
         Training pairs; kinds of items decide the features, lengths of texts
         decide between words and character n-grams.
+    features : {"usual", "pretrained"}, default="usual"
+        What texts become: what suits the method, or the vectors of a
+        pretrained sentence encoder (`simviz.features.PretrainedText`), on
+        which the method is then an adapter.
     **params
         Parameters of the method. `shared` decides whether both sides get one
         vocabulary; where it is left open, sides whose relevant pairs have
@@ -336,10 +355,11 @@ def default_pipeline(method: str, pairs: PairSet, **params: Any) -> PairPipeline
     Raises
     ------
     ValueError
-        If the method is unknown or cannot read such items.
+        If the method is unknown or cannot read such items or features.
     """
     cls = get_method(method)
     tags = cls.tags
+    read = _read(tags, features)
     one_space = tags.space == "one"
     if tags.space == "either":
         params.setdefault("shared", same_vocabulary(pairs))
@@ -354,9 +374,42 @@ def default_pipeline(method: str, pairs: PairSet, **params: Any) -> PairPipeline
     model = cls(**params)
     if one_space:
         both = x.content if y is x else np.concatenate([x.content, y.content])
-        return PairPipeline(model, default_features(x.kind, tags.input, content=both))
-    sides = [default_features(s.kind, tags.input, content=s.content) for s in (x, y)]
+        return PairPipeline(model, default_features(x.kind, read, content=both))
+    sides = [default_features(s.kind, read, content=s.content) for s in (x, y)]
     return PairPipeline(model, *sides)
+
+
+def _read(tags: MethodTags, features: Features) -> str:
+    """What a method is to read, as `simviz.features.default_features` calls it."""
+    if features not in get_args(Features):
+        raise ValueError(unknown_name("kind of features", features, get_args(Features)))
+    if features == "usual":
+        return tags.input
+    reason = why_no_adapter(tags)
+    if reason:
+        raise ValueError(reason)
+    return "pretrained"
+
+
+def why_no_adapter(tags: MethodTags) -> str | None:
+    """Say why a method cannot be trained on pretrained vectors, or None where it can.
+
+    Parameters
+    ----------
+    tags : MethodTags
+        Of the method.
+
+    Returns
+    -------
+    str or None
+        What it reads instead.
+    """
+    if tags.input in ("tfidf", "vectors", "pretrained"):
+        return None
+    return (
+        f"{tags.title} reads {tags.input}, and pretrained vectors are none. Leave features at "
+        "'usual', or choose a method that reads vectors, such as cca or s2net."
+    )
 
 
 def same_vocabulary(pairs: PairSet, sample: int = 1_000) -> bool:

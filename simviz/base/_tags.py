@@ -20,7 +20,7 @@ class MethodTags:
         Year of that paper.
     family : {"lexical", "spectral", "topic", "metric", "gradient", "sequence"}
         Kin it stands with.
-    input : {"tfidf", "counts", "vectors", "characters", "trigrams"}
+    input : {"tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"}
         Features it is made for.
     space : {"one", "two", "either"}
         Whether both sides share one feature space, never do, or may
@@ -35,7 +35,7 @@ class MethodTags:
     reference: str
     year: int
     family: Literal["lexical", "spectral", "topic", "metric", "gradient", "sequence"]
-    input: Literal["tfidf", "counts", "vectors", "characters", "trigrams"]
+    input: Literal["tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"]
     space: Literal["one", "two", "either"]
     uses: Literal["unsupervised", "paired", "discriminative"]
     nested: bool = False

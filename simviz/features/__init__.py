@@ -15,14 +15,20 @@ if TYPE_CHECKING:
     from simviz.features._rows import empty_share
     from simviz.features.images import ImageDescriptor
     from simviz.features.keywords import MultiHot
+    from simviz.features.pretrained import PretrainedText
+    from simviz.features.sequences import Characters
     from simviz.features.text import TextCounts, Tfidf
+    from simviz.features.trigrams import Trigrams
     from simviz.features.vectors import Vectors
 
 __all__ = [
+    "Characters",
     "ImageDescriptor",
     "MultiHot",
+    "PretrainedText",
     "TextCounts",
     "Tfidf",
+    "Trigrams",
     "Vectors",
     "default_features",
     "empty_share",
@@ -30,10 +36,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Characters": "sequences",
     "ImageDescriptor": "images",
     "MultiHot": "keywords",
+    "PretrainedText": "pretrained",
     "TextCounts": "text",
     "Tfidf": "text",
+    "Trigrams": "trigrams",
     "Vectors": "vectors",
     "default_features": "_defaults",
     "empty_share": "_rows",

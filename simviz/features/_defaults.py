@@ -13,24 +13,34 @@ from simviz.discovery import unknown_name
 from simviz.features._rows import Matrix, is_sparse
 from simviz.features.images import ImageDescriptor
 from simviz.features.keywords import MultiHot
+from simviz.features.pretrained import PretrainedText, why_unavailable
+from simviz.features.sequences import Characters
 from simviz.features.text import TextCounts, Tfidf
+from simviz.features.trigrams import Trigrams
 from simviz.features.vectors import Vectors
 
-INPUTS = ("tfidf", "counts", "vectors")
+INPUTS = ("tfidf", "counts", "vectors", "pretrained", "characters", "trigrams")
+_SPELT = ("characters", "trigrams")
 SHORT_TEXT = 6  # words; below it too few of them are met again in other texts
 
 _TABLE: dict[tuple[str, str], Callable[..., BaseEstimator]] = {
     ("text", "tfidf"): Tfidf,
     ("text", "counts"): TextCounts,
     ("text", "vectors"): Tfidf,
+    ("text", "characters"): Characters,
+    ("text", "trigrams"): Trigrams,
+    ("text", "pretrained"): PretrainedText,
     ("keyword", "tfidf"): MultiHot,
     ("keyword", "counts"): MultiHot,
     ("keyword", "vectors"): MultiHot,
+    ("keyword", "characters"): Characters,
+    ("keyword", "trigrams"): Trigrams,
     ("image", "tfidf"): ImageDescriptor,
     ("image", "vectors"): ImageDescriptor,
     ("vector", "tfidf"): Vectors,
     ("vector", "counts"): Vectors,
     ("vector", "vectors"): Vectors,
+    ("vector", "pretrained"): Vectors,
 }
 
 
@@ -43,8 +53,10 @@ def default_features(
     ----------
     kind : {"text", "keyword", "image", "vector"}
         What the items are.
-    input : {"tfidf", "counts", "vectors"}
-        What the method reads: weights of terms, counts, or any numbers.
+    input : {"tfidf", "counts", "vectors", "pretrained", "characters", "trigrams"}
+        What the method reads: weights of terms, counts, any numbers, the
+        vectors of a pretrained sentence encoder, or the characters of a text,
+        one by one or three at a time.
     content : sequence of str, array or matrix, optional
         Content of the training items. Where it is given, short texts (a median
         below 6 words) get character 3- to 5-grams inside words, longer ones
@@ -74,7 +86,8 @@ def default_features(
         raise ValueError(reason)
     # Whoever sets one of these has decided what a term is.
     decided = {"analyzer", "ngram_range", "stop_words"} & options.keys()
-    if kind == "text" and not decided and content is not None and _short(content):
+    ngrams = kind == "text" and input not in ("pretrained", *_SPELT)
+    if ngrams and not decided and content is not None and _short(content):
         options = {"analyzer": "char_wb", "ngram_range": (3, 5), **options}
     return _TABLE[kind, input](**options)
 
@@ -86,7 +99,7 @@ def why_impossible(kind: ItemKind, input: str, *, content: Any = None) -> str | 
     ----------
     kind : {"text", "keyword", "image", "vector"}
         What the items are.
-    input : {"tfidf", "counts", "vectors"}
+    input : {"tfidf", "counts", "vectors", "pretrained", "characters", "trigrams"}
         What the method reads.
     content : array or matrix, optional
         Content of the items; vectors may be read as counts only where none
@@ -112,18 +125,37 @@ def why_impossible(kind: ItemKind, input: str, *, content: Any = None) -> str | 
     for what, name, known in (("kind of item", kind, KINDS), ("input", input, INPUTS)):
         if name not in known:
             raise ValueError(unknown_name(what, name, known))
+    if input in _SPELT and kind not in ("text", "keyword"):
+        what = "An image is" if kind == "image" else "Vectors are"
+        return (
+            f"{what} not written in characters, and this method reads characters. "
+            "Choose a method that reads vectors, such as cca."
+        )
     if (kind, input) == ("image", "counts"):
         return (
             "An image is not a list of things to count, and this method reads counts. "
             "Choose a method that reads vectors, such as cca, or bring counts of visual words "
             "as vectors."
         )
+    if input == "pretrained":
+        return _why_not_pretrained(kind)
     if (kind, input) == ("vector", "counts") and content is not None and _has_negative(content):
         return (
             "This method reads counts, which are never negative, but some values of the vectors "
             "are below 0. Choose a method that reads vectors, such as cca, or bring counts."
         )
     return None
+
+
+def _why_not_pretrained(kind: ItemKind) -> str | None:
+    if kind == "text":
+        return why_unavailable()
+    if kind == "vector":
+        return None
+    return (
+        f"The pretrained encoder reads texts, and these are {kind} items. Choose a method that "
+        "reads vectors, such as cca, or bring vectors of your own encoder."
+    )
 
 
 def _short(texts: Any) -> bool:

