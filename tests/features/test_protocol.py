@@ -11,7 +11,15 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import simviz.features
-from simviz.features import ImageDescriptor, MultiHot, TextCounts, Tfidf, Vectors
+from simviz.features import (
+    Characters,
+    ImageDescriptor,
+    MultiHot,
+    TextCounts,
+    Tfidf,
+    Trigrams,
+    Vectors,
+)
 
 TEXTS = np.array(["a red heart", "a car, a red car", "sun; moon"], dtype=object)
 IMAGES = np.random.default_rng(0).integers(0, 255, (3, 20, 20, 3), dtype=np.uint8)
@@ -19,6 +27,8 @@ CASES = [
     (TextCounts(ngram_range=(1, 2)), TEXTS),
     (TextCounts("char_wb", (3, 5)), TEXTS),
     (Tfidf(tf="log1p", stop_words=["a"]), TEXTS),
+    (Characters(12, min_count=1), TEXTS),
+    (Trigrams(n_unseen=4), TEXTS),
     (MultiHot(), TEXTS),
     (MultiHot(";"), TEXTS),
     (ImageDescriptor(), IMAGES),

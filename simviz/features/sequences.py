@@ -1,0 +1,169 @@
+"""Texts as sequences of characters."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.features._analysis import check_texts
+from simviz.params import interval, validate_params
+
+UNKNOWN = 1  # id of every character that training did not show
+
+
+class Characters(TransformerMixin, BaseEstimator):
+    """Texts as rows of character ids, one column a position.
+
+    0 is no character, 1 a character that is not in the alphabet, and the
+    alphabet counts on from 2. Texts are brought to Unicode normal form C
+    first, and white space to single spaces.
+
+    Parameters
+    ----------
+    max_length : int, default=100
+        Characters that are read of a text; the rest is cut off.
+    lowercase : bool, default=True
+        Whether case is ignored.
+    min_count : int, default=2
+        Characters that occur less often in training are not learned: a method
+        then sees in training what an unknown character is.
+
+    Attributes
+    ----------
+    alphabet_ : list of str
+        The characters, in code point order; the first has the id 2.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if a parameter is out of range or no character is found.
+
+    See Also
+    --------
+    simviz.features.trigrams.Trigrams : Three characters at a time, without their order.
+
+    Notes
+    -----
+    Rows are sparse: most texts are shorter than the longest.
+
+    References
+    ----------
+    Neculoiu, Versteegh & Rotaru (2016), Learning text similarity with Siamese
+    recurrent networks. RepL4NLP, section 4.
+
+    Examples
+    --------
+    >>> characters = Characters(max_length=4, min_count=1).fit(["cab", "bad  a"])
+    >>> characters.alphabet_
+    [' ', 'a', 'b', 'c', 'd']
+    >>> characters.transform(["Dab", "cabs", "zoo"]).toarray().astype(int)
+    array([[6, 3, 4, 0],
+           [5, 3, 4, 1],
+           [1, 1, 1, 0]])
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
+        "max_length": [interval(Integral, 1, 10_000)],
+        "lowercase": ["boolean"],
+        "min_count": [interval(Integral, 1, None)],
+    }
+
+    alphabet_: list[str]
+
+    def __init__(self, max_length: int = 100, lowercase: bool = True, min_count: int = 2) -> None:
+        self.max_length = max_length
+        self.lowercase = lowercase
+        self.min_count = min_count
+
+    def fit(self, X: Sequence[str], y: object = None) -> Self:
+        """Learn the alphabet.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            The training texts.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        Characters
+            Itself.
+        """
+        validate_params(self)
+        texts = check_texts(X, type(self).__name__)
+        codes, counts = np.unique(self._codes(texts)[0], return_counts=True)
+        # Halves of a surrogate pair are no characters, and no file could hold them.
+        valid = (codes < 0xD800) | (codes > 0xDFFF)
+        codes, counts = codes[valid], counts[valid]
+        if not len(codes):
+            raise ValueError(
+                f"Characters learns its alphabet from texts, and found no character in "
+                f"{len(texts):,}. Fit on at least one text that is not blank."
+            )
+        # Of a few short texts every character may be rare: then all of them are learned.
+        frequent = counts >= min(self.min_count, int(counts.max()))
+        self.alphabet_ = [chr(code) for code in codes[frequent]]
+        return self
+
+    def transform(self, X: Sequence[str]) -> sp.csr_array:
+        """Write texts as rows of ids.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            Texts.
+
+        Returns
+        -------
+        csr_array of float32, shape (n, max_length)
+            The id of the character at each position; nothing behind the last
+            one, so that a blank text is an empty row.
+        """
+        check_is_fitted(self)
+        codes, lengths = self._codes(check_texts(X, type(self).__name__))
+        alphabet = np.array([ord(c) for c in self.alphabet_], dtype=np.uint32)
+        place = np.minimum(np.searchsorted(alphabet, codes), len(alphabet) - 1)
+        ids = np.where(alphabet[place] == codes, place + UNKNOWN + 1, UNKNOWN)
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        positions = np.arange(len(codes)) - np.repeat(ends[:-1], lengths)
+        kind = np.int32 if len(codes) < 2**31 else np.int64
+        return sp.csr_array(
+            (ids.astype(np.float32), positions.astype(kind), ends.astype(kind)),
+            shape=(len(lengths), self.max_length),
+        )
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return names for the columns.
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (max_length,)
+            "position 1", "position 2", ...
+        """
+        check_is_fitted(self)
+        return np.array([f"position {i + 1}" for i in range(self.max_length)], dtype=object)
+
+    def _codes(self, texts: list[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Code points of all texts in a row, and how many there are of each."""
+        cleaned = [self._clean(text)[: self.max_length] for text in texts]
+        raw = "".join(cleaned).encode("utf-32-le", "surrogatepass")
+        lengths = np.fromiter(map(len, cleaned), dtype=np.int64, count=len(cleaned))
+        return np.frombuffer(raw, dtype="<u4"), lengths
+
+    def _clean(self, text: str) -> str:
+        text = " ".join(unicodedata.normalize("NFC", text).split())
+        return text.lower() if self.lowercase else text
