@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import EmbeddingModel, IterativeMixin, MethodTags, PairModel, nonzero_rows
 from simviz.callbacks import CallbackMixin
-from simviz.data.items import Items
+from simviz.data.items import ItemKind, Items
 from simviz.data.pairs import PairSet
 from simviz.discovery import unknown_name
 from simviz.exceptions import StoreError
@@ -341,7 +341,8 @@ def default_pipeline(
     features : {"usual", "pretrained"}, default="usual"
         What texts become: what suits the method, or the vectors of a
         pretrained sentence encoder (`simviz.features.PretrainedText`), on
-        which the method is then an adapter.
+        which the method is then an adapter. Items of other kinds become what
+        they always do.
     **params
         Parameters of the method. `shared` decides whether both sides get one
         vocabulary; where it is left open, sides whose relevant pairs have
@@ -359,7 +360,6 @@ def default_pipeline(
     """
     cls = get_method(method)
     tags = cls.tags
-    read = _read(tags, features)
     one_space = tags.space == "one"
     if tags.space == "either":
         params.setdefault("shared", same_vocabulary(pairs))
@@ -372,15 +372,18 @@ def default_pipeline(
             "cca or heterogeneous_svd."
         )
     model = cls(**params)
+
+    def made(kind: ItemKind, content: Any) -> BaseEstimator:
+        return default_features(kind, _read(tags, kind, features), content=content)
+
     if one_space:
         both = x.content if y is x else np.concatenate([x.content, y.content])
-        return PairPipeline(model, default_features(x.kind, read, content=both))
-    sides = [default_features(s.kind, read, content=s.content) for s in (x, y)]
-    return PairPipeline(model, *sides)
+        return PairPipeline(model, made(x.kind, both))
+    return PairPipeline(model, made(x.kind, x.content), made(y.kind, y.content))
 
 
-def _read(tags: MethodTags, features: Features) -> str:
-    """What a method is to read, as `simviz.features.default_features` calls it."""
+def _read(tags: MethodTags, kind: ItemKind, features: Features) -> str:
+    """What a method is to read of items, as `simviz.features.default_features` calls it."""
     if features not in get_args(Features):
         raise ValueError(unknown_name("kind of features", features, get_args(Features)))
     if features == "usual":
@@ -388,7 +391,7 @@ def _read(tags: MethodTags, features: Features) -> str:
     reason = why_no_adapter(tags)
     if reason:
         raise ValueError(reason)
-    return "pretrained"
+    return "pretrained" if kind == "text" else tags.input
 
 
 def why_no_adapter(tags: MethodTags) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pages._shared import naming
 from simviz.exceptions import StoreError
 
 if TYPE_CHECKING:
@@ -190,9 +191,7 @@ def label_runs(infos: Sequence[RunInfo]) -> dict[str, str]:
     dict of str to str
         By run id; no two alike.
     """
-    from simviz.methods import get_method
-
-    titles = {i.id: i.name or get_method(i.method).tags.title for i in infos}
+    titles = {i.id: naming.run_title(i) for i in infos}
     counts = Counter(titles.values())
     labels = {}
     for info in infos:

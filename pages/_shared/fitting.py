@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from simviz.base import PairModel
     from simviz.data.pairs import PairSet
+    from simviz.pipeline import Features
 
 #: Ticked at first where they fit: one of each line, the first that fits.
 FIRST_CHOICES = (
@@ -22,10 +23,13 @@ NEEDS = {
     "paired": "needs only matching pairs",
     "discriminative": "sets matching pairs against others",
 }
+#: What texts become, as the page asks for it.
+FEATURES = {"usual": "Words and characters", "pretrained": "Pretrained sentence vectors"}
+INPUTS = {"trigrams": "groups of three characters"}
 SPACES = {"one": "One space for both sides", "two": "One map a side"}
 
 
-def why_not(cls: type[PairModel], pairs: PairSet) -> str | None:
+def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") -> str | None:
     """Why a method does not fit a data set, in one sentence; None where it fits.
 
     Parameters
@@ -34,6 +38,8 @@ def why_not(cls: type[PairModel], pairs: PairSet) -> str | None:
         A method.
     pairs : PairSet
         The data set.
+    features : {"usual", "pretrained"}, default="usual"
+        What texts become.
 
     Returns
     -------
@@ -41,8 +47,11 @@ def why_not(cls: type[PairModel], pairs: PairSet) -> str | None:
         What the method asks for and what the data have.
     """
     from simviz.features import why_impossible
+    from simviz.pipeline import why_no_adapter
 
     tags = cls.tags
+    if features == "pretrained" and why_no_adapter(tags):
+        return f"Reads {INPUTS.get(tags.input, tags.input)}, and an encoder's vectors are none."
     for side in (pairs.x, pairs.y):
         content = side.content if side.kind == "vector" else None
         reason = why_impossible(side.kind, tags.input, content=content)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import state
+from pages._shared import naming, state
 
 if TYPE_CHECKING:
     from simviz.jobs import JobSpec, JobStatus
@@ -89,9 +89,8 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
 
 def title(status: JobStatus) -> str:
     """The method of a job, by its title."""
-    from simviz.methods import get_method
-
-    return get_method(status.spec.method).tags.title if status.spec else "job"
+    spec = status.spec
+    return naming.trained_title(spec.method, spec.to_json()) if spec else "job"
 
 
 def _show_end(status: JobStatus, job_ids: Sequence[str], key: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import map_state
+from pages._shared import map_state, naming
 from pages._shared.map_state import DRAWINGS, View
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run_titles(infos: Sequence[RunInfo]) -> dict[str, str]:
     from pages._shared import fitting, forms
     from simviz.methods import get_method
 
-    names = {info.id: info.name or get_method(info.method).tags.title for info in infos}
+    names = {info.id: naming.run_title(info) for info in infos}
     often = Counter(names.values())
     for info in infos:
         if often[names[info.id]] > 1:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._shared import naming
 from pages._shared.state import is_narrow, theme
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "la
 
 def title_of(run: Run) -> str:
     """Name of a run: its own, else its method's."""
-    from simviz.methods import get_method
-
-    return run.info.name or get_method(run.info.method).tags.title
+    return naming.run_title(run.info)
 
 
 def value_of(records: Sequence[dict[str, Any]], metric: str, direction: str) -> dict[str, Any]:

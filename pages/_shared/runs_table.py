@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import fitting, forms, plain, splits, state
+from pages._shared import fitting, forms, naming, plain, splits, state
 from pages._shared.results import value_of
 from pages._shared.train_view import page_link
 from simviz.exceptions import SimvizError
@@ -46,14 +46,13 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
     import pandas as pd
 
     from simviz.charts import method_style
-    from simviz.methods import get_method
 
     metric = main_metric(dataset_id, pairs, runs)
     split = splits.current_split(dataset_id)
     rows = [
         {
             "": "■",
-            "run": run.name or get_method(run.method).tags.title,
+            "run": naming.run_title(run),
             metric: _measured(run.id, metric),
             "parameters": _differences(run, split),
             "time": run.seconds,

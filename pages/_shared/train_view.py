@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs import Estimate, JobSpec, SplitSpec
     from simviz.params import ParamSpec
+    from simviz.pipeline import Features
 
 STYLE = """
 <style>
@@ -45,6 +46,8 @@ class Setting:
         Parameters to begin with, by method.
     marks : mapping of str to str
         What became of requests, by their digest.
+    features : {"usual", "pretrained"}
+        What texts become.
     """
 
     dataset_id: str
@@ -54,9 +57,10 @@ class Setting:
     one_vocabulary: bool
     start: Mapping[str, Mapping[str, Any]]
     marks: Mapping[str, str]
+    features: Features
 
     @classmethod
-    def of(cls, dataset_id: str, pairs: PairSet) -> Setting:
+    def of(cls, dataset_id: str, pairs: PairSet, features: Features) -> Setting:
         """The setting of this visitor."""
         return cls(
             dataset_id,
@@ -66,6 +70,7 @@ class Setting:
             _one_vocabulary(dataset_id, pairs),
             _demo_methods(dataset_id),
             _marks(dataset_id),
+            features,
         )
 
 
@@ -181,9 +186,12 @@ def show_choice(dataset_id: str, pairs: PairSet) -> None:
     """Offer the methods, their parameters, and the button that trains them."""
     from simviz.methods import all_methods
 
-    reasons = {method: fitting.why_not(cls, pairs) for method, cls in all_methods().items()}
+    features = _choose_features(dataset_id, pairs)
+    reasons = {
+        method: fitting.why_not(cls, pairs, features) for method, cls in all_methods().items()
+    }
     fits = [method for method, reason in reasons.items() if reason is None]
-    setting = Setting.of(dataset_id, pairs)
+    setting = Setting.of(dataset_id, pairs, features)
     first = [m for m in setting.start if m in fits] or list(
         fitting.first_choice(fits, one_vocabulary=setting.one_vocabulary)
     )
@@ -191,6 +199,26 @@ def show_choice(dataset_id: str, pairs: PairSet) -> None:
     choices += [_show_method(m, setting, is_first=False) for m in fits if m not in first]
     _show_unfit({m: reason for m, reason in reasons.items() if reason is not None})
     _show_start(choices)
+
+
+def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
+    """What texts become; asked only where there are texts and an encoder is installed."""
+    from simviz.features import why_impossible
+
+    if "text" not in (pairs.x.kind, pairs.y.kind) or why_impossible("text", "pretrained"):
+        return "usual"
+    chosen: Features | None = st.segmented_control(
+        "Methods read",
+        list(fitting.FEATURES),
+        format_func=fitting.FEATURES.__getitem__,
+        default="usual",
+        required=True,
+        key=f"train-{dataset_id}-features",
+        persist_state="session",
+        help="Words and their parts, or what a sentence encoder trained on a billion English "
+        "pairs makes of each text. On its vectors, every method is an adapter to your pairs.",
+    )
+    return chosen or "usual"
 
 
 def _show_method(method: str, setting: Setting, *, is_first: bool) -> Choice:
@@ -210,9 +238,17 @@ def _show_method(method: str, setting: Setting, *, is_first: bool) -> Choice:
     }
     params = forms.values(specs, **form)
     spec = JobSpec(
-        dataset_id, setting.digest, method, params, setting.split, workspace=state.workspace()
+        dataset_id,
+        setting.digest,
+        method,
+        params,
+        setting.split,
+        workspace=state.workspace(),
+        # The encoder alone reads nothing else, so its request is the same either way.
+        features="usual" if cls.tags.input == "pretrained" else setting.features,
     )
-    expected = _estimate(dataset_id, method, json.dumps(params, sort_keys=True), pairs)
+    asked = json.dumps(params, sort_keys=True)
+    expected = _estimate(dataset_id, method, asked, spec.features, pairs)
     mark = setting.marks.get(spec.digest, "")
     shared = params.get("shared", setting.one_vocabulary)
     line = fitting.plain_line(cls, one_vocabulary=shared)
@@ -324,8 +360,10 @@ def _one_vocabulary(dataset_id: str, _pairs: PairSet) -> bool:
 
 
 @st.cache_data(show_spinner=False, max_entries=2_000, ttl=3_600)
-def _estimate(dataset_id: str, method: str, params: str, _pairs: PairSet) -> Estimate:
+def _estimate(
+    dataset_id: str, method: str, params: str, features: Features, _pairs: PairSet
+) -> Estimate:
     """What training will cost; free memory, which it counts, changes with the hour."""
     from simviz.jobs import estimate
 
-    return estimate(method, _pairs, json.loads(params))
+    return estimate(method, _pairs, json.loads(params), features)

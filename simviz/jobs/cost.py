@@ -13,9 +13,10 @@ import scipy.sparse as sp
 
 from simviz.base import EmbeddingModel, PairModel
 from simviz.data import Items, PairSet
+from simviz.features.pretrained import PretrainedText, encoding_seconds
 from simviz.jobs.drawing import MAX_DRAWN, MAX_UNFOLDED
 from simviz.params import validate_params
-from simviz.pipeline import PairPipeline, default_pipeline
+from simviz.pipeline import Features, PairPipeline, default_pipeline
 
 #: Longest training and largest memory that is accepted.
 MAX_SECONDS = 3_600.0
@@ -34,6 +35,7 @@ _WHOLE_SIDE = 1_500  # all eigenvectors are found up to this side
 _FACTOR_SIDE = 24_000  # what is whitened is factored up to this one
 _BASIS = 3.5  # times as many directions are searched as are wanted
 _SAMPLE = 300
+_ENCODED = 384  # length of the vectors of an encoder, and about that of a picture
 _GROWTH = 0.7  # vocabulary grows with texts to this power (Heaps' law)
 
 
@@ -75,7 +77,12 @@ class _Size:
         return self.nnz_x + self.nnz_y
 
 
-def estimate(method: str, pairs: PairSet, params: Mapping[str, Any] | None = None) -> Estimate:
+def estimate(
+    method: str,
+    pairs: PairSet,
+    params: Mapping[str, Any] | None = None,
+    features: Features = "usual",
+) -> Estimate:
     """What training a method on a pair set will cost.
 
     Features are tried on a small sample of the items, the rest follows from
@@ -89,6 +96,8 @@ def estimate(method: str, pairs: PairSet, params: Mapping[str, Any] | None = Non
         The whole data set.
     params : mapping, optional
         Parameters of the method.
+    features : {"usual", "pretrained"}, default="usual"
+        What texts become.
 
     Returns
     -------
@@ -109,15 +118,17 @@ def estimate(method: str, pairs: PairSet, params: Mapping[str, Any] | None = Non
     try:
         some = PairSet(x[0], y[0], pairs.relevance.take(x[1], y[1]))
         shared = {} if "shared" in (params or {}) else _shared(method, pairs)
-        pipeline = default_pipeline(method, some, **shared, **(params or {}))
+        pipeline = default_pipeline(method, some, features=features, **shared, **(params or {}))
         validate_params(pipeline.model)
         start = time.perf_counter()
         rows = _features(pipeline, some)
-        seconds = time.perf_counter() - start
+        # Fitted once, applied about twice more.
+        seconds = 3 * (time.perf_counter() - start)
+        seconds += _encoding(pipeline, some)
     except (ValueError, TypeError) as error:
         return Estimate(0.0, 0, str(error))
     n = len(pairs.x) + len(pairs.y)
-    seconds *= 3 * n / (len(x[0]) + len(y[0]))  # fitted once, applied about twice more
+    seconds *= n / (len(x[0]) + len(y[0]))
     size = _size(pipeline, pairs, rows)
     model = pipeline.model
     seconds += _training_seconds(model, size)
@@ -143,10 +154,27 @@ def _some(side: Items, rng: np.random.Generator) -> tuple[Items, Any]:
 def _features(pipeline: PairPipeline, some: PairSet) -> tuple[Any, Any]:
     """Rows of both sides of the sample."""
     x, y = some.x.content, some.y.content
+    if _encoders(pipeline):
+        # Loading and asking an encoder would take longer than an estimate may.
+        dense = [np.ones((len(side), _ENCODED), dtype=np.float32) for side in (x, y)]
+        return dense[0], dense[1]
     if pipeline.y_features is None:
         fitted = pipeline.x_features.fit(np.concatenate([x, y]))
         return fitted.transform(x), fitted.transform(y)
     return pipeline.x_features.fit_transform(x), pipeline.y_features.fit_transform(y)
+
+
+def _encoders(pipeline: PairPipeline) -> list[bool]:
+    """Whether texts are encoded, a value a side; empty if neither is."""
+    sides = [pipeline.x_features, pipeline.y_features or pipeline.x_features]
+    found = [isinstance(side, PretrainedText) for side in sides]
+    return found if any(found) else []
+
+
+def _encoding(pipeline: PairPipeline, some: PairSet) -> float:
+    """Seconds to encode the sample; what was encoded once is remembered."""
+    sides = zip(_encoders(pipeline), (some.x, some.y), strict=False)
+    return sum(encoding_seconds(side.content) for encoded, side in sides if encoded)
 
 
 def _size(pipeline: PairPipeline, pairs: PairSet, rows: tuple[Any, Any]) -> _Size:
@@ -157,7 +185,7 @@ def _size(pipeline: PairPipeline, pairs: PairSet, rows: tuple[Any, Any]) -> _Siz
         # Images and vectors keep their width; words keep coming.
         widths.append(
             int(sample.shape[1] * growth**_GROWTH)
-            if side.kind in ("text", "keyword")
+            if side.kind in ("text", "keyword") and sp.issparse(sample)
             else sample.shape[1]
         )
         entries = sample.nnz if sp.issparse(sample) else np.count_nonzero(sample)

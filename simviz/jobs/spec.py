@@ -7,13 +7,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from simviz.data.splitting import By
 from simviz.discovery import unknown_name
 from simviz.exceptions import SimvizError
 from simviz.methods import get_method
 from simviz.params import param_specs, validate_params
+from simviz.pipeline import Features, why_no_adapter
 from simviz.store.records import DEMO_PREFIX
 
 
@@ -63,6 +64,8 @@ class JobSpec:
         Points of the quality-by-dimension curve; chosen when omitted.
     workspace : str, default=""
         Who asks. It is no part of what is stored for others to read.
+    features : {"usual", "pretrained"}, default="usual"
+        What texts become, see `simviz.pipeline.default_pipeline`.
 
     Examples
     --------
@@ -80,6 +83,7 @@ class JobSpec:
     split: SplitSpec = SplitSpec()
     dimensions: tuple[int, ...] | None = None
     workspace: str = ""
+    features: Features = "usual"
 
     @property
     def is_demo(self) -> bool:
@@ -109,13 +113,18 @@ class JobSpec:
                 if name not in known:
                     raise ValueError(unknown_name(f"parameter of {self.method}", name, known))
             validate_params(cls(**self.params))
+            if self.features not in get_args(Features):
+                known = list(get_args(Features))
+                raise ValueError(unknown_name("kind of features", self.features, known))
+            if self.features == "pretrained" and (reason := why_no_adapter(cls.tags)):
+                raise ValueError(reason)
             json.dumps(self.to_json())
         except (TypeError, ValueError) as error:
             raise JobError(str(error)) from error
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the workspace, as JSON's types."""
-        return {
+        tree = {
             "dataset_id": self.dataset_id,
             "dataset_digest": self.dataset_digest,
             "method": self.method,
@@ -123,6 +132,8 @@ class JobSpec:
             "split": asdict(self.split) | {"fractions": list(self.split.fractions)},
             "dimensions": None if self.dimensions is None else list(self.dimensions),
         }
+        # The usual ones are not told, so that a request keeps the id it always had.
+        return tree if self.features == "usual" else tree | {"features": self.features}
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any], workspace: str = "") -> Self:
@@ -157,6 +168,7 @@ class JobSpec:
                 split=SplitSpec(fractions=(low, middle, high), **split),
                 dimensions=None if dimensions is None else tuple(dimensions),
                 workspace=workspace,
+                features=tree.get("features", "usual"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise JobError(f"The request of this job cannot be read ({error}).") from error

@@ -131,7 +131,7 @@ def train(spec: JobSpec, pairs: PairSet, report: Report) -> RunResult:
     notes = list(parts.notes)
 
     progress.enter("features")
-    pipeline = default_pipeline(spec.method, parts.train, **spec.params)
+    pipeline = default_pipeline(spec.method, parts.train, features=spec.features, **spec.params)
     # The method speaks first when its features are there.
     pipeline.set_callbacks(progress.during("training"))
     pipeline.fit(parts.train, parts.validation)

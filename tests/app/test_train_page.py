@@ -310,3 +310,16 @@ def test_choice_is_kept_on_another_page(own):
     run(own)
     assert button(own).label == "Train 1 method"
     assert field(own, "cca", "n_components").value == 9
+
+
+def test_methods_train_on_pretrained_vectors_and_say_so(own):
+    run(own)
+    own.segmented_control(key=f"train-{own.session_state.dataset_id}-features").set_value(
+        "pretrained"
+    )
+    run(own)
+    assert "an encoder's vectors are none" in " ".join(c.label for c in own.checkbox)
+    tick_only(own, "cca")
+    run(button(own).click())
+    until_trained(own)
+    assert own.dataframe[0].value["run"].tolist() == ["CCA on pretrained vectors"]

@@ -24,6 +24,14 @@ def test_more_of_anything_costs_more(sentences):
     assert seconds(400, max_iter=500) < seconds(40_000, max_iter=500)
 
 
+def test_encoding_counts_and_nothing_is_encoded_for_an_estimate(sentences, monkeypatch):
+    monkeypatch.setattr("simviz.features.pretrained._encoder", None)
+    usual, encoded = estimate("cca", sentences), estimate("cca", sentences, None, "pretrained")
+    assert encoded.seconds > usual.seconds
+    longer = PairSet.from_texts([f"{text} {text}" for text in sentences.x.content], ["a b"] * 60)
+    assert estimate("cca", longer, None, "pretrained").reason_to_refuse is None
+
+
 def test_too_long_is_refused_with_a_sentence(sentences):
     expected = estimate("ssi", sentences, {"max_iter": 10_000_000})
     assert expected.seconds > MAX_SECONDS

@@ -27,6 +27,7 @@ json_values = st.recursive(
         {"split": SplitSpec(by="x")},
         {"dimensions": (2, 4)},
         {"workspace": "you"},
+        {"features": "pretrained"},
     ],
 )
 def test_every_part_of_a_request_counts(change):
@@ -50,12 +51,14 @@ def test_the_order_of_parameters_does_not_count():
     params=st.dictionaries(st.text(), json_values, max_size=3),
     seed=st.integers(0, 2**31),
     dimensions=st.none() | st.lists(st.integers(1, 500), max_size=4).map(tuple),
+    features=st.sampled_from(["usual", "pretrained"]),
 )
-def test_a_request_comes_back_from_json(params, seed, dimensions):
+def test_a_request_comes_back_from_json(params, seed, dimensions, features):
     import json
 
     split = SplitSpec("group", (0.6, 0.2, 0.2), seed, "author")
-    spec = replace(BASE, params=params, split=split, dimensions=dimensions)
+    changes = {"params": params, "split": split, "dimensions": dimensions, "features": features}
+    spec = replace(BASE, **changes)
     back = JobSpec.from_json(json.loads(json.dumps(spec.to_json())), "me")
     assert back == spec and back.digest == spec.digest
     assert "me" not in json.dumps(replace(spec, params={}).to_json()).split('"')
@@ -75,6 +78,8 @@ def test_a_damaged_request_is_said_to_be_one(tree):
         ({"params": {"n_components": 0}}, "n_components"),
         ({"params": {"n_components": "many"}}, "n_components"),
         ({"params": {"random_state": {1}}}, "random_state"),
+        ({"features": "pretrain"}, "Did you mean 'pretrained'"),
+        ({"features": "pretrained", "method": "bm25", "params": {}}, "BM25 reads counts"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_at_once(change, words):
