@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from simviz.evaluation.baselines import ChanceScorer, PopularityScorer, VectorScorer
     from simviz.evaluation.curves import DimensionCurve, dimension_curve, dimension_grid
+    from simviz.evaluation.groups import Comparisons, adjust, compare_all, letters, tie_groups
     from simviz.evaluation.intervals import confidence_interval, standard_error
     from simviz.evaluation.metrics import (
         AUC,
@@ -25,9 +26,20 @@ if TYPE_CHECKING:
         TopOne,
         parse_metric,
     )
+    from simviz.evaluation.power import Plan, queries_needed
+    from simviz.evaluation.resampled import corrected_resampled_t, partitioned_auc_t
     from simviz.evaluation.result import Direction, Evaluation, Pool, Record
     from simviz.evaluation.roc import Roc
     from simviz.evaluation.scoring import Scorer, evaluate
+    from simviz.evaluation.significance import (
+        compare,
+        paired_bootstrap,
+        paired_randomization,
+        paired_t,
+        unpaired_t,
+        wilcoxon,
+    )
+    from simviz.evaluation.verdict import Comparison
 
 __all__ = [
     "AUC",
@@ -36,12 +48,15 @@ __all__ = [
     "MRR",
     "NDCG",
     "ChanceScorer",
+    "Comparison",
+    "Comparisons",
     "DimensionCurve",
     "Direction",
     "Evaluation",
     "Metric",
     "PartialAUC",
     "Pearson",
+    "Plan",
     "Pool",
     "PopularityScorer",
     "Precision",
@@ -53,15 +68,41 @@ __all__ = [
     "Spearman",
     "TopOne",
     "VectorScorer",
+    "adjust",
+    "compare",
+    "compare_all",
     "confidence_interval",
+    "corrected_resampled_t",
     "dimension_curve",
     "dimension_grid",
     "evaluate",
+    "letters",
+    "paired_bootstrap",
+    "paired_randomization",
+    "paired_t",
     "parse_metric",
+    "partitioned_auc_t",
+    "queries_needed",
     "standard_error",
+    "tie_groups",
+    "unpaired_t",
+    "wilcoxon",
 ]
 
-_MODULES = ("metrics", "scoring", "result", "roc", "curves", "baselines", "intervals")
+_MODULES = (
+    "metrics",
+    "scoring",
+    "result",
+    "roc",
+    "curves",
+    "baselines",
+    "intervals",
+    "significance",
+    "groups",
+    "resampled",
+    "power",
+    "verdict",
+)
 
 
 def __getattr__(name: str) -> object:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+
+Reals = NDArray[np.float64]
 
 
 def mean(values: ArrayLike) -> float:
@@ -56,7 +58,7 @@ def confidence_interval(
     values: ArrayLike,
     level: float = 0.95,
     *,
-    method: Literal["bootstrap", "normal"] = "bootstrap",
+    method: Literal["bootstrap", "bca", "normal"] = "bootstrap",
     n_resamples: int = 2000,
     random_state: int = 0,
 ) -> tuple[float, float]:
@@ -68,9 +70,10 @@ def confidence_interval(
         One value a query.
     level : float, default=0.95
         Share of such intervals that cover the true mean.
-    method : {"bootstrap", "normal"}, default="bootstrap"
-        Percentiles of the means of resampled queries, or the mean plus and
-        minus a multiple of its standard error.
+    method : {"bootstrap", "bca", "normal"}, default="bootstrap"
+        Percentiles of the means of resampled queries; the same, corrected for
+        bias and skewness; or the mean plus and minus a multiple of its
+        standard error.
     n_resamples : int, default=2000
         How often queries are drawn again.
     random_state : int, default=0
@@ -94,8 +97,8 @@ def confidence_interval(
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}.")
-    if method not in ("bootstrap", "normal"):
-        raise ValueError(f"method must be 'bootstrap' or 'normal', got {method!r}.")
+    if method not in ("bootstrap", "bca", "normal"):
+        raise ValueError(f"method must be 'bootstrap', 'bca' or 'normal', got {method!r}.")
     kept = _kept(values)
     if len(kept) < 2:
         return float("nan"), float("nan")
@@ -105,13 +108,73 @@ def confidence_interval(
 
         reach = NormalDist().inv_cdf(1 - tail) * standard_error(kept)
         return float(kept.mean() - reach), float(kept.mean() + reach)
-    rng = np.random.default_rng(random_state)
-    # One draw at a time: memory stays at one list of queries.
-    means = [kept[rng.integers(0, len(kept), len(kept))].mean() for _ in range(n_resamples)]
+    means = resampled_means(kept, n_resamples, random_state)
+    if method == "bca":
+        return bca_interval(kept, means, level)
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
 
 
-def _kept(values: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def resampled_means(values: Reals, n_resamples: int, random_state: int) -> Reals:
+    """Means of lists drawn from a list, with replacement, as long as it is.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        What is drawn from.
+    n_resamples : int
+        How often.
+    random_state : int
+        Seed of the draws.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_resamples,)
+        The means.
+    """
+    rng = np.random.default_rng(random_state)
+    # One draw at a time: memory stays at one list of queries.
+    means = (values[rng.integers(0, len(values), len(values))].mean() for _ in range(n_resamples))
+    return np.fromiter(means, np.float64, n_resamples)
+
+
+def bca_interval(values: Reals, means: Reals, level: float) -> tuple[float, float]:
+    """Efron's bias-corrected and accelerated interval of a mean.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        What was drawn from.
+    means : ndarray of float, shape (n_resamples,)
+        Means of what was drawn, see `resampled_means`.
+    level : float
+        Share of such intervals that cover the true mean.
+
+    Returns
+    -------
+    low, high : float
+        The mean itself, twice, where all values are equal.
+    """
+    from statistics import NormalDist
+
+    normal, middle = NormalDist(), float(values.mean())
+    below = float((means < middle).mean() + (means <= middle).mean()) / 2
+    away = values - middle
+    squares = float(away @ away)
+    if not 0 < below < 1 or np.ptp(values) == 0:
+        low, high = (float(np.quantile(means, q)) for q in ((1 - level) / 2, (1 + level) / 2))
+        return low, high
+    bias = normal.inv_cdf(below)
+    # Leaving out one value moves the mean by a multiple of its distance from it.
+    skew = float((away**3).sum()) / (6 * squares**1.5)
+    shares = []
+    for tail in ((1 - level) / 2, (1 + level) / 2):
+        z = bias + normal.inv_cdf(tail)
+        shares.append(normal.cdf(bias + z / (1 - skew * z)))
+    low, high = np.quantile(means, shares)
+    return float(low), float(high)
+
+
+def _kept(values: ArrayLike) -> Reals:
     array = np.asarray(values, dtype=np.float64).ravel()
     return array[~np.isnan(array)]

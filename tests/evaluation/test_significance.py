@@ -1,0 +1,274 @@
+"""Tests of significance: equal to references, honest about chance, defined at the edges."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.evaluation import (
+    compare,
+    confidence_interval,
+    paired_bootstrap,
+    paired_randomization,
+    paired_t,
+    unpaired_t,
+    wilcoxon,
+)
+from simviz.evaluation._permutation import MOST_EXACT
+
+PAIRED = [paired_randomization, paired_t, paired_bootstrap, wilcoxon]
+VALUES = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=2, max_size=12).map(
+    lambda pairs: np.array(pairs, dtype=float).T / 10
+)
+
+
+def two_runs(n=120, shift=0.03, seed=0):
+    rng = np.random.default_rng(seed)
+    b = rng.random(n)
+    return b + shift + 0.1 * rng.normal(size=n), b
+
+
+def test_paired_t_equals_scipy():
+    a, b = two_runs()
+    found, expected = paired_t(a, b, level=0.9), scipy.stats.ttest_rel(a, b)
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    interval = expected.confidence_interval(0.9)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("equal_var", [True, False])
+def test_unpaired_t_equals_scipy(equal_var):
+    a, b = two_runs()
+    a, b = np.r_[a, np.nan], b[:70] * 3
+    found = unpaired_t(a, b, equal_var=equal_var)
+    expected = scipy.stats.ttest_ind(a[:-1], b, equal_var=equal_var)
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    interval = expected.confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert found.outcomes is None
+
+
+@pytest.mark.parametrize("n", [8, 60])
+def test_wilcoxon_equals_scipy(n):
+    a, b = two_runs(n)
+    a[:3] = b[:3]
+    a, b = a.round(1), b.round(1)
+    d = (a - b).round(1)
+    expected = scipy.stats.wilcoxon(d[d != 0])
+    found = wilcoxon(a, b)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    moved = int((d != 0).sum())
+    total = moved * (moved + 1) / 2
+    assert (total - abs(found.statistic)) / 2 == pytest.approx(expected.statistic)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(VALUES)
+def test_exact_randomization_equals_scipy(pair):
+    a, b = pair
+    expected = scipy.stats.permutation_test(
+        (a - b,), lambda d, axis: np.abs(d.sum(axis=axis)).round(9),
+        permutation_type="samples", alternative="greater", vectorized=True, n_resamples=np.inf,
+    )  # fmt: skip
+    assert paired_randomization(a, b).p_value == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_exact_and_drawn_randomization_agree():
+    a, b = two_runs(MOST_EXACT, shift=0.0)
+    exact = paired_randomization(a, b).p_value
+    # One more query that hardly matters makes it draw.
+    drawn = paired_randomization(
+        np.r_[a, 0.5 + 1e-9], np.r_[b, 0.5], n_resamples=100_000, random_state=3
+    ).p_value
+    assert 0.05 < exact < 0.95
+    assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 100_000))
+
+
+def test_drawn_randomization_of_ones_is_the_sign_test():
+    wins, losses = 60, 38
+    a = np.r_[np.ones(wins), np.zeros(losses), np.ones(20)]
+    b = np.r_[np.zeros(wins), np.ones(losses), np.ones(20)]
+    expected = scipy.stats.binomtest(wins, wins + losses).pvalue
+    found = paired_randomization(a, b, n_resamples=200_000)
+    assert found.p_value == pytest.approx(expected, abs=0.002)
+    assert found.outcomes == (60, 20, 38)
+
+
+def test_randomization_repeats_itself_and_never_says_zero():
+    a, b = two_runs(300, shift=0.5)
+    found = paired_randomization(a, b, n_resamples=999)
+    assert found.p_value == 0.001
+    a, b = two_runs(300, shift=0.004)
+    assert paired_randomization(a, b) == paired_randomization(a, b)
+    assert paired_randomization(a, b) != paired_randomization(a, b, random_state=1)
+
+
+def test_randomization_draws_in_bounded_memory():
+    a, b = two_runs(20_000)
+    tracemalloc.start()
+    paired_randomization(a, b, n_resamples=2000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4e6, "2,000 x 20,000 signs would take 40 MB as bytes"
+
+
+@pytest.mark.parametrize("n", [25, 60])
+def test_false_alarms_are_as_rare_as_promised(n):
+    rng = np.random.default_rng(n)
+    alarms = 0
+    for seed in range(1000):
+        a, b = rng.exponential(1.0, (2, n)) + rng.random(n)
+        alarms += paired_randomization(a, b, n_resamples=999, random_state=seed).p_value <= 0.05
+    assert 35 <= alarms <= 65
+
+
+def test_bootstrap_interval_equals_scipy():
+    rng = np.random.default_rng(5)
+    a, b = rng.exponential(1.0, (2, 40))
+    found = paired_bootstrap(a, b, n_resamples=3000, random_state=7)
+    expected = scipy.stats.bootstrap(
+        (a - b,), np.mean, n_resamples=3000, method="BCa", rng=np.random.default_rng(7)
+    ).confidence_interval
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+    interval = confidence_interval(a - b, method="bca", n_resamples=3000, random_state=7)
+    assert interval == (found.low, found.high)
+
+
+def test_bootstrap_p_value_agrees_with_t():
+    a, b = two_runs(200, shift=0.012)
+    assert paired_bootstrap(a, b).p_value == pytest.approx(paired_t(a, b).p_value, abs=0.01)
+
+
+def test_effect_size_is_hedges_corrected():
+    a, b = two_runs(10, shift=0.1)
+    d = a - b
+    plain = d.mean() / d.std(ddof=1)
+    correction = 1 - 3 / (4 * 9 - 1)  # Hedges' approximation
+    assert paired_t(a, b).effect_size == pytest.approx(plain * correction, rel=2e-3)
+    x, y = two_runs(2000, shift=0.2)
+    pooled = math.sqrt((x.var(ddof=1) + y.var(ddof=1)) / 2)
+    assert unpaired_t(x, y).effect_size == pytest.approx((x - y).mean() / pooled, rel=1e-3)
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_nothing_differs(test):
+    found = test([0.1, 0.1 + 0.2, 0.5], [0.1, 0.3, 0.5])
+    assert (found.p_value, found.difference, found.effect_size) == (1.0, 0.0, 0.0)
+    assert (found.low, found.high, found.outcomes) == (0.0, 0.0, (0, 3, 0))
+    words = found.in_words("A", "B", "MRR")
+    assert words.startswith("A and B cannot be told apart: MRR 0.000 [0.000, 0.000], p = 1, ")
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_all_differ_by_the_same(test):
+    b = np.linspace(0, 0.7, 8)
+    found = test(b + 0.1, b)
+    assert found.difference == pytest.approx(0.1)
+    assert found.effect_size == math.inf
+    assert (found.low, found.high) == pytest.approx((0.1, 0.1))
+    expected = {paired_t: 0.0, paired_bootstrap: 1 / 10_001}.get(test, 2 / 2**8)
+    assert found.p_value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("test", [*PAIRED, unpaired_t])
+@pytest.mark.parametrize("values", [[], [0.5], [np.nan, 0.5], [np.nan]])
+def test_one_query_or_none_cannot_be_compared(test, values):
+    found = test(values, values)
+    assert math.isnan(found.p_value)
+    assert math.isnan(found.low)
+    assert not found.is_significant()
+    n = sum(value == value for value in values)
+    counted = "1 query" if n else "0 queries"
+    assert found.in_words("A", "B") == f"A and B cannot be compared on {counted}"
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_queries_without_a_value_are_left_out(test):
+    a, b = two_runs(20)
+    gaps = [np.insert(values, [3, 11], np.nan) for values in (a, b)]
+    assert test(*gaps) == test(a, b)
+    assert test(*gaps).n == 20
+
+
+@pytest.mark.parametrize("test", PAIRED)
+def test_lists_that_do_not_belong_together_are_refused(test):
+    with pytest.raises(ValueError, match="a has 2 values, b 3"):
+        test([0.1, 0.2], [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="1 queries have a value in a only, 0 in b"):
+        test([0.1, 0.2, 0.4], [0.1, 0.2, np.nan])
+    with pytest.raises(ValueError, match="1 infinite values"):
+        test([0.1, np.inf], [0.1, 0.2])
+    with pytest.raises(ValueError, match="one value a query"):
+        test(np.ones((2, 2)), np.ones((2, 2)))
+    with pytest.raises(ValueError, match="level must lie"):
+        test([0.1, 0.2, 0.3], [0.1, 0.2, 0.2], level=95)
+
+
+@pytest.mark.parametrize("test", [paired_randomization, paired_bootstrap])
+def test_no_draws_are_refused(test):
+    with pytest.raises(ValueError, match="n_resamples must be"):
+        test([0.1, 0.2], [0.2, 0.3], n_resamples=0)
+
+
+@settings(deadline=None, derandomize=True, max_examples=15)
+@given(VALUES)
+def test_exchanging_the_runs_changes_signs_only(pair):
+    a, b = pair
+    for test in (paired_randomization, paired_t, wilcoxon, unpaired_t):
+        there, back = test(a, b), test(b, a)
+        assert there.p_value == pytest.approx(back.p_value)
+        swapped = back.swapped()
+        for name in ("difference", "low", "high", "effect_size", "statistic"):
+            assert getattr(there, name) == pytest.approx(getattr(swapped, name), nan_ok=True), name
+        assert there.outcomes == swapped.outcomes
+        assert 0 <= there.p_value <= 1
+
+
+@settings(deadline=None, derandomize=True, max_examples=15)
+@given(VALUES, st.permutations(range(12)))
+def test_the_order_of_queries_does_not_matter(pair, order):
+    a, b = pair
+    order = [i for i in order if i < len(a)]
+    for test in (paired_randomization, paired_t, wilcoxon):
+        there, mixed = test(a, b), test(a[order], b[order])
+        assert there.p_value == pytest.approx(mixed.p_value)
+        assert there.outcomes == mixed.outcomes
+        assert sum(there.outcomes) == there.n == len(a)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(VALUES, st.integers(1, 5))
+def test_scale_does_not_matter(pair, factor):
+    a, b = pair
+    for test in (paired_randomization, paired_t):
+        there, larger = test(a, b), test(factor * a, factor * b)
+        assert there.p_value == pytest.approx(larger.p_value)
+        assert there.effect_size == pytest.approx(larger.effect_size, nan_ok=True)
+
+
+def test_words_name_winner_numbers_test_and_queries():
+    a, b = two_runs(242, shift=0.03)
+    words = paired_randomization(a, b).in_words("S2Net", "OPCA", "MRR")
+    assert words.startswith("S2Net is ahead of OPCA: MRR +0.0")
+    assert words.endswith("], p < 0.001, paired randomisation, 242 queries")
+    assert paired_randomization(b, a).in_words("OPCA", "S2Net", "MRR") == words
+    loss = paired_t(1 - a, 1 - b).in_words("S2Net", "OPCA", "rank loss", higher_is_better=False)
+    assert loss.startswith("S2Net is ahead of OPCA: rank loss −0.0")
+    level = paired_t(*two_runs(30, shift=0.0)).in_words("S2Net", "OPCA", "MRR")
+    assert "cannot be told apart" in level
+
+
+def test_tests_have_names():
+    a, b = two_runs(30)
+    assert compare(a, b) == paired_randomization(a, b)
+    assert compare(a, b, "t", level=0.8) == paired_t(a, b, level=0.8)
+    with pytest.raises(ValueError, match="Did you mean 'bootstrap'"):
+        compare(a, b, "boostrap")
