@@ -320,6 +320,7 @@ def test_methods_train_on_pretrained_vectors_and_say_so(own):
     run(own)
     assert "an encoder's vectors are none" in " ".join(c.label for c in own.checkbox)
     tick_only(own, "cca")
-    run(button(own).click())
+    button(own).click()
+    run(own)
     until_trained(own)
     assert own.dataframe[0].value["run"].tolist() == ["CCA on pretrained vectors"]
