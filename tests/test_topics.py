@@ -7,7 +7,13 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.methods import get_method
-from simviz.topics import coherence, describe_topics, top_terms
+from simviz.topics import (
+    coherence,
+    describe_topics,
+    joined_terms,
+    term_relevance,
+    top_terms,
+)
 
 COUNTS = np.array([[2, 1, 0, 1], [1, 0, 0, 1], [0, 3, 0, 1], [0, 0, 1, 1]])
 
@@ -28,12 +34,54 @@ def test_terms_that_never_occur_have_no_say():
     np.testing.assert_allclose(coherence(counts, [[0, 1, 4]]), coherence(COUNTS, [[0, 1]]))
     assert np.isnan(coherence(counts, [[0, 4]])).all()
     assert np.isnan(coherence(counts, [[0]])).all()
+    np.testing.assert_allclose(coherence(COUNTS, [[0, 1, -1]]), coherence(COUNTS, [[0, 1]]))
     # Two terms of every item: neither tells of the other.
     assert coherence(np.ones((3, 2)), [[0, 1]]) == 0
 
 
 def test_top_terms_descend_and_ties_keep_their_order():
     np.testing.assert_array_equal(top_terms([[0.2, 0.4, 0.4]], 5), [[1, 2, 0]])
+    values = np.random.default_rng(0).integers(0, 5, (6, 40))
+    everything = np.argsort(-values, axis=1, kind="stable")
+    for n in (0, 1, 7, 40):
+        np.testing.assert_array_equal(top_terms(values, n), everything[:, :n])
+
+
+def test_relevance_is_the_formula_and_what_is_frequent_everywhere_steps_back():
+    phi = np.array([[0.5, 0.3, 0.2, 0.0, 0.0], [0.5, 0.0, 0.1, 0.4, 0.0]])
+    share = np.array([0.25, 0.75])
+    found = term_relevance(phi, share, 0.4)
+    p = share @ phi
+    expected = 0.4 * np.log(phi[0, :3]) + 0.6 * np.log(phi[0, :3] / p[:3])
+    np.testing.assert_allclose(found[0, :3], expected)
+    assert np.isneginf(found[0, 3:]).all() and np.isneginf(found[:, 4]).all()
+    assert found[0].argmax() == 1 and phi[0].argmax() == 0
+    np.testing.assert_allclose(term_relevance(phi, share, 1)[phi > 0], np.log(phi[phi > 0]))
+
+
+def test_ngrams_of_one_word_are_joined_and_others_are_not():
+    assert joined_terms([]) == []
+    hear = ["hear", " hea", "eart", "art ", "ear", " red", "red "]
+    assert joined_terms(hear) == [("heart", 0), ("red", 5)]
+    assert joined_terms(hear, 1) == [("heart", 0)]
+    # Three characters in common are no word: "smile" and "miles" are not "smiles".
+    apart = ["smil", "mile", "iles"]
+    assert joined_terms(apart) == [("…smiles…", 0)]
+    assert joined_terms(apart, known={"smil", "mile"}) == [("…smile…", 0), ("…iles…", 2)]
+    assert joined_terms(["ab", "bc"]) == [("…ab…", 0), ("…bc…", 1)], "one character is too little"
+    assert joined_terms(["abc", "bcd"]) == [("…abcd…", 0)], "of three, two are enough"
+
+
+def test_topics_over_ngrams_are_told_as_words():
+    names = [" ca", "cat", "at ", " su", "sun", "un "]
+    phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
+    counts = np.kron(np.eye(2), np.ones((2, 3)))
+    found = describe_topics(
+        phi, phi, names, names, x_counts=counts, relevance=0.6, pieces=(True, False)
+    )
+    assert [t.x_terms for t in found] == [("cat",), ("sun",)]
+    assert found[0].y_terms == (" ca", "cat", "at ")
+    assert np.isnan(found[0].x_coherence), "one term is no pair"
 
 
 def test_planted_topics_are_told_side_by_side():

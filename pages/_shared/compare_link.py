@@ -10,7 +10,12 @@ from pages._shared import state
 from simviz.exceptions import SimvizError
 
 #: Tabs by what the link calls them.
-TABS = {"roc": "ROC", "dimensions": "MRR by dimension", "queries": "Where they differ"}
+TABS = {
+    "roc": "ROC",
+    "dimensions": "MRR by dimension",
+    "queries": "Where they differ",
+    "topics": "Topics",
+}
 #: Values remembered for each parameter of the address.
 _WRITTEN = 200
 _RUN = re.compile(r"[0-9a-f]{32}")

@@ -84,20 +84,23 @@ def show_unknown(message: str) -> None:
 
 def _show_tabs(choice: Choice) -> None:
     """Only the open tab is computed."""
-    from pages._shared import compare_curves, compare_queries
+    from pages._shared import compare_curves, compare_queries, topics_view
 
+    topical = topics_view.runs_with_topics(choice)
+    known = {name: label for name, label in TABS.items() if name != "topics" or topical}
     # Tabs forget which one was open when another page is shown.
     if "compare-tab" not in st.session_state and "compare-open" in st.session_state:
         st.session_state["compare-tab"] = st.session_state["compare-open"]
-    tabs = st.tabs(list(TABS.values()), key="compare-tab", on_change="rerun")
+    tabs = st.tabs(list(known.values()), key="compare-tab", on_change="rerun")
     show_tab = {
         "roc": compare_curves.show_roc,
         "dimensions": compare_curves.show_dimensions,
         "queries": compare_queries.show,
+        "topics": lambda choice: topics_view.show(topical, choice.pairs),
     }
-    for name, tab in zip(TABS, tabs, strict=True):
+    for name, tab in zip(known, tabs, strict=True):
         if tab.open:
-            st.session_state["compare-open"] = TABS[name]
+            st.session_state["compare-open"] = known[name]
             put_in_link(tab=name)
             if name != "queries":
                 put_in_link(a=None, b=None, query=None)
