@@ -25,13 +25,14 @@ FORMAT = "simviz-1"
 MAX_BYTES = 8 * 2**30
 
 
-def save_state(objects: Mapping[str, BaseEstimator], path: str | Path) -> None:
+def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
     """Write estimators to one zip file.
 
     Parameters
     ----------
-    objects : mapping of str to BaseEstimator
-        Fitted estimators of this package by name.
+    objects : mapping of str to object
+        Fitted estimators of this package by name, and numbers, strings,
+        lists and mappings of them.
     path : str or Path
         File to write; it appears whole or not at all.
 
@@ -67,8 +68,8 @@ def load_state(path: str | Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
 
     Returns
     -------
-    dict of str to BaseEstimator
-        Fitted estimators by name.
+    dict of str to object
+        What was stored, by name.
 
     Raises
     ------

@@ -107,6 +107,11 @@ class QueryExpansion(PairModel):
         self.n_terms = n_terms
         self.base = base
 
+    @property
+    def feature_tags(self) -> MethodTags:
+        """What the base needs, whose features these are."""
+        return self._new_base().tags
+
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         base = self._new_base()
         base.set_callbacks(*getattr(self, "_callbacks", ()))

@@ -135,6 +135,16 @@ def test_a_space_a_side_is_refused():
         QueryExpansion(base="cca_").fit(Q, D)
 
 
+def test_features_are_those_of_the_base():
+    words = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efg" for c in "hi"]
+    pairs = PairSet.from_texts(words, words[::-1])
+    kinds = {
+        base: type(default_pipeline("query_expansion", pairs, base=base).x_features).__name__
+        for base in ("tfidf_cosine", "bm25")
+    }
+    assert kinds == {"tfidf_cosine": "Tfidf", "bm25": "TextCounts"}
+
+
 def test_any_shared_base_can_be_stored(tmp_path):
     words = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efg" for c in "hi"]
     pairs = PairSet.from_texts(words, words[::-1])

@@ -1,0 +1,146 @@
+"""The pipeline that suits a method and a pair set."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from simviz.base import MethodTags
+from simviz.data.items import ItemKind
+from simviz.data.pairs import PairSet
+from simviz.discovery import unknown_name
+from simviz.features import default_features
+from simviz.methods import get_method
+from simviz.pipeline._pair import PairPipeline
+
+#: What a method may read in place of the features that are made for it.
+Features = Literal["usual", "pretrained"]
+
+
+def default_pipeline(
+    method: str, pairs: PairSet, *, features: Features = "usual", **params: Any
+) -> PairPipeline:
+    """A pipeline that suits a method and a pair set, not fitted.
+
+    Parameters
+    ----------
+    method : str
+        Id of a method.
+    pairs : PairSet
+        Training pairs; kinds of items decide the features, lengths of texts
+        decide between words and character n-grams.
+    features : {"usual", "pretrained"}, default="usual"
+        What texts become: what suits the method, or the vectors of a
+        pretrained sentence encoder (`simviz.features.PretrainedText`), on
+        which the method is then an adapter. Items of other kinds become what
+        they always do.
+    **params
+        Parameters of the method. `shared` decides whether both sides get one
+        vocabulary; where it is left open, sides whose relevant pairs have
+        words in common get one.
+
+    Returns
+    -------
+    PairPipeline
+        Ready for ``fit(pairs)``.
+
+    Raises
+    ------
+    ValueError
+        If the method is unknown or cannot read such items or features.
+    """
+    cls = get_method(method)
+    tags = cls.tags
+    one_space = tags.space == "one"
+    if tags.space == "either":
+        params.setdefault("shared", same_vocabulary(pairs))
+        one_space = bool(params["shared"])
+    x, y = pairs.x, pairs.y
+    if one_space and x.kind != y.kind:
+        raise ValueError(
+            f"{tags.title} compares items of one kind in one feature space; this set pairs "
+            f"{x.kind} items with {y.kind} items. Choose a method with two spaces, such as "
+            "cca or heterogeneous_svd."
+        )
+    model = cls(**params)
+
+    def made(kind: ItemKind, content: Any) -> BaseEstimator:
+        # A method over another one reads what that one is made for.
+        needs = getattr(model, "feature_tags", tags)
+        return default_features(kind, _read(needs, kind, features), content=content)
+
+    if one_space:
+        both = x.content if y is x else np.concatenate([x.content, y.content])
+        return PairPipeline(model, made(x.kind, both))
+    return PairPipeline(model, made(x.kind, x.content), made(y.kind, y.content))
+
+
+def _read(tags: MethodTags, kind: ItemKind, features: Features) -> str:
+    """What a method is to read of items, as `simviz.features.default_features` calls it."""
+    if features not in get_args(Features):
+        raise ValueError(unknown_name("kind of features", features, get_args(Features)))
+    if features == "usual":
+        return tags.input
+    reason = why_no_adapter(tags)
+    if reason:
+        raise ValueError(reason)
+    return "pretrained" if kind == "text" else tags.input
+
+
+def why_no_adapter(tags: MethodTags) -> str | None:
+    """Say why a method cannot be trained on pretrained vectors, or None where it can.
+
+    Parameters
+    ----------
+    tags : MethodTags
+        Of the method.
+
+    Returns
+    -------
+    str or None
+        What it reads instead.
+    """
+    if tags.input in ("tfidf", "vectors", "pretrained"):
+        return None
+    return (
+        f"{tags.title} reads {tags.input}, and pretrained vectors are none. Leave features at "
+        "'usual', or choose a method that reads vectors, such as cca or s2net."
+    )
+
+
+def same_vocabulary(pairs: PairSet, sample: int = 1_000) -> bool:
+    """Whether relevant pairs of texts tend to have words in common.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Pairs to look at.
+    sample : int, default=1000
+        Relevant pairs looked at, evenly spread.
+
+    Returns
+    -------
+    bool
+        True when the shorter text of a relevant pair shares a fifth of its
+        words with the other on average, or both sides are one collection.
+    """
+    if pairs.x is pairs.y:
+        return True
+    if pairs.x.kind != "text" or pairs.y.kind != "text":
+        return False
+    found = pairs.relevance.positives.tocoo()
+    if not found.nnz:
+        return False
+    chosen = np.unique(np.linspace(0, found.nnz - 1, min(sample, found.nnz)).astype(int))
+    shares = []
+    for i, j in zip(found.row[chosen], found.col[chosen], strict=True):
+        a, b = (
+            set(re.findall(r"\w{2,}", text.lower()))
+            for text in (pairs.x.content[i], pairs.y.content[j])
+        )
+        if a and b:
+            shares.append(len(a & b) / min(len(a), len(b)))
+    return bool(shares) and float(np.mean(shares)) >= 0.2
