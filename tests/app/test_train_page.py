@@ -320,6 +320,8 @@ def test_methods_train_on_pretrained_vectors_and_say_so(own):
     run(own)
     assert "an encoder's vectors are none" in " ".join(c.label for c in own.checkbox)
     tick_only(own, "cca")
+    field(own, "cca", "n_components").set_value(5)
+    run(own)
     button(own).click()
     run(own)
     until_trained(own)
