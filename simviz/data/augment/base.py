@@ -1,0 +1,217 @@
+"""What all augmenters are: a step from pairs to more pairs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from simviz.data.augment.groups import GROUP_SEPARATOR, Groups
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.exceptions import DatasetError
+
+#: Metadata columns that say what made an item, and from which text.
+MADE_BY, MADE_FROM = "made_by", "made_from"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A text that an augmenter made.
+
+    Parameters
+    ----------
+    text : str
+        What will stand on the x side.
+    source : str
+        The text it is a variant of, empty where there is none.
+    groups : tuple of str
+        Groups whose y items are relevant to it.
+    rejected : tuple of str
+        Groups whose y items were judged not relevant to it.
+    like : int, optional
+        The x item whose judgments it takes over as they are; without one,
+        they follow from the groups.
+    """
+
+    text: str
+    source: str
+    groups: tuple[str, ...]
+    rejected: tuple[str, ...] = ()
+    like: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Augmenter(ABC):
+    """A step from a pair set to a larger one.
+
+    The y side stays what it is. The x side keeps its items and gets new ones
+    behind them, whose metadata "made_by" and "made_from" say where they come
+    from.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def make(self, groups: Groups) -> Iterable[Made]:
+        """Variants of the texts of a pair set.
+
+        Parameters
+        ----------
+        groups : Groups
+            The pair set and which of its items stand together.
+
+        Returns
+        -------
+        iterable of Made
+            In a fixed order; may repeat what is there.
+        """
+
+    def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:
+        """The pairs and what this step makes of them.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Texts on both sides.
+        exclude : iterable of str, optional
+            Texts that must not be made, such as those of a test. Case does
+            not count.
+
+        Returns
+        -------
+        PairSet
+            The same object where there is nothing to add.
+
+        Raises
+        ------
+        DatasetError
+            If a side is not made of texts.
+        """
+        for side, items in (("x", pairs.x), ("y", pairs.y)):
+            if items.kind != "text":
+                raise DatasetError(
+                    f"Only texts can be augmented; the {side} side holds {items.kind} items."
+                )
+        groups = Groups(pairs)
+        known = {text.casefold() for text in (*pairs.x.content, *pairs.y.content, *exclude)}
+        fresh: dict[str, Made] = {}
+        for made in self.make(groups):
+            key = made.text.casefold()
+            if key.strip() and key not in known:
+                # What two groups both make belongs to both.
+                at = fresh.get(key)
+                if at is None or set(made.groups) <= set(at.groups):
+                    fresh.setdefault(key, made)
+                else:
+                    fresh[key] = _joined(at, made)
+        chosen = self._choose(list(fresh.values()))
+        return append(groups, chosen, self.kind) if chosen else pairs
+
+    def _choose(self, made: list[Made]) -> list[Made]:
+        """What is kept of the texts that are new."""
+        return made
+
+    def to_json(self) -> dict[str, Any]:
+        """Kind and parameters, as JSON's types."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"kind": self.kind} | {name: _plain(value) for name, value in values.items()}
+
+
+def append(groups: Groups, made: Sequence[Made], kind: str) -> PairSet:
+    """Put made texts behind the items of the x side.
+
+    Parameters
+    ----------
+    groups : Groups
+        The pair set and its groups.
+    made : sequence of Made
+        Texts that are not on the x side yet.
+    kind : str
+        What made them.
+
+    Returns
+    -------
+    PairSet
+        With the same y side.
+    """
+    pairs = groups.pairs
+    x = pairs.x
+    taken = set(x.ids)
+    ids, n = [], 0
+    for _ in made:
+        while (name := f"{kind}-{n}") in taken:
+            n += 1
+        taken.add(name)
+        ids.append(name)
+    metadata = _metadata(x, made, kind)
+    content = [*x.content, *(m.text for m in made)]
+    items = Items([*x.ids, *ids], content, "text", metadata)
+    rows = _rows(groups, made)
+    matrix = sp.vstack([pairs.relevance.matrix, rows], format="csr")
+    return replace(pairs, x=items, relevance=replace(pairs.relevance, matrix=matrix))
+
+
+def _rows(groups: Groups, made: Sequence[Made]) -> sp.csr_array:
+    """Judgments of made texts."""
+    matrix = groups.pairs.relevance.matrix
+    # What follows from groups is as relevant as it usually is here.
+    relevant = matrix.data[matrix.data > 0]
+    usual = float(np.median(relevant)) if len(relevant) else 1.0
+    indices, data, lengths = [], [], []
+    for m in made:
+        if m.like is not None:
+            row = slice(matrix.indptr[m.like], matrix.indptr[m.like + 1])
+            columns, values = matrix.indices[row], matrix.data[row]
+        else:
+            judged = {j: -usual for name in m.rejected for j in groups.columns[name]}
+            judged |= {j: usual for name in m.groups for j in groups.columns[name]}
+            columns = np.array(sorted(judged), dtype=matrix.indices.dtype)
+            values = np.array([judged[j] for j in columns.tolist()], dtype=np.float64)
+        indices.append(columns)
+        data.append(values)
+        lengths.append(len(columns))
+    parts = (np.concatenate(data), np.concatenate(indices), np.cumsum([0, *lengths]))
+    return sp.csr_array(parts, shape=(len(made), matrix.shape[1]))
+
+
+def _metadata(x: Items, made: Sequence[Made], kind: str) -> dict[str, NDArray[Any]]:
+    """Columns of the x side: made texts inherit from what they were made from."""
+    place = {text: i for i, text in reversed(list(enumerate(x.content)))}
+    sources = np.array([place.get(m.source, -1) for m in made], dtype=np.intp)
+    columns: dict[str, NDArray[Any]] = {}
+    for name, column in x.metadata.items():
+        inherited = column[sources]
+        if (sources < 0).any():
+            inherited = np.where(sources < 0, None, inherited.astype(object))
+            column = column.astype(object)
+        columns[name] = np.concatenate([column, inherited])
+    old = np.full(len(x), "", dtype=object)
+    for name, values in (
+        (MADE_BY, [kind] * len(made)),
+        (MADE_FROM, [m.source for m in made]),
+    ):
+        before = x.metadata.get(name, old)
+        columns[name] = np.concatenate([before, np.array(values, dtype=object)])
+    if "group" in x.metadata:
+        of = np.array([GROUP_SEPARATOR.join(m.groups) for m in made], dtype=object)
+        columns["group"] = np.concatenate([x.metadata["group"].astype(object), of])
+    return columns
+
+
+def _joined(a: Made, b: Made) -> Made:
+    accepted = tuple(dict.fromkeys(a.groups + b.groups))
+    rejected = tuple(g for g in dict.fromkeys(a.rejected + b.rejected) if g not in accepted)
+    return replace(a, groups=accepted, rejected=rejected, like=None)
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, to any depth."""
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value

@@ -1,0 +1,104 @@
+"""What people said about answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from simviz.data.augment.base import Augmenter, Made, append
+from simviz.data.augment.groups import Groups
+from simviz.data.pairs import PairSet
+from simviz.discovery import unknown_name
+from simviz.exceptions import DatasetError
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback(Augmenter):
+    """Inputs that somebody put into a group, or kept out of one.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str, float)
+        Input; a text of the y side, or the name of a group; and the verdict:
+        above 0 the input belongs to that group, below 0 it does not. The last
+        verdict on an input and a group holds.
+
+    Raises
+    ------
+    DatasetError
+        If an entry has no verdict, or names neither a text nor a group.
+
+    Notes
+    -----
+    An input that is on the x side already keeps its judgments, but for the
+    groups that are named. Where pairs that are not listed count as negative,
+    an input that was only kept out of groups says nothing about where it
+    belongs, and is left out: it would be a negative of its own group, too.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> pairs = PairSet.from_texts(["cooks", "nurses"], ["cook", "nurse"])
+    >>> more = Feedback([("kitchen hero", "cook", 1), ("kitchen hero", "nurse", -1)])
+    >>> more.transform(pairs).relevance.matrix.toarray()[2].tolist()
+    [1.0, -1.0]
+    """
+
+    kind: ClassVar[str] = "feedback"
+    pairs: Sequence[tuple[str, str, float]] = ()
+
+    def __post_init__(self) -> None:
+        checked = []
+        for entry in self.pairs:
+            if len(entry) != 3 or not str(entry[0]).strip() or not str(entry[1]).strip():
+                raise DatasetError(
+                    f"Feedback is an input, a title or group, and a verdict; got {entry!r}."
+                )
+            verdict = float(entry[2])
+            if not np.isfinite(verdict) or verdict == 0:
+                raise DatasetError(
+                    f"A verdict is above 0 (belongs) or below 0 (does not); got {entry[2]!r} "
+                    f"for {entry[0]!r}."
+                )
+            checked.append((" ".join(str(entry[0]).split()), str(entry[1]).strip(), verdict))
+        object.__setattr__(self, "pairs", tuple(checked))
+
+    def make(self, groups: Groups) -> list[Made]:  # noqa: D102 -- as in Augmenter
+        named = {text.casefold(): of for text, of in zip(groups.pairs.y.content, groups.of_y)}  # noqa: B905 -- one group list a text
+        verdicts: dict[str, dict[str, float]] = {}
+        for text, target, verdict in self.pairs:
+            of = (target,) if target in groups.columns else named.get(target.casefold())
+            if of is None:
+                known = [*groups.columns, *groups.pairs.y.content]
+                raise DatasetError(unknown_name("title or group", target, known[:50]))
+            verdicts.setdefault(text, {}).update(dict.fromkeys(of, verdict))
+        made = []
+        for text, given in verdicts.items():
+            accepted = tuple(name for name, verdict in given.items() if verdict > 0)
+            rejected = tuple(name for name, verdict in given.items() if verdict < 0)
+            made.append(Made(text, "", accepted, rejected))
+        return made
+
+    def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:  # noqa: D102
+        groups = Groups(pairs)
+        shut = {text.casefold() for text in exclude}
+        made = [m for m in self.make(groups) if m.text.casefold() not in shut]
+        place = {text.casefold(): i for i, text in enumerate(pairs.x.content)}
+        closed = pairs.relevance.unjudged == "negative"
+        known = [m for m in made if m.text.casefold() in place]
+        fresh = [m for m in made if m.text.casefold() not in place and (m.groups or not closed)]
+        more = append(groups, fresh, self.kind) if fresh else pairs
+        if not known:
+            return more
+        matrix = sp.lil_array(more.relevance.matrix)
+        for m in known:
+            row = place[m.text.casefold()]
+            for names, value in ((m.rejected, -1.0), (m.groups, 1.0)):
+                for name in names:
+                    matrix[row, groups.columns[name]] = value
+        changed = replace(more.relevance, matrix=sp.csr_array(matrix))
+        return replace(more, relevance=changed)
