@@ -108,7 +108,7 @@ def show_demo(demo: str) -> None:
     if not finished:
         return
     # New items ask where one side was kept from training.
-    direction = {"x": "x2y", "y": "y2x"}.get(info.split_by, "mean")
+    direction = {"x": "x2y", "y": "y2x", "column": "x2y"}.get(info.split_by, "mean")
     finished.sort(
         key=lambda run: -results.value_of(run.records(), info.metric, direction)["value"]
     )

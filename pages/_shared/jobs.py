@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import naming, state
+from pages._shared import naming, splits, state
 
 if TYPE_CHECKING:
     from simviz.jobs import JobSpec, JobStatus
@@ -39,7 +39,7 @@ def demo_specs(demo: str) -> list[JobSpec]:
 def demo_spec(demo: str, method: str, params: object) -> JobSpec:
     """One method on a demo, on the demo's own split: the same request on every server."""
     from simviz.datasets import DEMOS
-    from simviz.jobs import JobSpec, SplitSpec
+    from simviz.jobs import JobSpec
 
     dataset_id = f"demo:{demo}"
     return JobSpec(
@@ -47,7 +47,7 @@ def demo_spec(demo: str, method: str, params: object) -> JobSpec:
         state.dataset(dataset_id).digest,
         method,
         dict(params),  # type: ignore[call-overload]
-        SplitSpec(by=DEMOS[demo].split_by),
+        splits.demo_split(DEMOS[demo]),
         workspace=state.workspace(),
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import jobs, state
+from pages._shared import jobs, splits, state
 
 if TYPE_CHECKING:
     from simviz.jobs import JobSpec
@@ -82,10 +82,10 @@ def wanted_jobs() -> list[str]:
 def _is_default_split(spec: Mapping[str, Any]) -> bool:
     """Whether a run used its demo's own split, the only one that a link can mean."""
     from simviz.datasets import DEMOS
-    from simviz.jobs import JobSpec, SplitSpec
+    from simviz.jobs import JobSpec
 
     demo = DEMOS[spec["dataset_id"].removeprefix("demo:")]
-    return JobSpec.from_json(spec).split == SplitSpec(by=demo.split_by)
+    return JobSpec.from_json(spec).split == splits.demo_split(demo)
 
 
 def _params(method: type, asked: Mapping[str, str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pages._shared import state
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.data.suggestion import SplitSuggestion
+    from simviz.datasets._info import DemoInfo
     from simviz.jobs import SplitSpec
 
 
@@ -40,6 +41,13 @@ def current_split(dataset_id: str) -> SplitSpec:
     if chosen is not None:
         return SplitSpec(**chosen)
     return as_spec(suggested_split(dataset_id))
+
+
+def demo_split(info: DemoInfo) -> SplitSpec:
+    """The split of a demo: the same on every server."""
+    from simviz.jobs import SplitSpec
+
+    return SplitSpec(by=info.split_by, group_key="split" if info.split_by == "column" else None)
 
 
 def as_spec(suggestion: SplitSuggestion) -> SplitSpec:
@@ -76,6 +84,8 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
     info = _demo(dataset_id)
     if info is None:
         return suggestion_for(dataset_id, state.dataset(dataset_id))
+    if info.split_by == "column":
+        return SplitSuggestion("column", "split", "The data say themselves what is for the test.")
     new, known = (info.x_name, info.y_name) if info.split_by == "x" else (info.y_name, info.x_name)
     reason = (
         "No item of the test part, on either side, is known from training."

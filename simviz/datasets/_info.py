@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from simviz.data.pairs import PairSet
 
-SplitBy = Literal["pair", "x", "y", "group"]
+SplitBy = Literal["pair", "x", "y", "group", "column"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class DemoInfo:
         Under which terms.
     x_name, y_name : str
         What the items of a side are called, in the plural.
-    split_by : {"pair", "x", "y", "group"}
-        What a fair test holds out.
+    split_by : {"pair", "x", "y", "group", "column"}
+        What a fair test holds out; "column" where the data say it themselves.
     methods : mapping of str to mapping
         Methods worth a first look, the quickest first: id to the parameters
         that differ from the defaults.
@@ -45,6 +45,9 @@ class DemoInfo:
     variant_of : str, optional
         Id of the demo on whose card this one is offered, too; without it, the
         demo has a card of its own.
+    word_lists : callable, optional
+        Takes no argument and returns lists of strings that augmenting its
+        pairs can begin with: "synonyms" ("a = b"), "words" and "inputs".
     """
 
     id: str
@@ -61,3 +64,4 @@ class DemoInfo:
     loader: Callable[[], PairSet]
     position: int = 100
     variant_of: str | None = None
+    word_lists: Callable[[], Mapping[str, Sequence[str]]] | None = None

@@ -1,0 +1,196 @@
+"""Job titles in groups, and the messy titles that people write.
+
+Titles, messy inputs, synonyms and words that stand around titles were all
+written for this project. They are part of it and under its licence.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import numpy as np
+
+from simviz.data.augment import GROUP_SEPARATOR
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.datasets._info import DemoInfo
+from simviz.relevance import Relevance
+
+Part = Literal["pool", "validation", "test"]
+
+
+def load_job_titles() -> PairSet:
+    """Pair messy job titles with the titles of a taxonomy that mean the same.
+
+    Returns
+    -------
+    PairSet
+        On the y side the titles of the taxonomy; on the x side the same titles
+        and, behind them, messy inputs with typos, extra words, synonyms and
+        abbreviations. Everything of one group is relevant to everything else
+        of it, all other pairs are not. Metadata of both sides: "group", with
+        " | " between the groups of a title that stands in several, and
+        "field". Metadata of the x side: "split", by which titles are for
+        training and inputs for validation and test; and "noise", what is the
+        matter with an input.
+
+    Notes
+    -----
+    Inputs that are meant for training are not among the items: see `read_inputs`.
+
+    Examples
+    --------
+    >>> pairs = load_job_titles()
+    >>> at = list(pairs.x.content).index("Senior Software Developer (m/f/d) Berlin")
+    >>> pairs.x.metadata["group"][at], pairs.x.metadata["noise"][at]
+    ('software developer', 'extra words')
+    """
+    fields = {row["group"]: row["field"] for row in _rows("titles")}
+    titles = read_titles()
+    inputs = [row for row in _rows("inputs") if row["part"] != "pool"]
+    y = _items(titles, fields)
+    x_groups = dict(titles)
+    noise, part = ["none"] * len(titles), ["train"] * len(titles)
+    for row in inputs:
+        x_groups[row["input"]] = (row["group"],)
+        noise.append(row["noise"])
+        part.append(row["part"])
+    x = _items(x_groups, fields, noise=noise, split=part)
+    members: dict[str, list[int]] = {group: [] for group in fields}
+    for column, groups in enumerate(titles.values()):
+        for group in groups:
+            members[group].append(column)
+    found = [
+        (row, column)
+        for row, groups in enumerate(x_groups.values())
+        for group in groups
+        for column in members[group]
+    ]
+    rows, columns = np.array(found).T
+    relevance = Relevance.from_pairs(rows, columns, shape=(len(x), len(y)), unjudged="negative")
+    return PairSet(x, y, relevance, name="job_titles", x_name="inputs", y_name="titles")
+
+
+def read_titles() -> dict[str, tuple[str, ...]]:
+    """The taxonomy.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        Title to the groups it stands in, each named by its first title.
+
+    Examples
+    --------
+    >>> read_titles()["conductor"]
+    ('train conductor', 'musician')
+    """
+    groups: dict[str, tuple[str, ...]] = {}
+    for row in _rows("titles"):
+        groups[row["title"]] = (*groups.get(row["title"], ()), row["group"])
+    return groups
+
+
+def read_inputs(part: Part) -> dict[str, str]:
+    """Messy inputs and the group of each.
+
+    Parameters
+    ----------
+    part : {"pool", "validation", "test"}
+        What they are for; the pool is for training.
+
+    Returns
+    -------
+    dict of str to str
+        Input to group.
+
+    Examples
+    --------
+    >>> len(read_inputs("pool")), read_inputs("pool")["SW dev"]
+    (464, 'software developer')
+    """
+    return {row["input"]: row["group"] for row in _rows("inputs") if row["part"] == part}
+
+
+def read_synonyms() -> list[tuple[str, str]]:
+    """Words of titles, each with one that says the same.
+
+    Returns
+    -------
+    list of tuple of str
+        Words and synonym; the exchange need not hold the other way.
+
+    Examples
+    --------
+    >>> ("lawyer", "attorney") in read_synonyms()
+    True
+    """
+    return [(row["words"], row["synonym"]) for row in _rows("synonyms")]
+
+
+def read_extra_words() -> list[str]:
+    """Words that stand around a title without being part of it.
+
+    Returns
+    -------
+    list of str
+        Such as "senior", "london" and "full time".
+
+    Examples
+    --------
+    >>> "maternity cover" in read_extra_words()
+    True
+    """
+    return [row["words"] for row in _rows("extra_words")]
+
+
+def _word_lists() -> dict[str, Sequence[str]]:
+    """The lists as the form for training asks for them, one string a line."""
+    return {
+        "synonyms": [" = ".join(pair) for pair in read_synonyms()],
+        "words": read_extra_words(),
+        "inputs": list(read_inputs("pool")),
+    }
+
+
+@cache
+def _rows(name: str) -> tuple[Mapping[str, str], ...]:
+    """The rows of one table of ours."""
+    path = files("simviz.datasets").joinpath("_job_titles", f"{name}.tsv")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return tuple(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def _items(
+    groups: Mapping[str, tuple[str, ...]], fields: Mapping[str, str], **metadata: Sequence[str]
+) -> Items:
+    """Texts as items, with their groups and the field of the first of these."""
+    columns = {
+        "group": [GROUP_SEPARATOR.join(of) for of in groups.values()],
+        "field": [fields[of[0]] for of in groups.values()],
+        **metadata,
+    }
+    ids = [str(i) for i in range(len(groups))]
+    arrays = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    return Items(ids, list(groups), "text", arrays)
+
+
+DEMO = DemoInfo(
+    id="job_titles",
+    title="Messy titles",
+    description="Job titles as people write them, to find the title of a taxonomy that is meant.",
+    source="Written for simviz",
+    licence="MIT License",
+    x_name="inputs",
+    y_name="titles",
+    split_by="column",
+    methods={"ngram_matcher": {}, "tfidf_cosine": {}, "ssi": {}},
+    metric="top-1",
+    size="1,840 titles in nearly two hundred groups",
+    loader=load_job_titles,
+    position=40,
+    word_lists=_word_lists,
+)
