@@ -111,14 +111,14 @@ class BlendPipeline(CallbackMixin, BaseEstimator):
             If a parameter does not fit, or a part cannot read such items.
         """
         self.check_parameters()
-        fitted = []
+        fitted: list[Pipeline] = []
         for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
             part = clone(part).set_callbacks(*getattr(self, "_callbacks", ()))
             try:
                 fitted.append(part.fit(pairs, validation).set_callbacks())
             except (ValueError, TypeError, AttributeError) as error:
                 raise ValueError(cannot_read(role, pairs, error)) from error
-        return self._joined(*fitted, pairs)
+        return self._joined(fitted[0], fitted[1], pairs)
 
     @classmethod
     def of(
@@ -155,8 +155,7 @@ class BlendPipeline(CallbackMixin, BaseEstimator):
         """
         for part in (learned, lexical):
             check_is_fitted(part)
-        parts = (clone(part) for part in (learned, lexical))
-        made = cls(*parts, alpha, normalization=normalization)
+        made = cls(clone(learned), clone(lexical), alpha, normalization=normalization)
         made.check_parameters()
         return made._joined(learned, lexical, pairs)
 

@@ -1,0 +1,219 @@
+"""Blends: a weighted sum of two pipelines, stored without code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from simviz.data import Items, PairSet
+from simviz.evaluation import evaluate
+from simviz.exceptions import StoreError
+from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline, load_pipeline
+from simviz.pipeline._scales import filled_in, scaled
+from simviz.relevance import Relevance
+
+COLOURS, THINGS = ["red", "blue", "green", "gold", "grey"], ["car", "bus", "tram", "ship"]
+LEFT = [f"a {colour} {thing} today" for colour in COLOURS for thing in THINGS]
+RIGHT = [f"{thing} in {colour} seen here" for colour in COLOURS for thing in THINGS]
+NORMALIZATIONS = ["none", "global_std", "minmax_query", "z_query"]
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return PairSet.from_texts(LEFT, RIGHT)
+
+
+@pytest.fixture(scope="module")
+def parts(pairs):
+    learned = default_pipeline("cl_lsi", pairs, n_components=3, shared=True).fit(pairs)
+    return learned, default_pipeline("bm25", pairs).fit(pairs)
+
+
+@pytest.fixture(scope="module")
+def strange():
+    """Items of which the first is unknown to words of the training pairs."""
+    return Items(["1", "2"], ["ЖЖЖ ЖЖЖЖ", "a red car today"], "text")
+
+
+def test_it_is_the_weighted_sum(pairs, parts):
+    S = [part.similarity(pairs.x, pairs.y) for part in parts]
+    blend = BlendPipeline.of(*parts, pairs, alpha=0.3, normalization="none")
+    np.testing.assert_allclose(
+        blend.similarity(pairs.x, pairs.y), 0.3 * S[0].astype(float) + 0.7 * S[1], rtol=1e-6
+    )
+    spread = BlendPipeline.of(*parts, pairs, alpha=0.3)
+    assert spread.spreads_ == pytest.approx([s.astype(float).std() for s in S])
+    wanted = 0.3 * S[0] / spread.spreads_[0] + 0.7 * S[1] / spread.spreads_[1]
+    np.testing.assert_allclose(spread.similarity(pairs.x, pairs.y), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+@pytest.mark.parametrize("end", [0, 1])
+def test_the_ends_rank_as_the_parts(pairs, parts, normalization, end):
+    blend = BlendPipeline.of(*parts, pairs, alpha=end, normalization=normalization)
+    part = parts[1 - end]
+    ours, theirs = (
+        evaluate(p, pairs.x, pairs.y, pairs.relevance, ["MRR", "MAP"], directions=["x2y"])
+        for p in (blend, part)
+    )
+    for metric in ("MRR", "MAP"):
+        np.testing.assert_allclose(
+            ours.per_query(metric), theirs.per_query(metric), err_msg=normalization
+        )
+
+
+def test_fitting_trains_both_parts(pairs, parts):
+    blend = BlendPipeline(*(clone(part) for part in parts), alpha=0.4).fit(pairs)
+    of = BlendPipeline.of(*parts, pairs, alpha=0.4)
+    np.testing.assert_array_equal(
+        blend.similarity(pairs.x, pairs.y), of.similarity(pairs.x, pairs.y)
+    )
+    assert blend.learned_ is not blend.learned
+    with pytest.raises(NotFittedError):
+        BlendPipeline(*parts).similarity(pairs.x, pairs.y)
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+@pytest.mark.parametrize("block_size", [1, 3, 100])
+def test_blocks_change_nothing(pairs, parts, normalization, block_size):
+    blend = BlendPipeline.of(*parts, pairs, normalization=normalization)
+    blocks = list(blend.iter_similarity(pairs.x, pairs.y, block_size))
+    assert blocks[0].dtype == np.float64
+    np.testing.assert_allclose(
+        np.concatenate(blocks), blend.similarity(pairs.x, pairs.y), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_what_was_not_learned_falls_back_to_the_lexical_score(pairs):
+    # Only the learned part has a word map so small that it misses some words.
+    few = PairSet.from_texts(LEFT[:4], RIGHT[:4])
+    learned = default_pipeline("cl_lsi", few, n_components=2, shared=True).fit(few)
+    lexical = default_pipeline("bm25", pairs).fit(pairs)
+    x = Items(["known", "new"], ["red car", "gold grey gold"], "text")
+    y = Items(["k", "n"], ["a red car", "gold, grey: all of it"], "text")
+    zero = np.abs(learned.transform(x)).sum(axis=1) == 0, learned.transform_y(y)
+    assert zero[0].tolist() == [False, True] and not np.abs(zero[1][1]).sum()
+    lexical_scores = lexical.similarity(x, y)
+    for alpha in (0.2, 0.9, 1.0):
+        blend = BlendPipeline.of(learned, lexical, few, alpha, normalization="none")
+        S = blend.similarity(x, y)
+        np.testing.assert_allclose(S[1], lexical_scores[1], rtol=1e-6)
+        np.testing.assert_allclose(S[:, 1], lexical_scores[:, 1], rtol=1e-6)
+        known = alpha * learned.similarity(x, y)[0, 0] + (1 - alpha) * lexical_scores[0, 0]
+        assert S[0, 0] == pytest.approx(known, rel=1e-6)
+
+
+def test_empty_is_what_neither_part_knows(pairs, parts, strange):
+    blend = BlendPipeline.of(*parts, pairs)
+    assert blend.empty_share(strange, pairs.y) == (0.5, 0.0)
+    assert (blend.similarity(strange, pairs.y)[0] == 0).all()
+
+
+@pytest.mark.parametrize("normalization", NORMALIZATIONS)
+def test_saved_and_loaded_scores_are_the_same_bits(pairs, parts, normalization, tmp_path):
+    blend = BlendPipeline.of(*parts, pairs, alpha=0.37, normalization=normalization)
+    blend.save(tmp_path / "blend.simviz")
+    for load in (load_pipeline, PairPipeline.load, BlendPipeline.load):
+        again = load(tmp_path / "blend.simviz")
+        assert isinstance(again, BlendPipeline)
+        assert (again.alpha, again.normalization) == (0.37, normalization)
+        np.testing.assert_array_equal(
+            again.similarity(pairs.x, pairs.y), blend.similarity(pairs.x, pairs.y)
+        )
+    parts[0].save(tmp_path / "one.simviz")
+    assert isinstance(load_pipeline(tmp_path / "one.simviz"), PairPipeline)
+    with pytest.raises(StoreError, match="not a blend"):
+        BlendPipeline.load(tmp_path / "one.simviz")
+
+
+def test_a_blend_can_be_part_of_another(pairs, parts, tmp_path):
+    inner = BlendPipeline.of(*parts, pairs, alpha=0.5)
+    outer = BlendPipeline.of(inner, parts[1], pairs, alpha=0.25, normalization="none")
+    outer.save(tmp_path / "outer")
+    again = load_pipeline(tmp_path / "outer")
+    np.testing.assert_array_equal(
+        again.similarity(pairs.x, pairs.y), outer.similarity(pairs.x, pairs.y)
+    )
+    wanted = 0.25 * inner.similarity(pairs.x, pairs.y) + 0.75 * parts[1].similarity(
+        pairs.x, pairs.y
+    )
+    np.testing.assert_allclose(outer.similarity(pairs.x, pairs.y), wanted, rtol=1e-6)
+
+
+def test_another_weight_shares_the_parts(pairs, parts):
+    blend = BlendPipeline.of(*parts, pairs, alpha=0.1)
+    other = blend.with_alpha(0.8)
+    assert other.learned_ is blend.learned_ and (blend.alpha, other.alpha) == (0.1, 0.8)
+    np.testing.assert_array_equal(
+        other.similarity(pairs.x, pairs.y),
+        BlendPipeline.of(*parts, pairs, alpha=0.8).similarity(pairs.x, pairs.y),
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"alpha": 1.2}, "from 0 to 1"),
+        ({"alpha": True}, "from 0 to 1"),
+        ({"normalization": "minmax"}, "minmax_query"),
+    ],
+)
+def test_wrong_parameters_are_refused(pairs, parts, wrong, words):
+    with pytest.raises(ValueError, match=words):
+        BlendPipeline.of(*parts, pairs, **wrong)
+    with pytest.raises(ValueError, match=words):
+        BlendPipeline(*parts, **wrong).fit(pairs)
+
+
+def test_parts_for_other_items_are_refused(pairs, parts):
+    rng = np.random.default_rng(0)
+    pictures = Items([*"123456"], rng.integers(0, 255, (6, 64, 64), dtype=np.uint8), "image")
+    words = Items([*"abcd"], ["sun", "moon", "star", "sea"], "keyword")
+    relevance = Relevance.from_pairs([0, 1, 2, 3, 0, 1], range(6), shape=(4, 6))
+    drawn = PairSet(words, pictures, relevance)
+    pictured = default_pipeline("heterogeneous_svd", drawn, n_components=2).fit(drawn)
+    with pytest.raises(ValueError, match=r"learned part .* text items.*same kinds of items"):
+        BlendPipeline.of(pictured, parts[1], pairs)
+    with pytest.raises(ValueError, match=r"lexical part .* keyword and image items"):
+        BlendPipeline(pictured, parts[1]).fit(drawn)
+    with pytest.raises(ValueError, match="default_pipeline"):
+        BlendPipeline(parts[0].model_, parts[1]).fit(pairs)
+
+
+def test_a_part_whose_scores_do_not_differ_keeps_its_scale(pairs, parts):
+    alike = PairSet.from_texts(["one word"] * 1, ["one word"] * 1)
+    assert BlendPipeline.of(*parts, alike).spreads_ == (1.0, 1.0)
+
+
+def rows(n=6):
+    numbers = st.floats(-5, 5, width=32)
+    return st.lists(st.lists(numbers, min_size=n, max_size=n), min_size=1, max_size=4)
+
+
+@settings(deadline=None, max_examples=60)
+@given(rows())
+def test_normalised_rows_keep_their_order(given_rows):
+    S = np.array(given_rows)
+    for name in NORMALIZATIONS:
+        told = scaled(S, name, 2.0)
+        for before, after in zip(S, told, strict=True):
+            order = np.argsort(before, kind="stable")
+            assert (np.diff(after[order]) >= -1e-9).all(), name
+    unit = scaled(S, "minmax_query", 1.0)
+    assert unit.min() >= 0 and unit.max() <= 1
+    z = scaled(S, "z_query", 1.0)
+    flat = np.ptp(S, axis=1) == 0
+    np.testing.assert_allclose(z.mean(axis=1), 0, atol=1e-6)
+    assert (z[flat] == 0).all() and np.isfinite(z).all()
+
+
+def test_filling_in_leaves_the_given_arrays_alone():
+    learned, lexical = np.ones((2, 3), np.float32), np.zeros((2, 3))
+    known = np.array([True, False]), np.array([True, True, False])
+    assert filled_in(learned, lexical, *known).tolist() == [[1, 1, 0], [0, 0, 0]]
+    assert (learned == 1).all()
+    assert filled_in(learned, lexical, np.ones(2, bool), np.ones(3, bool)) is learned
