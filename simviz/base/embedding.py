@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,23 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
         check_is_fitted(self)
         X, Y = self._check_sides(X, y, reset=False)
         return self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))
+
+    def coordinates_of(self, items: Matrix, side: Literal["x", "y"]) -> NDArray[np.floating]:
+        """Items of one side as `coordinates` places them.
+
+        Parameters
+        ----------
+        items : matrix of shape (n, d)
+            Items of that side.
+        side : {"x", "y"}
+            Which one.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            Their points.
+        """
+        return self._comparable(self.transform(items) if side == "x" else self.transform_y(items))
 
     def truncate(self, k: int) -> Self:
         """The k-dimensional model, a view on the same arrays.

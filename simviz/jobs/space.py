@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.base import EmbeddingModel, Matrix, TopicSimilarity, nonzero_rows
-from simviz.data import PairSet
+from simviz.data import Items, PairSet
 from simviz.pipeline import PairPipeline
 from simviz.projection import Neighbors, nearest_across
 
@@ -115,20 +115,57 @@ class ModelSpace:
             return found
         return Neighbors(found.side, found.index[:0], found.scores[:0])
 
+    def scores(self, side: Side, item: Items) -> NDArray[np.float64]:
+        """Similarity of an item, known or new, to all items of the other side.
+
+        Parameters
+        ----------
+        side : {"x", "y"}
+            Side that the item is of.
+        item : Items
+            One item.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_other,)
+            The model's own scores.
+
+        Raises
+        ------
+        ValueError
+            If there is not one item.
+        """
+        if len(item) != 1:
+            raise ValueError(f"Ask about one item at a time; got {len(item)}.")
+        pipeline, other = self.pipeline, self.y_rows if side == "x" else self.x_rows
+        model = pipeline.model_
+        features = pipeline.x_features_ if side == "x" else pipeline.y_features_
+        row = features.transform(item.content)
+        if isinstance(model, EmbeddingModel):
+            row = model.coordinates_of(row, side)
+        return self._told(side, row, other)
+
     def _scored(self, side: Side, item: Matrix, other: Matrix, k: int) -> Neighbors:
         model = self.pipeline.model_
-        told: NDArray[np.floating]
-        if isinstance(model, TopicSimilarity):
-            told = model.compare(item, other)  # from either side the same
-        elif isinstance(model, EmbeddingModel):
+        if isinstance(model, EmbeddingModel) and not isinstance(model, TopicSimilarity):
             similarity: Literal["cosine", "dot"] = (
                 "dot" if model.similarity_kind == "dot" else "cosine"
             )
             if side == "x":
                 return nearest_across(item, other, 0, "x", k, similarity)
             return nearest_across(other, item, 0, "y", k, similarity)
-        else:
-            told = model.similarity(item, other) if side == "x" else model.similarity(other, item)
-        scores = np.asarray(told, dtype=np.float64).ravel()
+        scores = self._told(side, item, other)
         order = np.lexsort((np.arange(len(scores)), -scores))[:k]
         return Neighbors("y" if side == "x" else "x", order, scores[order])
+
+    def _told(self, side: Side, item: Matrix, other: Matrix) -> NDArray[np.float64]:
+        """What the model says of one row of its space and all of the other side."""
+        model = self.pipeline.model_
+        told: NDArray[np.floating]
+        if isinstance(model, TopicSimilarity):
+            told = model.compare(item, other)  # from either side the same
+        elif isinstance(model, EmbeddingModel):
+            told = item @ other.T
+        else:
+            told = model.similarity(item, other) if side == "x" else model.similarity(other, item)
+        return np.asarray(told, dtype=np.float64).ravel()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simviz.base import MethodTags, TopicSimilarity
-from simviz.data import PairSet
+from simviz.data import Items, PairSet
 from simviz.features import default_features
 from simviz.jobs.placed import Placed
 from simviz.jobs.space import ModelSpace
@@ -122,3 +122,19 @@ def test_hidden_items_leave_the_drawing(placed):
     assert (some.x_rows.tolist(), some.y_rows.tolist()) == ([1, 6], [])
     assert np.array_equal(some.drawing.x, placed.drawing.x[[0, 2]])
     assert placed.only(np.ones(4, dtype=bool), np.ones(5, dtype=bool)) is placed
+
+
+@pytest.mark.parametrize("method", ["bm25", "tfidf_cosine", "cca", "heterogeneous_svd", "jplsa"])
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_a_new_item_is_scored_as_the_pipeline_scores_it(method, side, sentences):
+    params = {} if method in ("bm25", "tfidf_cosine") else {"n_components": 8}
+    space = space_of(method, sentences, **params)
+    new = Items(["q"], [sentences.x.content[3] + " " + sentences.y.content[5]], "text")
+    table = (
+        space.pipeline.similarity(new, sentences.y)[0]
+        if side == "x"
+        else space.pipeline.similarity(sentences.x, new)[:, 0]
+    )
+    np.testing.assert_allclose(space.scores(side, new), table, atol=2e-5)
+    with pytest.raises(ValueError, match="one item at a time"):
+        space.scores(side, sentences.x.take([0, 1]))
