@@ -229,23 +229,34 @@ class TextCounts(TransformerMixin, BaseEstimator):
                 "ngram_range is two whole numbers (low, high) with 1 <= low <= high <= "
                 f"{LONGEST_NGRAM}, got {self.ngram_range!r}."
             )
-        stop_words: frozenset[str] = frozenset()
-        if self.stop_words is not None:
-            if self.analyzer != "word":
-                raise ValueError(
-                    f"stop_words are words, but analyzer={self.analyzer!r} has none to drop. "
-                    "Use analyzer='word', or stop_words=None and a lower max_df."
-                )
-            if isinstance(self.stop_words, str):
-                from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+        return build_analyzer(self.analyzer, span, self.lowercase, self.dropped_words())
 
-                stop_words = ENGLISH_STOP_WORDS
-            else:
-                stop_words = frozenset(
-                    w.lower() if self.lowercase else w
-                    for w in check_texts(self.stop_words, "stop_words")
-                )
-        return build_analyzer(self.analyzer, span, self.lowercase, stop_words)
+    def dropped_words(self) -> frozenset[str]:
+        """The words that are dropped.
+
+        Returns
+        -------
+        frozenset of str
+            In lower case where case is ignored.
+
+        Raises
+        ------
+        ValueError
+            If terms are characters, which are no words to drop.
+        """
+        if self.stop_words is None:
+            return frozenset()
+        if self.analyzer != "word":
+            raise ValueError(
+                f"stop_words are words, but analyzer={self.analyzer!r} has none to drop. "
+                "Use analyzer='word', or stop_words=None and a lower max_df."
+            )
+        if isinstance(self.stop_words, str):
+            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+            return ENGLISH_STOP_WORDS
+        words = check_texts(self.stop_words, "stop_words")
+        return frozenset(w.lower() if self.lowercase else w for w in words)
 
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
         """Turn counts into features; here they are the features."""

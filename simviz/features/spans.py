@@ -1,0 +1,127 @@
+"""Where the terms of a text stand in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.features._analysis import word_pattern
+from simviz.features.keywords import MultiHot
+from simviz.features.text import TextCounts
+
+Spans = tuple[tuple[int, int], ...]
+_WORD = re.compile(r"\S+")
+
+
+def character_weights(
+    features: Any, text: str, terms: Sequence[str], values: Sequence[float]
+) -> tuple[str, NDArray[np.float64]] | None:
+    """Spread values of terms over the characters of the text that has them.
+
+    A term's value is shared equally by its occurrences, and an occurrence's
+    share by its characters, so that the characters add up to the values.
+
+    Parameters
+    ----------
+    features : TextCounts, Tfidf, MultiHot or another transformer
+        Fitted or not: what a term is follows from its parameters.
+    text : str
+        The text of one item.
+    terms : sequence of str
+        Terms of that text.
+    values : sequence of float
+        One a term.
+
+    Returns
+    -------
+    shown : str
+        The text with its characters composed as the features see them.
+    weights : ndarray of float64, shape (len(shown),)
+        One a character; they add up to the values of those terms that occur.
+    None
+        Instead of both, where the terms of these features are no parts of a
+        text.
+
+    Examples
+    --------
+    >>> shown, weights = character_weights(TextCounts(), "Red, red car", ["red"], [6.0])
+    >>> shown, weights.tolist()
+    ('Red, red car', [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    """
+    if isinstance(features, TextCounts):
+        shown = unicodedata.normalize("NFC", text)
+        # Where lower case has another length, places in one are no places in the other.
+        lower = features.lowercase and len(shown.lower()) == len(shown)
+        seen = shown.lower() if lower else shown
+        found = _text_spans(features, seen)
+    elif isinstance(features, MultiHot):
+        shown, found = text, _keyword_spans(features, text)
+    else:
+        return None
+    places: dict[str, list[Spans]] = {}
+    for term, spans in found:
+        places.setdefault(term, []).append(spans)
+    weights = np.zeros(len(shown))
+    for term, value in zip(terms, values, strict=True):
+        occurrences = places.get(term, [])
+        for spans in occurrences:
+            size = sum(stop - start for start, stop in spans)
+            for start, stop in spans:
+                weights[start:stop] += value / len(occurrences) / size
+    return shown, weights
+
+
+def _text_spans(features: TextCounts, text: str) -> Iterator[tuple[str, Spans]]:
+    low, high = features.ngram_range
+    if features.analyzer == "word":
+        stop = features.dropped_words()
+        words = [m for m in word_pattern().finditer(text) if m.group() not in stop]
+        for n in range(low, high + 1):
+            for i in range(len(words) - n + 1):
+                some = words[i : i + n]
+                yield " ".join(m.group() for m in some), tuple(m.span() for m in some)
+    elif features.analyzer == "char":
+        yield from _grams(*_joined(text), low, high)
+    else:
+        for word in _WORD.finditer(text):
+            padded = f" {word.group()} "
+            start, stop = word.span()
+            at = [start, *range(start, stop), stop - 1]
+            yield from _grams(padded, at, low, max(low, min(high, len(padded))))
+
+
+def _joined(text: str) -> tuple[str, list[int]]:
+    """The text with single spaces, and where each of its characters comes from."""
+    characters, at = [], []
+    for word in _WORD.finditer(text):
+        if characters:
+            characters.append(" ")
+            at.append(word.start() - 1)
+        characters.append(word.group())
+        at += range(*word.span())
+    return "".join(characters), at
+
+
+def _grams(text: str, at: Sequence[int], low: int, high: int) -> Iterator[tuple[str, Spans]]:
+    for n in range(low, high + 1):
+        for i in range(max(len(text) - n + 1, 1)):
+            gram = text[i : i + n]
+            if gram:
+                places = at[i : i + n]
+                yield gram, ((places[0], places[-1] + 1),)
+
+
+def _keyword_spans(features: MultiHot, text: str) -> Iterator[tuple[str, Spans]]:
+    parts = [text] if features.delimiter is None else text.split(features.delimiter)
+    start = 0
+    for part in parts:
+        keyword = part.strip()
+        if keyword:
+            first = start + part.index(keyword)
+            yield keyword.lower(), ((first, first + len(keyword)),)
+        start += len(part) + len(features.delimiter or "")
