@@ -240,6 +240,12 @@ def _batches(size: _Size, batch: int) -> float:
     return _spectral(size) + 0.5 * size.max_iter * (products + compared)
 
 
+def _metric(size: _Size, n_constraints: int) -> float:
+    """Each pair costs a few products of a matrix with a vector; a third of the passes are made."""
+    pairs = min(n_constraints, size.n_x * size.n_y)
+    return _spectral(size) + size.max_iter / 3 * pairs * (1e-6 + 3 * size.k**2 / _FLOPS)
+
+
 def _iterative(size: _Size) -> float:
     return size.max_iter * (size.filled + size.n_pairs) * size.k / _SPARSE
 
@@ -255,6 +261,8 @@ def _training_seconds(model: PairModel, size: _Size) -> float:
     params = model.get_params(deep=False)
     if batch := params.get("batch_size"):
         return _batches(size, batch)
+    if constraints := params.get("n_constraints"):
+        return _metric(size, constraints)
     seconds = _FAMILIES.get(model.tags.family, _iterative)(size)
     if landmarks := params.get("max_landmarks"):
         sides = [(n, min(n, landmarks)) for n in (size.n_x, size.n_y)]

@@ -1,0 +1,302 @@
+"""High-dimensional low-rank metric learning."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.params import interval, options
+from simviz.relevance import Relevance
+
+_Data = tuple[Matrix, Matrix, Relevance]
+_GAMMAS, _USUAL_GAMMA = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0), 0.01
+_SAMPLE = 10_000  # pairs whose distances say what is near and what is far
+
+
+class HDLR(IterativeMixin, LinearPairModel):
+    r"""Bends a learned space until pairs are as near, or as far, as they should be.
+
+    Among the metrics :math:`A = U B U^\top` of the span of another method's
+    projection U it looks for the one closest to where that method is, B = I,
+
+    .. math:: \min_{B \succ 0} \; \mathrm{tr}\, B - \log\det B + \gamma \sum_c
+              \left( \xi_c / b_c - \log(\xi_c / b_c) \right),
+
+    such that the squared distance of a similar pair is at most :math:`\xi_c`,
+    near u, and that of a dissimilar pair at least :math:`\xi_c`, near l.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Dimensions of the learned space. More than the start can give are
+        capped with a warning; `n_components_` tells the truth.
+    init : str or LinearPairModel, default="opca"
+        Whose space is bent: a method, or a linear model; one that is not
+        fitted is fitted first.
+    n_constraints : int, default=100000
+        Pairs that are drawn, half of them relevant; all of these and the more
+        others where there are fewer. The papers took 5,000.
+    similar_percentile : float, default=5.0
+        Similar pairs should be no farther apart, u, than so many in a hundred
+        of all pairs are at the start.
+    dissimilar_percentile : float, default=95.0
+        Dissimilar pairs should be no nearer, l, than so many in a hundred of
+        all pairs are at the start.
+    gamma : float or None, default=None
+        What it costs to miss a bound, γ, against leaving the start. None tries
+        the powers of ten from 0.0001 to 10 and lets the validation score
+        decide; it takes 0.01 where nothing is held out.
+    max_iter : int, default=100
+        Sweeps in all, of one projection onto every constraint each.
+    tol : float, default=0.001
+        Relative change of the multipliers in a sweep at which it has converged.
+    patience : int, default=3
+        Sweeps with one γ without a better validation score before stopping.
+    validation_fraction : float, default=0.1
+        Share of the queries held out to stop early, where no validation set is
+        given to `fit` and there would be at least 20 of them.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the start, of what is held out, and of the constraints.
+
+    Attributes
+    ----------
+    x_projection_, y_projection_ : ndarray of shape (d_x, k) and (d_y, k)
+        Those of the start times the Cholesky factor of B.
+    x_offset_, y_offset_ : ndarray of shape (k,) or None
+        Projected means, where the start has them.
+    metric_ : ndarray of shape (k, k)
+        B, positive definite.
+    bounds_ : tuple of float
+        The squared distances u and l.
+    gamma_ : float or None
+        γ with which the metric was found; None where the start was kept.
+    n_constraints_ : int
+        Pairs that were drawn.
+    n_components_ : int
+        Dimensions k.
+    n_iter_ : int
+        Sweeps done.
+    best_iter_ : int
+        Sweep whose metric was kept; 0 is the start.
+    loss_curve_ : list of float
+        By how much of its bound a distance missed it when it was visited, on
+        average over each sweep.
+    validation_scores_ : list of float
+        `score` on the validation set, or on 4,096 of its queries and
+        candidates, after each sweep; empty without one.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if all judgments are of one sign, or the start was fitted
+        on other features.
+
+    See Also
+    --------
+    simviz.methods.opca.OPCA : Where it starts from.
+    simviz.methods.s2net.S2Net : Learns the projection itself, to rank by cosine.
+
+    Notes
+    -----
+    The divergence is finite only for metrics whose range is that of the start,
+    so the d × d problem of the paper is the one of information-theoretic
+    metric learning among the k-dimensional vectors, and gives the same
+    metric. A projection costs O(k²). Some dozens are made together by products
+    of matrices, in the same order and with the same result.
+
+    Validation scores go up and down from sweep to sweep, as the paper of S2Net
+    found; the best sweep is kept, the start among them. Bounds are percentiles
+    of squared distances between random items of the two sides. Items are
+    compared by the cosine of their vectors, as the other methods' are. The
+    step on a constraint is that of the authors' later code, with the factor
+    γ / (γ + 1).
+
+    References
+    ----------
+    Davis & Dhillon (2008), Structured metric learning for high dimensional
+    problems. KDD, section 3 (HDLR).
+    Davis, Kulis, Jain, Sra & Dhillon (2007), Information-theoretic metric
+    learning. ICML, algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> topic = rng.integers(0, 10, 300)
+    >>> loud = 3 * rng.normal(size=(2, 300, 4))  # varies most and says nothing
+    >>> X, Y = (np.hstack([np.eye(10)[topic], noise]) for noise in loud)
+    >>> model = HDLR(13, init="pca", n_constraints=2_000).fit(X, Y)
+    >>> from simviz.methods.pca import PCA
+    >>> start = PCA(13).fit(X, Y)
+    >>> round(start.score(X, Y), 2), round(model.score(X, Y), 2)
+    (0.03, 0.12)
+    """
+
+    tags: ClassVar[MethodTags] = MethodTags(
+        title="HDLR",
+        reference="Davis & Dhillon 2008",
+        year=2008,
+        family="metric",
+        input="tfidf",
+        space="one",
+        uses="discriminative",
+    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [interval(Integral, 1, None)],
+        "init": [options("opca", "pca", "lsa", "cca", "cl_lsi"), LinearPairModel],
+        "n_constraints": [interval(Integral, 2, None)],
+        "similar_percentile": [interval(Real, 0, 100, closed="neither")],
+        "dissimilar_percentile": [interval(Real, 0, 100, closed="neither")],
+        "gamma": [interval(Real, 0, None, closed="neither"), None],
+        "max_iter": [interval(Integral, 1, None)],
+        "tol": [interval(Real, 0, None)],
+        "patience": [interval(Integral, 1, None)],
+        "validation_fraction": [interval(Real, 0, 0.5)],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        init: Any = "opca",
+        n_constraints: int = 100_000,
+        similar_percentile: float = 5.0,
+        dissimilar_percentile: float = 95.0,
+        gamma: float | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        patience: int = 3,
+        validation_fraction: float = 0.1,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.n_constraints = n_constraints
+        self.similar_percentile = similar_percentile
+        self.dissimilar_percentile = dissimilar_percentile
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.tol = tol
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _fit_iter(
+        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
+    ) -> None:
+        from simviz.methods._s2net_watch import Stopped, Watch
+
+        rng = check_random_state(self.random_state)
+        data, validation = self._watched((X, Y, relevance), validation, rng)
+        start, stopped = self._start(data)
+
+        def score(B: NDArray[np.floating]) -> float:
+            self._take(start, B)
+            return self.score(*validation) if validation else 0.0
+
+        watch = Watch(
+            np.eye(start.n_components_),
+            self._notify,
+            score if validation else None,
+            (self.max_iter, self.max_iter),
+        )
+        gammas: list[float] = []
+        try:
+            watch.start(tell=not stopped)
+            if not stopped:
+                self._sweep(start, data, rng, watch, gammas)
+        except Stopped:
+            pass
+        self._take(start, watch.best)
+        self.metric_ = watch.best
+        self.n_iter_ = len(watch.losses)
+        self.best_iter_ = watch.best_iter
+        self.gamma_ = gammas[watch.best_iter - 1] if watch.best_iter else None
+        self.loss_curve_ = watch.losses
+        self.validation_scores_ = watch.scores
+
+    def _watched(self, data: _Data, validation: Any, rng: Any) -> tuple[_Data, Any]:
+        """Training items, and validation items, given or held out."""
+        from simviz.methods._s2net_watch import hold_out, validation_sample
+
+        if validation is None:
+            X, Y, relevance = data
+            parts = hold_out(relevance, self.validation_fraction, rng)
+            if parts is None:
+                return data, None
+            rows, columns, x_held, y_held = parts
+            validation = X[x_held], Y[y_held], relevance.take(x_held, y_held)
+            data = X[rows], Y[columns], relevance.take(rows, columns)
+        return data, validation_sample(validation, rng)
+
+    def _start(self, data: _Data) -> tuple[LinearPairModel, bool]:
+        """The model to begin with, and whether a callback has asked to stop."""
+        from simviz.methods._initial_model import initial_model
+
+        asked = [False]
+
+        def notify() -> bool:
+            asked.append(asked[-1] or self._notify(0, self.max_iter))
+            return asked[-1]
+
+        return initial_model(self, data, notify, shared=True), asked[-1]
+
+    def _sweep(
+        self, start: LinearPairModel, data: _Data, rng: Any, watch: Any, gammas: list[float]
+    ) -> None:
+        """Sweep with one γ after the other; `gammas` hears of each sweep's."""
+        from simviz.methods._bregman import LogDetProjections
+        from simviz.methods._constraints import draw_constraints
+
+        X, Y, _ = data
+        P, Q = start.transform(X), start.transform_y(Y)
+        pairs = draw_constraints(data, self.n_constraints, rng, "HDLR")
+        self.n_constraints_ = len(pairs)
+        self.bounds_ = self._bounds(P, Q, rng)
+        for gamma in self._gammas(watch.score is not None):
+            projections = LogDetProjections(P, Q, pairs, self.bounds_, gamma)
+            scores = [-np.inf]
+            while len(scores) - 1 - np.argmax(scores) < self.patience:
+                violation, change = projections.sweep(watch.tick)
+                gammas.append(gamma)
+                if watch.step(violation, projections.B):
+                    return
+                if change <= self.tol:
+                    break
+                scores.append(watch.scores[-1] if watch.score else len(scores))
+
+    def _gammas(self, watched: bool) -> tuple[float, ...]:
+        """Weights of the constraints, in the order in which they are tried."""
+        if self.gamma is not None:
+            return (self.gamma,)
+        return _GAMMAS if watched else (_USUAL_GAMMA,)
+
+    def _bounds(
+        self, P: NDArray[np.floating], Q: NDArray[np.floating], rng: Any
+    ) -> tuple[float, float]:
+        """Percentiles of squared distances between random items of the two sides."""
+        rows, columns = (rng.randint(len(Z), size=_SAMPLE) for Z in (P, Q))
+        squares = np.sum((P[rows].astype(np.float64) - Q[columns]) ** 2, axis=1)
+        apart = squares[squares > 0]
+        if not len(apart):
+            return 1.0, 1.0  # no pair has a direction in which it could be moved
+        u, v = np.percentile(apart, [self.similar_percentile, self.dissimilar_percentile])
+        return float(u), float(v)
+
+    def _take(self, start: LinearPairModel, B: NDArray[np.floating]) -> None:
+        """Become the start, bent by B."""
+        L = np.linalg.cholesky(B)
+        for side in "xy":
+            A, offset = getattr(start, f"{side}_projection_"), getattr(start, f"{side}_offset_")
+            setattr(self, f"{side}_projection_", (A @ L).astype(A.dtype))
+            moved = None if offset is None else (offset @ L).astype(A.dtype)
+            setattr(self, f"{side}_offset_", moved)
+        if start.x_projection_ is start.y_projection_:
+            self.y_projection_ = self.x_projection_
+        self.n_components_ = start.n_components_
