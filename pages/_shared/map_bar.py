@@ -32,7 +32,7 @@ def pick_run(view: View, infos: Sequence[RunInfo]) -> str:
         format_func=titles.__getitem__,
         key="map-run",
         label_visibility="collapsed",
-        width=150,
+        width=135,
         help="The trained method whose space is drawn.",
         on_change=_take_run,
         args=(view,),
@@ -105,7 +105,7 @@ def pick_colour(pairs: PairSet) -> str:
         key="map-colour",
         label_visibility="collapsed",
         icon=":material/palette:",
-        width=125,
+        width=115,
     )
 
 
@@ -125,11 +125,11 @@ def find(view: View, placed: Placed, pairs: PairSet) -> None:
         index=None,
         format_func=options.__getitem__,
         key="map-find",
-        placeholder="Find an item",
+        placeholder="Find",
         label_visibility="collapsed",
         icon=":material/search:",
         filter_mode="contains",
-        width=170,
+        width=130,
         on_change=_select_found,
         args=(view,),
     )

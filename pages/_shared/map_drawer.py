@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import map_state, plain, state
+from pages._shared import map_state, map_topics, plain, state
 from pages._shared.map_state import Side, View
 from simviz.markdown import escape_markdown
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs.placed import Placed
     from simviz.jobs.space import ModelSpace
+    from simviz.jobs.topics import RunTopics
     from simviz.projection import Neighbors
+    from simviz.store.run import Run
 
 _LONGEST = 600  # characters of a text that is read in the drawer
 _STYLE = """
@@ -44,6 +46,8 @@ def show(
     found: Neighbors,
     placed: Placed,
     parts: tuple[Any, Any],
+    topics: RunTopics | None,
+    run: Run,
 ) -> None:
     """Show the selected item, then its nearest of the other side."""
     if view.item is None:
@@ -51,6 +55,8 @@ def show(
     st.html(_STYLE)
     with st.container(key="map-drawer"):
         _show_item(view, pairs, parts)
+        if topics is not None:
+            map_topics.show_item(topics, view.item, run)
         if not len(found):
             plain.quiet(_why_nothing(space, view.item, _side(pairs, found.side)[1]))
             return

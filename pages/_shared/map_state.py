@@ -42,6 +42,8 @@ class View:
         The item that was selected, by its position in the data set.
     lost : str
         What of the link could not be followed.
+    regions : bool, optional
+        Whether regions are labelled; None where nobody chose.
     """
 
     dataset_id: str
@@ -49,6 +51,7 @@ class View:
     drawing: str = FIRST_DRAWING
     item: Item | None = None
     lost: str = ""
+    regions: bool | None = None
 
 
 def current(dataset_id: str) -> View:
@@ -98,6 +101,8 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
             )
     if _DRAWING.fullmatch(told.get("drawing", "")):
         view.drawing = told["drawing"]
+    if told.get("regions") in ("0", "1"):
+        view.regions = told["regions"] == "1"
     if "sel" in told:
         view.item = _item(told["sel"], pairs)
     return []
@@ -138,6 +143,8 @@ def write_link(view: View, run: Run) -> dict[str, str]:
     own = {} if view.drawing == FIRST_DRAWING else {"drawing": view.drawing}
     if view.item is not None:
         own["sel"] = f"{view.item[0]}{view.item[1]}"
+    if view.regions is not None:
+        own["regions"] = "1" if view.regions else "0"
     if state.share() is not None:
         base = {"share": st.query_params["share"]}
     else:

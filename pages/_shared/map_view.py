@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -14,6 +14,7 @@ from pages._shared import (
     map_drawer,
     map_empty,
     map_state,
+    map_topics,
     map_window,
     plain,
     results,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs.placed import Placed
     from simviz.projection import Neighbors
+    from simviz.projection.regions import Region
     from simviz.store import RunInfo
 
 STYLE = """
@@ -40,6 +42,20 @@ STYLE = """
 WIDE, BESIDE_DRAWER, NARROW = (1060, 700), (780, 700), (380, 400)
 CONFIG = {"modeBarButtonsToRemove": ["zoom2d", "pan2d", "autoScale2d", "select2d", "lasso2d"]}
 _NEIGHBORS = 10
+
+
+class About(NamedTuple):
+    """What the map says of its regions, and of the items of both sides."""
+
+    regions: Sequence[Region]
+    notes: tuple[list[str], list[str]] | None
+
+    def of(self, side: map_state.Side, rows: Any) -> list[str] | None:
+        """The notes of some items of a side."""
+        if self.notes is None:
+            return None
+        known = self.notes[0 if side == "x" else 1]
+        return [known[row] for row in rows]
 
 
 def show() -> None:
@@ -75,17 +91,24 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
         run = state.run(map_bar.pick_run(view, infos))
         map_bar.pick_drawing(view)
     is_kept = drawings.ask(run, pairs, view.drawing, title(view.drawing))
-    placed = drawings.kept(run.id, view.drawing if is_kept else FIRST_DRAWING, run)
+    drawing = view.drawing if is_kept else FIRST_DRAWING
+    placed = drawings.kept(run.id, drawing, run)
     parts = drawings.parts(run.id, run, pairs)
     with bar:
         colour = map_bar.pick_colour(pairs)
+        is_labelled = map_topics.pick(view, run)
         map_bar.find(view, placed, pairs)
         masks = map_bar.pick_items(view, placed, parts, pairs)
         map_bar.show_trust(placed.drawing)
         sharing.show_button("map", [run], map_state.write_link(view, run))
+    topics = map_topics.topics_of(run, pairs)
+    about = About(
+        map_topics.regions(run, drawing, placed, pairs, topics) if is_labelled else [],
+        None if topics is None else map_topics.notes(run.id, topics),
+    )
     colours = _colours(colour, pairs, parts)
     if view.item is None:
-        _draw(view, pairs, placed.only(*masks), colours, colour, None)
+        _draw(view, pairs, placed.only(*masks), colours, colour, None, about)
         st.caption(_hint(placed))
         map_window.listen()
         return
@@ -94,9 +117,9 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     left, right = st.columns([7, 3], gap="medium")
     with left:
         shown = placed.only(*_with_selection(masks, view, placed, found))
-        _draw(view, pairs, shown, colours, colour, found)
+        _draw(view, pairs, shown, colours, colour, found, about)
     with right:
-        map_drawer.show(view, pairs, space, found, placed, parts)
+        map_drawer.show(view, pairs, space, found, placed, parts, topics, run)
     map_window.listen()
 
 
@@ -138,6 +161,7 @@ def _draw(
     colours: Any,
     colour: str,
     found: Neighbors | None,
+    about: About,
 ) -> None:
     from simviz.charts import map_figure
 
@@ -161,6 +185,9 @@ def _draw(
         highlight,
         theme=state.theme(),
         neighbors=None if found is None or highlight is None else shown.place(found),
+        regions=about.regions,
+        x_notes=about.of("x", shown.x_rows),
+        y_notes=about.of("y", shown.y_rows),
         color_title=colour.removeprefix("="),
         x_name=pairs.x_name,
         y_name=pairs.y_name,

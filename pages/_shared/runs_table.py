@@ -87,11 +87,16 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
 
 def _show_actions(chosen: Sequence[RunInfo]) -> None:
     """What can be done with the ticked runs."""
+    from simviz.jobs.topics import has_topics
+
     with st.container(horizontal=True, vertical_alignment="center"):
         data, ids = chosen[0].dataset_id, ",".join(run.id for run in chosen)
         page_link("pages/compare.py", "Compare", ":material/leaderboard:", data=data, runs=ids)
         if len(chosen) == 1:
             page_link("pages/map.py", "Map", ":material/scatter_plot:", data=data, run=ids)
+            if has_topics(chosen[0].method):
+                to = {"data": data, "runs": ids, "tab": "topics"}
+                page_link("pages/compare.py", "Topics", ":material/list:", **to)
         if any(run.is_demo for run in chosen):
             plain.quiet("Runs of a demo belong to all: they cannot be renamed or deleted.")
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from simviz.charts._colouring import Colouring, mix
 from simviz.charts._placing import Frame, Occupancy, spread_order
+from simviz.charts._regions import draw_regions, place_regions
 from simviz.charts._sides import Focus, Links, Side
 from simviz.charts._thumbnails import data_uri
 from simviz.charts.style import GLYPH_FONT, Theme
 from simviz.charts.text import clean_text, safe_text, text_width
+from simviz.projection.regions import Region
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
@@ -41,17 +43,20 @@ def draw_flat(
     look: Theme,
     *,
     relevance: Relevance | None,
+    regions: Sequence[Region],
     max_thumbnails: int,
     width: int,
     height: int,
-) -> None:
-    """Add dots, pictures, labels and lines to a figure."""
+) -> list[Region]:
+    """Add dots, pictures, labels and lines to a figure; answer with what regions found room."""
     frame = Frame.around(
         np.concatenate([side.points for side in sides]), width, height - LEGEND_HEIGHT, _MARGIN
     )
     picture_size = float(np.clip(width / 48, 20, 28))
     turns = _turns(sides, focus, links, relevance, max_thumbnails)
-    _give_room(turns, sides, frame, picture_size, max_thumbnails)
+    room = Occupancy(frame.width, frame.height)
+    placed = place_regions(regions, frame, room)
+    _give_room(turns, sides, frame, room, picture_size, max_thumbnails)
     covered = _covered(sides, frame, picture_size)
     large = sum(len(side.items) for side in sides) > SVG_POINTS
     for side in reversed(sides):
@@ -68,8 +73,10 @@ def draw_flat(
         elif side.has_glyphs:
             _draw_glyphs(figure, side, related, look)
         _draw_labels(figure, side, related, look)
+    draw_regions(figure, placed, look, is_behind=focus is not None)
     figure.update_xaxes(range=frame.x_range, visible=False)
     figure.update_yaxes(range=frame.y_range, visible=False, scaleanchor="x", scaleratio=1)
+    return [region for _, _, region in placed]
 
 
 def label_size(side: Side, row: int) -> float:
@@ -135,11 +142,11 @@ def _give_room(
     turns: Iterator[tuple[Side, int, bool]],
     sides: tuple[Side, Side],
     frame: Frame,
+    room: Occupancy,
     picture_size: float,
     max_thumbnails: int,
 ) -> None:
     """Decide, one after the other, which items are written or pictured."""
-    room = Occupancy(frame.width, frame.height)
     pixels = {side.name: frame.pixels(side.points) for side in sides}
     seen: set[tuple[str, int]] = set()
     for side, row, beside in turns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -160,6 +161,27 @@ def _side(
         has_glyphs=glyphs,
         degree=degree,
     )
+
+
+def add_notes(side: Side, notes: Sequence[str] | None) -> None:
+    """Give each item a further line to say when it is pointed at.
+
+    Raises
+    ------
+    ValueError
+        If there is not one for each item.
+    """
+    if notes is None:
+        return
+    if len(notes) != len(side.items):
+        raise ValueError(
+            f"There are {len(notes)} notes for {len(side.items)} items of the {side.name} side. "
+            "Give one an item, empty where there is nothing to say."
+        )
+    side.hover_texts = [
+        f"{text}<br>{safe_text(note, 120)}" if note else text
+        for text, note in zip(side.hover_texts, notes, strict=True)
+    ]
 
 
 def check_lengths(joint_map: JointMap, x_items: Items, y_items: Items) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import scipy.sparse as sp
@@ -13,6 +14,7 @@ from simviz.charts._sides import (
     Focus,
     Links,
     Side,
+    add_notes,
     check_lengths,
     find_focus,
     find_links,
@@ -25,6 +27,7 @@ from simviz.charts.text import clean_text, safe_text
 from simviz.data.items import Items
 from simviz.projection.joint import JointMap
 from simviz.projection.nearest import Neighbors
+from simviz.projection.regions import Region
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
@@ -42,6 +45,9 @@ def map_figure(
     theme: ThemeName | Theme = "light",
     *,
     neighbors: Neighbors | None = None,
+    regions: Sequence[Region] = (),
+    x_notes: Sequence[str] | None = None,
+    y_notes: Sequence[str] | None = None,
     color_title: str = "",
     x_name: str = "x side",
     y_name: str = "y side",
@@ -81,6 +87,13 @@ def map_figure(
     neighbors : Neighbors, optional
         What `nearest_across` found for the highlighted item in the model's
         space, to be joined to it too.
+    regions : sequence of Region, optional
+        Parts of the map and what they are about, by descending weight, as from
+        `topic_regions`. As many as find room are written before all else; in
+        two dimensions only.
+    x_notes, y_notes : sequence of str, optional
+        A further line of what each item says when it is pointed at; an empty
+        one adds nothing.
     color_title : str, default=""
         What the values of `color_by` are.
     x_name, y_name : str
@@ -116,15 +129,18 @@ def map_figure(
     look = get_theme(theme)
     judged = None if relevance is None else Relevance.coerce(relevance, len(x_items), len(y_items))
     sides = make_sides(joint_map, x_items, y_items, judged, (x_name, y_name), look)
+    for side, notes in zip(sides, (x_notes, y_notes), strict=True):
+        add_notes(side, notes)
     focus = None if highlight is None else find_focus(highlight, sides)
     links = find_links(focus, judged, neighbors)
     colouring = colour_points(color_by, len(x_items), len(y_items), look)
 
     figure = go.Figure()
+    named: Sequence[Region] = ()
     if joint_map.n_dimensions == 3:
         draw_spatial(figure, sides, colouring, focus, links, look)
     else:
-        draw_flat(
+        named = draw_flat(
             figure,
             sides,
             colouring,
@@ -132,6 +148,7 @@ def map_figure(
             links,
             look,
             relevance=judged,
+            regions=regions,
             max_thumbnails=max_thumbnails,
             width=width,
             height=height,
@@ -146,7 +163,7 @@ def map_figure(
         # The reader's zoom survives while only the highlight changes.
         uirevision=f"{joint_map.method}-{joint_map.n_dimensions}",
     )
-    return describe(figure, _alt(joint_map, sides, focus, links))
+    return describe(figure, _alt(joint_map, sides, focus, links, named))
 
 
 def map_records(
@@ -247,7 +264,13 @@ def _add_legend(
     )
 
 
-def _alt(joint_map: JointMap, sides: tuple[Side, Side], focus: Focus | None, links: Links) -> str:
+def _alt(
+    joint_map: JointMap,
+    sides: tuple[Side, Side],
+    focus: Focus | None,
+    links: Links,
+    named: Sequence[Region],
+) -> str:
     """Describe the picture in plain words."""
     x, y = sides
     drawn = {"mds": "distances", "umap": "neighbourhoods", "pca": "main directions"}
@@ -264,6 +287,9 @@ def _alt(joint_map: JointMap, sides: tuple[Side, Side], focus: Focus | None, lin
     ]
     if shown:
         text += f" {'; '.join(shown)}; the others are dots."
+    if named:
+        told = "; ".join(clean_text(region.lines[0], 40) for region in named)
+        text += f" Regions are about: {told}."
     if focus is not None:
         side, row = focus
         name = clean_text(full_names(side.items)[row], 60)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simviz.projection.nearest import Neighbors, kept_near, nearest_across
     from simviz.projection.pca import pca_map
     from simviz.projection.quality import Quality, map_quality
+    from simviz.projection.regions import Region, topic_regions, word_regions
     from simviz.projection.umap import umap_map, warm_up
     from simviz.projection.unfolding import unfold
 
@@ -23,6 +24,7 @@ _HOMES = {
     "JointMap": "joint",
     "Neighbors": "nearest",
     "Quality": "quality",
+    "Region": "regions",
     "balance_sides": "gap",
     "joint_map": "joint",
     "kept_near": "nearest",
@@ -31,9 +33,11 @@ _HOMES = {
     "nearest_across": "nearest",
     "pca_map": "pca",
     "side_gap": "gap",
+    "topic_regions": "regions",
     "umap_map": "umap",
     "unfold": "unfolding",
     "warm_up": "umap",
+    "word_regions": "regions",
 }
 
 __all__ = [
@@ -41,6 +45,7 @@ __all__ = [
     "JointMap",
     "Neighbors",
     "Quality",
+    "Region",
     "balance_sides",
     "joint_map",
     "kept_near",
@@ -49,9 +54,11 @@ __all__ = [
     "nearest_across",
     "pca_map",
     "side_gap",
+    "topic_regions",
     "umap_map",
     "unfold",
     "warm_up",
+    "word_regions",
 ]
 
 

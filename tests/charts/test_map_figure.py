@@ -9,7 +9,7 @@ from PIL import Image
 from simviz.charts import LIGHT, map_figure, map_records
 from simviz.charts._thumbnails import data_uri
 from simviz.data.items import Items
-from simviz.projection import joint_map, nearest_across
+from simviz.projection import Region, joint_map, nearest_across
 from simviz.relevance import Relevance
 
 HOSTILE = '<img src=x onerror="alert(1)"><b>&lt;%{x}'
@@ -238,3 +238,62 @@ def test_refusals():
     with pytest.raises(ValueError, match="those of the other side"):
         near = nearest_across(*vectors(), 0, "y")
         map_figure(drawn(), x, y, highlight="x:a3", neighbors=near)
+
+
+def test_regions_take_room_before_labels_and_none_covers_another():
+    where = drawn(200, 40)
+    points = np.concatenate([where.x, where.y])
+    regions = [
+        Region(tuple(point), 9.0, (f"region {i}", f"parte {i}")) for i, point in enumerate(points)
+    ]
+    figure = map_figure(
+        where, texts(200, "word"), texts(40, "b"), regions=regions, width=900, height=634
+    )
+    trace = next(t for t in figure.data if t.name == "regions")
+    assert len(trace.text) == 12, "540,000 pixels, one label for each 45,000 of them"
+    assert trace.text[0].startswith("region 0<br><span") and "parte 0" in trace.text[0]
+    scale = 900 / np.ptp(figure.layout.xaxis.range)
+    places = np.column_stack([trace.x, trace.y]) * scale
+    for i, place in enumerate(places):
+        apart = np.abs(np.delete(places, i, axis=0) - place)
+        assert ((apart[:, 0] > 60) | (apart[:, 1] > 35)).all()
+    moved = np.abs(places[0] - points[0] * scale)
+    assert (moved < [60, 60]).all(), "near its point"
+    assert "Regions are about: region 0; " in figure.layout.meta["alt"]
+    few = map_figure(
+        where, texts(200, "word"), texts(40, "b"), regions=regions, width=380, height=400
+    )
+    assert len(next(t for t in few.data if t.name == "regions").text) == 4
+    dimmed = map_figure(
+        where, texts(200, "word"), texts(40, "b"), highlight="x:word0", regions=regions
+    )
+    assert next(t for t in dimmed.data if t.name == "regions").opacity < 0.5
+
+
+def test_notes_are_told_and_escaped():
+    where = drawn()
+    notes = ["cats 70 %", HOSTILE, *[""] * 28]
+    figure = map_figure(where, texts(30, "a"), texts(40, "b"), x_notes=notes)
+    dots = next(t for t in figure.data if t.customdata and t.customdata[0].startswith("x:"))
+    assert dots.hovertext[0].endswith("<br>cats 70 %")
+    assert "<img" not in dots.hovertext[1] and "&lt;img" in dots.hovertext[1]
+    assert dots.hovertext[2].count("<br>") == 1
+    with pytest.raises(ValueError, match="2 notes for 40 items of the y side"):
+        map_figure(where, texts(30, "a"), texts(40, "b"), y_notes=["a", "b"])
+
+
+def test_names_of_regions_are_never_markup():
+    region = Region((0.0, 0.0), 1.0, (HOSTILE, HOSTILE))
+    figure = map_figure(drawn(), texts(30, "a"), texts(40, "b"), regions=[region])
+    (text,) = next(t for t in figure.data if t.name == "regions").text
+    first, second = text.split("<br>")
+    assert "<" not in first and second.count("<") == 2, "the span's own two"
+
+
+def test_three_dimensions_have_no_regions():
+    region = Region((0.0, 0.0), 1.0, ("a",))
+    figure = map_figure(
+        drawn(n_dimensions=3), texts(30, "a"), texts(40, "b"), regions=[region], y_notes=["n"] * 40
+    )
+    assert "regions" not in {trace.name for trace in figure.data}
+    assert any("<br>n" in t.hovertext[0] for t in figure.data if t.hovertext)

@@ -1,0 +1,161 @@
+"""Topics on the map: labels of its regions, and what an item is about."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import streamlit as st
+
+from pages._shared import state, topics_view
+from pages._shared.map_state import Item, View
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+    from simviz.jobs.placed import Placed
+    from simviz.jobs.topics import RunTopics
+    from simviz.projection.regions import Region
+    from simviz.store.run import Run
+
+Side = Literal["x", "y"]
+#: Topics of an item that are told when it is pointed at, and when it is selected.
+_HOVERED, _SELECTED = 3, 4
+#: Fewer items are not grouped.
+_FEWEST = 60
+_STYLE = """
+<style>
+.sv-about { border-collapse: collapse; width: 100%; font-size: .875rem;
+  font-variant-numeric: tabular-nums; }
+.sv-about caption { text-align: left; font-weight: 600; padding: 0 0 .2rem; }
+.sv-about td { padding: .12rem 0; vertical-align: top; overflow-wrap: anywhere; }
+.sv-about td:last-child { text-align: right; white-space: nowrap; padding-left: .6rem;
+  opacity: .75; }
+.sv-about i { display: block; height: 4px; border-radius: 2px; margin-top: .15rem;
+  background: color-mix(in srgb, currentColor 45%, transparent); }
+</style>
+"""
+
+
+def topics_of(run: Run, pairs: PairSet) -> RunTopics | None:
+    """The topics of a run; None where its method has none."""
+    from simviz.jobs.topics import has_topics
+
+    return topics_view.topics_of(run.id, run, pairs) if has_topics(run.info.method) else None
+
+
+def pick(view: View, run: Run) -> bool:
+    """Choose whether regions of the map are labelled."""
+    from simviz.jobs.topics import has_topics
+
+    topical = has_topics(run.info.method)
+    if view.drawing.endswith("3"):
+        return False  # what covers what would depend on the camera
+    is_on = topical if view.regions is None else view.regions
+    name = "Topics" if topical else "Regions"
+    st.session_state["map-regions"] = [name] if is_on else []
+    st.pills(
+        "Labels of regions",
+        [name],
+        selection_mode="multi",
+        key="map-regions",
+        label_visibility="collapsed",
+        on_change=_take,
+        args=(view,),
+    )
+    return is_on
+
+
+def _take(view: View) -> None:
+    view.regions = bool(st.session_state["map-regions"])
+
+
+def regions(
+    run: Run, drawing: str, placed: Placed, pairs: PairSet, topics: RunTopics | None
+) -> list[Region]:
+    """Parts of a drawing and what they are about."""
+    return _regions(run.id, drawing, placed, pairs, topics)
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def _regions(
+    run_id: str, drawing: str, _placed: Placed, _pairs: PairSet, _topics: RunTopics | None
+) -> list[Region]:
+    from simviz.projection import topic_regions, word_regions
+
+    sides = [
+        (_placed.drawing.x, _pairs.x, _placed.x_rows),
+        (_placed.drawing.y, _pairs.y, _placed.y_rows),
+    ]
+    if _topics is None:
+        if len(_placed.x_rows) + len(_placed.y_rows) < _FEWEST:
+            return []
+        return word_regions([(points, _texts(items, rows)) for points, items, rows in sides])
+    return topic_regions(
+        np.concatenate([points for points, _, _ in sides]),
+        np.concatenate([_topics.x_theta[_placed.x_rows], _topics.y_theta[_placed.y_rows]]),
+        [_lines(_topics, topic) for topic in range(_topics.x_theta.shape[1])],
+    )
+
+
+def _texts(items: Items, rows: np.ndarray) -> list[str] | None:
+    if items.kind not in ("text", "keyword"):
+        return None
+    return [str(items.content[row]) for row in rows]
+
+
+def _lines(topics: RunTopics, topic: int) -> tuple[str, ...]:
+    """A topic in two terms of each side; sides that say the same say it once."""
+    x, y = (topics.label(topic, 2, side) for side in ("x", "y"))
+    return (x,) if x == y else (x, y)
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def notes(run_id: str, _topics: RunTopics) -> tuple[list[str], list[str]]:
+    """What the items of both sides are mostly about, in a line each."""
+    labels = [_topics.label(topic) for topic in range(_topics.x_theta.shape[1])]
+    x, y = (
+        [
+            " · ".join(
+                f"{labels[topic]} {100 * share:.0f} %"
+                for topic, share in _topics.leading(side, item, _HOVERED)
+            )
+            for item in range(len(theta))
+        ]
+        for side, theta in (("x", _topics.x_theta), ("y", _topics.y_theta))
+    )
+    return x, y
+
+
+def show_item(topics: RunTopics, item: Item, run: Run) -> None:
+    """Draw what an item is about as bars."""
+    bars = bars_html(topics, item)
+    if not bars:
+        return
+    st.html(_STYLE + bars)
+    if state.share() is None:
+        st.page_link(
+            "pages/compare.py",
+            label="All topics",
+            icon=":material/list:",
+            query_params={"data": run.info.dataset_id, "runs": run.id, "tab": "topics"},
+        )
+
+
+def bars_html(topics: RunTopics, item: Item) -> str:
+    """A bar for each of the leading topics of an item, as a table; all text is escaped."""
+    leading = topics.leading(*item, _SELECTED)
+    if not leading:
+        return ""
+    lines = [
+        f'<tr><td dir="auto">{escape(topics.label(topic, 4, item[0]))}'
+        f'<i style="width:{100 * share:.0f}%"></i></td><td>{100 * share:.0f} %</td></tr>'
+        for topic, share in leading
+    ]
+    rest = 1 - sum(share for _, share in leading)
+    if round(100 * rest) > 0:
+        lines.append(f"<tr><td>other topics</td><td>{100 * rest:.0f} %</td></tr>")
+    return (
+        f'<table class="sv-about"><caption>Topics</caption><tbody>{"".join(lines)}</tbody></table>'
+    )

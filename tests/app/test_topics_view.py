@@ -1,0 +1,196 @@
+"""Topics in the app: the table of a run, labels and notes on the map, bars of an item."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from html import unescape
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data import PairSet
+from simviz.jobs import JobQueue, JobSpec
+from simviz.store import Store
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A store with topic models and another one on the same words, some of them hostile."""
+    root = tmp_path_factory.mktemp("topics")
+    store = Store(root)
+    mine = store.create_workspace()
+    stories = [
+        ("the cat sleeps near the warm house", "el gato duerme cerca de la casa"),
+        ("a fast car drives along the road", "un coche va por la carretera"),
+        ("our sun shines over the blue sea", "nuestro sol brilla sobre el mar"),
+        (f"an {HOSTILE} tag is never shown here", f"la etiqueta {HOSTILE} no se ve nunca"),
+    ]
+    x, y = ([f"{story[side]} {i}" for i in range(20) for story in stories] for side in (0, 1))
+    pairs = PairSet.from_texts(x, y, x_name="<b>English</b>", y_name="Spanish")
+    data = store.put_dataset(pairs, mine)
+    few = {"n_components": 4, "shared": False}
+    specs = {
+        "jplsa": JobSpec(data, pairs.digest, "jplsa", few, workspace=mine),
+        "lda": JobSpec(data, pairs.digest, "lda", {"n_components": 4}, workspace=mine),
+        "cca": JobSpec(data, pairs.digest, "cca", {"n_components": 4}, workspace=mine),
+    }
+    with JobQueue(store, limit=20) as queue:
+        jobs = {name: queue.submit(spec) for name, spec in specs.items()}
+        runs = {name: queue.wait(job, 120).run_id for name, job in jobs.items()}
+    assert all(runs.values())
+    return {"root": root, "mine": mine, "data": data, "pairs": pairs, "runs": runs}
+
+
+@pytest.fixture
+def app(home, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(home["root"]))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.session_state["workspace"] = home["mine"]
+    yield app
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def go(app, page, **params):
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.switch_page(page).run()
+    assert not app.exception
+    return app
+
+
+def compare(app, home, *names, **params):
+    runs = ",".join(home["runs"][name] for name in names)
+    return go(app, "pages/compare.py", data=home["data"], runs=runs, tab="topics", **params)
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html"))
+
+
+def table(app):
+    """The rows of the table of topics, without its head."""
+    return next(b for e in app.get("html") if "sv-topics" in (b := e.proto.body)).split("<tr>")[2:]
+
+
+def address(app):
+    told = {name: app.query_params[name] for name in app.query_params}
+    return {name: v[0] if isinstance(v, list) else v for name, v in told.items()}
+
+
+def test_topics_of_a_run_are_read_side_by_side(app, home):
+    compare(app, home, "jplsa", "cca")
+    assert address(app)["tab"] == "topics"
+    rows = table(app)
+    assert len(rows) == 4
+    cat = next(row for row in rows if "cat" in row)
+    assert "gato" in cat and "%" in cat and "sv-typical" in cat
+    assert "the cat sleeps near" in cat
+    assert app.selectbox(key="topics-run").options == ["JPLSA"]
+
+
+def test_hostile_terms_and_names_are_text(app, home):
+    compare(app, home, "jplsa")
+    assert "<img src=x" not in html(app) and "<b>English</b>" not in html(app)
+    assert "&lt;b&gt;English" in html(app)
+    assert HOSTILE in unescape(html(app)), "typical items are shown as they are"
+
+
+def test_a_term_is_found_and_marked(app, home):
+    compare(app, home, "jplsa")
+    app.text_input(key="topics-search").input("GAT").run()
+    assert not app.exception
+    assert len(table(app)) == 1
+    assert "<mark>gato</mark>" in html(app)
+    app.text_input(key="topics-search").input("nowhere").run()
+    assert "No topic has such a term" in " ".join(c.value for c in app.caption)
+
+
+def test_order_by_coherence(app, home):
+    from pages._shared import topics_view
+    from simviz.jobs.topics import RunTopics
+
+    run = Store(home["root"]).get_run(home["runs"]["jplsa"])
+    found = RunTopics.of(run.pipeline(), home["pairs"])
+    shares = [t.share for t in topics_view.ordered(found.topics, "weight")]
+    assert shares == sorted(shares, reverse=True)
+    by = topics_view.ordered(found.topics, "coherence")
+    means = [t.x_coherence + t.y_coherence for t in by]
+    assert means == sorted(means, reverse=True)
+    compare(app, home, "jplsa")
+    group = next(g for g in app.get("button_group") if g.proto.label == "Order by")
+    group.set_value("coherence").run()
+    assert not app.exception
+    first = by[0].x_terms[0]
+    assert first in unescape(table(app)[0])
+
+
+def test_all_topics_leave_as_a_file(home):
+    from pages._shared import topics_view
+    from simviz.jobs.topics import RunTopics
+
+    run = Store(home["root"]).get_run(home["runs"]["lda"])
+    found = RunTopics.of(run.pipeline(), home["pairs"])
+    lines = list(csv.DictReader(io.StringIO(topics_view.topics_csv(found, home["pairs"]))))
+    assert len(lines) == 4
+    assert sum(float(line["share of tokens"]) for line in lines) == pytest.approx(1, abs=1e-4)
+    assert {"Spanish: terms", "Spanish: NPMI", "Spanish: typical"} <= set(lines[0])
+
+
+def test_without_a_topic_model_there_is_no_such_tab(app, home):
+    compare(app, home, "cca")
+    assert not [tab for tab in app.tabs if tab.label == "Topics"]
+    assert address(app)["tab"] == "roc"
+
+
+def spec(app):
+    return json.loads(app.get("plotly_chart")[0].proto.spec)
+
+
+def regions(app):
+    return [trace["text"] for trace in spec(app)["data"] if trace.get("name") == "regions"]
+
+
+def test_map_of_a_topic_model_says_what_its_parts_are_about(app, home):
+    go(app, "pages/map.py", data=home["data"], run=home["runs"]["jplsa"])
+    (labels,) = regions(app)
+    assert any("gato" in text or "casa" in text for text in labels)
+    hovers = [t for trace in spec(app)["data"] for t in trace.get("hovertext") or []]
+    assert any(" %" in text.split("<br>")[-1] for text in hovers)
+    pills = next(g for g in app.get("button_group") if g.proto.label == "Labels of regions")
+    pills.set_value([]).run()
+    assert not app.exception
+    assert not regions(app)
+    assert address(app)["regions"] == "0"
+    assert any(" %" in t for trace in spec(app)["data"] for t in trace.get("hovertext") or [])
+
+
+def test_selected_item_shows_its_topics_as_bars(app, home):
+    go(app, "pages/map.py", data=home["data"], run=home["runs"]["jplsa"], sel="x0")
+    bars = next(b for e in app.get("html") if "<caption>Topics" in (b := e.proto.body))
+    assert "cat" in bars and "width:" in bars and " %" in bars
+    links = [link.proto.label for link in app.get("page_link")]
+    assert "All topics" in links
+    go(app, "pages/map.py", data=home["data"], run=home["runs"]["jplsa"], sel="y3")
+    assert "<img src=x" not in html(app)
+
+
+def test_other_runs_have_regions_when_asked_for(app, home):
+    go(app, "pages/map.py", data=home["data"], run=home["runs"]["cca"])
+    assert not regions(app)
+    go(app, "pages/map.py", data=home["data"], run=home["runs"]["cca"], regions="1", sel="x0")
+    assert regions(app)
+    assert "<caption>Topics" not in html(app)
+    assert address(app)["regions"] == "1"
