@@ -115,15 +115,15 @@ class RunTopics:
         one_side = pairs.x is pairs.y
         X = features[0].transform(pairs.x.content)
         Y = X if one_side else features[1].transform(pairs.y.content)
-        theta = model.transform(X), model.transform_y(Y)
+        x_theta, y_theta = model.transform(X), model.transform_y(Y)
         phi = [model.x_topics_, model.y_topics_]
-        tokens = [
+        x_tokens, y_tokens = (
             np.asarray(Z @ known.any(axis=0).astype(np.float64)).ravel()
             for Z, known in zip((X, Y), phi, strict=True)
-        ]
+        )
         if features[0] is features[1] and not one_side:
             phi = _parted(phi[0], X, Y)
-        weighted = [t * n[:, None] for t, n in zip(theta, tokens, strict=True)]
+        weighted = [x_theta * x_tokens[:, None], y_theta * y_tokens[:, None]]
         topics = describe_topics(
             *phi,
             *(f.get_feature_names_out() for f in features),
@@ -134,7 +134,7 @@ class RunTopics:
             relevance=RELEVANCE,
             pieces=(_is_pieces(features[0]), _is_pieces(features[1])),
         )
-        return cls(tuple(topics), *theta, *tokens, one_side)
+        return cls(tuple(topics), x_theta, y_theta, x_tokens, y_tokens, one_side)
 
     def named(self, topic: int) -> TopicTerms:
         """A topic by its number."""

@@ -166,7 +166,7 @@ def word_regions(
         overall = words.sum(axis=0) / max(words.sum(), 1)
         phi = words / np.maximum(words.sum(axis=1, keepdims=True), 1)
         phi[phi < _LIKELIER * overall] = 0
-        names = counter.get_feature_names_out()
+        names = counter.get_feature_names_out().tolist()
         for topic in describe_topics(phi, phi, names, names, n_terms=2, theta=rows, relevance=0.6):
             told[topic.topic].append(", ".join(topic.x_terms))
     return topic_regions(where, member, told)
