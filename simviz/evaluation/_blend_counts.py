@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -112,7 +112,9 @@ class PartBlocks:
         n_passes: int,
         callback: Callback | None,
     ) -> None:
-        self._compute = lambda: blend.iter_parts(x, y, block_size=block_size)
+        self._compute: Callable[[], Iterable[tuple[Block, Block]]] = lambda: blend.iter_parts(
+            x, y, block_size=block_size
+        )
         self._shape, self._callback = shape, callback
         self._done, self._total = 0, n_passes * shape[0]
         self._keep = n_passes > 1 and 16 * shape[0] * shape[1] <= KEPT_BYTES

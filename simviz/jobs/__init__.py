@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simviz.jobs.blending import blend_spec
     from simviz.jobs.cost import Estimate, estimate
     from simviz.jobs.drawing import draw, drawing_name
     from simviz.jobs.queue import JobQueue
@@ -25,6 +26,7 @@ _WHERE = {
     "JobStatus": "status",
     "RunResult": "training",
     "SplitSpec": "spec",
+    "blend_spec": "blending",
     "draw": "drawing",
     "drawing_name": "drawing",
     "estimate": "cost",
@@ -43,6 +45,7 @@ __all__ = [
     "JobStatus",
     "RunResult",
     "SplitSpec",
+    "blend_spec",
     "draw",
     "drawing_name",
     "estimate",

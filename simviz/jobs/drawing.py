@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simviz.base import EmbeddingModel
 from simviz.data import PairSet
-from simviz.pipeline import PairPipeline
+from simviz.pipeline import PairPipeline, Pipeline
 from simviz.projection import JointMap, joint_map, unfold
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
@@ -37,13 +37,13 @@ def drawing_name(drawing: JointMap) -> str:
 
 
 def draw(
-    pipeline: PairPipeline, pairs: PairSet, *, seed: int = 0, **options: Any
+    pipeline: Pipeline, pairs: PairSet, *, seed: int = 0, **options: Any
 ) -> tuple[JointMap, Index, Index]:
     """Put the items of a data set on one map.
 
     Parameters
     ----------
-    pipeline : PairPipeline
+    pipeline : PairPipeline or BlendPipeline
         What was trained.
     pairs : PairSet
         Whose items to draw.
@@ -59,7 +59,8 @@ def draw(
     x_drawn, y_drawn : ndarray of int
         The items on it by their position.
     """
-    has_vectors = isinstance(pipeline.model_, EmbeddingModel)
+    model = pipeline.model_ if isinstance(pipeline, PairPipeline) else None
+    has_vectors = isinstance(model, EmbeddingModel)
     limit = MAX_DRAWN if has_vectors else MAX_UNFOLDED
     rng = np.random.default_rng(seed)
     x_drawn, y_drawn = (_sample(len(side), limit, rng) for side in (pairs.x, pairs.y))
@@ -69,7 +70,7 @@ def draw(
     for drawn, side, name in ((x_drawn, pairs.x, pairs.x_name), (y_drawn, pairs.y, pairs.y_name)):
         if len(drawn) < len(side):
             notes.append(f"A random sample of {len(drawn):,} of {len(side):,} {name} is drawn.")
-    if has_vectors:
+    if isinstance(pipeline, PairPipeline) and has_vectors:
         vectors = pipeline.coordinates(x, y)
     else:
         vectors = unfold(pipeline.iter_similarity(x, y), random_state=seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,73 @@ from simviz.pipeline import PairPipeline
 from simviz.projection import Neighbors, nearest_across
 
 Side = Literal["x", "y"]
+
+
+class Similar(Protocol):
+    """A fitted pipeline, as far as it scores items."""
+
+    def similarity(self, x: Items, y: Items, /) -> NDArray[np.floating]:
+        """Similarities of all pairs of items.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        ndarray of shape (n_x, n_y)
+            Larger means closer.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The items of a data set where a pipeline has no one space for them, such as a blend.
+
+    Parameters
+    ----------
+    pipeline : BlendPipeline
+        What was trained.
+    pairs : PairSet
+        Whose items.
+    """
+
+    pipeline: Similar
+    pairs: PairSet
+
+    def scores(self, side: Side, item: Items) -> NDArray[np.float64]:
+        """Similarity of an item, known or new, to all items of the other side.
+
+        Parameters
+        ----------
+        side : {"x", "y"}
+            Side that the item is of.
+        item : Items
+            One item.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_other,)
+            The pipeline's own scores.
+
+        Raises
+        ------
+        ValueError
+            If there is not one item.
+        """
+        _check_one(item)
+        told = (
+            self.pipeline.similarity(item, self.pairs.y)
+            if side == "x"
+            else self.pipeline.similarity(self.pairs.x, item)
+        )
+        return np.asarray(told, dtype=np.float64).ravel()
+
+
+def _check_one(item: Items) -> None:
+    if len(item) != 1:
+        raise ValueError(f"Ask about one item at a time; got {len(item)}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,8 +202,7 @@ class ModelSpace:
         ValueError
             If there is not one item.
         """
-        if len(item) != 1:
-            raise ValueError(f"Ask about one item at a time; got {len(item)}.")
+        _check_one(item)
         pipeline, other = self.pipeline, self.y_rows if side == "x" else self.x_rows
         model = pipeline.model_
         features = pipeline.x_features_ if side == "x" else pipeline.y_features_
@@ -154,9 +220,7 @@ class ModelSpace:
             if side == "x":
                 return nearest_across(item, other, 0, "x", k, similarity)
             return nearest_across(other, item, 0, "y", k, similarity)
-        scores = self._told(side, item, other)
-        order = np.lexsort((np.arange(len(scores)), -scores))[:k]
-        return Neighbors("y" if side == "x" else "x", order, scores[order])
+        return ranked(self._told(side, item, other), side, k)
 
     def _told(self, side: Side, item: Matrix, other: Matrix) -> NDArray[np.float64]:
         """What the model says of one row of its space and all of the other side."""
@@ -169,3 +233,24 @@ class ModelSpace:
         else:
             told = model.similarity(item, other) if side == "x" else model.similarity(other, item)
         return np.asarray(told, dtype=np.float64).ravel()
+
+
+def ranked(scores: NDArray[np.float64], side: Side, k: int) -> Neighbors:
+    """The best of all items of the other side, equal ones ordered by row.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_other,)
+        Similarity of an item to them.
+    side : {"x", "y"}
+        Side of that item.
+    k : int
+        How many at most.
+
+    Returns
+    -------
+    Neighbors
+        With their scores.
+    """
+    order = np.lexsort((np.arange(len(scores)), -scores))[:k]
+    return Neighbors("y" if side == "x" else "x", order, scores[order])

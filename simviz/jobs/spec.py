@@ -17,6 +17,9 @@ from simviz.params import param_specs, validate_params
 from simviz.pipeline import Features, why_no_adapter
 from simviz.store.records import DEMO_PREFIX
 
+#: In place of a method's id: a blend of two runs, see `simviz.jobs.blending`.
+BLEND = "blend"
+
 
 class JobError(SimvizError):
     """A job cannot be taken on or found; its text says why and what to do."""
@@ -55,7 +58,7 @@ class JobSpec:
     dataset_digest : str
         Its content, so that a request means the same forever.
     method : str
-        Id of the method.
+        Id of the method, or "blend".
     params : mapping
         Its parameters, of JSON's types.
     split : SplitSpec
@@ -107,20 +110,28 @@ class JobSpec:
             If the method, a parameter or its value is unknown.
         """
         try:
-            cls = get_method(self.method)
-            known = [spec.name for spec in param_specs(cls)]
-            for name in self.params:
-                if name not in known:
-                    raise ValueError(unknown_name(f"parameter of {self.method}", name, known))
-            validate_params(cls(**self.params))
-            if self.features not in get_args(Features):
-                known = list(get_args(Features))
-                raise ValueError(unknown_name("kind of features", self.features, known))
-            if self.features == "pretrained" and (reason := why_no_adapter(cls.tags)):
-                raise ValueError(reason)
+            if self.method == BLEND:
+                from simviz.jobs.blending import check_blend
+
+                check_blend(self.params)
+            else:
+                self._check_method()
             json.dumps(self.to_json())
         except (TypeError, ValueError) as error:
             raise JobError(str(error)) from error
+
+    def _check_method(self) -> None:
+        cls = get_method(self.method)
+        known = [spec.name for spec in param_specs(cls)]
+        for name in self.params:
+            if name not in known:
+                raise ValueError(unknown_name(f"parameter of {self.method}", name, known))
+        validate_params(cls(**self.params))
+        if self.features not in get_args(Features):
+            known = list(get_args(Features))
+            raise ValueError(unknown_name("kind of features", self.features, known))
+        if self.features == "pretrained" and (reason := why_no_adapter(cls.tags)):
+            raise ValueError(reason)
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the workspace, as JSON's types."""

@@ -18,9 +18,10 @@ from simviz.evaluation.curves import DimensionCurve, dimension_curve
 from simviz.evaluation.result import Evaluation, Record
 from simviz.evaluation.scoring import Scorer, evaluate
 from simviz.exceptions import JobCancelled
+from simviz.jobs.blending import blended
 from simviz.jobs.drawing import draw
 from simviz.jobs.spec import JobSpec
-from simviz.pipeline import PairPipeline, default_pipeline
+from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
 from simviz.projection import JointMap
 
 #: Stages in their order, each with its share of the bar.
@@ -56,7 +57,7 @@ class RunResult:
 
     Parameters
     ----------
-    pipeline : PairPipeline
+    pipeline : PairPipeline or BlendPipeline
         What was trained.
     evaluation : Evaluation
         On the test part, both directions.
@@ -77,7 +78,7 @@ class RunResult:
         Each stage took so long.
     """
 
-    pipeline: PairPipeline
+    pipeline: Pipeline
     evaluation: Evaluation
     baselines: Mapping[str, list[Record]]
     curve: DimensionCurve | None
@@ -89,7 +90,12 @@ class RunResult:
     seconds: Mapping[str, float]
 
 
-def train(spec: JobSpec, pairs: PairSet, report: Report) -> RunResult:
+def train(
+    spec: JobSpec,
+    pairs: PairSet,
+    report: Report,
+    blend_of: tuple[Pipeline, Pipeline] | None = None,
+) -> RunResult:
     """Split, fit, measure and draw.
 
     Parameters
@@ -100,6 +106,8 @@ def train(spec: JobSpec, pairs: PairSet, report: Report) -> RunResult:
         The data set it names.
     report : callable
         Hears of progress; a true answer stops the job.
+    blend_of : tuple of two pipelines, optional
+        The parts of a blend, trained on the same split, in place of fitting.
 
     Returns
     -------
@@ -131,13 +139,19 @@ def train(spec: JobSpec, pairs: PairSet, report: Report) -> RunResult:
     notes = list(parts.notes)
 
     progress.enter("features")
-    pipeline = default_pipeline(spec.method, parts.train, features=spec.features, **spec.params)
-    # The method speaks first when its features are there.
-    pipeline.set_callbacks(progress.during("training"))
-    pipeline.fit(parts.train, parts.validation)
-    pipeline.set_callbacks()
+    pipeline: Pipeline
+    if blend_of is not None:
+        pipeline = blended(spec, blend_of, parts.train)
+    else:
+        pipeline = default_pipeline(
+            spec.method, parts.train, features=spec.features, **spec.params
+        )
+        # The method speaks first when its features are there.
+        pipeline.set_callbacks(progress.during("training"))
+        pipeline.fit(parts.train, parts.validation)
+        pipeline.set_callbacks()
+        notes += _shortfall(pipeline)
     progress.enter("training", 1.0)
-    notes += _shortfall(pipeline)
 
     progress.enter("scoring")
     test = parts.test
@@ -209,9 +223,11 @@ class _Progress:
 
 
 def _curve(
-    spec: JobSpec, pipeline: PairPipeline, test: PairSet, progress: _Progress
+    spec: JobSpec, pipeline: Pipeline, test: PairSet, progress: _Progress
 ) -> DimensionCurve | None:
     """Quality by dimension from the one fit, where the method is nested."""
+    if not isinstance(pipeline, PairPipeline):
+        return None
     model = pipeline.model_
     if not isinstance(model, EmbeddingModel) or not model.tags.nested:
         return None

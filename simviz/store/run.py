@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.exceptions import StoreError
-from simviz.pipeline import PairPipeline
+from simviz.pipeline import Pipeline, load_pipeline
 from simviz.store.files import read_arrays, read_json, sync_tree, write_arrays, write_json
 from simviz.store.records import RunInfo
 
@@ -32,7 +32,7 @@ class RunFiles:
     ----------
     spec : mapping
         What was asked for, as JSON.
-    pipeline : PairPipeline
+    pipeline : PairPipeline or BlendPipeline
         What was trained.
     evaluation : mapping
         As JSON: "records" (tidy metrics), and whatever belongs beside them.
@@ -55,7 +55,7 @@ class RunFiles:
     """
 
     spec: Mapping[str, Any]
-    pipeline: PairPipeline
+    pipeline: Pipeline
     evaluation: Mapping[str, Any]
     per_query: Mapping[str, NDArray[Any]]
     roc: Mapping[str, NDArray[Any]] | None
@@ -123,9 +123,9 @@ class Run:
         """Times, sizes, versions and notes."""
         return dict(read_json(self.folder / "meta.json"))
 
-    def pipeline(self) -> PairPipeline:
+    def pipeline(self) -> Pipeline:
         """What was trained, ready for new items."""
-        return PairPipeline.load(self.folder / "pipeline.simviz")
+        return load_pipeline(self.folder / "pipeline.simviz")
 
     def pipeline_bytes(self) -> bytes:
         """The file of the pipeline, for a download.

@@ -1,0 +1,168 @@
+"""Blends of two finished runs: how they are asked for, and what they are made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from simviz.data import PairSet
+from simviz.discovery import unknown_name
+from simviz.exceptions import StoreError
+from simviz.jobs.spec import BLEND, JobError, JobSpec
+from simviz.pipeline import BlendPipeline, Pipeline
+
+if TYPE_CHECKING:
+    from simviz.store.records import RunInfo
+    from simviz.store.store import Store
+
+#: Normalisations under which a score depends on its two items alone, which a run's must.
+NORMALIZATIONS = ("global_std", "none")
+_RUN = re.compile(r"[0-9a-f]{32}")
+_PARAMS = ("learned", "lexical", "alpha", "normalization", "learned_method", "lexical_method")
+
+
+def blend_spec(
+    learned: RunInfo,
+    lexical: RunInfo,
+    alpha: float,
+    *,
+    normalization: str = "global_std",
+    workspace: str = "",
+) -> JobSpec:
+    """Ask for a blend of two runs, which is then measured like any run.
+
+    Parameters
+    ----------
+    learned, lexical : RunInfo
+        Finished runs on one split of one data set.
+    alpha : float
+        Weight of the learned one, from 0 to 1.
+    normalization : {"global_std", "none"}, default="global_std"
+        How scores are brought to one scale, see
+        `simviz.pipeline.BlendPipeline`.
+    workspace : str, default=""
+        Who asks.
+
+    Returns
+    -------
+    JobSpec
+        Naming both runs.
+
+    Raises
+    ------
+    JobError
+        If the runs were not trained on the same pairs, or a setting does not
+        fit.
+    """
+    for what, words in (("dataset_digest", "data"), ("split", "split")):
+        if learned.spec.get(what) != lexical.spec.get(what):
+            raise JobError(
+                f"These two runs were not trained on the same {words}, so that one may have seen "
+                "what the other is tested on. Train both on one split and blend those."
+            )
+    asked = JobSpec.from_json(learned.spec, workspace)
+    spec = JobSpec(
+        dataset_id=asked.dataset_id,
+        dataset_digest=asked.dataset_digest,
+        method=BLEND,
+        params={
+            "learned": learned.id,
+            "lexical": lexical.id,
+            "alpha": round(float(alpha), 6),
+            "normalization": normalization,
+            # What a list of runs calls it, even when a part was deleted.
+            "learned_method": learned.method,
+            "lexical_method": lexical.method,
+        },
+        split=asked.split,
+        workspace=workspace,
+    )
+    spec.check()
+    return spec
+
+
+def check_blend(params: Mapping[str, Any]) -> None:
+    """Refuse a request for a blend that cannot be met.
+
+    Parameters
+    ----------
+    params : mapping
+        Of a `JobSpec` whose method is "blend".
+
+    Raises
+    ------
+    ValueError
+        Saying what is wrong.
+    """
+    for name in params:
+        if name not in _PARAMS:
+            raise ValueError(unknown_name("parameter of a blend", name, _PARAMS))
+    runs = [params.get(role) for role in ("learned", "lexical")]
+    if not all(isinstance(run, str) and _RUN.fullmatch(run) for run in runs):
+        raise ValueError(f"A blend names two runs, learned and lexical, by their ids; got {runs}.")
+    if runs[0] == runs[1]:
+        raise ValueError("A run blended with itself is that run. Choose two.")
+    alpha = params.get("alpha")
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
+        raise ValueError(f"alpha is a weight from 0 to 1, got {alpha!r}.")
+    if params.get("normalization") not in NORMALIZATIONS:
+        raise ValueError(
+            f"A run is blended with normalization 'global_std' or 'none', under which a score "
+            f"depends on its two items alone; got {params.get('normalization')!r}."
+        )
+
+
+def parts_of(spec: JobSpec, store: Store) -> tuple[Pipeline, Pipeline]:
+    """The trained pipelines that a blend is made of.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        What is asked for, with its workspace.
+    store : Store
+        Where the runs are.
+
+    Returns
+    -------
+    learned, lexical : PairPipeline or BlendPipeline
+        Fitted.
+
+    Raises
+    ------
+    JobError
+        If a run is gone, belongs to another workspace, or was trained on
+        other pairs.
+    """
+    found = []
+    for role in ("learned", "lexical"):
+        try:
+            run = store.get_run(spec.params[role], spec.workspace)
+            told = JobSpec.from_json(run.spec)
+            if (told.dataset_digest, told.split) != (spec.dataset_digest, spec.split):
+                raise JobError(f"The {role} run was trained on other pairs than this blend is of.")
+            found.append(run.pipeline())
+        except StoreError as error:
+            raise JobError(f"The {role} run of this blend cannot be opened: {error}") from error
+    return found[0], found[1]
+
+
+def blended(spec: JobSpec, parts: tuple[Pipeline, Pipeline], train: PairSet) -> BlendPipeline:
+    """Put the parts together.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        With weight and normalisation.
+    parts : tuple of two pipelines
+        See `parts_of`.
+    train : PairSet
+        Their training pairs.
+
+    Returns
+    -------
+    BlendPipeline
+        Fitted.
+    """
+    how = spec.params
+    return BlendPipeline.of(*parts, train, how["alpha"], normalization=how["normalization"])

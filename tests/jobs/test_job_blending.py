@@ -1,0 +1,168 @@
+"""A blend of two finished runs is asked for, measured and kept like any run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simviz.data import Items, split
+from simviz.evaluation import evaluate
+from simviz.exceptions import StoreError
+from simviz.jobs import JobError, JobSpec, SplitSpec, blend_spec, load_evaluation
+from simviz.jobs.blend_space import space_of
+from simviz.pipeline import BlendPipeline, load_pipeline
+
+
+@pytest.fixture
+def trained(queue, ask, store, mine):
+    """Two finished runs: what was learned, and BM25."""
+
+    def train(spec):
+        status = queue.wait(queue.submit(spec), 60)
+        assert status.state == "succeeded", status.message
+        return store.get_run(status.run_id, mine)
+
+    return train, train(ask("cca", n_components=5)), train(ask("bm25"))
+
+
+def test_a_blend_is_a_run_of_its_own(trained, store, mine, sentences, tmp_path):
+    train, cca, bm25 = trained
+    spec = blend_spec(cca.info, bm25.info, 0.3, workspace=mine)
+    run = train(spec)
+    assert run.id == spec.digest not in (cca.id, bm25.id)
+    assert (run.info.method, run.spec["params"]["learned"]) == ("blend", cca.id)
+    assert run.spec["params"]["lexical"] == bm25.id and run.spec["split"] == cca.spec["split"]
+    pipeline = run.pipeline()
+    assert isinstance(pipeline, BlendPipeline) and pipeline.alpha == 0.3
+    test = split(sentences, "pair").test
+    ours = evaluate(pipeline, test.x, test.y, test.relevance)
+    for metric in ("MRR", "MAP"):
+        np.testing.assert_allclose(
+            load_evaluation(run).per_query(metric), ours.per_query(metric), equal_nan=True
+        )
+    assert run.maps() and run.info.summary["MRR"] == pytest.approx(ours.value("MRR"))
+    # What is downloaded is what the public loader reads.
+    (tmp_path / "blend.simviz").write_bytes(run.pipeline_bytes())
+    np.testing.assert_array_equal(
+        load_pipeline(tmp_path / "blend.simviz").similarity(test.x, test.y),
+        pipeline.similarity(test.x, test.y),
+    )
+
+
+def test_the_same_blend_is_answered_from_the_store(trained, queue, store, mine):
+    train, cca, bm25 = trained
+    spec = blend_spec(cca.info, bm25.info, 0.3, workspace=mine)
+    train(spec)
+    assert queue.status(queue.submit(spec)).state == "succeeded"
+    others = [
+        blend_spec(cca.info, bm25.info, 0.31, workspace=mine),
+        blend_spec(bm25.info, cca.info, 0.3, workspace=mine),
+        blend_spec(cca.info, bm25.info, 0.3, normalization="none", workspace=mine),
+    ]
+    assert len({spec.digest, *(other.digest for other in others)}) == 4
+
+
+def test_a_blend_outlives_its_parts_and_is_shared_alone(trained, store, mine, theirs, sentences):
+    train, cca, bm25 = trained
+    run = train(blend_spec(cca.info, bm25.info, 0.5, workspace=mine))
+    token = store.publish(mine, "map", [run.id])
+    store.delete_run(cca.id, mine)
+    store.delete_run(bm25.id, mine)
+    assert store.resolve(token).run_ids == (run.id,)
+    again = store.get_run(run.id).pipeline()
+    assert np.isfinite(again.similarity(sentences.x, sentences.y)).all()
+    with pytest.raises(StoreError):
+        store.get_run(run.id, theirs)
+    store.delete_run(run.id, mine)
+    assert not store.has_run(run.id)
+
+
+def test_a_blend_of_deleted_or_foreign_runs_fails_with_a_sentence(
+    trained, queue, store, mine, theirs, ask, sentences
+):
+    _, cca, bm25 = trained
+    spec = blend_spec(cca.info, bm25.info, 0.5, workspace=mine)
+    dataset_id = store.put_dataset(sentences, theirs)
+    stolen = replace(spec, dataset_id=dataset_id, workspace=theirs)
+    status = queue.wait(queue.submit(stolen), 60)
+    assert status.state == "failed" and "cannot be opened" in status.message
+    store.delete_run(cca.id, mine)
+    status = queue.wait(queue.submit(spec), 60)
+    assert status.state == "failed" and "The learned run of this blend" in status.message
+
+
+def test_runs_on_different_pairs_are_not_blended(trained, ask, mine, queue):
+    train, cca, bm25 = trained
+    elsewhere = train(replace(ask("bm25"), split=SplitSpec(seed=1)))
+    with pytest.raises(JobError, match="same split"):
+        blend_spec(cca.info, elsewhere.info, 0.5, workspace=mine)
+    other = replace(bm25.info, spec={**bm25.info.spec, "dataset_digest": "0" * 32})
+    with pytest.raises(JobError, match="same data"):
+        blend_spec(cca.info, other, 0.5, workspace=mine)
+    spec = blend_spec(cca.info, bm25.info, 0.5, workspace=mine)
+    forged = replace(spec, params={**spec.params, "lexical": elsewhere.id})
+    status = queue.wait(queue.submit(forged), 60)
+    assert status.state == "failed" and "other pairs" in status.message
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"alpha": 1.5}, "weight from 0 to 1"),
+        ({"alpha": True}, "weight from 0 to 1"),
+        ({"normalization": "z_query"}, "two items alone"),
+        ({"learned": "../x"}, "by their ids"),
+        ({"learned": "b" * 32}, "Choose two"),
+        ({"wiehgt": 1}, "no parameter of a blend"),
+    ],
+)
+def test_wrong_requests_are_refused(change, words):
+    params = {
+        "learned": "a" * 32,
+        "lexical": "b" * 32,
+        "alpha": 0.5,
+        "normalization": "global_std",
+    }
+    JobSpec("d", "0" * 32, "blend", params).check()
+    with pytest.raises(JobError, match=words):
+        JobSpec("d", "0" * 32, "blend", params | change).check()
+
+
+def test_a_blend_can_be_cancelled(trained, mine, sentences):
+    from simviz.exceptions import JobCancelled
+    from simviz.jobs import train
+
+    _, cca, bm25 = trained
+    spec = blend_spec(cca.info, bm25.info, 0.5, workspace=mine)
+    parts = cca.pipeline(), bm25.pipeline()
+    with pytest.raises(JobCancelled):
+        train(spec, sentences, lambda stage, *_: stage == "scoring", parts)
+
+
+def test_neighbours_are_those_of_the_blend(trained, mine, sentences):
+    train, cca, bm25 = trained
+    run = train(blend_spec(cca.info, bm25.info, 0.4, workspace=mine))
+    pipeline = run.pipeline()
+    space = space_of(pipeline, sentences)
+    S = pipeline.similarity(sentences.x, sentences.y)
+    assert space.n_dimensions is None
+    np.testing.assert_allclose(space.scores("x", sentences.x.take([3])), S[3], atol=1e-5)
+    np.testing.assert_allclose(space.scores("y", sentences.y.take([7])), S[:, 7], atol=1e-5)
+    found = space.nearest("x", 3, 4)
+    np.testing.assert_allclose(found.scores, np.sort(S[3])[::-1][:4], atol=1e-5)
+    assert space.knows("x", 3)
+    strange = Items(["?"], ["ЖЖЖ"], "text")
+    assert not space.scores("x", strange).any()
+    nested = space_of(BlendPipeline.of(pipeline, pipeline.lexical_, sentences, 0.5), sentences)
+    again = nested.pipeline.similarity(sentences.x, sentences.y)
+    np.testing.assert_allclose(nested.scores("y", sentences.y.take([2])), again[:, 2], atol=1e-5)
+    for wrong in ((-1, 5), (60, 5), (0, 0)):
+        with pytest.raises(ValueError, match="must"):
+            space.nearest("x", *wrong)
+    by_query = BlendPipeline.of(
+        cca.pipeline(), bm25.pipeline(), sentences, normalization="minmax_query"
+    )
+    with pytest.raises(ValueError, match="global_std"):
+        space_of(by_query, sentences)
