@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from simviz._numba import njit, prange
+from simviz.base._elementary import log2
 
 Ints = NDArray[np.int64]
 Columns = NDArray[np.int32]
@@ -24,70 +23,12 @@ Values = NDArray[np.floating[Any]]
 _TILE = 16  # queries at a time, so that a candidate read from memory serves them all
 _CHUNK = 32  # candidates that stay in the second-level cache meanwhile
 
-# numba's (and the C library's) logarithm is called number by number. These are
-# plain arithmetic, of which the compiler makes SIMD: with m in [√½, √2),
-# log2(x) = e + log2(m). In float32 log2(1 + f) = f p(f), with p of degree 7
-# minimising the largest error (5e-8, below the rounding of float32); in float64
-# the series 2/ln 2 (z + z³/3 + ...) of z = (m - 1)/(m + 1), cut where its
-# terms fall below 1e-16.
-_P0, _P1, _P2, _P3, _P4, _P5, _P6, _P7 = map(
-    np.float32,
-    (
-        1.4426948,
-        -0.72135717,
-        0.48093945,
-        -0.36008722,
-        0.28670752,
-        -0.250069,
-        0.23688993,
-        -0.14574403,
-    ),
-)
-_SERIES = tuple(2 / np.log(2) / n for n in range(1, 21, 2))
-_Z0, _Z1, _Z2, _Z3, _Z4, _Z5, _Z6, _Z7, _Z8, _Z9 = _SERIES
-_ONE = np.float32(1)
-_ROOT_HALF_32 = np.int32(0x3F3504F3)
-_EXPONENT_32 = np.int32(-(2**23))
-_SHIFT_32 = np.int32(23)
-_ROOT_HALF_64 = np.int64(0x3FE6A09E667F3BCD)
-_EXPONENT_64 = np.int64(-(2**52))
-_SHIFT_64 = np.int64(52)
-
-
-def _x_log2(x: Any) -> Any:
-    """Multiply a positive normal number by its logarithm, in its own type."""
-    raise NotImplementedError("Only compiled code calls this.")
-
-
-def _x_log2_single(x: Any) -> Any:
-    bits = np.float32(x).view(np.int32)
-    exponent = np.int32(np.int32(bits - _ROOT_HALF_32) & _EXPONENT_32)
-    f = np.int32(bits - exponent).view(np.float32) - _ONE
-    p = ((((((_P7 * f + _P6) * f + _P5) * f + _P4) * f + _P3) * f + _P2) * f + _P1) * f + _P0
-    return x * (p * f + np.float32(np.int32(exponent >> _SHIFT_32)))
-
-
-def _x_log2_double(x: Any) -> Any:
-    bits = np.float64(x).view(np.int64)
-    exponent = np.int64(np.int64(bits - _ROOT_HALF_64) & _EXPONENT_64)
-    m = np.int64(bits - exponent).view(np.float64)
-    z = (m - 1.0) / (m + 1.0)
-    w = z * z
-    p = ((((_Z9 * w + _Z8) * w + _Z7) * w + _Z6) * w + _Z5) * w + _Z4
-    p = (((p * w + _Z3) * w + _Z2) * w + _Z1) * w + _Z0
-    return x * (p * z + np.float64(np.int64(exponent >> _SHIFT_64)))
-
-
-# Under its own error model numba would test every divisor for 0, number by number.
-@overload(_x_log2, jit_options={"fastmath": {"contract"}, "error_model": "numpy"})
-def _choose_x_log2(x: Any) -> Any:
-    return _x_log2_single if x == types.float32 else _x_log2_double
-
 
 @njit(fastmath=frozenset({"contract"}))
 def _shared(p: Any, q: Any, p_log: Any, q_log: Any) -> Any:
     """(p + q) log2(p + q) - p log2 p - q log2 q, and exactly 0 unless both are positive."""
-    gained = _x_log2(p + q) - (p_log + q_log)
+    total = p + q
+    gained = total * log2(total) - (p_log + q_log)
     return gained if p * q > 0 else p * q
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz._numba import threads_for
 from simviz.methods import _em_kernels as kernels
+from simviz.methods._em_counts import Counts, Side
 
 Array = NDArray[np.floating]
 Index = NDArray[np.integer]
@@ -66,87 +66,6 @@ def equal_parts(work: NDArray[Any], n_topics: int) -> list[Index]:
     ]
 
 
-class Counts:
-    """Counts of one side by items, of the form that kernels read.
-
-    Parameters
-    ----------
-    C : array or CSR of shape (n, V)
-        Counts; never changed.
-    known : ndarray of bool, shape (V,), optional
-        Words that count; others are left out.
-    dtype : type, optional
-        Floating type of the values; that of `C` by default.
-
-    Attributes
-    ----------
-    ptr, idx, val : ndarray
-        Limits of the rows, columns and values of the non-zeros.
-    totals : ndarray of float64, shape (n,)
-        Sum of each row.
-    """
-
-    def __init__(self, C: Any, known: Any = None, dtype: Any = None) -> None:
-        self.matrix = self._clean(C, known, dtype or C.dtype)
-        self.ptr = self.matrix.indptr.astype(np.int64)
-        self.idx = self.matrix.indices.astype(np.int32)
-        self.val = self.matrix.data
-        self.totals = np.asarray(self.matrix.sum(axis=1, dtype=np.float64)).ravel()
-
-    @staticmethod
-    def _clean(C: Any, known: Any, dtype: Any) -> sp.csr_array:
-        C = sp.csr_array(C, dtype=dtype, copy=True)
-        C.sum_duplicates()
-        if known is not None:
-            C.data[~known[C.indices]] = 0
-        C.eliminate_zeros()
-        return C
-
-    @property
-    def rows(self) -> tuple[Any, Any, Any]:
-        """Limits, columns and values."""
-        return self.ptr, self.idx, self.val
-
-    @property
-    def lengths(self) -> Index:
-        """Non-zeros of each row."""
-        return np.diff(self.ptr)
-
-
-class Side(Counts):
-    """Counts of one side, by items and by words, and the units its items are in.
-
-    Parameters
-    ----------
-    C : array or CSR of shape (n, V)
-        Counts.
-    items : ndarray of int, shape (n_units,)
-        The item of each unit: an item may be in several, or in none.
-    weights : ndarray of shape (n_units,)
-        How much each unit counts.
-    """
-
-    def __init__(self, C: Any, items: Index, weights: Array) -> None:
-        super().__init__(C)
-        self.items = items.astype(np.int64)
-        order = np.argsort(items, kind="stable")
-        self.units = order.astype(np.int64)
-        n_items = self.matrix.shape[0]
-        self.unit_ptr = np.searchsorted(items[order], np.arange(n_items + 1)).astype(np.int64)
-        self.weights = weights.astype(self.val.dtype)
-        columns = sp.csr_array(self.matrix.T)
-        columns.sort_indices()
-        self.columns = columns.indptr.astype(np.int64), columns.indices.astype(np.int32)
-        self.column_values = columns.data
-        # Words that occur in a unit at all: what there is to learn about.
-        used = np.bincount(items, weights, minlength=n_items)
-        self.word_totals = np.asarray(used @ self.matrix.astype(np.float64)).ravel()
-        self.unit_work = self.lengths[self.items]
-        degrees = np.diff(self.unit_ptr)
-        meets = np.concatenate([[0], np.cumsum(degrees[self.columns[1]])])
-        self.word_work = np.diff(meets[self.columns[0]])
-
-
 @dataclass
 class Topics:
     """Shares of topics of the units, and words of the topics.
@@ -190,6 +109,7 @@ class EM:
     shared: bool
     notify: Callable[[], bool]
     known: list[NDArray[np.bool_]] = field(init=False)
+    _space: Topics | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         totals = [side.word_totals for side in self.sides]
@@ -230,7 +150,7 @@ class EM:
         return self.phi(topics, side)
 
     def step(self, topics: Topics) -> Progress:
-        """Replace θ and φ by better ones.
+        """Replace θ by a better one, then φ, already expecting with the new θ.
 
         Parameters
         ----------
@@ -248,25 +168,23 @@ class EM:
             If a callback asked to stop.
         """
         objective = self.log_prior(topics)
-        tilted, cost = self.tilted(topics)
-        counts = [np.zeros_like(phi) for phi in topics.phis]
-        for s, side in enumerate(self.sides):
-            self._run(
-                self._word_parts[s],
-                kernels.expect_columns,
-                *(*side.columns, side.column_values, side.unit_ptr, side.units, side.weights),
-                *(tilted[s], self.phi(topics, s)),
-                into=(counts[0 if self.shared else s],),
-            )
-        shares, logs = np.zeros_like(topics.theta), np.zeros(self.n_units)
+        seen, cost = self.tilted(topics)
+        new, logs = self._space_like(topics), np.empty(self.n_units)
         for s, side in enumerate(self.sides):
             self._run(
                 self._unit_parts,
                 kernels.expect_rows,
-                *(*side.rows, side.items, tilted[s], self.phi(topics, s)),
-                into=(shares, logs),
+                *(*side.rows, side.items, seen[s], self.phi(topics, s), s > 0),
+                into=(new.theta, logs),
             )
-        self._maximise(topics, shares, counts)
+        self._share(new.theta)
+        seen = self.tilted_again(new.theta)
+        for s in range(len(self.sides)):
+            self._expect_words(s, seen[s], self.phi(topics, s), self.phi(new, s))
+        for phi, known in zip(new.phis, self.known, strict=True):
+            normalized_words(phi, self.b, known)
+        topics.theta, new.theta = new.theta, topics.theta
+        topics.phis, new.phis = new.phis, topics.phis
         found = float(self.weights @ logs)
         return Progress(objective + cost + found, found)
 
@@ -279,31 +197,40 @@ class EM:
         """θ as each side sees it, and what that adds to the objective."""
         return [topics.theta] * len(self.sides), 0.0
 
+    def tilted_again(self, theta: Array) -> list[Array]:
+        """A new θ as each side sees it, φ being what it is."""
+        return [theta] * len(self.sides)
+
     def log_prior(self, topics: Topics) -> float:
         """Σ w a log θ + b Σ log φ, over words that occur."""
         total = 0.0
         if self.a.any():
-            for rows in blocks(topics.theta):
-                total += float(self.weights[rows] @ (_log(topics.theta[rows]) @ self.a))
+            total += float(self.weights @ _log_sums(topics.theta, self.a))
         if self.b:
+            each = np.full(len(self.a), self.b)
             for phi, known in zip(topics.phis, self.known, strict=True):
-                for rows in blocks(phi):
-                    total += self.b * float(_log(phi[rows][known[rows]]).sum())
+                total += float(_log_sums(phi, each)[known].sum())
         return total
 
-    def _maximise(self, topics: Topics, shares: Array, counts: list[Array]) -> None:
-        a = self.a.astype(self.dtype)
-        for rows in blocks(shares):
-            block = shares[rows]
-            block += a
-            total = block.sum(axis=1, dtype=np.float64)
-            # A unit without any word has no say: its shares stay equal.
-            block[total == 0] = 1
-            total[total == 0] = len(a)
-            topics.theta[rows] = block * (1 / total).astype(self.dtype)[:, None]
-        topics.phis[:] = [
-            normalized_words(N, self.b, known) for N, known in zip(counts, self.known, strict=True)
-        ]
+    def _space_like(self, topics: Topics) -> Topics:
+        """Room for the next θ and φ: what the step before left."""
+        if self._space is None:
+            empty = [np.empty_like(phi) for phi in topics.phis]
+            self._space = Topics(np.empty_like(topics.theta), empty)
+        return self._space
+
+    def _share(self, counts: Array) -> None:
+        """Turn expected counts into θ, in place. A unit without any word has equal shares."""
+        with threads_for(counts.size):
+            kernels.share_rows(counts, self.a.astype(self.dtype))
+
+    def _expect_words(self, s: int, theta: Array, phi: Array, into: Array) -> None:
+        """Expected counts of a side's words, added to those of the other where they share φ."""
+        columns = self.sides[s].columns
+        direct = len(columns) == 3
+        kernel = kernels.expect_columns if direct else kernels.expect_shared_columns
+        more = self.shared and s > 0
+        self._run(self._word_parts[s], kernel, *columns, theta, phi, more, into=(into,))
 
     def _run(self, parts: list[Index], kernel: Any, *args: Any, into: tuple[Any, ...]) -> None:
         for call, bounds in enumerate(parts):
@@ -358,11 +285,13 @@ def normalized_words(N: Array, b: float, known: NDArray[np.bool_]) -> Array:
     ndarray of shape (V, K)
         Columns that sum to 1.
     """
-    if b:
-        N[known] += N.dtype.type(b)
-    total = N.sum(axis=0, dtype=np.float64)
-    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-    N *= scale.astype(N.dtype)
+    parts = np.linspace(0, len(N), _PARTS_A_CALL + 1).astype(np.int64)
+    sums = np.empty((_PARTS_A_CALL, N.shape[1]))
+    with threads_for(N.size):
+        kernels.add_and_sum(N, N.dtype.type(b), known, parts, sums)
+        total = sums.sum(axis=0)
+        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+        kernels.scale_columns(N, scale.astype(N.dtype))
     return N
 
 
@@ -372,5 +301,9 @@ def blocks(A: Array) -> list[slice]:
     return [slice(start, start + size) for start in range(0, len(A), size)]
 
 
-def _log(A: Array) -> Array:
-    return np.log(np.maximum(A, kernels.FLOOR), dtype=A.dtype).astype(np.float64)
+def _log_sums(A: Array, weights: Array) -> Array:
+    """Σ_k weights[k] log A[i, k] of each row, in double precision."""
+    out = np.empty(len(A))
+    with threads_for(A.size):
+        kernels.sum_logs(A, weights.astype(A.dtype), out)
+    return out

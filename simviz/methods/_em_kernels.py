@@ -12,18 +12,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 
 from simviz._numba import njit, prange
+from simviz.base._elementary import exp2, log2
 
 FLOOR = 1e-30  # of a probability: far below what float32 tells from 0 beside anything else
-_STEEPEST = 30.0
-_TINY = 1e-250  # a product of probabilities is taken to logarithms before it vanishes
+_STEEPEST = 40.0  # exponent of 2 that single precision can follow
+_LN_2 = math.log(2)
 
 
 # Sums of SIMD lanes may be formed in any order, fixed when the loop is compiled.
-@numba.njit(fastmath={"reassoc", "contract"}, nogil=True)
+@njit(fastmath=frozenset({"reassoc", "contract"}))
 def _dot(a: Any, b: Any) -> Any:
     total = a.dtype.type(0)
     for k in range(len(a)):
@@ -31,72 +31,163 @@ def _dot(a: Any, b: Any) -> Any:
     return total
 
 
-@numba.njit(fastmath={"contract"}, nogil=True)
+@njit(fastmath=frozenset({"contract"}))
 def _add(weight: Any, b: Any, out: Any) -> None:
     for k in range(len(out)):
         out[k] += weight * b[k]
 
 
+@njit(fastmath=frozenset({"reassoc"}))
+def _total(a: Any) -> float:
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k]
+    return total
+
+
+@njit(fastmath=frozenset({"reassoc"}))
+def _weighted_logs(a: Any, weights: Any) -> float:
+    """Σ w log2 a."""
+    floor, total = a.dtype.type(FLOOR), 0.0
+    for k in range(len(a)):
+        total += weights[k] * log2(a[k] if a[k] > floor else floor)
+    return total
+
+
 @njit()
-def _expect(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any, out: Any) -> float:
-    """Add Σ_w (c/s) φ_w of item `i` with topics `t` to `out`; return Σ_w c log s."""
+def _expect(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any, out: Any) -> None:
+    """Add Σ_w (c/s) φ_w of item `i` with topics `t` to `out`."""
     floor = t.dtype.type(FLOOR)
-    total, product = 0.0, 1.0
+    for e in range(ptr[i], ptr[i + 1]):
+        word = phi[idx[e]]
+        _add(val[e] / max(_dot(t, word), floor), word, out)
+
+
+@njit()
+def _expect_and_judge(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any,
+                      out: Any) -> float:  # fmt: skip
+    """The same, returning Σ_w c log s."""
+    floor = t.dtype.type(FLOOR)
+    total = 0.0
     for e in range(ptr[i], ptr[i + 1]):
         word = phi[idx[e]]
         s = max(_dot(t, word), floor)
         _add(val[e] / s, word, out)
-        if val[e] == 1:  # most counts: one multiplication instead of a logarithm
-            product *= s
-            if product < _TINY:
-                total += math.log(product)
-                product = 1.0
-        else:
-            total += val[e] * math.log(s)
-    return total + math.log(product)
+        total += val[e] * log2(s)
+    return total * _LN_2
 
 
 @njit(parallel=True)
-def expect_rows(ptr: Any, idx: Any, val: Any, items: Any, T: Any, phi: Any, bounds: Any,
-                out: Any, logs: Any) -> None:  # fmt: skip
-    """Add each unit's expected topic counts to `out`, its log-likelihood to `logs`.
+def expect_rows(ptr: Any, idx: Any, val: Any, items: Any, T: Any, phi: Any, more: bool,
+                bounds: Any, out: Any, logs: Any) -> None:  # fmt: skip
+    """Write each unit's expected topic counts to `out`, its log-likelihood to `logs`.
 
     Unit u holds item ``items[u]`` and has topics ``T[u]``; `bounds` are limits
-    of parts of the units.
+    of parts of the units. With `more`, adds to what is there.
     """
     for part in prange(len(bounds) - 1):
         buffer = np.empty(T.shape[1], T.dtype)
         for u in range(bounds[part], bounds[part + 1]):
             buffer[:] = 0
-            logs[u] += _expect(ptr, idx, val, items[u], T[u], phi, buffer)
-            t, row = T[u], out[u]
-            for k in range(len(row)):
-                row[k] += t[k] * buffer[k]
+            found = _expect_and_judge(ptr, idx, val, items[u], T[u], phi, buffer)
+            logs[u] = logs[u] + found if more else found
+            _write_product(T[u], buffer, more, out[u])
 
 
 @njit(parallel=True)
-def expect_columns(ptr: Any, idx: Any, val: Any, unit_ptr: Any, units: Any, weights: Any,
-                   T: Any, phi: Any, bounds: Any, out: Any) -> None:  # fmt: skip
-    """Add each word's expected topic counts to `out`.
+def expect_columns(ptr: Any, idx: Any, val: Any, T: Any, phi: Any, more: bool, bounds: Any,
+                   out: Any) -> None:  # fmt: skip
+    """Write each word's expected topic counts to `out`; with `more`, add them.
 
-    `ptr`, `idx`, `val` list the items of each word, `unit_ptr` and `units` the
-    units of each item, which count with their `weights`.
+    `ptr`, `idx`, `val` list the units of each word.
+    """
+    for part in prange(len(bounds) - 1):
+        buffer = np.empty(T.shape[1], T.dtype)
+        for w in range(bounds[part], bounds[part + 1]):
+            buffer[:] = 0
+            # s anew rather than kept: θ_u is at hand anyway, s would have to be fetched.
+            _expect(ptr, idx, val, w, phi[w], T, buffer)
+            _write_product(phi[w], buffer, more, out[w])
+
+
+@njit(parallel=True)
+def expect_shared_columns(
+    ptr: Any, idx: Any, val: Any, unit_ptr: Any, units: Any, weights: Any, T: Any, phi: Any,
+    more: bool, bounds: Any, out: Any,
+) -> None:  # fmt: skip
+    """The same where `ptr`, `idx`, `val` list the items of each word.
+
+    Those of item i are the units ``units[unit_ptr[i]:unit_ptr[i + 1]]``, which
+    count with their `weights`.
     """
     floor = T.dtype.type(FLOOR)
     for part in prange(len(bounds) - 1):
         buffer = np.empty(T.shape[1], T.dtype)
         for w in range(bounds[part], bounds[part + 1]):
             buffer[:] = 0
-            word = phi[w]
             for e in range(ptr[w], ptr[w + 1]):
                 for q in range(unit_ptr[idx[e]], unit_ptr[idx[e] + 1]):
                     u = units[q]
-                    # s anew rather than kept: θ_u is at hand anyway, s would have to be fetched.
-                    s = max(_dot(T[u], word), floor)
+                    s = max(_dot(T[u], phi[w]), floor)
                     _add(weights[u] * val[e] / s, T[u], buffer)
-            row = out[w]
+            _write_product(phi[w], buffer, more, out[w])
+
+
+@njit()
+def _write_product(a: Any, b: Any, more: bool, out: Any) -> None:
+    if more:
+        for k in range(len(out)):
+            out[k] += a[k] * b[k]
+    else:
+        for k in range(len(out)):
+            out[k] = a[k] * b[k]
+
+
+@njit(parallel=True)
+def share_rows(A: Any, added: Any) -> None:
+    """Rows ∝ A + `added`, in place; equal shares where that is nothing."""
+    for u in prange(len(A)):
+        row = A[u]
+        for k in range(len(row)):
+            row[k] += added[k]
+        total = _total(row)
+        if total > 0:
+            scale = A.dtype.type(1 / total)
             for k in range(len(row)):
-                row[k] += word[k] * buffer[k]
+                row[k] *= scale
+        else:
+            row[:] = 1 / len(row)
+
+
+@njit(parallel=True)
+def add_and_sum(N: Any, added: Any, known: Any, bounds: Any, sums: Any) -> None:
+    """Add to `known` rows, and sum the columns of each part of them into `sums`."""
+    for part in prange(len(bounds) - 1):
+        total = sums[part]
+        total[:] = 0
+        for w in range(bounds[part], bounds[part + 1]):
+            row = N[w]
+            if known[w] and added != 0:
+                for k in range(len(row)):
+                    row[k] += added
+            for k in range(len(row)):
+                total[k] += row[k]
+
+
+@njit(parallel=True)
+def scale_columns(N: Any, scale: Any) -> None:
+    """Multiply each column, in place."""
+    for w in prange(len(N)):
+        row = N[w]
+        for k in range(len(row)):
+            row[k] *= scale[k]
+
+
+@njit(parallel=True)
+def sum_logs(A: Any, weights: Any, out: Any) -> None:
+    """Σ_k weights[k] log A[i, k] of each row."""
+    for i in prange(len(A)):
+        out[i] = _LN_2 * _weighted_logs(A[i], weights)
 
 
 @njit(parallel=True)
@@ -145,19 +236,20 @@ def likelihoods(ptr: Any, idx: Any, val: Any, items: Any, T: Any, rows: Any, phi
 def _likelihood(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any) -> float:
     total = 0.0
     for e in range(ptr[i], ptr[i + 1]):
-        total += val[e] * math.log(max(_dot(t, phi[idx[e]]), t.dtype.type(FLOOR)))
-    return total
+        total += val[e] * log2(max(_dot(t, phi[idx[e]]), t.dtype.type(FLOOR)))
+    return total * _LN_2
 
 
 @njit(parallel=True)
-def agree(side: Any, other: Any, T: Any, duals: Any, n_steps: int, epsilon: float,
+def agree(side: Any, other: Any, T: Any, duals: Any, n_steps: int, epsilon: Any,
           bounds: Any, T_x: Any, T_y: Any, apart: Any) -> None:  # fmt: skip
     """Tilt the topics of each unit until both sides use them in equal shares.
 
     Maximises −Σ c log Z(λ) − ε‖λ‖₁ over λ by FISTA, from where `duals` stand:
     its gradient is the difference of the sides' shares of topics. Writes λ,
     the tilted θ e^{−λ/N_x} and θ e^{λ/N_y}, and how far the shares were still
-    apart. A side is (ptr, idx, val, items, totals, phi).
+    apart. A side is (ptr, idx, val, items, rates, phi), with rates 1/N of the
+    units, 0 for those with an empty side.
     """
     for part in prange(len(bounds) - 1):
         buffers = np.empty((3, T.shape[1]), T.dtype)
@@ -168,49 +260,60 @@ def agree(side: Any, other: Any, T: Any, duals: Any, n_steps: int, epsilon: floa
 
 
 @njit()
-def _agree(u: int, side: Any, other: Any, t: Any, dual: Any, n_steps: int, epsilon: float,
+def _agree(u: int, side: Any, other: Any, t: Any, dual: Any, n_steps: int, epsilon: Any,
            buffers: Any, t_x: Any, t_y: Any) -> float:  # fmt: skip
-    x_ptr, x_idx, x_val, x_items, x_totals, x_phi = side
-    y_ptr, y_idx, y_val, y_items, y_totals, y_phi = other
-    i, j = x_items[u], y_items[u]
-    n_x, n_y = x_totals[i], y_totals[j]
-    if n_x <= 0 or n_y <= 0:
+    x_ptr, x_idx, x_val, x_items, x_rates, x_phi = side
+    y_ptr, y_idx, y_val, y_items, y_rates, y_phi = other
+    rate_x, rate_y = x_rates[u], y_rates[u]
+    if rate_x == 0:
         t_x[:] = t
         t_y[:] = t
         return 0.0
+    number = t.dtype.type
     y, f_x, f_y = buffers[0], buffers[1], buffers[2]
-    rate_x, rate_y = 1 / n_x, 1 / n_y
-    step = 2 / (rate_x + rate_y)  # 1 / the bound on the curvature
-    momentum, worst = 1.0, 0.0
+    step = number(2 / (rate_x + rate_y))  # 1 / the bound on the curvature
+    threshold = step * epsilon
+    momentum = 1.0
     y[:] = dual
     for _ in range(n_steps):
         f_x[:] = 0
         f_y[:] = 0
         _tilt(t, y, -rate_x, t_x)
         _tilt(t, y, rate_y, t_y)
-        _expect(x_ptr, x_idx, x_val, i, t_x, x_phi, f_x)
-        _expect(y_ptr, y_idx, y_val, j, t_y, y_phi, f_y)
+        _expect(x_ptr, x_idx, x_val, x_items[u], t_x, x_phi, f_x)
+        _expect(y_ptr, y_idx, y_val, y_items[u], t_y, y_phi, f_y)
         after = (1 + math.sqrt(1 + 4 * momentum * momentum)) / 2
-        push = (momentum - 1) / after
-        momentum, worst = after, 0.0
+        push = number((momentum - 1) / after)
+        momentum = after
         for k in range(len(t)):
             gap = rate_x * t_x[k] * f_x[k] - rate_y * t_y[k] * f_y[k]
-            worst = max(worst, abs(gap))
+            f_x[k] = gap
             moved = y[k] + step * gap
-            kept = max(abs(moved) - step * epsilon, 0.0)
-            new = kept if moved > 0 else -kept
+            above, below = moved - threshold, moved + threshold
+            new = above if above > 0 else (below if below < 0 else number(0))
             y[k] = new + push * (new - dual[k])
             dual[k] = new
     _tilt(t, dual, -rate_x, t_x)
     _tilt(t, dual, rate_y, t_y)
-    return max(worst - epsilon, 0.0)
+    return max(np.abs(f_x).max() - epsilon, 0.0)
 
 
-@njit()
-def _tilt(t: Any, dual: Any, rate: float, out: Any) -> None:
+@njit(parallel=True)
+def tilt_rows(T: Any, duals: Any, rates: Any, out: Any) -> None:
+    """θ_u e^{rate·λ_u} of each unit."""
+    for u in prange(len(T)):
+        _tilt(T[u], duals[u], rates[u], out[u])
+
+
+@njit(fastmath=frozenset({"contract"}))
+def _tilt(t: Any, dual: Any, rate: Any, out: Any) -> None:
     """θ e^{rate·λ}; the exponent is kept where single precision can follow."""
+    scale = t.dtype.type(rate / _LN_2)
+    top, bottom = t.dtype.type(_STEEPEST), t.dtype.type(-_STEEPEST)
     for k in range(len(t)):
-        out[k] = t[k] * math.exp(min(max(rate * dual[k], -_STEEPEST), _STEEPEST))
+        x = scale * dual[k]
+        x = x if x < top else top
+        out[k] = t[k] * exp2(x if x > bottom else bottom)
 
 
 @njit()
@@ -266,4 +369,4 @@ def _vary(ptr: Any, idx: Any, val: Any, i: int, B: Any, prior: Any, n_iter: int,
         if change < tol * len(t):
             break
     buffer[:] = 0
-    return _expect(ptr, idx, val, i, t, B, buffer)
+    return _expect_and_judge(ptr, idx, val, i, t, B, buffer)

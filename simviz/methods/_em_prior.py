@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import psi
 
-from simviz.methods._em import EM, Array, Topics, blocks
+from simviz.methods._em import EM, Array, Progress, Stopped, Topics, blocks
 
 _LEAST = 1e-3  # of a topic's prior: below, a topic could never come back
 _FIRST = 10  # steps after which topics differ enough to tell their priors
@@ -19,11 +19,21 @@ class LearnedPriorEM(EM):
 
     _n_done: int = 0
 
-    def _maximise(self, topics: Topics, shares: Array, counts: list[Array]) -> None:
+    def step(self, topics: Topics) -> Progress:
+        """Replace θ, φ and the prior by better ones; see `EM.step`."""
+        before = self.a
+        try:
+            progress = super().step(topics)
+        except Stopped:
+            self.a = before
+            raise
         self._n_done += 1
-        if self._n_done > _FIRST:
-            self.a = likelier_prior(self.a, shares, self.weights)
-        super()._maximise(topics, shares, counts)
+        return progress
+
+    def _share(self, counts: Array) -> None:
+        if self._n_done >= _FIRST:
+            self.a = likelier_prior(self.a, counts, self.weights)
+        super()._share(counts)
 
 
 def likelier_prior(a: Array, N: Array, weights: Array) -> Array:

@@ -10,16 +10,8 @@ from scipy.special import gammaln, psi
 
 from simviz._numba import threads_for
 from simviz.methods import _em_kernels as kernels
-from simviz.methods._em import (
-    EM,
-    Array,
-    Counts,
-    Progress,
-    Topics,
-    blocks,
-    equal_parts,
-    normalized_words,
-)
+from simviz.methods._em import EM, Array, Progress, Topics, blocks, equal_parts, normalized_words
+from simviz.methods._em_counts import Counts
 
 
 @dataclass
@@ -83,13 +75,8 @@ class VariationalEM(EM):
             *(*side.rows, B, prior, self.n_steps, self.change),
             into=(gamma, T, logs),
         )
-        counts = np.zeros_like(lam)
-        self._run(
-            self._word_parts[0],
-            kernels.expect_columns,
-            *(*side.columns, side.column_values, side.unit_ptr, side.units, side.weights, T, B),
-            into=(counts,),
-        )
+        counts = np.empty_like(lam)
+        self._expect_words(0, T, B, counts)
         found = float(logs.sum())
         for rows in blocks(gamma):
             found -= float(side.totals[rows] @ psi(_filled(gamma[rows]).sum(axis=1)))

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.methods import _gibbs_kernels as kernels
-from simviz.methods._em import EM, Array, Progress, Side, Stopped, Topics, normalized_words
+from simviz.methods._em import EM, Array, Progress, Stopped, Topics, normalized_words
+from simviz.methods._em_counts import Side
 from simviz.methods._em_prior import likelier_prior
 
 _STEPS_A_CALL = 1e8

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix, unit_rows
 from simviz.methods import get_method
-from simviz.methods._em import Counts, Topics, normalized_words
+from simviz.methods._em import Topics, normalized_words
+from simviz.methods._em_counts import Counts
 from simviz.methods._spectral import all_rows
 from simviz.relevance import Relevance
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix
 from simviz.methods import _em_kernels as kernels
-from simviz.methods._em import Counts
+from simviz.methods._em_counts import Counts
 from simviz.methods._spectral import all_rows
 from simviz.relevance import Relevance
 

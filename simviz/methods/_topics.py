@@ -15,7 +15,8 @@ from simviz.methods._spectral import all_rows, pair_weights
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
-    from simviz.methods._em import EM, Side, Topics
+    from simviz.methods._em import EM, Topics
+    from simviz.methods._em_counts import Side
     from simviz.methods._topic_watch import Watch
 
 Array = NDArray[np.floating]
@@ -88,7 +89,7 @@ class TopicModel(IterativeMixin, TopicSimilarity):
 
     def _units(self, X: Matrix, Y: Matrix, relevance: Relevance) -> tuple[list[Side], Array]:
         """Sides and weights of what has topics: pairs, or single items."""
-        from simviz.methods._em import Side
+        from simviz.methods._em_counts import Side
 
         if self._paired:
             pair_weights(self, relevance)  # refuses judgments without any relevant pair
@@ -160,7 +161,8 @@ class TopicModel(IterativeMixin, TopicSimilarity):
 
     def _shares(self, Z: Matrix, topics: Array) -> Array:
         """Topics (n, K) of items that were not trained on."""
-        from simviz.methods._em import Counts, folded
+        from simviz.methods._em import folded
+        from simviz.methods._em_counts import Counts
 
         return folded(
             Counts(refused_negative(self, Z)), topics, self.topic_prior_, self.fold_in_iter

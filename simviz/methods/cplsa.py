@@ -13,7 +13,8 @@ from simviz.methods._topics import Array, TopicModel
 from simviz.params import interval, options
 
 if TYPE_CHECKING:
-    from simviz.methods._em import EM, Side
+    from simviz.methods._em import EM
+    from simviz.methods._em_counts import Side
 
 
 class CPLSA(TopicModel):

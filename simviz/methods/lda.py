@@ -13,7 +13,8 @@ from simviz.methods._topics import Array, TopicModel, refused_negative
 from simviz.params import interval, options
 
 if TYPE_CHECKING:
-    from simviz.methods._em import EM, Side, Topics
+    from simviz.methods._em import EM, Topics
+    from simviz.methods._em_counts import Side
 
 
 class LDA(TopicModel):
@@ -167,7 +168,7 @@ class LDA(TopicModel):
         self.x_topics_ = self.y_topics_ = em.word_shares(topics, 0).T
 
     def _shares(self, Z: Matrix, topics: Array) -> Array:
-        from simviz.methods._em import Counts
+        from simviz.methods._em_counts import Counts
         from simviz.methods._em_vb import expected_log_words, varied
 
         counts = Counts(refused_negative(self, Z))
