@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simviz.evaluation import evaluate
     from simviz.evaluation.baselines import PopularityScorer
     from simviz.methods import all_methods, get_method
-    from simviz.pipeline import PairPipeline, default_pipeline
+    from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline, load_pipeline
     from simviz.projection import joint_map
     from simviz.relevance import Relevance
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "10")
 
 __all__ = [
+    "BlendPipeline",
     "Items",
     "PairPipeline",
     "PairSet",
@@ -37,6 +38,7 @@ __all__ = [
     "get_method",
     "joint_map",
     "load_demo",
+    "load_pipeline",
     "map_figure",
     "read_pairs",
     "split",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BlendPipeline": "pipeline",
     "Items": "data",
     "PairPipeline": "pipeline",
     "PairSet": "data",
@@ -55,6 +58,7 @@ _HOMES = {
     "get_method": "methods",
     "joint_map": "projection",
     "load_demo": "datasets",
+    "load_pipeline": "pipeline",
     "map_figure": "charts",
     "read_pairs": "data",
     "split": "data",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simviz.evaluation.baselines import ChanceScorer, PopularityScorer, VectorScorer
+    from simviz.evaluation.blends import BlendCurve, blend_curve
     from simviz.evaluation.curves import DimensionCurve, dimension_curve, dimension_grid
     from simviz.evaluation.groups import Comparisons, adjust, compare_all, letters, tie_groups
     from simviz.evaluation.intervals import confidence_interval, standard_error
@@ -47,6 +48,7 @@ __all__ = [
     "MAP",
     "MRR",
     "NDCG",
+    "BlendCurve",
     "ChanceScorer",
     "Comparison",
     "Comparisons",
@@ -69,6 +71,7 @@ __all__ = [
     "TopOne",
     "VectorScorer",
     "adjust",
+    "blend_curve",
     "compare",
     "compare_all",
     "confidence_interval",
@@ -95,6 +98,7 @@ _MODULES = (
     "result",
     "roc",
     "curves",
+    "blends",
     "baselines",
     "intervals",
     "significance",
