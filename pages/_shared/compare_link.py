@@ -15,6 +15,7 @@ TABS = {
     "dimensions": "MRR by dimension",
     "queries": "Where they differ",
     "topics": "Topics",
+    "blend": "Blend",
 }
 #: Values remembered for each parameter of the address.
 _WRITTEN = 200

@@ -216,10 +216,11 @@ def looks(infos: Sequence[RunInfo]) -> dict[str, str]:
 
 def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
     """The parameters in which a run differs from others of its method, in words."""
-    from simviz.methods import get_method
-
-    usual = get_method(info.method)().get_params()
-    values = {i.id: usual | dict(i.spec.get("params", {})) for i in kin}
+    usual = naming.usual_params(info.method)
+    values = {
+        i.id: usual | {n: v for n, v in i.spec.get("params", {}).items() if n in usual}
+        for i in kin
+    }
     mine = values[info.id]
     differing = [n for n in mine if any(v.get(n) != mine[n] for v in values.values())]
     return ", ".join(f"{n.removeprefix('n_').replace('_', ' ')} {mine[n]}" for n in differing)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import chrome, compare_choice, compare_table, jobs, state
+from pages._shared import chrome, compare_blend, compare_choice, compare_table, jobs, state
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_link import TABS, put_in_link
 from pages._shared.compare_marks import plain
@@ -54,6 +54,7 @@ def show(dataset_id: str, pairs: PairSet) -> None:
     if not n_finished:
         _show_nothing_trained(dataset_id, waiting=any(s.is_active for s in shown))
         return
+    compare_blend.take_kept()
     answer = st.container()  # stands above what it depends on
     choice = compare_choice.choose(dataset_id, pairs)
     if choice is None:
@@ -87,7 +88,8 @@ def _show_tabs(choice: Choice) -> None:
     from pages._shared import compare_curves, compare_queries, topics_view
 
     topical = topics_view.runs_with_topics(choice)
-    known = {name: label for name, label in TABS.items() if name != "topics" or topical}
+    fits = {"topics": bool(topical), "blend": len(choice.entries) > 1}
+    known = {name: label for name, label in TABS.items() if fits.get(name, True)}
     # Tabs forget which one was open when another page is shown.
     if "compare-tab" not in st.session_state and "compare-open" in st.session_state:
         st.session_state["compare-tab"] = st.session_state["compare-open"]
@@ -96,6 +98,7 @@ def _show_tabs(choice: Choice) -> None:
         "roc": compare_curves.show_roc,
         "dimensions": compare_curves.show_dimensions,
         "queries": compare_queries.show,
+        "blend": compare_blend.show,
         "topics": lambda choice: topics_view.show(topical, choice.pairs),
     }
     for name, tab in zip(known, tabs, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -159,11 +159,3 @@ def memory(n_bytes: float) -> str:
     ('0.3 GB', '2.4 GB')
     """
     return f"{max(0.1, n_bytes / 1e9):.1f} GB"
-
-
-def differing(params: Mapping[str, object], cls: type[PairModel]) -> dict[str, object]:
-    """Parameters of a run that are not the defaults of its method."""
-    from simviz.params import param_specs
-
-    usual = {spec.name: spec.default for spec in param_specs(cls)}
-    return {name: value for name, value in params.items() if usual.get(name, ...) != value}

@@ -24,9 +24,14 @@ SHORT = {"k": "n_components"}  # parameters with a short name in links
 
 
 def demo_link(run: Run) -> dict[str, str] | None:
-    """Parameters of the link that trains a demo's run anew, or None for an own run."""
+    """Parameters of the link that trains a demo's run anew, or None where there is none.
+
+    Own runs have none, and neither have blends: they are of two runs that no link can mean.
+    """
+    from simviz.jobs.spec import BLEND
+
     spec = run.spec
-    if not run.info.is_demo or not _is_default_split(spec):
+    if not run.info.is_demo or run.info.method == BLEND or not _is_default_split(spec):
         return None
     long = {name: short for short, name in SHORT.items()}
     params = {long.get(name, name): _text(value) for name, value in spec["params"].items()}

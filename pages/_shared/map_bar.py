@@ -46,14 +46,13 @@ def _take_run(view: View) -> None:
 
 def run_titles(infos: Sequence[RunInfo]) -> dict[str, str]:
     """A name for each run; equal names are told apart by their parameters."""
-    from pages._shared import fitting, forms
-    from simviz.methods import get_method
+    from pages._shared import forms
 
     names = {info.id: naming.run_title(info) for info in infos}
     often = Counter(names.values())
     for info in infos:
         if often[names[info.id]] > 1:
-            params = fitting.differing(info.spec.get("params", {}), get_method(info.method))
+            params = naming.differing(info.method, info.spec.get("params", {}))
             names[info.id] += f" · {forms.in_words(params)}" if params else ""
     often = Counter(names.values())
     return {

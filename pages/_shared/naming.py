@@ -20,16 +20,47 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
     Parameters
     ----------
     method : str
-        Its id.
+        Its id, or "blend".
     spec : mapping
         The request, as JSON.
 
     Returns
     -------
     str
-        Such as "S2Net on pretrained vectors".
+        Such as "S2Net on pretrained vectors", or "0.3 CCA + 0.7 BM25".
     """
+    from simviz.jobs.spec import BLEND
     from simviz.methods import get_method
 
+    if method == BLEND:
+        return _blend_title(spec.get("params", {}))
     title = get_method(method).tags.title
     return f"{title} on pretrained vectors" if spec.get("features") == "pretrained" else title
+
+
+def usual_params(method: str) -> dict[str, Any]:
+    """Parameters that tell runs of a method apart, with their defaults."""
+    from simviz.jobs.spec import BLEND
+    from simviz.methods import get_method
+
+    if method == BLEND:
+        return {"normalization": "global_std"}
+    return dict(get_method(method)().get_params())
+
+
+def differing(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of a run that are not the usual ones."""
+    usual = usual_params(method)
+    return {name: value for name, value in params.items() if usual.get(name, value) != value}
+
+
+def _blend_title(params: Mapping[str, Any]) -> str:
+    from simviz.methods import all_methods
+
+    shares = float(params.get("alpha", 0.5)), 1 - float(params.get("alpha", 0.5))
+    known = all_methods()
+    parts = []
+    for share, role in zip(shares, ("learned", "lexical"), strict=True):
+        cls = known.get(params.get(f"{role}_method", ""))
+        parts.append(f"{round(share, 6):g} {cls.tags.title if cls else 'blend'}")
+    return " + ".join(parts)

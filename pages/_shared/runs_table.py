@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import fitting, forms, naming, plain, splits, state
+from pages._shared import forms, naming, plain, splits, state
 from pages._shared.results import value_of
 from pages._shared.train_view import page_link
 from simviz.exceptions import SimvizError
@@ -184,10 +184,8 @@ def _measured(run_id: str, metric: str) -> float | None:
 
 def _differences(run: RunInfo, split: Any) -> str:
     """What sets a run apart: parameters off their defaults, another split."""
-    from simviz.methods import get_method
-
     spec = run.spec
-    words = forms.in_words(fitting.differing(spec["params"], get_method(run.method)))
+    words = forms.in_words(naming.differing(run.method, spec["params"]))
     other = spec["split"]
     if (other["by"], tuple(other["fractions"]), other["seed"], other["group_key"]) == (
         split.by,
