@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._shared import chrome, runs_table, state, train_jobs, train_view
+from pages._shared import chrome, runs_table, state, train_jobs, train_view, warm
 from simviz.exceptions import SimvizError
 
 chrome.begin("Train")
@@ -22,3 +22,4 @@ else:
         train_jobs.show_jobs(dataset_id)
         runs_table.show_runs(dataset_id, pairs)
 chrome.end()
+warm.start_topics()
