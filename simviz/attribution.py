@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import LinearPairModel, PairModel
+from simviz.features.spans import word_shares
 
 if TYPE_CHECKING:
     from simviz.data.items import Items
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Matrix = Any  # array or CSR matrix
 Reals = NDArray[np.float64]
 Index = NDArray[np.intp]
+Groups = tuple[Sequence[str], Reals]
 
 _BLOCK_ENTRIES = 2**22  # 32 MB of contributions at a time
 _EXACT = 1e-6
@@ -108,6 +110,8 @@ def contributions(
     n: int = 10,
     x_names: Sequence[str] | NDArray[np.object_] | None = None,
     y_names: Sequence[str] | NDArray[np.object_] | None = None,
+    x_groups: Groups | None = None,
+    y_groups: Groups | None = None,
 ) -> Contributions:
     r"""Split a similarity into what each pair of terms contributes, exactly.
 
@@ -126,6 +130,11 @@ def contributions(
         Pairs to name.
     x_names, y_names : sequence of str, optional
         Names of the features; their numbers when omitted.
+    x_groups, y_groups : pair of sequence of str and ndarray, optional
+        Names of groups, and how much of each term that the item has belongs
+        to each: an array of shape (n_groups, m) whose columns add up to 1.
+        The pairs of the answer are then pairs of groups; the totals stay
+        those of terms.
 
     Returns
     -------
@@ -160,7 +169,7 @@ def contributions(
     else:
         raise ValueError(_not_linear(model))
     x_totals, y_totals = np.zeros(len(i)), np.zeros(len(j))
-    top = _Top(n)
+    top, grouped = _Top(n), np.zeros((1, 1))
     size = max(1, _BLOCK_ENTRIES // max(1, len(j)))
     for start in range(0, len(i), size):
         rows = slice(start, start + size)
@@ -171,13 +180,22 @@ def contributions(
             block = x.data[rows, None] * weights * (scale * y.data)
         x_totals[rows] = block.sum(axis=1)
         y_totals += block.sum(axis=0)
-        top.add(block, start)
+        if x_groups is None and y_groups is None:
+            top.add(block, start)
+        else:
+            left_share = np.eye(len(i))[:, rows] if x_groups is None else x_groups[1][:, rows]
+            grouped = grouped + left_share @ (block if y_groups is None else block @ y_groups[1].T)
     x_terms, y_terms = _names(x_names, i), _names(y_names, j)
+    x_named, y_named = x_terms, y_terms
+    if x_groups is not None or y_groups is not None:
+        top.add(np.atleast_2d(grouped), 0)
+        x_named = x_terms if x_groups is None else np.asarray(x_groups[0], dtype=object)
+        y_named = y_terms if y_groups is None else np.asarray(y_groups[0], dtype=object)
     found = Contributions(
         x_terms=x_terms,
         y_terms=y_terms,
         pairs=tuple(
-            TermPair(str(x_terms[a]), str(y_terms[b]), value) for a, b, value in top.pairs
+            TermPair(str(x_named[a]), str(y_named[b]), value) for a, b, value in top.pairs
         ),
         x_totals=x_totals,
         y_totals=y_totals,
@@ -189,7 +207,9 @@ def contributions(
     return found
 
 
-def explain(pipeline: PairPipeline, x: Items, y: Items, *, n: int = 10) -> Contributions:
+def explain(
+    pipeline: PairPipeline, x: Items, y: Items, *, n: int = 10, by_word: bool = False
+) -> Contributions:
     """Split the similarity of two items into what each pair of terms contributes.
 
     Parameters
@@ -200,6 +220,9 @@ def explain(pipeline: PairPipeline, x: Items, y: Items, *, n: int = 10) -> Contr
         One item of each side.
     n : int, default=10
         Pairs to name.
+    by_word : bool, default=False
+        Whether the pairs are pairs of words where the features are parts of
+        words, such as character n-grams.
 
     Returns
     -------
@@ -223,13 +246,23 @@ def explain(pipeline: PairPipeline, x: Items, y: Items, *, n: int = 10) -> Contr
     True
     """
     check_is_fitted(pipeline)
+    sides = ((pipeline.x_features_, x), (pipeline.y_features_, y))
+    rows = [features.transform(items.content) for features, items in sides]
+    names = [features.get_feature_names_out() for features, _ in sides]
+    groups: list[Groups | None] = [None, None]
+    if by_word:
+        groups = [
+            word_shares(features, str(items.content[0]), _names(told, _row(row, "x").indices))
+            for (features, items), row, told in zip(sides, rows, names, strict=True)
+        ]
     return contributions(
         pipeline.model_,
-        pipeline.x_features_.transform(x.content),
-        pipeline.y_features_.transform(y.content),
+        *rows,
         n=n,
-        x_names=pipeline.x_features_.get_feature_names_out(),
-        y_names=pipeline.y_features_.get_feature_names_out(),
+        x_names=names[0],
+        y_names=names[1],
+        x_groups=groups[0],
+        y_groups=groups[1],
     )
 
 

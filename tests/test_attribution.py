@@ -138,3 +138,17 @@ def test_a_pipeline_names_its_features():
     assert set(found.y_terms) <= set(pipeline.y_features_.get_feature_names_out())
     assert found.score == pytest.approx(pipeline.similarity(pairs.x, pairs.y)[1, 1], abs=1e-6)
     assert all(p.x_term in found.x_terms and p.y_term in found.y_terms for p in found.pairs)
+
+
+def test_pairs_of_words_hold_what_their_letters_add(sentences):
+    pipeline = default_pipeline("cca", sentences, n_components=4, shared=True)
+    pipeline.set_params(x_features__analyzer="char_wb", x_features__ngram_range=(3, 4))
+    fitted = pipeline.fit(sentences)
+    x, y = sentences.x.take([3]), sentences.y.take([3])
+    terms, words = explain(fitted, x, y, n=10_000), explain(fitted, x, y, n=10_000, by_word=True)
+    assert words.score == pytest.approx(terms.score)
+    assert sum(pair.value for pair in words.pairs) == pytest.approx(
+        sum(pair.value for pair in terms.pairs)
+    )
+    assert {pair.x_term for pair in words.pairs} <= set(x.content[0].split())
+    assert abs(words.remainder) < 1e-9

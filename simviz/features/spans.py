@@ -76,6 +76,53 @@ def character_weights(
     return shown, weights
 
 
+def word_shares(
+    features: Any, text: str, terms: Sequence[str]
+) -> tuple[list[str], NDArray[np.float64]] | None:
+    """How much of each term lies in each word of a text, where terms are parts of words.
+
+    Parameters
+    ----------
+    features : TextCounts, Tfidf or another transformer
+        What a term is follows from its parameters.
+    text : str
+        The text of one item.
+    terms : sequence of str
+        Terms of that text.
+
+    Returns
+    -------
+    words : list of str
+        The distinct words of the text.
+    shares : ndarray of float64, shape (len(words), len(terms))
+        A column adds up to 1 for a term that occurs.
+    None
+        Instead of both, where terms are whole words, or no parts of a text.
+
+    Examples
+    --------
+    >>> features = TextCounts(analyzer="char_wb", ngram_range=(3, 3))
+    >>> words, shares = word_shares(features, "a red red bed", ["red", "ed "])
+    >>> words, shares.round(2).tolist()
+    (['a', 'red', 'bed'], [[0.0, 0.0], [1.0, 0.67], [0.0, 0.33]])
+    """
+    if not isinstance(features, TextCounts) or features.analyzer == "word":
+        return None
+    shown = unicodedata.normalize("NFC", text)
+    place: dict[str, int] = {}
+    owner = np.full(len(shown), -1)
+    for found in _WORD.finditer(shown):
+        owner[slice(*found.span())] = place.setdefault(found.group(), len(place))
+    shares = np.zeros((len(place), len(terms)))
+    for column, term in enumerate(terms):
+        marked = character_weights(features, text, [term], [1.0])
+        if marked is not None:
+            inside = owner >= 0
+            np.add.at(shares[:, column], owner[inside], marked[1][inside])
+    sums = shares.sum(axis=0)
+    return list(place), shares / np.where(sums > 0, sums, 1.0)
+
+
 def _text_spans(features: TextCounts, text: str) -> Iterator[tuple[str, Spans]]:
     low, high = features.ngram_range
     if features.analyzer == "word":
