@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 import numpy as np
 
-from simviz.data.augment import GROUP_SEPARATOR
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
+from simviz.data.taxonomy import taxonomy_pairs
 from simviz.datasets._info import DemoInfo
-from simviz.relevance import Relevance
 
 Part = Literal["pool", "validation", "test"]
 
@@ -52,27 +52,18 @@ def load_job_titles() -> PairSet:
     fields = {row["group"]: row["field"] for row in _rows("titles")}
     titles = read_titles()
     inputs = [row for row in _rows("inputs") if row["part"] != "pool"]
-    y = _items(titles, fields)
-    x_groups = dict(titles)
-    noise, part = ["none"] * len(titles), ["train"] * len(titles)
-    for row in inputs:
-        x_groups[row["input"]] = (row["group"],)
-        noise.append(row["noise"])
-        part.append(row["part"])
-    x = _items(x_groups, fields, noise=noise, split=part)
-    members: dict[str, list[int]] = {group: [] for group in fields}
-    for column, groups in enumerate(titles.values()):
-        for group in groups:
-            members[group].append(column)
-    found = [
-        (row, column)
-        for row, groups in enumerate(x_groups.values())
-        for group in groups
-        for column in members[group]
-    ]
-    rows, columns = np.array(found).T
-    relevance = Relevance.from_pairs(rows, columns, shape=(len(x), len(y)), unjudged="negative")
-    return PairSet(x, y, relevance, name="job_titles", x_name="inputs", y_name="titles")
+    texts = titles | {row["input"]: (row["group"],) for row in inputs}
+    names = {"name": "job_titles", "x_name": "inputs", "y_name": "titles"}
+    pairs = taxonomy_pairs(titles, texts, **names)
+    n = len(titles)
+    x = _described(
+        pairs.x,
+        field=[fields[of[0]] for of in texts.values()],
+        noise=["none"] * n + [row["noise"] for row in inputs],
+        split=["train"] * n + [row["part"] for row in inputs],
+    )
+    y = _described(pairs.y, field=[fields[of[0]] for of in titles.values()])
+    return replace(pairs, x=x, y=y)
 
 
 def read_titles() -> dict[str, tuple[str, ...]]:
@@ -164,18 +155,10 @@ def _rows(name: str) -> tuple[Mapping[str, str], ...]:
     return tuple(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def _items(
-    groups: Mapping[str, tuple[str, ...]], fields: Mapping[str, str], **metadata: Sequence[str]
-) -> Items:
-    """Texts as items, with their groups and the field of the first of these."""
-    columns = {
-        "group": [GROUP_SEPARATOR.join(of) for of in groups.values()],
-        "field": [fields[of[0]] for of in groups.values()],
-        **metadata,
-    }
-    ids = [str(i) for i in range(len(groups))]
-    arrays = {name: np.array(values, dtype=object) for name, values in columns.items()}
-    return Items(ids, list(groups), "text", arrays)
+def _described(items: Items, **columns: Sequence[str]) -> Items:
+    """Items with more metadata."""
+    more = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    return Items(items.ids, items.content, items.kind, {**items.metadata, **more})
 
 
 DEMO = DemoInfo(

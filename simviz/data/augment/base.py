@@ -188,7 +188,8 @@ def _metadata(x: Items, made: Sequence[Made], kind: str) -> dict[str, NDArray[An
     for name, column in x.metadata.items():
         inherited = column[sources]
         if (sources < 0).any():
-            inherited = np.where(sources < 0, None, inherited.astype(object))
+            inherited = inherited.astype(object)
+            inherited[sources < 0] = None
             column = column.astype(object)
         columns[name] = np.concatenate([column, inherited])
     old = np.full(len(x), "", dtype=object)
