@@ -16,6 +16,7 @@ PAGES = (
     ("pages/train.py", "Train", ":material/model_training:"),
     ("pages/compare.py", "Compare", ":material/leaderboard:"),
     ("pages/map.py", "Map", ":material/scatter_plot:"),
+    ("pages/search.py", "Search", ":material/search:"),
     ("pages/methods.py", "Methods", ":material/menu_book:"),
 )
 

@@ -8,9 +8,11 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
+    from simviz.jobs.blend_space import Space
     from simviz.jobs.desk import DrawingDesk
     from simviz.jobs.placed import Placed
-    from simviz.jobs.space import ModelSpace
+    from simviz.jobs.space import ModelSpace, Table
+    from simviz.pipeline import Pipeline
     from simviz.store.run import Run
 
 
@@ -33,11 +35,28 @@ def kept(run_id: str, drawing: str, _run: Run) -> Placed:
 
 
 @st.cache_resource(show_spinner=False, max_entries=3)
-def space(run_id: str, _run: Run, _pairs: PairSet) -> ModelSpace:
+def space(run_id: str, _run: Run, _pairs: PairSet) -> Space:
     """The items of a data set as a run sees them."""
-    from simviz.jobs.space import ModelSpace
+    from simviz.jobs.blend_space import space_of
 
-    return ModelSpace.of(_run.pipeline(), _pairs)
+    return space_of(pipeline(run_id, _run), _pairs)
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def pipeline(run_id: str, _run: Run) -> Pipeline:
+    """What a run trained."""
+    return _run.pipeline()
+
+
+def asker(run_id: str, run: Run, pairs: PairSet) -> ModelSpace | Table:
+    """What scores items, known or new, as a run does."""
+    from simviz.jobs.space import Table
+    from simviz.pipeline import PairPipeline
+
+    trained = pipeline(run_id, run)
+    return (
+        space(run_id, run, pairs) if isinstance(trained, PairPipeline) else Table(trained, pairs)
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

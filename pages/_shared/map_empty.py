@@ -1,4 +1,4 @@
-"""The map before there is anything to draw, and how to get there."""
+"""A page before there is anything to draw or to ask, and how to get there."""
 
 from __future__ import annotations
 
@@ -11,25 +11,30 @@ from pages._shared import jobs, plain, state
 TITLE = "What does it look like?"
 
 
-def show_no_data() -> None:
+WORDS = (
+    "A map puts both sides into one picture: words among the pictures they mean, titles "
+    "beside their translation. It needs data and one trained method."
+)
+
+
+def show_no_data(title: str = TITLE, words: str = WORDS) -> None:
     """No data set is chosen yet."""
-    st.title(TITLE)
-    st.markdown(
-        "A map puts both sides into one picture: words among the pictures they mean, titles "
-        "beside their translation. It needs data and one trained method."
-    )
+    st.title(title)
+    st.markdown(words)
     _show_ways_out()
 
 
-def show_unknown(reason: str) -> None:
+def show_unknown(reason: str, title: str = TITLE) -> None:
     """The data set is not there for this visitor."""
-    st.title(TITLE)
+    st.title(title)
     plain.style()
     plain.problem(reason)
     _show_ways_out()
 
 
-def show_untrained(dataset_id: str, asked: Sequence[str] = ()) -> None:
+def show_untrained(
+    dataset_id: str, asked: Sequence[str] = (), title: str = TITLE, verb: str = "draw"
+) -> None:
     """Nothing has been trained yet; what runs is shown until it has ended.
 
     Parameters
@@ -38,8 +43,12 @@ def show_untrained(dataset_id: str, asked: Sequence[str] = ()) -> None:
         A data set the visitor may see.
     asked : sequence of str, optional
         Jobs that a link has started.
+    title : str
+        Of the page.
+    verb : str
+        What the page would do.
     """
-    st.title(TITLE)
+    st.title(title)
     job_ids = list(asked) or [
         status.id
         for status in state.queue().jobs(state.workspace())
@@ -48,9 +57,9 @@ def show_untrained(dataset_id: str, asked: Sequence[str] = ()) -> None:
     if job_ids:
         statuses = jobs.show_progress(job_ids, key="map")
         if any(status.is_active for status in statuses):
-            st.caption("The map is drawn as soon as the first of them is ready.")
+            st.caption("This page goes on as soon as the first of them is ready.")
             return
-    st.markdown("Nothing is trained on these data yet, so there is nothing to draw.")
+    st.markdown(f"Nothing is trained on these data yet, so there is nothing to {verb}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if dataset_id.startswith("demo:"):
             st.button(

@@ -19,7 +19,7 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
 
     Parameters
     ----------
-    kind : {"compare", "map"}
+    kind : {"compare", "map", "search"}
         The page.
     runs : sequence of Run
         What it shows; a demo link means the first.
@@ -29,8 +29,10 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
     if not runs or state.share() is not None:
         return
     with st.popover("Share", icon=":material/share:"):
-        demo = links.demo_link(runs[0])
-        if kind == "compare" and runs[0].info.is_demo:
+        # No link trains a blend: it is of two runs of this server.
+        repeatable = all(run.info.method != "blend" for run in runs)
+        demo = links.demo_link(runs[0]) if repeatable else None
+        if kind == "compare" and runs[0].info.is_demo and repeatable:
             demo_id = runs[0].info.dataset_id.removeprefix("demo:")
             st.markdown("This link works on any server: it trains this demo's methods.")
             st.code(url("", {"demo": demo_id}), language=None, wrap_lines=True)
@@ -50,7 +52,7 @@ def url(page: str, params: Mapping[str, str]) -> str:
     return f"{base}/{page}?{urlencode(params)}"
 
 
-_PAGES = ("data", "train", "compare", "map", "methods")
+_PAGES = ("data", "train", "compare", "map", "search", "methods")
 
 
 def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:

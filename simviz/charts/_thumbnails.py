@@ -32,7 +32,7 @@ def data_uri(pixels: NDArray[np.uint8], ink: str, size: int = 64) -> str:
     """
     from PIL import Image
 
-    ground = _plain_ground(pixels)
+    ground = plain_ground(pixels)
     if ground is None:
         picture = Image.fromarray(pixels)
     else:
@@ -46,7 +46,7 @@ def data_uri(pixels: NDArray[np.uint8], ink: str, size: int = 64) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def _plain_ground(pixels: NDArray[np.uint8]) -> int | None:
+def plain_ground(pixels: NDArray[np.uint8]) -> int | None:
     """Level of the ground if the picture is a drawing on plain white or black."""
     if pixels.ndim != 2 or not pixels.size:
         return None

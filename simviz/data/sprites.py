@@ -75,3 +75,36 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise ImageError("is damaged") from error
     return np.asarray(square, dtype=np.uint8)
+
+
+def as_kept(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """An image in the form that the images of a data set have.
+
+    Parameters
+    ----------
+    sprite : array of uint8, shape (size, size, 3)
+        As `make_sprite` answers.
+    others : array of uint8, shape (n, height, width) or (n, height, width, 3)
+        Those of the data set.
+
+    Returns
+    -------
+    array of uint8, shape (height, width) or (height, width, 3)
+        Of their size; in grey levels on a ground as theirs, where they have no
+        colours.
+
+    Examples
+    --------
+    >>> white = np.full((64, 64, 3), 255, dtype=np.uint8)
+    >>> as_kept(white, np.zeros((2, 32, 32), dtype=np.uint8)).max()
+    np.uint8(0)
+    """
+    from PIL import Image
+
+    height, width = others.shape[1:3]
+    image = Image.fromarray(sprite).resize((width, height), Image.Resampling.LANCZOS)
+    if others.ndim == 4:
+        return np.asarray(image, dtype=np.uint8)
+    grey = np.asarray(image.convert("L"), dtype=np.uint8)
+    is_white = len(others) > 0 and np.median(others[:, 0]) > 127
+    return grey if is_white else 255 - grey

@@ -1,0 +1,175 @@
+"""The search page: a query, every chosen run's answers side by side, and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages._shared import (
+    compare_runs,
+    drawings,
+    map_empty,
+    plain,
+    search_answers,
+    search_query,
+    search_why,
+    sharing,
+    state,
+)
+from pages._shared.compare_marks import mark_pills
+from pages._shared.compare_marks import plain as one_line
+from pages._shared.search_query import Query
+from simviz.exceptions import SimvizError
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.evaluation.answers import Answers
+    from simviz.store import RunInfo
+    from simviz.store.run import Run
+
+#: Runs asked at first; each further one takes room from the others.
+FEW = 3
+_RUNS = "search-runs"
+TITLE = "What does it answer?"
+WORDS = (
+    "Type a query, or take one of the data: every method's answers stand side by side, with "
+    "what speaks for each. It needs data and one trained method."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What one run says to a query.
+
+    Parameters
+    ----------
+    run : Run
+        Which.
+    label, look : str
+        What it is called, and its style.
+    answers : Answers
+        All items of the other side in its order.
+    seconds : float
+        It took to find them.
+    knows : bool
+        Whether anything in the query is known to it.
+    """
+
+    run: Run
+    label: str
+    look: str
+    answers: Answers
+    seconds: float
+    knows: bool
+
+
+def show() -> None:
+    """Draw the page, whatever there is to draw."""
+    dataset_id = state.current_dataset_id()
+    if dataset_id is None:
+        map_empty.show_no_data(TITLE, WORDS)
+        return
+    try:
+        with st.spinner("Reading the data"):
+            pairs = state.dataset(dataset_id)
+        infos = state.runs(dataset_id)
+    except SimvizError as error:
+        map_empty.show_unknown(str(error), TITLE)
+        return
+    if not infos:
+        map_empty.show_untrained(dataset_id, title=TITLE, verb="ask")
+        return
+    plain.style()
+    st.title(TITLE)
+    _show_search(pairs, infos)
+
+
+def _show_search(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
+    chosen = _choose_runs(infos)
+    first = drawings.parts(chosen[0].id, chosen[0], pairs)[0] if chosen else np.array([])
+    tests = np.flatnonzero(np.asarray(first) == "test")
+    query = search_query.choose(pairs, int(tests[0]) if len(tests) else 0)
+    if query is None or not chosen:
+        return
+    labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
+    found = [_ask(run, labels[run.id], looks[run.id], pairs, query) for run in chosen]
+    told = search_answers.show(found, pairs, query)
+    _say_what_is_known(found, pairs, query)
+    if told is not None:
+        search_why.show(found[told[0]], pairs, query, told[1])
+    sharing.show_button("search", [answered.run for answered in found], _view(query))
+
+
+def _view(query: Query) -> dict[str, str]:
+    return {} if query.at is None else {"ask": f"{query.side}{query.at}"}
+
+
+def _choose_runs(infos: Sequence[RunInfo]) -> list[Run]:
+    """Pills with the colour and dash that each run has in the charts."""
+    ids = [info.id for info in infos]
+    labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
+    before = [i for i in st.session_state.get(_RUNS, []) if i in ids]
+    if not before:
+        elsewhere = [i for i in st.session_state.get("run_ids", []) if i in ids]
+        before = (elsewhere or ids)[:FEW]
+    st.session_state[_RUNS] = before
+    mark_pills(_RUNS, [looks[run_id] for run_id in ids])
+    chosen = st.pills(
+        "Who answers",
+        ids,
+        selection_mode="multi",
+        format_func=lambda run_id: one_line(labels[run_id]),
+        key=_RUNS,
+    )
+    if not chosen:
+        st.info("Choose at least one run above.")
+    return [state.run(run_id) for run_id in ids if run_id in chosen]
+
+
+def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
+    from simviz.evaluation.answers import Answers
+
+    own = query.item.content[0]
+    told = f"{query.side}{query.at}" if query.at is not None else ""
+    key = told or (own if isinstance(own, str) else own.tobytes())
+    scores, seconds, knows = _scores(run.id, query.side, key, run, pairs, query)
+    pool = None
+    if pairs.x is pairs.y and query.at is not None:
+        # An item of a single collection is no answer to itself.
+        pool = np.delete(np.arange(len(scores)), query.at)
+    return Answered(run, label, look, Answers.from_scores(scores, pool), seconds, knows)
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _scores(
+    run_id: str, side: str, key: str | bytes, _run: Run, _pairs: PairSet, _query: Query
+) -> tuple[Any, float, bool]:
+    """Similarity of the query to every item of the other side; the time it took."""
+    with st.spinner("Asking", show_time=False):
+        ask = drawings.asker(run_id, _run, _pairs)
+        start = time.perf_counter()
+        scores = ask.scores(_query.side, _query.item)
+        return scores, time.perf_counter() - start, bool(np.ptp(scores) > 0)
+
+
+def _say_what_is_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
+    """Whether the query was learned from, which makes good answers no surprise."""
+    other = pairs.y_name if query.side == "x" else pairs.x_name
+    words = f"Answers among all {len(found[0].answers):,} {other}."
+    if query.at is None:
+        plain.quiet(f"{words} The query is not in the data, so nobody judged what is right.")
+        return
+    run = found[0].run
+    parts = drawings.parts(run.id, run, pairs)[0 if query.side == "x" else 1]
+    part = str(parts[query.at])
+    learned = {
+        "train": "It was in the training part: good answers are remembered, not found.",
+        "validation": "It was in the part that training watched.",
+        "test": "It was in the test part: no run has learned from it.",
+    }
+    plain.quiet(f"{words} ✓ belongs to the query. {learned.get(part, '')}")

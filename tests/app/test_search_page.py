@@ -1,0 +1,138 @@
+"""The Search page asks every chosen run, marks what is right, and says why."""
+
+from __future__ import annotations
+
+import io
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from simviz.jobs import JobSpec
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.switch_page("pages/search.py")
+    yield at
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def trained(app, sentences):
+    """The page on a small data set with two trained runs."""
+    from pages._shared import state
+
+    mine = app.session_state.workspace = state.store().create_workspace()
+    dataset_id = state.store().put_dataset(sentences, mine)
+    app.session_state.dataset_id = dataset_id
+    for method, params in (("cca", {"n_components": 8}), ("cl_lsi", {"n_components": 9})):
+        spec = JobSpec(dataset_id, sentences.digest, method, params, workspace=mine)
+        state.queue().submit(spec)
+    until = time.monotonic() + 60
+    while any(job.is_active for job in state.queue().jobs(mine)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return app
+
+
+def run(app):
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
+
+
+def lines(app, i):
+    return [b for b in app.button if b.key and b.key.startswith(f"search-go-{i}-")]
+
+
+def test_without_data_or_runs_it_leads_to_some(app, sentences):
+    run(app)
+    assert app.title[0].value == "What does it answer?"
+    assert any("icons" in (b.key or "") for b in app.button)
+    from pages._shared import state
+
+    mine = app.session_state.workspace = state.store().create_workspace()
+    app.session_state.dataset_id = state.store().put_dataset(sentences, mine)
+    run(app)
+    assert "nothing to ask" in " ".join(m.value for m in app.markdown)
+
+
+def test_every_run_answers_and_says_why(trained, sentences):
+    run(trained)
+    first = trained.selectbox(key="search-item-x").value
+    assert "test part: no run has learned" in html(trained)
+    assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
+    assert "✓" in html(trained)
+    assert "sv-sum" in html(trained)  # a sum of contributions
+    assert trained.query_params["ask"] == [f"x{first}"]
+    other = lines(trained, 1)[3]
+    other.click()
+    run(trained)
+    assert other.label[:8] in trained.subheader[0].value
+
+
+def test_words_of_ones_own_are_asked_and_never_in_the_link(trained, sentences):
+    run(trained)
+    trained.text_input(key="search-own-x").set_value("<b>" + sentences.x.content[0])
+    run(trained)
+    assert "ask" not in trained.query_params
+    assert "nobody judged" in html(trained)
+    assert "<b>" not in html(trained).replace("<b>{", "")
+    trained.text_input(key="search-own-x").set_value("zzzz qqqq")
+    run(trained)
+    assert "Knows nothing in this query" in html(trained)
+
+
+def test_a_known_text_is_the_item_it_is(trained, sentences):
+    run(trained)
+    trained.text_input(key="search-own-x").set_value(sentences.x.content[5])
+    run(trained)
+    assert "nobody judged" not in html(trained)
+    assert "✓" in html(trained)
+
+
+def test_the_other_side_asks_too_and_a_link_asks_what_it_says(trained):
+    trained.query_params["ask"] = "y7"
+    run(trained)
+    assert trained.session_state["search-side"] == "y"
+    assert trained.selectbox(key="search-item-y").value == 7
+    trained.query_params["ask"] = "y99999999"
+    run(trained)
+
+
+@pytest.mark.parametrize("ground", [0, 255])
+def test_a_picture_is_brought_into_the_form_of_the_others(ground):
+    from simviz.data.sprites import as_kept, make_sprite
+
+    file = io.BytesIO()
+    picture = Image.new("RGB", (40, 80), "white")
+    picture.paste("black", (10, 20, 30, 60))
+    picture.save(file, "PNG")
+    others = np.full((3, 32, 48), ground, dtype=np.uint8)
+    kept = as_kept(make_sprite(file.getvalue()), others)
+    assert kept.shape == (32, 48)
+    assert abs(int(kept[0, 0]) - ground) < 8 and abs(int(kept[16, 24]) - ground) > 200
+    assert as_kept(make_sprite(file.getvalue()), np.zeros((1, 16, 16, 3), np.uint8)).shape == (
+        16,
+        16,
+        3,
+    )
