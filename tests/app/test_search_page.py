@@ -83,7 +83,7 @@ def test_every_run_answers_and_says_why(trained, sentences):
     assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
     assert "✓" in html(trained)
     assert "sv-sum" in html(trained)  # a sum of contributions
-    assert trained.query_params["ask"] == [f"x{first}"]
+    assert trained.query_params["ask"] == f"x{first}"
     other = lines(trained, 1)[3]
     other.click()
     run(trained)
