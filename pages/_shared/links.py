@@ -27,11 +27,14 @@ def demo_link(run: Run) -> dict[str, str] | None:
     """Parameters of the link that trains a demo's run anew, or None where there is none.
 
     Own runs have none, and neither have blends: they are of two runs that no link can mean.
+    Nor have runs on augmented pairs, whose lists are too long for a link.
     """
     from simviz.jobs.spec import BLEND
 
     spec = run.spec
     if not run.info.is_demo or run.info.method == BLEND or not _is_default_split(spec):
+        return None
+    if spec.get("augment"):
         return None
     long = {name: short for short, name in SHORT.items()}
     params = {long.get(name, name): _text(value) for name, value in spec["params"].items()}

@@ -15,7 +15,7 @@ def run_title(info: RunInfo) -> str:
 
 
 def trained_title(method: str, spec: Mapping[str, Any]) -> str:
-    """The title of a method, with what its texts became where that is not the usual.
+    """The title of a method, with what its texts and pairs became where not the usual.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        Such as "S2Net on pretrained vectors", or "0.3 CCA + 0.7 BM25".
+        Such as "S2Net on pretrained vectors", "CCA, augmented", or "0.3 CCA + 0.7 BM25".
     """
     from simviz.jobs.spec import BLEND
     from simviz.methods import get_method
@@ -35,7 +35,9 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
     if method == BLEND:
         return _blend_title(spec.get("params", {}))
     title = get_method(method).tags.title
-    return f"{title} on pretrained vectors" if spec.get("features") == "pretrained" else title
+    if spec.get("features") == "pretrained":
+        title += " on pretrained vectors"
+    return f"{title}, augmented" if spec.get("augment") else title
 
 
 def usual_params(method: str) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import chrome, fitting, forms, plain, splits, state, train_jobs
+from pages._shared import augment_view, chrome, fitting, forms, plain, splits, state, train_jobs
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -48,6 +48,8 @@ class Setting:
         What became of requests, by their digest.
     features : {"usual", "pretrained"}
         What texts become.
+    augmentation : Augmentation
+        What is made of the training pairs.
     """
 
     dataset_id: str
@@ -58,19 +60,22 @@ class Setting:
     start: Mapping[str, Mapping[str, Any]]
     marks: Mapping[str, str]
     features: Features
+    augmentation: augment_view.Augmentation
 
     @classmethod
     def of(cls, dataset_id: str, pairs: PairSet, features: Features) -> Setting:
         """The setting of this visitor."""
+        split = splits.current_split(dataset_id)
         return cls(
             dataset_id,
             _digest(dataset_id, pairs),
             pairs,
-            splits.current_split(dataset_id),
+            split,
             _one_vocabulary(dataset_id, pairs),
             _demo_methods(dataset_id),
             _marks(dataset_id),
             features,
+            augment_view.choose(dataset_id, pairs, split),
         )
 
 
@@ -237,6 +242,8 @@ def _show_method(method: str, setting: Setting, *, is_first: bool) -> Choice:
         "defaults": {"shared": setting.one_vocabulary} if _has_shared(specs) else {},
     }
     params = forms.values(specs, **form)
+    # What knows no pairs learns nothing from more of them.
+    is_augmented = cls.tags.uses != "unsupervised" and bool(setting.augmentation.steps)
     spec = JobSpec(
         dataset_id,
         setting.digest,
@@ -246,9 +253,13 @@ def _show_method(method: str, setting: Setting, *, is_first: bool) -> Choice:
         workspace=state.workspace(),
         # The encoder alone reads nothing else, so its request is the same either way.
         features="usual" if cls.tags.input == "pretrained" else setting.features,
+        augment=setting.augmentation.steps if is_augmented else (),
     )
     asked = json.dumps(params, sort_keys=True)
     expected = _estimate(dataset_id, method, asked, spec.features, pairs)
+    if is_augmented:
+        seconds = expected.seconds * setting.augmentation.growth
+        expected = replace(expected, seconds=seconds)
     mark = setting.marks.get(spec.digest, "")
     shared = params.get("shared", setting.one_vocabulary)
     line = fitting.plain_line(cls, one_vocabulary=shared)

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, Self, get_args
 
+from simviz.data.augment import from_json as augmenters
 from simviz.data.splitting import By
 from simviz.discovery import unknown_name
-from simviz.exceptions import SimvizError
+from simviz.exceptions import DatasetError, SimvizError
 from simviz.methods import get_method
 from simviz.params import param_specs, validate_params
 from simviz.pipeline import Features, why_no_adapter
@@ -69,6 +70,8 @@ class JobSpec:
         Who asks. It is no part of what is stored for others to read.
     features : {"usual", "pretrained"}, default="usual"
         What texts become, see `simviz.pipeline.default_pipeline`.
+    augment : tuple of mapping, optional
+        Steps that enlarge the training part, see `simviz.data.augment.from_json`.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class JobSpec:
     dimensions: tuple[int, ...] | None = None
     workspace: str = ""
     features: Features = "usual"
+    augment: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def is_demo(self) -> bool:
@@ -117,7 +121,7 @@ class JobSpec:
             else:
                 self._check_method()
             json.dumps(self.to_json())
-        except (TypeError, ValueError) as error:
+        except (DatasetError, TypeError, ValueError) as error:
             raise JobError(str(error)) from error
 
     def _check_method(self) -> None:
@@ -130,12 +134,13 @@ class JobSpec:
         if self.features not in get_args(Features):
             known = list(get_args(Features))
             raise ValueError(unknown_name("kind of features", self.features, known))
+        augmenters(self.augment)
         if self.features == "pretrained" and (reason := why_no_adapter(cls.tags)):
             raise ValueError(reason)
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the workspace, as JSON's types."""
-        tree = {
+        tree: dict[str, Any] = {
             "dataset_id": self.dataset_id,
             "dataset_digest": self.dataset_digest,
             "method": self.method,
@@ -143,8 +148,12 @@ class JobSpec:
             "split": asdict(self.split) | {"fractions": list(self.split.fractions)},
             "dimensions": None if self.dimensions is None else list(self.dimensions),
         }
-        # The usual ones are not told, so that a request keeps the id it always had.
-        return tree if self.features == "usual" else tree | {"features": self.features}
+        # What is usual is not told, so that a request keeps the id it always had.
+        if self.features != "usual":
+            tree["features"] = self.features
+        if self.augment:
+            tree["augment"] = [dict(step) for step in self.augment]
+        return tree
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any], workspace: str = "") -> Self:
@@ -180,6 +189,7 @@ class JobSpec:
                 dimensions=None if dimensions is None else tuple(dimensions),
                 workspace=workspace,
                 features=tree.get("features", "usual"),
+                augment=tuple(dict(step) for step in tree.get("augment", ())),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise JobError(f"The request of this job cannot be read ({error}).") from error

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz.base import EmbeddingModel
 from simviz.callbacks import Callback
-from simviz.data import Items, PairSet, split
+from simviz.data import Items, PairSet, Split, split
+from simviz.data.augment import augment, from_json
 from simviz.evaluation.baselines import ChanceScorer, PopularityScorer
 from simviz.evaluation.curves import DimensionCurve, dimension_curve
 from simviz.evaluation.result import Evaluation, Record
@@ -143,12 +144,13 @@ def train(
     if blend_of is not None:
         pipeline = blended(spec, blend_of, parts.train)
     else:
-        pipeline = default_pipeline(
-            spec.method, parts.train, features=spec.features, **spec.params
-        )
+        learned = augmented(spec.augment, parts)
+        if more := len(learned.x) - len(parts.train.x):
+            notes.append(f"Trained on {more:,} more texts, made from those of the training part.")
+        pipeline = default_pipeline(spec.method, learned, features=spec.features, **spec.params)
         # The method speaks first when its features are there.
         pipeline.set_callbacks(progress.during("training"))
-        pipeline.fit(parts.train, parts.validation)
+        pipeline.fit(learned, parts.validation)
         pipeline.set_callbacks()
         notes += _shortfall(pipeline)
     progress.enter("training", 1.0)
@@ -184,6 +186,33 @@ def train(
         notes=tuple(notes),
         seconds=progress.seconds(),
     )
+
+
+def augmented(steps: Sequence[Mapping[str, Any]], parts: Split) -> PairSet:
+    """The training part with what augmenting it makes, texts of other parts excepted.
+
+    Parameters
+    ----------
+    steps : sequence of mapping
+        See `simviz.data.augment.from_json`.
+    parts : Split
+        Train, validation and test.
+
+    Returns
+    -------
+    PairSet
+        The training part itself where there are no steps.
+
+    Raises
+    ------
+    DatasetError
+        If a step is unknown, or a side is not made of texts.
+    """
+    if not steps:
+        return parts.train
+    kept_apart = (side for part in (parts.validation, parts.test) for side in (part.x, part.y))
+    held = [text for side in kept_apart if side.kind == "text" for text in side.content]
+    return augment(parts.train, from_json(steps), held)
 
 
 class _Progress:

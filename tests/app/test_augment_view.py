@@ -1,0 +1,161 @@
+"""The Train page offers to augment pairs of texts, shows what is made, and trains on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data import Items, PairSet
+from simviz.relevance import Relevance
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+TITLES = {
+    "developer": ["java developer", "java programmer", "web programmer", "web designer"],
+    "lawyer": ["tax lawyer", "tax attorney", "trial lawyer", "family lawyer"],
+    "cook": ["head cook", "head chef", "line cook", "sous chef"],
+    "nurse": ["ward nurse", "ward sister", "night nurse", "theatre nurse"],
+}
+
+
+def titles():
+    texts = [title for members in TITLES.values() for title in members]
+    of = np.array([name for name, members in TITLES.items() for _ in members], dtype=object)
+    names = [str(i) for i in range(len(texts))]
+    x = Items(names, [f"{t} wanted" for t in texts], "text", {"group": of})
+    y = Items(names, texts, "text", {"group": of})
+    rows, columns = np.nonzero(of[:, None] == of[None, :])
+    relevance = Relevance.from_pairs(rows, columns, shape=(len(of), len(of)), unjudged="negative")
+    return PairSet(x, y, relevance, name="titles", x_name="inputs", y_name="titles")
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    at = AppTest.from_file(APP, default_timeout=120)
+    at.switch_page("pages/train.py")
+    yield at
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+@pytest.fixture
+def own(app):
+    from pages._shared import state
+
+    app.session_state.workspace = state.store().create_workspace()
+    app.session_state.dataset_id = state.store().put_dataset(titles(), app.session_state.workspace)
+    split = {"by": "x", "fractions": (0.6, 0.2, 0.2), "seed": 0, "group_key": None}
+    app.session_state.split = {app.session_state.dataset_id: split}
+    return app
+
+
+def run(app):
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def key(app, rest):
+    return f"train-{app.session_state.dataset_id}-augment-{rest}"
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html") if "<style>" not in e.proto.body[:8])
+
+
+def table(app):
+    return " ".join(e.proto.body for e in app.get("html") if "sv-made" in e.proto.body)
+
+
+def requests(app):
+    from pages._shared import state
+
+    return [s.spec for s in state.queue().jobs(app.session_state.workspace)]
+
+
+def test_nothing_is_made_unasked(own):
+    run(own)
+    labels = [t.label for t in own.toggle if "-augment-" in t.key]
+    assert labels == [
+        "Synonyms from a list",
+        "Synonyms found in groups",
+        "Real inputs that hold a title",
+        "Extra words around texts",
+        "Feedback",
+        "Typing errors",
+    ]
+    assert not table(own)
+
+
+def test_a_preview_shows_what_is_made_and_the_job_asks_for_it(own):
+    run(own)
+    own.toggle(key=key(own, "typos")).set_value(True)
+    own.toggle(key=key(own, "synonyms")).set_value(True)
+    run(own)
+    assert "Write at least one line" in html(own)
+    own.text_area(key=key(own, "synonyms-lines")).set_value("wanted = <b>needed</b>\n")
+    run(own)
+    assert "Typing errors: " in table(own) and "Synonyms from a list: " in table(own)
+    assert "&lt;b&gt;needed" in table(own) and "<b>needed" not in table(own)
+    own.button(key="train-start").click()
+    run(own)
+    asked = {spec.method: spec.augment for spec in requests(own)}
+    assert asked
+    for method, steps in asked.items():
+        kinds = [step["kind"] for step in steps]
+        from simviz.methods import get_method
+
+        learns = get_method(method).tags.uses != "unsupervised"
+        assert kinds == (["synonyms", "typos"] if learns else [])
+
+
+def test_what_is_wrong_is_said_and_asks_for_nothing(own):
+    run(own)
+    own.toggle(key=key(own, "synonyms")).set_value(True)
+    run(own)
+    own.text_area(key=key(own, "synonyms-lines")).set_value("lawyer attorney")
+    run(own)
+    assert "needs an equals sign" in html(own)
+    assert not table(own)
+
+
+def test_feedback_is_read_line_by_line(own):
+    run(own)
+    own.toggle(key=key(own, "feedback")).set_value(True)
+    run(own)
+    own.text_area(key=key(own, "feedback-lines")).set_value(
+        "kitchen hero = cook\n-kitchen hero = tax lawyer"
+    )
+    run(own)
+    assert "Feedback: 1" in table(own) and "kitchen hero" in table(own)
+    own.text_area(key=key(own, "feedback-lines")).set_value("kitchen hero = cok")
+    run(own)
+    assert "Did you mean &#x27;cook&#x27;" in html(own)
+
+
+def test_a_demo_has_its_own_lists_and_takes_no_text_of_a_visitor(app):
+    app.session_state.dataset_id = "demo:job_titles"
+    run(app)
+    kinds = [t.key.rpartition("-")[2] for t in app.toggle if "-augment-" in t.key]
+    assert kinds == ["synonyms", "induced", "mined", "extra_words", "typos"]
+    app.toggle(key=key(app, "mined")).set_value(True)
+    run(app)
+    assert not [t for t in app.text_area if "-augment-" in t.key]
+    assert "Real inputs that hold a title: 225" in table(app)
+    assert "1,840 texts become 2,065" in html(app)
+
+
+def test_pictures_are_not_augmented(app):
+    app.session_state.dataset_id = "demo:icons"
+    run(app)
+    assert not [t for t in app.toggle if "-augment-" in t.key]
