@@ -59,7 +59,8 @@ def ours(X, Y, theta: np.ndarray, precision: str, loss: str = "logistic") -> Wor
     """Loss and gradient of all pairs, as `S2Net` takes them."""
     make = Maker(precision, "cpu", np.float32, theta.shape[1])
     terms = Loss(Relevance.identity(X.shape[0]), Settings(loss, GAMMA, "both", None, False), None)
-    objective = Objective(Network(X, Y, False, None), terms, make, lambda: None)
+    half = make.kind(X.shape[0], Y.shape[0]) == "bfloat16"
+    objective = Objective(Network(X, Y, False, None, half=half), terms, make, lambda: None)
     return lambda: objective(theta)
 
 
@@ -71,6 +72,18 @@ def bare(n: int, k: int) -> Callable[[], object]:
 
     def work() -> object:
         np.matmul(P, Q.T, out=S)
+        return S @ Q, S.T @ P
+
+    return work
+
+
+def bare_halves(n: int, k: int) -> Callable[[], object]:
+    """The same in bfloat16, by torch."""
+    P, Q = (torch.randn(n, k).bfloat16() for _ in "PQ")
+    S = torch.empty(n, n, dtype=torch.bfloat16)
+
+    def work() -> object:
+        torch.mm(P, Q.T, out=S)
         return S @ Q, S.T @ P
 
     return work
@@ -120,10 +133,14 @@ def limit(repeats: int, *, small: bool) -> None:
     """One full-batch loss and gradient beside its three bare products."""
     n, d, k = SMALL_LIMIT if small else LIMIT
     (X, Y), theta = problem(n, d, k)
-    works = {"three bare float32 products": bare(n, k)}
+    works = {
+        "three bare float32 products": bare(n, k),
+        "three bare bfloat16 products": bare_halves(n, k),
+    }
     for loss in ("logistic", "softmax", "mse"):
         works[f"{loss}, float32"] = ours(X, Y, theta, "float32", loss)
-    works["logistic, bfloat16"] = ours(X, Y, theta, "bfloat16")
+    for loss in ("logistic", "softmax"):
+        works[f"{loss}, bfloat16"] = ours(X, Y, theta, "bfloat16", loss)
     print(f"n = {n:,} pairs, {d:,} terms a side, k = {k:,}; {X.nnz / n:.0f} terms an item.\n")
     took = in_turns(works, (), (), repeats)
     base = took["three bare float32 products"]

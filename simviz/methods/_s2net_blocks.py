@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import get_blas_funcs
 
+from simviz._numba import threads_for
+from simviz.methods._s2net_kernels import add_scaled
+
 Array = NDArray[np.floating]
 
 _ENTRIES = 2**24  # of a block: 64 MB of float32
@@ -26,13 +29,16 @@ _ROWS = (128, 1024)  # a block of fewer wastes products, of more saves nothing
 _WIDE, _MANY = 256, 2**24
 
 
+_MINUS_INFINITY = 0xFF80  # in bits of bfloat16
+
+
 class Memory:
     """Arrays that are used again: fresh pages cost more than what is written to them."""
 
     def __init__(self) -> None:
-        self._arrays: dict[str, Array] = {}
+        self._arrays: dict[str, NDArray[Any]] = {}
 
-    def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> Array:
+    def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """An array with any content, the same one as long as shape and type are."""
         kept = self._arrays.get(name)
         if kept is None or kept.shape != shape or kept.dtype != dtype:
@@ -80,8 +86,18 @@ class FloatBlocks:
         block = self._buffer[: rows.stop - rows.start]
         return np.matmul(self.P[rows] * self.P.dtype.type(scale), self.Q.T, out=block)
 
-    def spread(self, rows: slice, W: Array, scale: float) -> None:
-        """Add the derivatives that ``scale`` W, by the scores, is for the vectors."""
+    def entries(self, rows: slice) -> NDArray[Any]:
+        """P_B Qᵀ likewise, as the products leave it: floats, or bits of bfloat16."""
+        return self.scores(rows)
+
+    #: A score of minus infinity among entries.
+    nowhere: float = -np.inf
+
+    def spread(self, rows: slice, W: NDArray[Any], scale: float) -> None:
+        """Add the derivatives that ``scale`` W, by the scores, is for the vectors.
+
+        W is in the type of the vectors, or in that of `entries`.
+        """
         # Transposed views are Fortran arrays, which BLAS adds into in place.
         self._gemm(scale, self.Q.T, W.T, 1.0, self.dP[rows].T, overwrite_c=True)
         self._gemm(scale, self.P[rows].T, W.T, 1.0, self.dQ.T, trans_b=True, overwrite_c=True)
@@ -127,10 +143,15 @@ class TorchBlocks(FloatBlocks):
     ) -> None:
         import torch
 
+        self.bits = dtype == "bfloat16" and device == "cpu"
+        if self.bits and rows is None:
+            rows = int(np.clip(2 * _ENTRIES // max(1, len(Q)), _ROWS[0], 2 * _ROWS[1]))
         super().__init__(P, Q, rows, memory=memory)
         self._torch = torch
         self._place = {"device": device, "dtype": getattr(torch, dtype)}
         self._P, self._Q = (torch.from_numpy(Z).to(**self._place) for Z in (P, Q))
+        if self.bits:
+            self.nowhere = _MINUS_INFINITY
 
     def turned(self) -> Self:
         """Blocks of Q Pᵀ, whose gradients are collected in the same place."""
@@ -145,15 +166,37 @@ class TorchBlocks(FloatBlocks):
         self._torch.from_numpy(block).copy_(product)
         return block
 
-    def spread(self, rows: slice, W: Array, scale: float) -> None:
+    def entries(self, rows: slice) -> NDArray[Any]:
+        """P_B Qᵀ likewise, as the products leave it: floats, or bits of bfloat16."""
+        if not self.bits:
+            return self.scores(rows)
+        block = self._memory.take("bits", self._buffer.shape, np.uint16)
+        block = block[: rows.stop - rows.start]
+        self._torch.mm(self._P[rows], self._Q.T, out=self._tensor(block))
+        return block
+
+    def spread(self, rows: slice, W: NDArray[Any], scale: float) -> None:
         """Add the derivatives that ``scale`` W, by the scores, is for the vectors."""
-        weights = self._torch.from_numpy(W).to(**self._place)
-        for out, product in (
-            (self.dP[rows], weights @ self._Q),
-            (self.dQ, weights.T @ self._P[rows]),
+        if self.bits and W.dtype == np.uint16:
+            weights = self._tensor(W)
+        else:
+            weights = self._torch.from_numpy(W).to(**self._place)
+        for name, out, W_, Z in (
+            ("to dP", self.dP[rows], weights, self._Q),
+            ("to dQ", self.dQ, weights.T, self._P[rows]),
         ):
-            total = self._torch.from_numpy(out)
-            total.add_(product.to(device="cpu", dtype=total.dtype), alpha=scale)
+            if self.bits:
+                product = self._memory.take(name, out.shape, np.uint16)
+                self._torch.mm(W_, Z, out=self._tensor(product))
+                with threads_for(product.size):
+                    add_scaled(product, out.dtype.type(scale), out)
+            else:
+                total = self._torch.from_numpy(out)
+                total.add_((W_ @ Z).to(device="cpu", dtype=total.dtype), alpha=scale)
+
+    def _tensor(self, bits: NDArray[Any]) -> Any:
+        """bfloat16 numbers, from their bits and in the same place."""
+        return self._torch.from_numpy(bits.view(np.int16)).view(self._torch.bfloat16)
 
 
 @cache
@@ -193,9 +236,13 @@ class Maker:
             and has_fast_bfloat16()
         )
 
+    def kind(self, n_x: int, n_y: int) -> str:
+        """Type that the products of so many vectors are taken in."""
+        return "bfloat16" if self.fast and n_x * n_y >= _MANY else self.dtype
+
     def __call__(self, P: Array, Q: Array, rows: int | None = None) -> FloatBlocks:
         """Blocks of P Qᵀ."""
-        dtype = "bfloat16" if self.fast and len(P) * len(Q) >= _MANY else self.dtype
+        dtype = self.kind(len(P), len(Q))
         if self.device == "cpu" and dtype != "bfloat16":
             return FloatBlocks(P, Q, rows, memory=self._memory)
         return TorchBlocks(P, Q, rows, dtype=dtype, device=self.device, memory=self._memory)

@@ -21,6 +21,8 @@ from simviz.methods._s2net_kernels import (
     compare_matched,
     compare_rows,
     pair_scores,
+    sum_exponentials,
+    weigh_exponentials,
 )
 
 Reals = NDArray[np.float64]
@@ -131,13 +133,15 @@ class AllOthers:
         row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
         loss = 0.0
         for rows in blocks:
-            E = _exponentials(blocks, rows, self.gamma, dtype)
-            E[pairs.in_block(rows)] = 0
-            r, logs = np.zeros((n_chunks, len(E))), np.zeros(n_chunks)
-            compare_matched(E, a[rows], b, every, r, column_sums, logs)
+            S = blocks.entries(rows)
+            S[pairs.in_block(rows)] = blocks.nowhere
+            r, logs = np.zeros((n_chunks, len(S))), np.zeros(n_chunks)
+            compare_matched(
+                S, _base_two(self.gamma, dtype), a[rows], b, every, r, column_sums, logs
+            )
             row_sums[rows] = r.sum(axis=0)
             loss += float(logs.sum())
-            blocks.spread(rows, E.astype(blocks.P.dtype, copy=False), self.gamma * scale * weight)
+            blocks.spread(rows, S, self.gamma * scale * weight)
             tick()
         rho = row_sums[pairs.x] + column_sums[pairs.y]
         return weight * rho, weight * loss, self.gamma
@@ -211,16 +215,16 @@ class Softmax:
         """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
         pairs, gamma = self.pairs, self.gamma
         dtype, _ = _working_type(blocks.P.dtype, gamma)
+        base = _base_two(gamma, dtype)
         row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
-        kept: list[Array] = []
+        n_chunks = -(-pairs.shape[1] // WIDTH)
         single = pairs.shape[0] <= blocks.rows
         for rows in blocks:
-            E = _exponentials(blocks, rows, gamma, dtype)
-            E[pairs.in_block(rows)] = 0
-            row_sums[rows] = E.sum(axis=1)
-            column_sums += E.sum(axis=0)
-            if single:
-                kept.append(E)
+            S = blocks.entries(rows)
+            S[pairs.in_block(rows)] = blocks.nowhere
+            r = np.zeros((n_chunks, len(S)))
+            sum_exponentials(S, np.array([base]), r, column_sums)
+            row_sums[rows] = r.sum(axis=0)
             tick()
         a = np.exp(-gamma * pairs.scores(blocks.P, blocks.Q))
         loss, rho = 0.0, np.zeros(len(a))
@@ -235,13 +239,11 @@ class Softmax:
             slopes.append(np.bincount(at, weight[at] * a / (1 + ratio), minlength=len(sums)))
         by_row, by_column = (slope.astype(dtype) for slope in slopes)
         for rows in blocks:
-            if single:
-                E = kept[0]
-            else:
-                E = _exponentials(blocks, rows, gamma, dtype)
-                E[pairs.in_block(rows)] = 0
-            E *= by_row[rows, None] + by_column
-            blocks.spread(rows, E.astype(blocks.P.dtype, copy=False), gamma * scale)
+            if not single:  # else the scores are still there
+                S = blocks.entries(rows)
+                S[pairs.in_block(rows)] = blocks.nowhere
+            weigh_exponentials(S, base, by_row[rows], by_column)
+            blocks.spread(rows, S, gamma * scale)
             tick()
         pairs.spread(-gamma * rho, blocks, scale)
         return loss
@@ -250,6 +252,11 @@ class Softmax:
 def _working_type(dtype: Any, gamma: float) -> tuple[Any, int]:
     """Type of exponentials, and how many factors a double holds before it must be emptied."""
     return (dtype, 8) if gamma <= _SINGLE_GAMMA else (np.dtype(np.float64), 1)
+
+
+def _base_two(gamma: float, dtype: Any) -> Any:
+    """Factor of scores such that 2 to their power is exp(γ s), in the type to work in."""
+    return dtype.type(gamma / np.log(2))
 
 
 def _exponentials(blocks: FloatBlocks, rows: slice, gamma: float, dtype: Any) -> Array:

@@ -4,6 +4,8 @@ Everything works on ``exp(γ s)``, so that a comparison costs a multiplication
 instead of an exponential: with ``x = exp(γ (s⁻ − s⁺))`` the derivative of
 ``log(1 + x)`` is ``x / (1 + x)``. Logarithms are not taken one by one either:
 the factors ``1 + x`` are multiplied in float64, their exponents counted apart.
+Blocks of scores are read once and overwritten on the way, in the type that the
+products left: floats, or bits of bfloat16.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from simviz._numba import njit, prange
+from simviz.methods._product_kernels import number
+from simviz.methods._s2net_powers import power_of_two, stored
 
 # Columns that one thread works on at a time. Products of as many numbers below 2
 # stay finite, and all buffers stay in the first-level cache.
@@ -51,41 +55,45 @@ def _fold(values: Any) -> Any:
 
 
 @njit(parallel=True)
-def compare_matched(E: Any, a: Any, b: Any, every: int, rows: Any, cols: Any, logs: Any) -> None:
+def compare_matched(S: Any, scale: Any, a: Any, b: Any, every: int, rows: Any, cols: Any,
+                    logs: Any) -> None:  # fmt: skip
     """Both directions at once, where an item has one relevant partner at most.
 
-    `E` (b, m) holds exp(γ s), 0 for relevant pairs, and becomes the sum of
-    the sigmoids x/(1+x) of row and column; `a` (b,) and `b` (m,) are
-    exp(−γ s⁺), 0 where there is no partner. Adds sums of sigmoids to `rows`
-    (chunks, b) and `cols` (m,), summed losses to `logs` (chunks,). `every` tells
-    how many rows' factors a double can hold.
+    `S` (b, m) holds s, −∞ for relevant pairs, and becomes the sum of the sigmoids
+    x/(1+x) of row and column; 2 to the power of s times `scale` is exp(γ s).
+    `a` (b,) and `b` (m,) are exp(−γ s⁺), 0 where there is no partner; they and
+    `scale` tell the type to work in. Adds sums of sigmoids to `rows` (chunks, b)
+    and `cols` (m,), summed losses to `logs` (chunks,). `every` tells how many
+    rows' factors a double can hold.
     """
-    n, m = E.shape
-    one = np.float32(1)
+    n, m = S.shape
+    one = a.dtype.type(1)
     for c in prange((m + WIDTH - 1) // WIDTH):
         lo = c * WIDTH
         w = min(m, lo + WIDTH) - lo
         partner = b[lo : lo + w]
         product = np.ones(w)
         bits = product.view(np.int64)
-        column = np.zeros(w, E.dtype)
-        own = np.zeros(w, E.dtype)
+        column = np.zeros(w, a.dtype)
+        own = np.zeros(w, a.dtype)
         exponent = 0
         for i in range(n):
-            e = E[i, lo : lo + w]
+            s = S[i, lo : lo + w]
             factor = a[i]
             for j in range(w):
-                x = e[j] * factor
-                y = e[j] * partner[j]
+                e = power_of_two(number(s[j]) * scale)
+                x = e * factor
+                y = e * partner[j]
                 p = one + x
                 q = one + y
-                inverse = one / (p * q)
+                both = p * q  # below e^80: float32 holds it
+                inverse = one / both
                 r = x * q * inverse
-                s = y * p * inverse
+                t = y * p * inverse
                 own[j] = r
-                column[j] += s
-                e[j] = r + s
-                product[j] *= np.float64(p) * np.float64(q)
+                column[j] += t
+                s[j] = stored(r + t, s[j])
+                product[j] *= np.float64(both)
             rows[c, i] += _fold(own)
             if i % every == every - 1:
                 exponent += _take_exponents(bits)
@@ -95,6 +103,44 @@ def compare_matched(E: Any, a: Any, b: Any, every: int, rows: Any, cols: Any, lo
             mantissa *= product[j]
             cols[lo + j] += column[j]
         logs[c] += np.log(mantissa) + exponent * _LN2
+
+
+@njit(parallel=True)
+def sum_exponentials(S: Any, scale: Any, rows: Any, cols: Any) -> None:
+    """Add sums of exp(γ s) to `rows` (chunks, b) and `cols` (m,); see `compare_matched`.
+
+    `scale` has one number, whose type is worked in.
+    """
+    n, m = S.shape
+    for c in prange((m + WIDTH - 1) // WIDTH):
+        lo = c * WIDTH
+        w = min(m, lo + WIDTH) - lo
+        own = np.zeros(w, scale.dtype)
+        column = np.zeros(w, scale.dtype)
+        for i in range(n):
+            s = S[i, lo : lo + w]
+            for j in range(w):
+                e = power_of_two(number(s[j]) * scale[0])
+                own[j] = e
+                column[j] += e
+            rows[c, i] += _fold(own)
+        for j in range(w):
+            cols[lo + j] += column[j]
+
+
+@njit(parallel=True)
+def weigh_exponentials(S: Any, scale: Any, by_row: Any, by_column: Any) -> None:
+    """Each s of `S` (b, m) becomes exp(γ s) times the sum of two weights, in place."""
+    n, m = S.shape
+    for c in prange((m + WIDTH - 1) // WIDTH):
+        lo = c * WIDTH
+        hi = min(m, lo + WIDTH)
+        weight = by_column[lo:hi]
+        for i in range(n):
+            s, own = S[i, lo:hi], by_row[i]
+            for j in range(hi - lo):
+                e = power_of_two(number(s[j]) * scale)
+                s[j] = stored(e * (own + weight[j]), s[j])
 
 
 @njit(parallel=True)
@@ -229,6 +275,15 @@ def add_pairs(ptr: Any, other: Any, weight: Any, order: Any, Z: Any, out: Any) -
             z, w = Z[other[order[p]]], weight[order[p]]
             for c in range(len(row)):
                 row[c] += w * z[c]
+
+
+@njit(parallel=True)
+def add_scaled(entries: Any, scale: Any, out: Any) -> None:
+    """Add ``scale`` times a matrix, of floats or of bits of bfloat16, to another."""
+    for i in prange(len(out)):
+        row, values = out[i], entries[i]
+        for c in range(len(row)):
+            row[c] += scale * number(values[c])
 
 
 @njit(parallel=True)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.methods._s2net_kernels import add_scaled
+
 Array = NDArray[np.floating]
 Function = Callable[[Array], tuple[float, Array]]
 
@@ -90,7 +92,8 @@ class LBFGS:
         low, high = 0.0, np.inf
         best = None
         for _ in range(_TRIALS):
-            point = x + x.dtype.type(step) * direction
+            point = x.copy()
+            add_scaled(direction, x.dtype.type(step), point)
             reached, gradient = self.function(point)
             if not reached <= value + _DECREASE * step * slope:
                 high = step
@@ -109,11 +112,11 @@ def _direction(gradient: Array, pairs: deque[tuple[Array, Array, float]]) -> Arr
     shares = []
     for s, y, curvature in reversed(pairs):
         share = inner(s, r) / curvature
-        r -= r.dtype.type(share) * y
+        add_scaled(y, r.dtype.type(-share), r)  # without another array of that size
         shares.append(share)
     if pairs:
         s, y, curvature = pairs[-1]
         r *= r.dtype.type(curvature / inner(y, y))
     for (s, y, curvature), share in zip(pairs, reversed(shares), strict=True):
-        r += r.dtype.type(share - inner(y, r) / curvature) * s
+        add_scaled(s, r.dtype.type(share - inner(y, r) / curvature), r)
     return r

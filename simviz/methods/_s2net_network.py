@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,9 @@ from simviz.methods._products import Products
 from simviz.methods._s2net_kernels import tangent_rows, unit_rows
 
 Array = NDArray[np.floating]
+
+_KEPT = 3  # gradients: a line search holds the one before, the best, and one on trial
+_UNUSED = 3  # references to an array that only a list, a loop and a question hold
 
 
 def activate(G: Array, activation: str | None) -> Array:
@@ -57,10 +61,13 @@ class Side:
         Data.
     activation : {"tanh", "sigmoid"} or None
         Applied before the vectors are scaled to length 1.
+    half : bool, default=False
+        Whether products with sparse data may round parameters, and derivatives,
+        to bfloat16.
     """
 
-    def __init__(self, X: Matrix, activation: str | None) -> None:
-        self.products = Products(X)
+    def __init__(self, X: Matrix, activation: str | None, *, half: bool = False) -> None:
+        self.products, self.half = Products(X), half
         self.known = nonzero_rows(X)
         self.activation = activation
         self._P: Array | None = None  # fresh pages cost more than what is written to them
@@ -69,7 +76,7 @@ class Side:
         """Unit vectors, from a matrix (d, k) and a bias (k,); the next call overwrites them."""
         if self._P is not None and (self._P.shape[1], self._P.dtype) != (A.shape[1], A.dtype):
             self._P = None
-        self._P = P = self.products.matmat(A, out=self._P)
+        self._P = P = self.products.matmat(A, out=self._P, half=self.half)
         inverse = np.empty(len(P), dtype=P.dtype)
         if self.activation is not None:
             P += bias
@@ -94,9 +101,9 @@ class Side:
             H = P * np.divide(1, inverse, out=np.zeros_like(inverse), where=inverse > 0)[:, None]
             dP *= 1 - H * H if self.activation == "tanh" else H * (1 - H)
         if more:
-            A += self.products.rmatmat(dP)
+            A += self.products.rmatmat(dP, half=self.half)
         else:
-            self.products.rmatmat(dP, out=A)
+            self.products.rmatmat(dP, out=A, half=self.half)
         bias[:] = dP.sum(axis=0)
 
 
@@ -131,10 +138,14 @@ class Network:
         Whether one matrix serves both sides.
     activation : {"tanh", "sigmoid"} or None
         See `Side`.
+    half : bool, default=False
+        See `Side`.
     """
 
-    def __init__(self, X: Matrix, Y: Matrix, shared: bool, activation: str | None) -> None:
-        self.x, self.y = Side(X, activation), Side(Y, activation)
+    def __init__(
+        self, X: Matrix, Y: Matrix, shared: bool, activation: str | None, *, half: bool = False
+    ) -> None:
+        self.x, self.y = (Side(Z, activation, half=half) for Z in (X, Y))
         self.d_x, self.shared = X.shape[1], shared
 
     def forward(self, theta: Array) -> tuple[Vectors, Vectors]:
@@ -174,13 +185,14 @@ class Objective:
     ) -> None:  # fmt: skip
         self.network, self.loss, self.make_blocks, self.tick = network, loss, make_blocks, tick
         self.start, self.penalty = start, penalty
+        self._gradients: list[Array] = []
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
-        """Loss and its gradient."""
+        """Loss and its gradient; an array that nobody else holds any more is used again."""
         x, y = self.network.forward(theta)
         blocks = self.make_blocks(x.P, y.P)
         value = self.loss(blocks, self.tick)
-        gradient = np.empty_like(theta)
+        gradient = self._gradient(theta)
         dP, dQ = blocks.gradients()
         self.network.backward(x, y, dP, dQ, gradient)
         if self.penalty and self.start is not None:
@@ -188,3 +200,12 @@ class Objective:
             value += self.penalty / 2 * float(np.vdot(away, away))
             gradient += theta.dtype.type(self.penalty) * away
         return value, gradient
+
+    def _gradient(self, theta: Array) -> Array:
+        # Fresh pages cost more than what is written to them.
+        for i, kept in enumerate(self._gradients):
+            fits = kept.shape == theta.shape and kept.dtype == theta.dtype
+            if fits and sys.getrefcount(kept) <= _UNUSED:
+                return self._gradients[i]
+        self._gradients = [np.empty_like(theta), *self._gradients[: _KEPT - 1]]
+        return self._gradients[0]

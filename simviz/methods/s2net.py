@@ -362,7 +362,8 @@ class S2Net(IterativeMixin, LinearPairModel):
         start = theta if self.regularization else None
 
         def objective(X: Matrix, Y: Matrix, relevance: Relevance) -> Objective:
-            network = Network(X, Y, self.shared, self.activation)
+            half = make.kind(X.shape[0], Y.shape[0]) == "bfloat16"
+            network = Network(X, Y, self.shared, self.activation, half=half)
             loss = Loss(relevance, settings, rng)
             return Objective(network, loss, make, tick, start, self.regularization)
 

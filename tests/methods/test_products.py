@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from simviz.methods._products import Products
 
@@ -54,3 +55,19 @@ def test_the_transpose_is_made_once_and_only_when_needed():
     kept = products._transpose
     products.rmatmat(np.ones((20, 2)))
     assert products._transpose is kept
+
+
+def test_half_precision_rounds_one_factor_to_bfloat16():
+    A = sp.random_array((70, 50), density=0.3, format="csr", rng=RNG, dtype=np.float32)
+    B, C = (RNG.standard_normal((n, 600)).astype(np.float32) for n in (50, 70))
+    products = Products(A)
+    for left, right, found in (
+        (A, B, products.matmat(B, half=True)),
+        (A.T, C, products.rmatmat(C, half=True)),
+    ):
+        assert found.dtype == np.float32
+        rounded = torch.from_numpy(right).bfloat16().float().numpy()
+        np.testing.assert_allclose(found, left @ rounded, atol=1e-5)
+    # Of float64 data nothing is rounded.
+    double = Products(A.astype(np.float64)).matmat(B.astype(np.float64), half=True)
+    np.testing.assert_allclose(double, A.astype(np.float64) @ B, atol=1e-12)
