@@ -191,7 +191,7 @@ def quality(name: str, task: Task, n_components: int) -> None:
 def speed() -> None:
     """Triples a second of the compiled steps on one thread, while all violate the margin."""
     from simviz.methods import _triple_kernels as kernels
-    from simviz.methods._triples import TripleSource, rows_of
+    from simviz.methods._triples import TripleSource, aligned, rows_of
 
     rng = np.random.default_rng(0)
     share = 1 / np.arange(1, WORDS + 1) ** 0.9
@@ -207,7 +207,8 @@ def speed() -> None:
     for n_components in (50, 100):
         for group in (1, 4, 8):
             source = TripleSource(Relevance.identity(ROWS), links=False, group=group)
-            U, V = rng.normal(0, 0.01, (2, WORDS, n_components)).astype(np.float32)
+            start = rng.normal(0, 0.01, (2, WORDS, n_components)).astype(np.float32)
+            U, V = map(aligned, start)
             took: dict[float, list[float]] = {np.inf: [], -np.inf: []}
             for turn in range(6):
                 triples = source.draw(40_000, turn)

@@ -14,6 +14,8 @@ from simviz.relevance import Relevance
 Triples = NDArray[np.int32]
 Rows = tuple[Any, Any, Any, Any]
 
+_LINE = 64  # bytes
+
 
 class TripleSource:
     """Draws triples: from judgments, or from a list of them.
@@ -128,6 +130,29 @@ def rows_of(Z: Matrix) -> Rows:
         np.arange(d, dtype=np.int32),
         np.ascontiguousarray(Z).ravel(),
     )
+
+
+def aligned(A: NDArray[Any]) -> NDArray[Any]:
+    """A copy whose rows begin and end with cache lines, behind its columns zeros.
+
+    Parameters
+    ----------
+    A : ndarray of shape (d, N)
+        Factors that steps add rows of, one by one.
+
+    Returns
+    -------
+    ndarray of shape (d, N or some more)
+        Steps leave the zeros as they are.
+    """
+    d, n = A.shape
+    per_line = _LINE // A.itemsize
+    width = -(-n // per_line) * per_line
+    raw = np.zeros(d * width * A.itemsize + _LINE, np.uint8)
+    shift = -raw.ctypes.data % _LINE
+    copy = raw[shift : shift + d * width * A.itemsize].view(A.dtype).reshape(d, width)
+    copy[:, :n] = A
+    return copy
 
 
 def filled(Z: Matrix) -> float:

@@ -17,7 +17,7 @@ from simviz.methods import get_method
 from simviz.methods._bilinear import check_size, pair_score, row_scorer
 from simviz.methods._triple_batches import BatchSteps, is_dense
 from simviz.methods._triple_descent import TripleMixin
-from simviz.methods._triples import Triples, TripleSource, filled, rows_of, same_items
+from simviz.methods._triples import Triples, TripleSource, aligned, filled, rows_of, same_items
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -195,6 +195,10 @@ class SSI(TripleMixin, PairModel):
             rng.randint(1, 2**31 - 1),
             lambda: {name: getattr(self, name) for name in names},
         )
+        for name in names:
+            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
+        if self.form == "symmetric":
+            self.y_factors_ = self.x_factors_
 
     @property
     def _factored(self) -> bool:
@@ -269,12 +273,15 @@ class SSI(TripleMixin, PairModel):
                 filled(X) * width,
             )
         x, y = rows_of(X), rows_of(Y)
-        group, shared = source.group, self.shared
+        group, shared, N = source.group, self.shared, U.shape[1]
+        wide = aligned(U)
+        other = wide if V is U else aligned(V)
+        self.x_factors_, self.y_factors_ = wide[:, :N], other[:, :N]
         return (
             lambda triples: kernels.low_rank_steps(
-                x, y, triples, group, U, V, margin, rate, shared
+                x, y, triples, group, wide, other, margin, rate, shared
             ),
-            width * self.n_components,
+            width * N,
         )
 
     @property

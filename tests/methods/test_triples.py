@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simviz.methods._triples import TripleSource, same_items
+from simviz.methods._triples import TripleSource, aligned, same_items
 from simviz.methods.pamir import PAMIR
 from simviz.methods.ssi import SSI
 from simviz.relevance import Relevance
@@ -175,3 +175,14 @@ def test_a_matrix_too_large_names_both_sizes():
     X, Y = sp.csr_array((3, 40_000)), sp.csr_array((3, 50_000))
     with pytest.raises(ValueError, match=r"PAMIR .* 40,000 of X × 50,000 of y .* choose ssi"):
         PAMIR().fit(X, Y)
+
+
+def test_aligned_factors_are_the_same_behind_which_zeros_stay():
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        A = rng.standard_normal((7, 21)).astype(dtype)
+        wide = aligned(A)
+        assert wide.ctypes.data % 64 == 0
+        assert wide.strides[0] % 64 == 0
+        np.testing.assert_array_equal(wide[:, :21], A)
+        assert (wide[:, 21:] == 0).all()
