@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simviz.exceptions import StoreError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 #: Seconds to wait for another process that is writing.
 BUSY_SECONDS = 20.0
 
@@ -49,6 +49,17 @@ CREATE TABLE followers (
 );
 CREATE INDEX followers_of ON followers(job_id);
 """
+#: What a version added to the one before it.
+_ADDED = {
+    2: """
+CREATE TABLE feedback (
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    input TEXT NOT NULL, target TEXT NOT NULL, verdict REAL, created REAL,
+    PRIMARY KEY (workspace, dataset_id, input, target)
+);
+"""
+}
 
 
 class Index:
@@ -77,10 +88,13 @@ class Index:
         with self.writing() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == 0:
-                for statement in _SCHEMA.split(";\n"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-            elif version != SCHEMA_VERSION:
+                _run(connection, _SCHEMA)
+                version = 1
+            for later in range(version + 1, SCHEMA_VERSION + 1):
+                _run(connection, _ADDED[later])
+                version = later
+            connection.execute(f"PRAGMA user_version={version}")
+            if version != SCHEMA_VERSION:
                 raise StoreError(
                     f"The store at {path.parent} has version {version}, this simviz reads "
                     f"{SCHEMA_VERSION}. Set SIMVIZ_HOME to another directory, or use the "
@@ -135,3 +149,9 @@ class Index:
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA synchronous=FULL")
         return connection
+
+
+def _run(connection: sqlite3.Connection, statements: str) -> None:
+    """Run statements one by one: a script would end the transaction."""
+    for statement in statements.split(";\n"):
+        connection.execute(statement)

@@ -18,6 +18,8 @@ class Limits:
     ----------
     datasets, runs, shares : int
         Most data sets, runs and shares of a workspace.
+    corrections : int
+        Most corrections of the answers on one data set.
     bytes : int
         Most bytes of its data sets and runs together.
     demo_runs, demo_bytes : int
@@ -30,6 +32,7 @@ class Limits:
     datasets: int = 30
     runs: int = 300
     shares: int = 100
+    corrections: int = 2_000
     bytes: int = 4 * 2**30
     demo_runs: int = 300
     demo_bytes: int = 4 * 2**30
