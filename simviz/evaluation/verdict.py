@@ -80,12 +80,12 @@ class Comparison:
         """
         return replace(
             self,
-            statistic=-self.statistic,
-            difference=-self.difference,
-            low=-self.high,
-            high=-self.low,
+            statistic=0.0 - self.statistic,  # which is 0 for 0, and not −0
+            difference=0.0 - self.difference,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
             outcomes=None if self.outcomes is None else self.outcomes[::-1],
-            effect_size=-self.effect_size,
+            effect_size=0.0 - self.effect_size,
         )
 
     def in_words(
