@@ -60,7 +60,7 @@ _STYLE = """
 """
 
 
-@st.cache_resource(show_spinner=False, max_entries=6)
+@st.cache_resource(show_spinner="Reading the topics", max_entries=6)
 def topics_of(run_id: str, _run: Run, _pairs: PairSet) -> RunTopics:
     """The topics of a run, kept for the next page."""
     from simviz.jobs.topics import RunTopics
@@ -102,8 +102,7 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
             width=220,
         )
     try:
-        with st.spinner("Reading the topics"):
-            found = topics_of(run.id, run, pairs)
+        found = topics_of(run.id, run, pairs)
     except SimvizError as error:  # a model that was deleted since, or is damaged
         plain.problem(error)
         return
@@ -148,6 +147,14 @@ def _show_below(
             label="See them on the map",
             icon=":material/scatter_plot:",
             query_params=_map_link(run),
+        )
+    if found.perplexities:
+        first, last = found.perplexities[0], found.perplexities[-1]
+        n_steps = len(found.perplexities)
+        st.caption(
+            f"In {n_steps:,} step{'' if n_steps == 1 else 's'} of training, the perplexity of the "
+            f"validation part went from {first:,.0f} to {last:,.0f}: the model wavers as if "
+            "between so many equally likely terms."
         )
     pieces = any("…" in term for t in matching for term in (*t.x_terms, *t.y_terms))
     st.caption(

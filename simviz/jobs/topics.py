@@ -59,6 +59,8 @@ class RunTopics:
         Known tokens of the items.
     one_side : bool
         Whether both sides are one collection, so that their terms are the same.
+    perplexities : tuple of float, default=()
+        Of the validation part, step by step of the training.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class RunTopics:
     x_tokens: Array
     y_tokens: Array
     one_side: bool
+    perplexities: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, pipeline: PairPipeline, pairs: PairSet) -> RunTopics:
@@ -134,7 +137,8 @@ class RunTopics:
             relevance=RELEVANCE,
             pieces=(_is_pieces(features[0]), _is_pieces(features[1])),
         )
-        return cls(tuple(topics), x_theta, y_theta, x_tokens, y_tokens, one_side)
+        watched = tuple(map(float, getattr(model, "perplexity_curve_", ())))
+        return cls(tuple(topics), x_theta, y_theta, x_tokens, y_tokens, one_side, watched)
 
     def named(self, topic: int) -> TopicTerms:
         """A topic by its number."""

@@ -34,6 +34,7 @@ def test_every_topic_model_says_that_it_has_topics():
 def test_topics_of_every_model_are_told(method, pairs):
     found = topics_of(method, pairs)
     assert sum(t.share for t in found.topics) == pytest.approx(1)
+    assert len(found.perplexities) > 1 and found.perplexities[-1] < found.perplexities[0]
     weighted = sum(
         (theta * n[:, None]).sum(axis=0)
         for theta, n in ((found.x_theta, found.x_tokens), (found.y_theta, found.y_tokens))
