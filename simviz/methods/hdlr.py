@@ -22,13 +22,12 @@ class HDLR(IterativeMixin, LinearPairModel):
     r"""Bends a learned space until pairs are as near, or as far, as they should be.
 
     Among the metrics :math:`A = U B U^\top` of the span of another method's
-    projection U it looks for the one closest to where that method is, B = I,
-
-    .. math:: \min_{B \succ 0} \; \mathrm{tr}\, B - \log\det B + \gamma \sum_c
-              \left( \xi_c / b_c - \log(\xi_c / b_c) \right),
-
-    such that the squared distance of a similar pair is at most :math:`\xi_c`,
-    near u, and that of a dissimilar pair at least :math:`\xi_c`, near l.
+    projection U it looks for the one closest to where that method is, B = I:
+    :math:`\min_{B \succ 0} \mathrm{tr}\, B - \log\det B
+    + \gamma \sum_c (\xi_c / b_c - \log(\xi_c / b_c))`,
+    such that the squared distance of a similar pair c is at most :math:`\xi_c`,
+    and that of a dissimilar pair at least :math:`\xi_c`. These are to stay
+    near bounds :math:`b_c`: u for similar pairs, l for dissimilar ones.
 
     Parameters
     ----------
@@ -98,6 +97,7 @@ class HDLR(IterativeMixin, LinearPairModel):
 
     See Also
     --------
+    simviz.methods.mlc.MLC : One bound for all similar pairs, and no start to keep to.
     simviz.methods.opca.OPCA : Where it starts from.
     simviz.methods.s2net.S2Net : Learns the projection itself, to rank by cosine.
 

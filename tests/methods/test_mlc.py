@@ -1,0 +1,167 @@
+"""MLC: constraint, maximum, exact projections, and a peer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from simviz.methods import _mmc, get_method
+from simviz.methods._constraints import draw_constraints
+from simviz.methods.mlc import MLC
+from simviz.relevance import Relevance
+
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "metric_learn.json").read_text())
+FORMS = ["full", "diagonal"]
+
+
+def loud(n=200, seed=0):
+    """Items of ten topics, and of noise that varies most and says nothing."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(0, 10, n)
+    noise = 3 * rng.normal(size=(2, n, 4))
+    relevance = Relevance(sp.csr_array((topic[:, None] == topic).astype(float)))
+    return (*(np.hstack([np.eye(10)[topic], one]) for one in noise), relevance)
+
+
+def peer_problem():
+    points, index = np.array(GOLDEN["points"]), np.array(GOLDEN["pairs"])
+    differences = points[index[:, 0]] - points[index[:, 1]]
+    similar = np.array(GOLDEN["sign"]) > 0
+    return differences[similar], differences[~similar]
+
+
+def total_distance(A, differences):
+    return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", differences, A, differences), 0)).sum()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_peer_finds_no_more(form):
+    """Its metric is scaled to the constraint, which it meets only by chance."""
+    similar, dissimilar = peer_problem()
+    model = MLC(form=form, regularization=0, tol=1e-6)
+    F = model._learn(similar, dissimilar, stopped=False)
+    theirs = np.array(GOLDEN[f"mmc_{form}"])
+    theirs = theirs / np.einsum("ij,jk,ik->", similar, theirs, similar)
+    assert total_distance(F @ F.T, dissimilar) >= total_distance(theirs, dissimilar)
+    assert model.objective_ == pytest.approx(total_distance(F @ F.T, dissimilar), rel=1e-9)
+    np.testing.assert_allclose(np.sum((similar @ F) ** 2), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("regularization", [0.0, 0.1])
+def test_constraint_is_met_and_the_metric_semidefinite(form, regularization):
+    X, Y, relevance = loud()
+    X = X + np.random.default_rng(3).normal(0, 0.1, X.shape)
+    model = MLC(8, form=form, regularization=regularization).fit(X, Y, relevance)
+    pairs = draw_constraints((X, Y, relevance), 20_000, np.random.RandomState(0), "MLC")
+    assert model.n_constraints_ == len(pairs)
+    apart = model.transform(X)[pairs.x] - model.transform_y(Y)[pairs.y]
+    spent = np.sum(apart[pairs.sign > 0] ** 2)
+    assert spent <= 1 + 1e-6
+    if not regularization:
+        assert spent == pytest.approx(1, abs=1e-6)
+    distances = np.linalg.norm(apart[pairs.sign < 0], axis=1)
+    assert distances.sum() == pytest.approx(model.objective_)
+    assert np.linalg.eigvalsh(model.metric_).min() > -1e-12
+    if form == "diagonal":
+        np.testing.assert_allclose(model.metric_, np.diag(np.diag(model.metric_)))
+
+
+@pytest.mark.parametrize("form", [_mmc.FullMatrix, _mmc.DiagonalMatrix])
+def test_no_other_metric_exceeds_the_bound(form):
+    rng = np.random.default_rng(0)
+    problem = form(rng.normal(size=(80, 5)) * [1, 2, 3, 1, 1])
+    *_, last = (step for step, _ in zip(_mmc.ascend(problem), range(100), strict=False))
+    C, value, gap = last
+    assert 0 <= gap < 1e-4
+    for _ in range(300):
+        other = rng.normal(size=C.shape)
+        other = problem.nearest(C + 0.3 * (other if C.ndim == 1 else other @ other.T))
+        assert np.sqrt(problem.squares(other)).mean() <= value * (1 + gap + 1e-12)
+
+
+@pytest.mark.parametrize("form", [_mmc.FullMatrix, _mmc.DiagonalMatrix])
+def test_ascent_never_goes_down_and_gradient_is_the_derivative(form):
+    rng = np.random.default_rng(1)
+    problem = form(rng.normal(size=(60, 4)) * [1, 5, 1, 3])
+    steps = [step for step, _ in zip(_mmc.ascend(problem), range(40), strict=False)]
+    assert (np.diff([value for _, value, _ in steps]) >= 0).all()
+    C = problem.nearest(problem.start + 0.1)
+    towards = rng.normal(size=C.shape)
+    towards = towards if C.ndim == 1 else towards + towards.T
+    up, down = (np.sqrt(problem.squares(C + h * towards)).mean() for h in (1e-6, -1e-6))
+    slope = np.sum(problem.gradient(problem.squares(C)) * towards)
+    assert (up - down) / 2e-6 == pytest.approx(slope, rel=1e-6)
+
+
+def test_projections_are_the_nearest():
+    rng = np.random.default_rng(2)
+    problem = _mmc.FullMatrix(rng.normal(size=(5, 4)))
+    for _ in range(20):
+        M = rng.normal(size=(4, 4))
+        M = M + M.T
+        nearest = problem.nearest(M)
+        assert np.trace(nearest) == pytest.approx(1)
+        assert np.linalg.eigvalsh(nearest).min() > -1e-12
+        other = rng.normal(size=(4, 4))
+        other = other @ other.T / np.sum(other**2)
+        # The way on from the nearest point of a convex set leads away from all of it.
+        assert np.sum((M - nearest) * (other - nearest)) < 1e-10
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_noise_is_unlearned(form):
+    train, test = loud(), loud(seed=2)
+    start = get_method("pca")(13).fit(*train)
+    model = MLC(13, form=form).fit(*train)
+    assert model.score(*test) > start.score(*test) + 0.2
+    assert model.loss_curve_[-1] <= 1e-4 and model.n_iter_ == len(model.loss_curve_) < 200
+
+
+def test_scores_are_inner_products_or_cosines():
+    train = loud()
+    model = MLC(6).fit(*train)
+    P, Q = model.transform(train[0]), model.transform_y(train[1])
+    np.testing.assert_allclose(model.similarity(*train[:2]), P @ Q.T, atol=1e-12)
+    cosine = MLC(6, measure="cosine").fit(*train).similarity(*train[:2])
+    assert np.abs(cosine).max() <= 1 + 1e-9
+    start = get_method("pca")(6).fit(*train).transform(train[0])
+    np.testing.assert_allclose(
+        P @ Q.T, start @ model.metric_ @ get_method("pca")(6).fit(*train).transform_y(train[1]).T,
+        atol=1e-10,
+    )  # fmt: skip
+
+
+def test_unbounded_directions_ask_for_a_ridge():
+    X = np.random.default_rng(0).normal(size=(30, 12))
+    Y = np.random.default_rng(1).normal(size=(30, 12))
+    relevance = Relevance.from_pairs([0, 1], [1, 0], shape=(30, 30))
+    with pytest.raises(ValueError, match="the 2 similar pairs do not differ in every one of 12"):
+        MLC(12, regularization=0).fit(X, Y, relevance)
+    assert np.isfinite(MLC(12).fit(X, Y, relevance).similarity(X, Y)).all()
+
+
+def test_similar_pairs_at_one_place_bound_nothing():
+    X = np.eye(5)
+    assert np.isfinite(MLC(3).fit(X, X).similarity(X)).all()
+
+
+def test_means_are_transformed_along():
+    X, Y, relevance = loud()
+    start = get_method("pca")(6, center_at_transform=True).fit(X, Y)
+    model = MLC(6, init=start).fit(X, Y, relevance)
+    Z = start.transform(X)
+    np.testing.assert_allclose(
+        model.transform(X) @ model.transform(X).T, Z @ model.metric_ @ Z.T, atol=1e-10
+    )
+
+
+def test_a_wish_to_stop_keeps_the_last_step():
+    model = MLC(6, tol=0).set_callbacks(lambda step, *_: step == 2).fit(*loud())
+    assert model.n_iter_ == 2
+    first = MLC(6).set_callbacks(lambda *_: True).fit(*loud())
+    assert first.n_iter_ == 1 and first.objective_ < model.objective_
