@@ -100,8 +100,8 @@ def table(
         Of `ROWS`; each is trained from the beginning, on what the rows before
         it were trained on and more. All that the material allows when omitted.
     most_synonyms : int, optional
-        Texts with synonyms to make at most from the list, and as many by
-        induction; a quarter of them are the test.
+        Texts with synonyms to make at most of each kind, see
+        `simviz.experiments.titles.composition_test`.
     share_of_words : float, default=0.2
         Share of the pairs of row (3) that have sampled words around a title.
     seed : int, default=0

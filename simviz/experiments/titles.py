@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from simviz.data.augment import InducedSynonyms, ListedSynonyms
-from simviz.data.augment.base import MADE_BY
 from simviz.data.augment.extra_words import mine
 from simviz.data.augment.groups import GROUP_SEPARATOR
 from simviz.data.augment.typos import alphabet, corrupt
@@ -184,7 +183,7 @@ def composition_test(
     share: float = 0.25,
     seed: int = 0,
 ) -> tuple[Grouped, Grouped]:
-    """Titles with words exchanged for synonyms: those for training, and those for the test.
+    """Titles with words exchanged for synonyms: those to train on, and those for the test.
 
     Parameters
     ----------
@@ -193,9 +192,10 @@ def composition_test(
     synonyms : sequence of (str, str)
         A list; more are induced from the groups.
     most : int, optional
-        Texts to make at most from the list, and as many by induction.
+        Texts to make at most of each kind: by one exchange from the list, by
+        one that was induced, and both ways again from what these made.
     share : float, default=0.25
-        Of the texts, for the test.
+        Of the texts with two exchanges, for the test.
     seed : int, default=0
         Of the draws.
 
@@ -203,18 +203,35 @@ def composition_test(
     -------
     train, test : mapping of str to sequence of str
         Text to its groups.
+
+    Notes
+    -----
+    Those for the test differ from a title in two places. One exchange leaves
+    so much of a title that it is mostly found by what is left.
     """
-    pairs = taxonomy_pairs(titles)
+    once = _made(titles, titles, synonyms, most, seed)
+    twice = _made(titles, once, synonyms, most, seed) if once else {}
+    drawn = np.random.default_rng(seed).permutation(len(twice))
+    held = set(drawn[: round(share * len(twice))].tolist())
+    test = {text: of for i, (text, of) in enumerate(twice.items()) if i in held}
+    return once | {text: of for text, of in twice.items() if text not in test}, test
+
+
+def _made(
+    titles: Grouped,
+    texts: Grouped,
+    synonyms: Sequence[tuple[str, str]],
+    most: int | None,
+    seed: int,
+) -> dict[str, tuple[str, ...]]:
+    """What exchanging words once makes of texts."""
+    pairs = taxonomy_pairs(titles, texts)
     made: dict[str, tuple[str, ...]] = {}
     for step in (ListedSynonyms(synonyms, most, seed), InducedSynonyms(most, seed)):
         x = step.transform(pairs).x
-        new = np.flatnonzero(x.metadata[MADE_BY] == step.kind) if MADE_BY in x.metadata else ()
-        for i in new:
+        for i in range(len(texts), len(x)):
             made[x.content[i]] = tuple(x.metadata["group"][i].split(GROUP_SEPARATOR))
-    drawn = np.random.default_rng(seed).permutation(len(made))
-    held = set(drawn[: round(share * len(made))].tolist())
-    train = {text: of for i, (text, of) in enumerate(made.items()) if i not in held}
-    return train, {text: of for i, (text, of) in enumerate(made.items()) if i in held}
+    return made
 
 
 def extra_words_test(titles: Grouped, inputs: Iterable[str]) -> Grouped:

@@ -84,13 +84,14 @@ def test_typos_are_never_titles_and_rare():
     assert typos_test(titles, seed=1) != found
 
 
-def test_composition_keeps_a_share_for_the_test():
-    train, test = composition_test(TITLES, [("train", "railway")], share=0.5)
-    both = {**train, **test}
-    assert both["railway conductor"] == ("conductor on trains",)
-    assert both["web developer"] == ("developer",)
-    assert len(test) == 1 and len(both) == 2
-    assert not set(both) & set(TITLES)
+def test_composition_keeps_titles_with_two_exchanges_for_the_test():
+    synonyms = [("train", "railway"), ("conductor", "guard"), ("web", "internet")]
+    train, test = composition_test(TITLES, synonyms, share=1)
+    assert test["railway guard"] == ("conductor on trains",)
+    assert test["internet developer"] == ("developer",)
+    assert {"railway conductor", "train guard", "web developer"} <= set(train)
+    assert not set(train) & set(test) and not {*train, *test} & set(TITLES)
+    assert composition_test(TITLES, synonyms, share=0)[1] == {}
     assert composition_test({"a": ("b",)}) == ({}, {})
 
 
