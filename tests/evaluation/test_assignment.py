@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.data import Items, PairSet
+from simviz.datasets import load_demo
+from simviz.evaluation.assignment import assign, group_names, keeping_threshold
+from simviz.pipeline import default_pipeline
+
+
+NAMES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=2, unique=True)
+
+
+class Given:
+    """Scores as they are, in blocks of two."""
+
+    def __init__(self, scores):
+        self.scores = np.asarray(scores, dtype=np.float64)
+
+    def iter_similarity(self, x, y):
+        for start in range(0, len(self.scores), 2):
+            yield self.scores[start : start + 2]
+
+
+def items(n):
+    return Items([str(i) for i in range(n)], [f"text {i}" for i in range(n)], "text")
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    st.integers(1, 5),
+    st.lists(
+        st.lists(st.sampled_from("abcd"), min_size=1, max_size=2, unique=True),
+        min_size=1,
+        max_size=7,
+    ),
+    st.integers(0, 100),
+)
+def test_the_best_group_is_that_of_the_nearest_item(n, groups, seed):
+    scores = np.random.default_rng(seed).random((n, len(groups)))
+    found = assign(Given(scores), items(n), items(len(groups)), groups)
+    for i in range(n):
+        best = int(scores[i].argmax())
+        assert found.nearest[i] == best or len(groups) == 1
+        assert found.names[found.group[i]] in groups[best]
+        assert found.score[i] == scores[i, best]
+        others = {
+            name: max(scores[i, j] for j, g in enumerate(groups) if name in g)
+            for name in found.names
+            if name != found.names[found.group[i]]
+        }
+        if others:
+            assert found.runner_up_score[i] == max(others.values())
+            assert others[found.names[found.runner_up[i]]] == max(others.values())
+        else:
+            assert found.runner_up[i] == -1 and np.isnan(found.runner_up_score[i])
+
+
+def test_what_scores_the_same_everywhere_belongs_nowhere():
+    found = assign(Given([[0.5, 0.5], [0.1, 0.2]]), items(2), items(2), [["a"], ["b"]])
+    assert found.group.tolist() == [-1, 1]
+    assert np.isnan(found.score[0]) and found.nearest.tolist() == [-1, 1]
+
+
+def test_groups_of_the_demo_are_found_and_its_own_titles_fall_into_them():
+    pairs = load_demo("job_titles")
+    groups = group_names(pairs)
+    assert len({name for names in groups for name in names}) > 100
+    fitted = default_pipeline("ngram_matcher", pairs).fit(pairs)
+    some = pairs.y.take(np.arange(0, len(pairs.y), 40))
+    found = assign(fitted, some, pairs.y, groups)
+    hits = [found.names[g] in names for g, names in zip(found.group, groups[::40], strict=True)]
+    assert np.mean(hits) > 0.95
+
+
+def test_without_groups_each_item_is_one():
+    pairs = PairSet.from_texts(["a", "b"], ["cook", "nurse"])
+    assert group_names(pairs) == [("cook",), ("nurse",)]
+    with pytest.raises(ValueError, match="as many lists"):
+        assign(Given([[1.0, 2.0]]), items(1), items(2), [["a"]])
+
+
+def test_a_threshold_keeps_its_share_of_what_is_right():
+    rng = np.random.default_rng(0)
+    scores, right = rng.random(200), rng.random(200) < 0.7
+    for share in (0.5, 0.9, 0.95, 1.0):
+        at = keeping_threshold(scores, right, share)
+        assert (scores[right] >= at).mean() >= share
+        above = np.nextafter(at, 2)
+        assert (scores[right] >= above).mean() < share or share == 1.0
+    assert np.isnan(keeping_threshold([0.3, np.nan], [False, True]))
+    with pytest.raises(ValueError, match="share"):
+        keeping_threshold([0.3], [True], 0)
