@@ -27,6 +27,7 @@ _FLOPS = 1.5e10  # decompositions, and dense products in double precision
 _GEMM = 6e10  # dense products in single precision
 _PRODUCT = 2e9  # multiply-adds of sparse with narrow dense blocks, compiled
 _SPARSE = 4e8  # multiply-adds of sparse with dense
+_RECURRENT = 3e10  # operations of a recurrent layer, forth and back
 _TRIPLE = 1.2e-9  # seconds for each touched weight of a gradient step
 _DENSE_ROW = 200  # entries of a row up to which triples are taken one by one
 _PAIR = 4e-9  # to rank one pair
@@ -250,6 +251,21 @@ def _iterative(size: _Size) -> float:
     return size.max_iter * (size.filled + size.n_pairs) * size.k / _SPARSE
 
 
+def _sequence(model: PairModel, size: _Size) -> float:
+    """Each pass reads every query and a partner, step by step; half of the passes are made."""
+    chosen: dict[str, Any] = model.settings()  # type: ignore[attr-defined]
+    hidden = chosen["hidden_units"]
+    wide = 2 * hidden  # what a layer reads from the two directions below it
+    widths = [chosen["embedding_size"], *[wide] * (chosen["n_layers"] - 1)]
+    weights = sum(2 * 4 * hidden * (width + hidden) for width in widths)
+    weights += wide * chosen["embedding_size"] * chosen["convolution"]
+    steps = min(chosen["max_length"], size.filled / (size.n_x + size.n_y))
+    if chosen["padding"] == "fixed":
+        steps = chosen["max_length"]
+    # Two operations a weight, once forth and twice back.
+    return 0.5 * size.max_iter * 2 * size.n_x * steps * 6 * weights / _RECURRENT
+
+
 _FAMILIES: dict[str, Callable[[_Size], float]] = {
     "lexical": _lexical,
     "spectral": _spectral,
@@ -259,6 +275,8 @@ _FAMILIES: dict[str, Callable[[_Size], float]] = {
 
 def _training_seconds(model: PairModel, size: _Size) -> float:
     params = model.get_params(deep=False)
+    if model.tags.family == "sequence":
+        return _sequence(model, size)
     if batch := params.get("batch_size"):
         return _batches(size, batch)
     if constraints := params.get("n_constraints"):

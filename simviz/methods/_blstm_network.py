@@ -1,0 +1,236 @@
+"""The network: characters, an optional convolution, recurrent layers, mean, projection.
+
+Parameters are one flat vector, so that a step, an average and a copy are one
+operation each. Sequences are time-major: (steps, texts, units).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Tensor = Any  # torch is imported when a network is first used
+Tick = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the network is made of.
+
+    Parameters
+    ----------
+    n_characters : int
+        Ids that have a vector of their own; id 0 has none.
+    embedding_size : int
+        Length of such a vector.
+    convolution : int
+        Characters seen by each unit of the convolution; 0 for none.
+    n_layers, hidden_units : int
+        Recurrent layers, and units of each of their two directions.
+    n_components : int
+        Length of the vector of a text.
+    """
+
+    n_characters: int
+    embedding_size: int
+    convolution: int
+    n_layers: int
+    hidden_units: int
+    n_components: int
+
+    def parts(self) -> dict[str, tuple[int, ...]]:
+        """Name and shape of every array, in the order of the flat vector."""
+        found: dict[str, tuple[int, ...]] = {
+            "characters": (self.n_characters + 1, self.embedding_size)
+        }
+        width, h = self.embedding_size, self.hidden_units
+        if self.convolution:
+            found["convolution"] = (2 * h, width, self.convolution)
+            found["convolution_bias"] = (2 * h,)
+            width = 2 * h
+        for layer in range(self.n_layers):
+            for direction in ("forward", "backward"):
+                name = f"{direction}_{layer}"
+                found[f"{name}_input"] = (4 * h, width)
+                found[f"{name}_recurrent"] = (4 * h, h)
+                found[f"{name}_bias"] = (4 * h,)
+            width = 2 * h
+        found["projection"] = (self.n_components, width)
+        found["projection_bias"] = (self.n_components,)
+        return found
+
+    @property
+    def size(self) -> int:
+        """Length of the flat vector."""
+        return sum(map(prod, self.parts().values()))
+
+    def start(self, rng: Any) -> NDArray[np.float64]:
+        """Draw parameters to begin with, as a flat vector."""
+        drawn = []
+        for name, shape in self.parts().items():
+            if name == "characters":
+                part = rng.standard_normal(shape)
+                part[0] = 0
+            elif name.endswith("bias"):
+                part = np.zeros(shape)
+                if len(shape) == 1 and "ward_" in name:
+                    # Open forget gates let gradients reach far back from the beginning.
+                    part[self.hidden_units : 2 * self.hidden_units] = 1
+            else:
+                fan_in = prod(shape[1:])
+                part = rng.uniform(-1, 1, shape) * sqrt(3 / fan_in)
+            drawn.append(part.ravel())
+        return np.concatenate(drawn)
+
+    def split(self, theta: Tensor) -> dict[str, Tensor]:
+        """Views of a flat tensor by name."""
+        shapes = self.parts()
+        pieces = theta.split([prod(shape) for shape in shapes.values()])
+        return {
+            name: piece.view(shape)
+            for (name, shape), piece in zip(shapes.items(), pieces, strict=True)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Dropout:
+    """What is left out in training.
+
+    Parameters
+    ----------
+    layers : float
+        Share of the units between layers; the same ones at all steps.
+    recurrent : float
+        Share of the recurrent weights, anew for every batch.
+    characters : float
+        Share of the characters that become unknown.
+    generator : torch.Generator
+        Draws; torch's global state is left alone.
+    """
+
+    layers: float
+    recurrent: float
+    characters: float
+    generator: Any
+
+    def thin(self, values: Tensor, share: float, shape: Sequence[int]) -> Tensor:
+        """Leave a share out, and scale the rest up."""
+        if not share:
+            return values
+        import torch
+
+        kept = torch.empty(tuple(shape), dtype=values.dtype, device=values.device)
+        return values * kept.bernoulli_(1 - share, generator=self.generator).div_(1 - share)
+
+    def obscure(self, ids: Tensor, unknown: int) -> Tensor:
+        """Make some characters unknown."""
+        if not self.characters:
+            return ids
+        import torch
+
+        drawn = torch.rand(ids.shape, generator=self.generator, device=ids.device)
+        return ids.masked_fill((drawn < self.characters) & (ids > 0), unknown)
+
+
+def encode(
+    parts: Mapping[str, Tensor],
+    shape: Shape,
+    ids: Tensor,
+    lengths: Tensor,
+    dropout: Dropout | None = None,
+) -> Tensor:
+    """Vectors of texts.
+
+    Parameters
+    ----------
+    parts : mapping of str to tensor
+        Parameters by name; see `Shape.split`.
+    shape : Shape
+        Of the network.
+    ids : tensor of int64, shape (steps, texts)
+        Characters, 0 for none.
+    lengths : tensor of int64, shape (texts,)
+        Steps that count, from the first one on, at least 1 each. What stands
+        behind them changes nothing.
+    dropout : Dropout, optional
+        In training.
+
+    Returns
+    -------
+    tensor of shape (texts, n_components)
+        Of the floating type of the parameters.
+    """
+    import torch
+    from torch.nn import functional
+
+    T, n = ids.shape
+    steps = torch.arange(T, device=ids.device)[:, None]
+    inside = (steps < lengths).unsqueeze(2)
+    Z = functional.embedding(ids, parts["characters"], padding_idx=0)
+    if shape.convolution:
+        width = shape.convolution
+        Z = functional.pad(Z.permute(1, 2, 0), ((width - 1) // 2, width // 2))
+        Z = functional.conv1d(Z, parts["convolution"], parts["convolution_bias"])
+        Z = functional.relu(Z).permute(2, 0, 1)
+    # Each text is turned round in itself, so that no direction begins with padding.
+    mirrored = torch.where(steps < lengths, lengths - 1 - steps, steps)
+    mirrored = (mirrored * n + torch.arange(n, device=ids.device)).ravel()
+    turn = _turn().apply
+    for layer in range(shape.n_layers):
+        if dropout is not None and layer:
+            Z = dropout.thin(Z, dropout.layers, (1, n, Z.shape[2]))
+        weights = [_weights(parts, f"{way}_{layer}", dropout) for way in ("forward", "backward")]
+        ahead = _lstm(Z, weights[0], shape.hidden_units)
+        back = turn(_lstm(turn(Z, mirrored), weights[1], shape.hidden_units), mirrored)
+        Z = torch.cat([ahead, back], dim=2)
+    # Zeros where a text has ended: its own steps alone make the mean.
+    mean = (Z * inside).sum(dim=0) / lengths[:, None]
+    if dropout is not None:
+        mean = dropout.thin(mean, dropout.layers, mean.shape)
+    return functional.linear(mean, parts["projection"], parts["projection_bias"])
+
+
+def _weights(parts: Mapping[str, Tensor], name: str, dropout: Dropout | None) -> list[Tensor]:
+    recurrent, bias = parts[f"{name}_recurrent"], parts[f"{name}_bias"]
+    if dropout is not None:
+        recurrent = dropout.thin(recurrent, dropout.recurrent, recurrent.shape)
+    return [parts[f"{name}_input"], recurrent, bias, bias.detach() * 0]
+
+
+def _lstm(Z: Tensor, weights: list[Tensor], hidden_units: int) -> Tensor:
+    """One layer in one direction, in the compiled loop that `torch.nn.LSTM` uses."""
+    import torch
+
+    first = Z.new_zeros(1, Z.shape[1], hidden_units)
+    learns = torch.is_grad_enabled()
+    return torch.lstm(Z, (first, first), weights, True, 1, 0.0, learns, False, False)[0]
+
+
+@cache
+def _turn() -> Any:
+    """Reorder steps by a permutation that is its own inverse."""
+    import torch
+
+    class Turn(torch.autograd.Function):
+        """Indexing whose gradient is the same indexing, not a sum of scattered rows."""
+
+        @staticmethod
+        def forward(context: Any, Z: Tensor, order: Tensor) -> Tensor:
+            context.save_for_backward(order)
+            return _reordered(Z, order)
+
+        @staticmethod
+        def backward(context: Any, gradient: Tensor) -> Any:
+            return _reordered(gradient, context.saved_tensors[0]), None
+
+    return Turn
+
+
+def _reordered(Z: Tensor, order: Tensor) -> Tensor:
+    return Z.reshape(-1, Z.shape[2]).index_select(0, order).view(Z.shape)

@@ -1,0 +1,325 @@
+"""Similarity of texts by a Siamese recurrent network over characters."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from simviz.base import EmbeddingModel, IterativeMixin, Matrix, MethodTags
+from simviz.params import interval, options
+from simviz.relevance import Relevance
+
+
+class SiameseBLSTM(IterativeMixin, EmbeddingModel):
+    r"""One network reads both texts; what belongs together gets near vectors.
+
+    Characters pass through bidirectional recurrent layers; the mean of their
+    states over time is projected to the vector of the text, and two texts are
+    compared by the cosine :math:`E` of their vectors. The paper minimises
+    :math:`\sum \tfrac14 (1 - E)^2` over pairs that belong together, plus
+    :math:`\sum E^2 [E > m]` over pairs that do not.
+
+    Parameters
+    ----------
+    n_components : int, default=128
+        Length of the vector of a text.
+    preset : {"small", "paper"}, default="small"
+        What everything that is left None below is taken from. "small" learns
+        in a minute or two on a common processor; "paper" is the network of
+        the paper with its loss and its 100 steps, for which a GPU is advised.
+    shared : bool, default=True
+        Whether one network reads both sides; else each side has its own.
+    n_layers : int or None, default=None
+        Recurrent layers (small: 1, paper: 4).
+    hidden_units : int or None, default=None
+        Units of a layer in each direction (both: 64).
+    embedding_size : int or None, default=None
+        Length of the vector of a character (small: 32, paper: 64).
+    convolution : int or None, default=None
+        Characters that each unit of a convolution before the recurrent layers
+        sees; 0 for no convolution (both: 0).
+    loss : {"softmax", "contrastive", "triplet"} or None, default=None
+        "softmax": a relevant pair against all others of a batch together,
+        :math:`\log(1 + \sum e^{\gamma (E^- - E^+)})`. "contrastive": the
+        paper's. "triplet": max(0, m − E⁺ + E⁻) (small: "softmax", paper:
+        "contrastive").
+    negative_loss : {"above", "below", "always", "hinge"}, default="above"
+        What a pair that does not belong together costs in the contrastive
+        loss: E² where E > m; E² where E < m, as printed in the paper; E² at
+        any E; or max(0, E − m)².
+    margin : float, default=0.0
+        m of the contrastive and of the triplet loss; for the latter about 0.4
+        serves.
+    gamma : float, default=10.0
+        Slope γ of the softmax, its inverse temperature.
+    n_negatives : int or None, default=None
+        Negative pairs drawn for each relevant one, among the pairs of a batch
+        (small: all of them, paper: 4).
+    near_groups : bool, default=False
+        Whether batches are made of texts that the network takes for similar,
+        so that negatives are hard. Each pass then begins by reading all texts.
+    dropout : float or None, default=None
+        Share of the units left out between layers (small: 0.1, paper: 0.4).
+    recurrent_dropout : float or None, default=None
+        Share of the recurrent weights left out (small: 0, paper: 0.2).
+    character_dropout : float, default=0.02
+        Share of the characters that are read as unknown in training, so that
+        typos and new characters are nothing new.
+    padding : {"none", "fixed"} or None, default=None
+        "none": as many steps as a text has characters. "fixed": `max_length`
+        steps for every text, which begins at a random one in training and
+        stands in the middle later (small: "none", paper: "fixed").
+    max_length : int, default=100
+        Characters that are read of a text.
+    learning_rate : float or None, default=None
+        Length of a step of Adam (small: 0.005, paper: 0.001).
+    batch_size : int or None, default=None
+        Texts of a batch, about; fewer where that would leave less than 8
+        batches, but 64 (both: 256).
+    max_iter : int, default=100
+        Passes over all queries.
+    patience : int, default=10
+        Passes without a better validation score before stopping.
+    validation_fraction : float, default=0.1
+        Share of the queries held out to stop early, where no validation set is
+        given to `fit` and there would be at least 20 of them: whole groups,
+        where both sides are made of the same texts.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Where the network runs; "auto" is a GPU where there is one.
+    random_state : int, RandomState instance or None, default=0
+        Seed of everything that is drawn. Results repeat to the last bit on
+        one machine and processor; torch's global generator is not used.
+
+    Attributes
+    ----------
+    x_weights_, y_weights_ : dict of str to ndarray
+        Parameters of the network of each side by name; equal where `shared`.
+    x_characters_, y_characters_ : ndarray of int
+        Ids of the characters that training showed. Others are read as the
+        unknown character.
+    n_components_ : int
+        Length of the vectors.
+    n_iter_ : int
+        Passes done.
+    best_iter_ : int
+        Pass whose parameters were kept; 0 is the start.
+    loss_curve_ : list of float
+        Mean loss of each pass.
+    validation_scores_ : list of float
+        `score` on the validation set, or on 4,096 of its queries and
+        candidates, after each pass; empty without one.
+
+    See Also
+    --------
+    simviz.methods.ngram_matcher.NgramMatcher : What the paper compares it with.
+    simviz.methods.s2net.S2Net : A Siamese network of one linear layer.
+
+    Notes
+    -----
+    Rows hold ids of characters (`simviz.features.Characters`), 0 for none. The
+    paper prints E² where E < m for negatives. Then the most similar ones cost
+    nothing, and there is no reason to move them apart: what is meant must be
+    E > m, the default here. The embedding of characters, the output width, m,
+    the rate and the batch size are not printed.
+
+    The loop over time is the compiled one of torch, which has no dropout within
+    it. The recurrent weights are thinned instead, once for every batch
+    (DropConnect), and units between layers are left out for all steps at once.
+    Texts of like lengths are read together, each turned round in itself for
+    the backward direction, so that what stands behind its end changes nothing.
+    In a batch every text is read once, and the parameters that are kept are
+    a running average over about one pass.
+
+    References
+    ----------
+    Neculoiu, Versteegh & Rotaru (2016), Learning text similarity with Siamese
+    recurrent networks. RepL4NLP, sections 3 and 4.
+
+    Merity, Keskar & Socher (2018), Regularizing and optimizing LSTM language
+    models. ICLR, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simviz.features import Characters
+    >>> rng = np.random.default_rng(0)
+    >>> words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(30)]
+    >>> X = Characters().fit_transform([f"{word} one" for word in words])
+    >>> Y = Characters().fit_transform([f"two {word}" for word in words])
+    >>> model = SiameseBLSTM(16, hidden_units=16, max_iter=30, shared=False).fit(X, Y)
+    >>> (model.similarity(X, Y).argmax(axis=1) == np.arange(30)).mean() > 0.9
+    np.True_
+    """
+
+    tags: ClassVar[MethodTags] = MethodTags(
+        title="Siamese BLSTM",
+        reference="Neculoiu et al. 2016",
+        year=2016,
+        family="sequence",
+        input="characters",
+        space="either",
+        uses="discriminative",
+    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [interval(Integral, 1, None)],
+        "preset": [options("small", "paper")],
+        "shared": ["boolean"],
+        "n_layers": [interval(Integral, 1, 16), None],
+        "hidden_units": [interval(Integral, 1, None), None],
+        "embedding_size": [interval(Integral, 1, None), None],
+        "convolution": [interval(Integral, 0, 15), None],
+        "loss": [options("softmax", "contrastive", "triplet"), None],
+        "negative_loss": [options("above", "below", "always", "hinge")],
+        "margin": [interval(Real, -1, 1)],
+        "gamma": [interval(Real, 0, 100, closed="right")],
+        "n_negatives": [interval(Integral, 1, None), None],
+        "near_groups": ["boolean"],
+        "dropout": [interval(Real, 0, 1, closed="left"), None],
+        "recurrent_dropout": [interval(Real, 0, 1, closed="left"), None],
+        "character_dropout": [interval(Real, 0, 1, closed="left")],
+        "padding": [options("none", "fixed"), None],
+        "max_length": [interval(Integral, 1, 10_000)],
+        "learning_rate": [interval(Real, 0, None, closed="neither"), None],
+        "batch_size": [interval(Integral, 2, None), None],
+        "max_iter": [interval(Integral, 1, None)],
+        "patience": [interval(Integral, 1, None)],
+        "validation_fraction": [interval(Real, 0, 0.5)],
+        "device": [options("cpu", "cuda", "auto")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 128,
+        *,
+        preset: str = "small",
+        shared: bool = True,
+        n_layers: int | None = None,
+        hidden_units: int | None = None,
+        embedding_size: int | None = None,
+        convolution: int | None = None,
+        loss: str | None = None,
+        negative_loss: str = "above",
+        margin: float = 0.0,
+        gamma: float = 10.0,
+        n_negatives: int | None = None,
+        near_groups: bool = False,
+        dropout: float | None = None,
+        recurrent_dropout: float | None = None,
+        character_dropout: float = 0.02,
+        padding: str | None = None,
+        max_length: int = 100,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        max_iter: int = 100,
+        patience: int = 10,
+        validation_fraction: float = 0.1,
+        device: str = "cpu",
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.preset = preset
+        self.shared = shared
+        self.n_layers = n_layers
+        self.hidden_units = hidden_units
+        self.embedding_size = embedding_size
+        self.convolution = convolution
+        self.loss = loss
+        self.negative_loss = negative_loss
+        self.margin = margin
+        self.gamma = gamma
+        self.n_negatives = n_negatives
+        self.near_groups = near_groups
+        self.dropout = dropout
+        self.recurrent_dropout = recurrent_dropout
+        self.character_dropout = character_dropout
+        self.padding = padding
+        self.max_length = max_length
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.device = device
+        self.random_state = random_state
+
+    def settings(self) -> dict[str, Any]:
+        """Parameters with those that were left open taken from the preset.
+
+        Returns
+        -------
+        dict of str to object
+            By name; what was set wins over the preset.
+        """
+        from simviz.methods._blstm_fit import PRESETS
+
+        given = self.get_params(deep=False)
+        preset = PRESETS[self.preset]
+        return {k: preset[k] if v is None and k in preset else v for k, v in given.items()}
+
+    def _fit_iter(
+        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
+    ) -> None:
+        from simviz.methods._blstm_fit import learn, prepare
+
+        rng = check_random_state(self.random_state)
+        data = prepare(self, (X, Y, relevance), validation, rng)
+        self.x_characters_, self.y_characters_ = data.characters
+        watch = learn(self, self._reader(), data, X.dtype, rng)
+        self._take(watch.best)
+        self.n_iter_ = len(watch.losses)
+        self.best_iter_ = watch.best_iter
+        self.loss_curve_ = watch.losses
+        self.validation_scores_ = watch.scores
+
+    def _reader(self) -> Any:
+        """The network that the settings describe."""
+        from simviz.methods._blstm_network import Shape
+        from simviz.methods._blstm_training import Reader, place_for
+
+        settings = self.settings()
+        known = max(len(self.x_characters_), len(self.y_characters_))
+        shape = Shape(
+            known + 1,
+            settings["embedding_size"],
+            settings["convolution"],
+            settings["n_layers"],
+            settings["hidden_units"],
+            settings["n_components"],
+        )
+        fixed = settings["max_length"] if settings["padding"] == "fixed" else None
+        return Reader(shape, fixed, place_for(self.device))
+
+    def _take(self, theta: Any) -> None:
+        """Parameters as a fitted model."""
+        split = self._reader().split
+        self.x_weights_, self.y_weights_ = split(theta[0]), split(theta[-1])
+        self.n_components_ = self.n_components
+
+    def _embed_x(self, X: Matrix) -> NDArray[np.floating]:
+        return self._embed(X, self.x_weights_, self.x_characters_)
+
+    def _embed_y(self, Y: Matrix) -> NDArray[np.floating]:
+        return self._embed(Y, self.y_weights_, self.y_characters_)
+
+    def _embed(self, X: Matrix, weights: Any, characters: Any) -> NDArray[np.floating]:
+        from simviz.methods._blstm_texts import as_texts, distinct, read_ids
+
+        texts, (place,) = distinct([as_texts(read_ids(X, self.max_length), characters)])
+        parts = {name: part.astype(X.dtype, copy=False) for name, part in weights.items()}
+        tick = getattr(self, "_tick", lambda: None)
+        return self._reader().vectors(parts, texts, tick)[place]
+
+    def _check_sides(self, X: Matrix, y: Matrix | None, *, reset: bool) -> tuple[Matrix, Matrix]:
+        """Validate both sides; sequences need not be equally long to share a network."""
+        X = self._check_x(X, reset=reset)
+        if y is None and not self.shared:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "it learns from two sides."
+            )
+        return X, self._check_y(X if y is None else y, dtype=X.dtype, reset=reset)

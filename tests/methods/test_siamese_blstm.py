@@ -1,0 +1,196 @@
+"""The Siamese network: what it reads, what it learns, and what it keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from simviz.checks import yield_checks
+from simviz.data import PairSet
+from simviz.features import Characters
+from simviz.methods.siamese_blstm import SiameseBLSTM
+from simviz.pipeline import PairPipeline, default_pipeline
+from simviz.relevance import Relevance
+
+QUICK = {"n_components": 8, "hidden_units": 8, "embedding_size": 8}
+WORDS = ["clerk", "baker", "nurse", "welder", "pilot", "tailor"]
+PLACES = ["bank", "ship", "town", "farm"]
+
+
+@pytest.fixture(scope="module")
+def titles():
+    """Titles of groups, each said in two ways."""
+    x = [f"{word} of the {place}" for word in WORDS for place in PLACES]
+    y = [f"{place} {word}" for word in WORDS for place in PLACES]
+    characters = Characters(min_count=1).fit([*x, *y])
+    return characters.transform(x), characters.transform(y)
+
+
+def learned(X, Y, relevance=None, **params):
+    return SiameseBLSTM(**{**QUICK, "max_iter": 3, **params}).fit(X, Y, relevance)
+
+
+CONTRACT = {
+    "two networks": {"shared": False},
+    "paper": {"preset": "paper", "n_layers": 2, "max_length": 16},
+    "convolution": {"convolution": 2, "near_groups": True, "loss": "triplet", "margin": 0.4},
+}
+CHECKS = [
+    pytest.param(check, id=f"{name}: {what}")
+    for name, params in CONTRACT.items()
+    for what, check in yield_checks(SiameseBLSTM(**QUICK, max_iter=2, **params))
+    if "several partners" in what or ":" not in what
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_contract_of_every_kind_of_network(check):
+    check()
+
+
+def test_it_learns_pairs_by_heart(titles):
+    model = learned(*titles, max_iter=40, hidden_units=24, n_components=16, dropout=0.0)
+    assert model.score(*titles) > 0.95
+    assert model.loss_curve_[-1] < 0.3 < model.loss_curve_[0]
+
+
+@pytest.mark.parametrize("params", [{}, {"preset": "paper", "n_layers": 1, "max_length": 40}])
+def test_equal_texts_are_equal_and_sides_can_be_exchanged(titles, params):
+    X, Y = titles
+    model = learned(X, Y, **params)
+    np.testing.assert_allclose(model.pair_score(X, X), 1, atol=1e-6)
+    np.testing.assert_array_equal(model.transform(Y), model.transform_y(Y))
+    np.testing.assert_allclose(model.similarity(X, Y), model.similarity(Y, X).T, atol=1e-6)
+
+
+def test_the_printed_loss_does_not_move_similar_negatives_apart(titles):
+    """E² where E < m lets the most similar negatives be; E² where E > m does not."""
+    X, Y = titles
+    S = {
+        form: learned(
+            X, Y, loss="contrastive", negative_loss=form, n_negatives=None, max_iter=25,
+            learning_rate=5e-3, hidden_units=16, dropout=0.0,
+        ).similarity(X, Y)
+        for form in ("above", "below")
+    }  # fmt: skip
+    others = ~np.eye(X.shape[0], dtype=bool)
+    # As printed, everything ends up alike: a pair says nothing about belonging together.
+    assert S["below"][others].mean() > 0.9
+    assert S["above"][others].mean() < 0.5
+    gap = {form: np.diag(s).mean() - s[others].mean() for form, s in S.items()}
+    assert gap["below"] < 0.1 < 3 * gap["below"] < gap["above"]
+
+
+def test_ids_that_training_did_not_show_are_the_unknown_character(titles):
+    X, Y = titles
+    model = learned(X, Y)
+    new, other = (sp.csr_array(np.array([[2.0, 4, value, 3]])) for value in (999, 12_345))
+    wide = [
+        sp.csr_array((Z.data, Z.indices, Z.indptr), shape=(1, X.shape[1])) for Z in (new, other)
+    ]
+    vectors = [model.transform(Z) for Z in wide]
+    np.testing.assert_array_equal(*vectors)
+    assert np.isfinite(vectors[0]).all() and vectors[0].any()
+    assert not model.transform(sp.csr_array((1, X.shape[1]))).any()
+
+
+def test_only_so_many_characters_are_read(titles):
+    X, Y = titles
+    model = learned(X, Y, max_length=6)
+    cut = X.copy()
+    cut.data[cut.indices >= 6] = 0
+    np.testing.assert_array_equal(model.transform(X), model.transform(cut))
+
+
+def test_the_company_of_other_texts_changes_nothing(titles):
+    X, Y = (Z.astype(np.float64) for Z in titles)
+    model = learned(X, Y)
+    alone = np.concatenate([model.transform(X[[i]]) for i in range(6)])
+    np.testing.assert_allclose(model.transform(X)[:6], alone, atol=1e-12)
+
+
+def test_torch_keeps_its_random_state_and_threads_change_nothing(titles):
+    before, threads = torch.random.get_rng_state(), torch.get_num_threads()
+    first = learned(*titles, dropout=0.3, recurrent_dropout=0.2, n_layers=2).transform(titles[0])
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert torch.get_num_threads() == threads
+    second = learned(*titles, dropout=0.3, recurrent_dropout=0.2, n_layers=2).transform(titles[0])
+    np.testing.assert_array_equal(first, second)
+    other = learned(*titles, dropout=0.3, recurrent_dropout=0.2, n_layers=2, random_state=1)
+    assert np.abs(first - other.transform(titles[0])).max() > 1e-3
+
+
+def test_a_stored_pipeline_gives_the_same_vectors_to_the_last_bit(tmp_path):
+    texts = [f"{word} {place}" for word in WORDS for place in PLACES]
+    pairs = PairSet.from_texts(texts, [text.upper() + "!" for text in texts])
+    pipeline = default_pipeline("siamese_blstm", pairs, **QUICK, max_iter=2).fit(pairs)
+    assert isinstance(pipeline.x_features, Characters) and pipeline.model.shared
+    pipeline.save(tmp_path / "network.simviz")
+    loaded = PairPipeline.load(tmp_path / "network.simviz")
+    for name in ("transform", "transform_y"):
+        mine, theirs = (getattr(p, name)(pairs.x) for p in (pipeline, loaded))
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == np.float32
+
+
+def test_stopping_keeps_the_best_so_far(titles):
+    X, Y = titles
+    validation = {"X_val": X, "y_val": Y}
+    heard = []
+
+    def stop(step, total, metrics):
+        heard.append((step, metrics.get("validation")))
+        return step == 4
+
+    model = SiameseBLSTM(**QUICK, max_iter=50).set_callbacks(stop).fit(X, Y, **validation)
+    assert model.n_iter_ == len(model.loss_curve_) == len(model.validation_scores_) == 4
+    best = max(model.validation_scores_)
+    assert model.validation_scores_[model.best_iter_ - 1] == best
+    assert model.score(X, Y) == pytest.approx(best)
+    assert heard[0][0] == 0 and not hasattr(model, "_tick")
+
+
+def test_patience_ends_what_no_longer_improves(titles):
+    X, Y = titles
+    model = SiameseBLSTM(**QUICK, max_iter=60, patience=2, learning_rate=0.3)
+    model.fit(X, Y, X_val=X, y_val=Y)
+    assert model.n_iter_ == model.best_iter_ + 2 < 60
+
+
+def test_presets_give_way_to_what_is_set():
+    paper = SiameseBLSTM(preset="paper", n_layers=2).settings()
+    assert (paper["n_layers"], paper["hidden_units"], paper["loss"]) == (2, 64, "contrastive")
+    assert paper["padding"] == "fixed" and paper["n_negatives"] == 4
+    assert SiameseBLSTM(dropout=0.0).settings()["dropout"] == 0
+    assert None not in {k: v for k, v in paper.items() if k != "random_state"}.values()
+
+
+def test_judged_pairs_alone_are_learned_where_others_are_unknown(titles):
+    X, Y = titles
+    n = X.shape[0]
+    rows = np.repeat(np.arange(n), 2)
+    columns = np.stack([np.arange(n), (np.arange(n) + 1) % n], axis=1).ravel()
+    judged = Relevance.from_pairs(rows, columns, np.tile([1, -1], n), shape=(n, n))
+    for loss in ("softmax", "contrastive", "triplet"):
+        model = learned(X, Y, judged, loss=loss, margin=0.2, max_iter=30, hidden_units=16)
+        assert model.score(X, Y, judged) > 0.8, loss
+    SiameseBLSTM(**QUICK, max_iter=1).fit(X, Y, Relevance(sp.eye_array(n), unjudged="ignore"))
+
+
+def test_sequences_of_unequal_width_share_a_network(titles):
+    X, Y = titles
+    narrow = Y[:, : int(Y.indices.max()) + 1]
+    np.testing.assert_allclose(
+        learned(X, narrow).similarity(X, narrow), learned(X, Y).similarity(X, Y), atol=1e-6
+    )
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        SiameseBLSTM(shared=False).fit(X)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_named(titles):
+    with pytest.raises(ValueError, match="found none"):
+        learned(*titles, device="cuda")
+    assert learned(*titles, device="auto", max_iter=1).n_iter_ == 1
