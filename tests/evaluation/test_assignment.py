@@ -8,7 +8,6 @@ from simviz.datasets import load_demo
 from simviz.evaluation.assignment import assign, group_names, keeping_threshold
 from simviz.pipeline import default_pipeline
 
-
 NAMES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=2, unique=True)
 
 
