@@ -16,7 +16,7 @@ from simviz.methods._s2net_kernels import tangent_rows, unit_rows
 Array = NDArray[np.floating]
 
 _KEPT = 3  # gradients: a line search holds the one before, the best, and one on trial
-_UNUSED = 3  # references to an array that only a list, a loop and a question hold
+_UNUSED = 2  # references to an array: from where it is kept, and from asking for them
 
 
 def activate(G: Array, activation: str | None) -> Array:
@@ -203,9 +203,9 @@ class Objective:
 
     def _gradient(self, theta: Array) -> Array:
         # Fresh pages cost more than what is written to them.
-        for i, kept in enumerate(self._gradients):
-            fits = kept.shape == theta.shape and kept.dtype == theta.dtype
-            if fits and sys.getrefcount(kept) <= _UNUSED:
+        for i, (shape, dtype) in enumerate([(g.shape, g.dtype) for g in self._gradients]):
+            fits = shape == theta.shape and dtype == theta.dtype
+            if fits and sys.getrefcount(self._gradients[i]) == _UNUSED:
                 return self._gradients[i]
         self._gradients = [np.empty_like(theta), *self._gradients[: _KEPT - 1]]
         return self._gradients[0]

@@ -335,3 +335,13 @@ def test_unknown_items_get_no_gradient():
     nothing = objective(JUDGMENTS["one to one"], X=sp.csr_array((N_X, D)))(theta)
     assert (nothing[1] == 0).all()
     assert nothing[0] == pytest.approx(np.log(2))
+
+
+def test_gradients_that_nobody_holds_are_written_over():
+    f, theta = objective(JUDGMENTS["several"]), parameters()
+    first, second = f(theta)[1], f(2 * theta)[1]
+    kept, place = first.copy(), second.ctypes.data
+    del second
+    third = f(3 * theta)[1]
+    assert third.ctypes.data == place
+    np.testing.assert_array_equal(first, kept)
