@@ -90,9 +90,12 @@ def _show_blend(choice: Choice) -> None:
 def _choose_two(choice: Choice) -> tuple[Entry, Entry]:
     """What is blended with what: one learned, the other lexical where there is one."""
     by_id = {entry.run.id: entry for entry in choice.entries}
-    lexical = next((i for i, entry in by_id.items() if _is_lexical(entry)), None)
-    learned = next(i for i in by_id if i != lexical)
-    usual = {"learned": learned, "lexical": lexical or next(i for i in by_id if i != learned)}
+    # The best of each kind; a blend comes into another one only where somebody says so.
+    kinds = {run_id: _kind(entry) for run_id, entry in by_id.items()}
+    lexical = min(kinds, key=lambda i: ("lexical", "learned", "blend").index(kinds[i]))
+    others = [i for i in kinds if i != lexical]
+    learned = min(others, key=lambda i: ("learned", "lexical", "blend").index(kinds[i]))
+    usual = {"learned": learned, "lexical": lexical}
     if len(by_id) == 2:
         return by_id[usual["learned"]], by_id[usual["lexical"]]
     for name, run_id in usual.items():
@@ -116,11 +119,13 @@ def _choose_two(choice: Choice) -> tuple[Entry, Entry]:
     return by_id[chosen[0]], by_id[chosen[1]]
 
 
-def _is_lexical(entry: Entry) -> bool:
+def _kind(entry: Entry) -> str:
     from simviz.methods import all_methods
 
     cls = all_methods().get(entry.run.info.method)
-    return cls is not None and cls.tags.family == "lexical"
+    if cls is None:
+        return "blend"
+    return "lexical" if cls.tags.family == "lexical" else "learned"
 
 
 def _metric(choice: Choice, learned: Entry) -> str:
@@ -182,7 +187,8 @@ def _choose_alpha(learned: Entry, lexical: Entry, normalization: str, best: floa
     key = f"compare-alpha-{learned.run.id[:8]}-{lexical.run.id[:8]}-{normalization}"
     if key not in st.session_state:
         st.session_state[key] = usual
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    beside = not state.is_narrow()
+    with st.container(horizontal=beside, vertical_alignment="bottom", gap="medium"):
         alpha: float = st.slider(
             f"α: share of {escaped(learned.label)}",
             0.0,

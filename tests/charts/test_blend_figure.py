@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from simviz.charts.blends import WeightCurve, blend_figure, blend_records
+
+ALPHAS = np.linspace(0, 1, 5)
+VALIDATION = WeightCurve("validation", ALPHAS, [0.4, 0.6, 0.7, 0.6, 0.5])
+TEST = WeightCurve("test", ALPHAS, [0.3, 0.5, 0.5, 0.4, 0.2])
+ENDS = ("BM25", "CCA")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_both_curves_are_drawn_and_told_apart(theme):
+    figure = blend_figure(VALIDATION, TEST, 0.25, ends=ENDS, best=0.5, theme=theme)
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert [line.name for line in lines] == ["validation 0.600 at 0.25", "test 0.500 at 0.25"]
+    assert lines[0].line.dash == "solid" and lines[1].line.dash == "dash"
+    assert lines[0].line.color != lines[1].line.color
+    ring = next(trace for trace in figure.data if trace.name == "best on validation: 0.5")
+    assert ring.x == (0.5,) and ring.y == (0.7,)
+    assert figure.layout.shapes[0].x0 == 0.25
+    alt = figure.layout.meta["alt"]
+    assert "BM25 alone at 0" in alt and "validation 0.600" in alt and "pairs is 0.5" in alt
+
+
+def test_without_validation_there_is_no_best():
+    figure = blend_figure(None, TEST, 0.6, ends=ENDS)
+    assert [trace.name for trace in figure.data if trace.name] == ["test 0.460 at 0.6"]
+    assert "chosen" not in figure.layout.meta["alt"]
+
+
+def test_names_are_escaped():
+    hostile = "<b>x</b>"
+    figure = blend_figure(None, (hostile, [0, 1], [0, 1]), 0.5, ends=(hostile, hostile))
+    text = " ".join([*figure.layout.xaxis.ticktext, figure.data[0].name])
+    assert "<b>" not in text and "&lt;b&gt;" in text
+
+
+def test_records_and_wrong_curves():
+    assert blend_records([TEST])[1] == {"label": "test", "alpha": 0.25, "value": 0.5}
+    for wrong in ([0, 1], []):
+        with pytest.raises(ValueError, match="one value per weight"):
+            blend_figure(None, ("test", ALPHAS, wrong), 0.5, ends=ENDS)
