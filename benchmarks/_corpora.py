@@ -128,3 +128,71 @@ def annotated(folder: Path) -> PairSet:
 def demo_icons() -> PairSet:
     """The icons that simviz brings."""
     return simviz.load_demo("icons")
+
+
+def pool(folder: Path) -> tuple[list[str], list[str], Relevance]:
+    """All judged queries, all documents, and the relevant pairs between them.
+
+    Parameters
+    ----------
+    folder : Path
+        With ``x.jsonl.gz`` and ``y.jsonl.gz`` (id, text) and
+        ``relevance.tsv.gz`` (x_id, y_id, grade).
+
+    Returns
+    -------
+    queries, documents : list of str
+        Texts.
+    relevance : Relevance
+        Grades; what is not listed is not relevant.
+    """
+    x, y = (_texts(folder / f"{side}.jsonl.gz") for side in "xy")
+    judged = [(a, b, float(g)) for a, b, g in _table(folder / "relevance.tsv.gz") if float(g) > 0]
+    asked = {a for a, _, _ in judged}
+    row = {name: i for i, name in enumerate(name for name in x if name in asked)}
+    column = {name: i for i, name in enumerate(y)}
+    relevance = Relevance.from_pairs(
+        [row[a] for a, _, _ in judged],
+        [column[b] for _, b, _ in judged],
+        [grade for _, _, grade in judged],
+        shape=(len(row), len(column)),
+        unjudged="negative",
+    )
+    return [x[name] for name in row], list(y.values()), relevance
+
+
+def graded(
+    folder: Path, n_train: int | None, n_pool: int | None
+) -> dict[str, tuple[list[str], list[str], Relevance]]:
+    """Queries, candidates and judgments of "train", "dev" and "test".
+
+    Parameters
+    ----------
+    folder : Path
+        As in `pool`, with ``split.tsv.gz`` (x_id, split).
+    n_train, n_pool : int, optional
+        Queries to keep of the training part, and of each other.
+
+    Returns
+    -------
+    dict of str to tuple
+        Where each document belongs to one query, candidates are those of the
+        part's queries; else all documents.
+    """
+    x = _texts(folder / "x.jsonl.gz")
+    queries, documents, relevance = pool(folder)
+    asked = {a for a, _, g in _table(folder / "relevance.tsv.gz") if float(g) > 0}
+    part = dict(map(tuple, _table(folder / "split.tsv.gz")))
+    parts = np.array([part.get(name, "") for name in x if name in asked])
+    alone = (np.diff(relevance.T.matrix.indptr) <= 1).all()
+    found = {}
+    for name in ("train", "dev", "test"):
+        rows = np.flatnonzero(parts == name)[: n_train if name == "train" else n_pool]
+        own = np.flatnonzero(np.diff(relevance.take(rows).T.matrix.indptr))
+        columns = own if alone else np.arange(len(documents))
+        found[name] = (
+            [queries[i] for i in rows],
+            [documents[j] for j in columns],
+            relevance.take(rows, columns),
+        )
+    return found
