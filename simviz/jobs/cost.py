@@ -275,7 +275,7 @@ _FAMILIES: dict[str, Callable[[_Size], float]] = {
 
 def _training_seconds(model: PairModel, size: _Size) -> float:
     params = model.get_params(deep=False)
-    if model.tags.family == "sequence":
+    if hasattr(model, "settings"):  # a network that is trained, unlike a pretrained encoder
         return _sequence(model, size)
     if batch := params.get("batch_size"):
         return _batches(size, batch)
