@@ -1,6 +1,6 @@
 """Print who beats TFIDF on graded query-document pairs, with the tests of the papers.
 
-``python benchmarks/graded.py --data FOLDER [--only ROW ...] [--cache FOLDER] [--small]``.
+``python benchmarks/graded.py --data FOLDER [--only METHOD ...] [--cache FOLDER] [--small]``.
 A folder holds ``x.jsonl.gz`` and ``y.jsonl.gz`` (id, text), ``relevance.tsv.gz``
 (x_id, y_id, grade) and ``split.tsv.gz`` (x_id, split). Queries are divided, documents are
 not: their texts, but none of the judgments of dev and test queries, are known to all
@@ -55,8 +55,6 @@ _TOPICS = {"n_components": (50, 100, 200), "measure": ("js", "cosine")}
 LARGEST = 1000
 _SPECTRAL = {"n_components": (50, 100, 200, 300, 500, LARGEST)}
 #: Values that are tried; the last of nested methods' dimensions are fitted, the others cut.
-#: S2Net keeps the pass with the best validation score, which is the AUC of all judged pairs
-#: where unjudged ones are ignored, else the MRR; or it is told to keep that of the best NDCG.
 GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "bm25": {"k1": (0.9, 1.2, 2.0), "b": (0.4, 0.75, 1.0)},
     "lsa": _SPECTRAL,
@@ -68,8 +66,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "jplsa": _TOPICS,
     "cplsa": _TOPICS,
     "hdlr": {"n_components": (100, 300)},
-    "s2net": {"n_components": (300, 600), "stop": ("score",)},
-    "s2net, stopped by NDCG": {"n_components": (300, 600), "stop": ("NDCG",)},
+    "s2net": {"n_components": (300, 600)},
 }
 _FIXED: dict[str, Params] = {
     "s2net": {"loss": "logistic", "direction": "x2y", "max_iter": 30, "patience": 5},
@@ -165,8 +162,6 @@ class Bench:
     def __init__(self, task: Task, cache: Path | None) -> None:
         self.task, self.cache = task, cache
         self.fitted: dict[str, Any] = {}
-        self.noted: set[tuple[str, int]] = set()
-        self.best_pass: dict[str, tuple[float, Both]] = {}
         tried = {
             tf: task.vectors(Tfidf(tf=tf, stop_words="english")) for tf in ("raw", "log1p", "log2")
         }
@@ -197,17 +192,10 @@ class Bench:
             print(f"{method} {params}: dev {tried[-1][0]:.4f}", file=sys.stderr, flush=True)
         _, params, scores = max(tried, key=lambda one: one[0])
         told = ", ".join(
-            f"{'k' if name == 'n_components' else name}={value}"
-            for name, value in params.items()
-            if name != "stop"
+            f"{'k' if name == 'n_components' else name}={value}" for name, value in params.items()
         )
-        return self.measured(self.title(method), told, scores)
-
-    @staticmethod
-    def title(row: str) -> str:
-        """What a row is called."""
-        method, *how = row.split(",")
-        return ",".join([_NAMES.get(method) or get_method(method).tags.title, *how])
+        title = _NAMES.get(method) or get_method(method).tags.title
+        return self.measured(title, told, scores)
 
     def blended(self, one: Measured) -> Measured:
         """Mixed with TFIDF; the weight is chosen on dev."""
@@ -217,70 +205,46 @@ class Bench:
         name = f"{one.name} + TFIDF"
         return self.measured(name, f"α={alpha:.2f}", (_mix(alpha, *dev), test))
 
-    def scores(self, row: str, params: Params) -> Both:
+    def scores(self, method: str, params: Params) -> Both:
         """Similarities of dev and test queries with all documents."""
-        method = row.split(",")[0]
         told = "-".join(f"{name}={value}" for name, value in params.items())
         kept = self.cache and self.cache / f"{self.task.name}-{method}-{told}.npz"
         if kept and kept.exists():
             with np.load(kept) as found:
                 return found["dev"], found["test"]
         model = self.model(method, params)
-        both = self.similarities(model)
-        if params.get("stop") == "NDCG":
-            both = self.best_pass[self.key(method, params)][1]
-        if kept:
-            np.savez(kept, dev=both[0], test=both[1])
-        return both
-
-    def similarities(self, model: Any) -> Both:
-        """Of dev and test queries with all documents."""
-        x, y = self.vectors["counts" if model.tags.input == "counts" else "tfidf"]
+        x, y = self.vectors_for(model)
         dev, test = (np.asarray(model.similarity(x[p], y), np.float32) for p in ("dev", "test"))
+        if kept:
+            np.savez(kept, dev=dev, test=test)
         return dev, test
 
-    def key(self, method: str, params: Params) -> str:
-        """What of the parameters a fit depends on."""
-        return f"{method} {self.early(method, params)}"
-
-    @staticmethod
-    def early(method: str, params: Params) -> Params:
-        """Parameters that must be known before fitting."""
-        nested = get_method(method).tags.nested
-        late = ("n_components",) if nested else ("measure", "stop")
-        early = {name: value for name, value in params.items() if name not in late}
-        return {**early, "n_components": GRIDS[method]["n_components"][-1]} if nested else early
+    def vectors_for(self, model: Any) -> tuple[dict[str, sp.csr_array], sp.csr_array]:
+        """What a method takes: counts of terms, or weights."""
+        return self.vectors["counts" if model.tags.input == "counts" else "tfidf"]
 
     def model(self, method: str, params: Params) -> Any:
         """A fitted model; cut from a larger one where that is the same."""
-        cls, key = get_method(method), self.key(method, params)
+        cls = get_method(method)
+        late = ("n_components",) if cls.tags.nested else ("measure",)
+        early = {name: value for name, value in params.items() if name not in late}
+        if cls.tags.nested:
+            early["n_components"] = GRIDS[method]["n_components"][-1]
+        key = f"{method} {early}"
         if key not in self.fitted:
-            known = cls._get_param_names()
             usual = {"shared": True, "random_state": SEED, **_FIXED.get(method, {})}
             if method in ("s2net", "hdlr"):
                 usual["init"] = self.model("pca", {"n_components": LARGEST})
+            known = cls._get_param_names()
             told = {name: value for name, value in usual.items() if name in known}
-            model = cls(**told, **self.early(method, params))
-            if method == "s2net":
-                model.set_callbacks(lambda step, *_: self._note(key, model, step))
-            self.fitted[key] = self._fit(model)
+            self.fitted[key] = self._fit(cls(**told, **early))
         model = self.fitted[key]
         if cls.tags.nested:
             return model.truncate(min(params["n_components"], model.n_components_))
-        return model.set_params(**{n: v for n, v in params.items() if n == "measure"})
-
-    def _note(self, key: str, model: Any, step: int) -> None:
-        """Keep what the best pass so far says; a pass is told of more than once."""
-        if (key, step) in self.noted or not hasattr(model, "x_projection_"):
-            return
-        self.noted.add((key, step))
-        both = self.similarities(model)
-        value = self.quality(both[0], "dev")
-        if value > self.best_pass.get(key, (-1.0,))[0]:
-            self.best_pass[key] = value, both
+        return model.set_params(**{n: v for n, v in params.items() if n in late})
 
     def _fit(self, model: Any) -> Any:
-        x, y = self.vectors["counts" if model.tags.input == "counts" else "tfidf"]
+        x, y = self.vectors_for(model)
         data = [x["train"], y, self.task.judged["train"]]
         if hasattr(model, "patience"):
             data += [x["dev"], y, self.task.judged["dev"]]
@@ -394,7 +358,7 @@ def table(task: Task, methods: Iterable[str], cache: Path | None) -> None:
     rows = [bench.tfidf]
     for method in methods:
         rows.append(bench.chosen(method))
-        if method.startswith(("pca", "s2net")):
+        if method in ("pca", "s2net"):
             rows.append(bench.blended(rows[-1]))
     report(task, rows)
 
@@ -403,7 +367,7 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of a data set")
-    parser.add_argument("--only", nargs="+", choices=[*GRIDS], default=[*GRIDS], help="rows")
+    parser.add_argument("--only", nargs="+", choices=[*GRIDS], default=[*GRIDS], help="methods")
     parser.add_argument("--cache", type=Path, help="folder for scores, to go on with later")
     parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
     asked = parser.parse_args()
