@@ -270,7 +270,7 @@ def _show_preview(found: Preview) -> None:
     st.html(
         "<style>.sv-made{border-collapse:collapse;font-size:.9rem;line-height:1.5}"
         ".sv-made th{text-align:left;font-weight:500;padding:.5rem 0 .1rem}"
-        ".sv-made td{padding:.05rem 1.4rem .05rem 0;overflow-wrap:anywhere}"
+        ".sv-made td{padding:.05rem 1.4rem .05rem 0;overflow-wrap:anywhere;vertical-align:top}"
         ".sv-made td:first-child{opacity:.65}</style>"
         '<table class="sv-made" aria-label="Some of the texts that were made: from, and what">'
         f"<tbody>{''.join(rows)}</tbody></table>"
