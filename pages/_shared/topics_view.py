@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from pages._shared import compare_items, plain
+from simviz.charts.text import clean_text
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def table_html(
         for side, items, _ in sides:
             terms = topic.x_terms if side == "x" else topic.y_terms
             value = topic.x_coherence if side == "x" else topic.y_coherence
-            typical = "; ".join(
+            typical = " · ".join(
                 _item(items, int(row)) for row in found.typical(side, topic.topic, _N_ITEMS)
             )
             below = f'<span class="sv-typical">{typical}</span>' if typical else ""
@@ -258,9 +259,13 @@ def _terms(terms: Sequence[str], asked: str) -> str:
 
 
 def _item(items: Items, row: int) -> str:
+    """An item as it is written on the map: a long text by its label, where it has one."""
     words = compare_items.text(items, row, _ITEM_CHARACTERS)
     glyph = compare_items.glyph(items, row)
-    return escape(f"{glyph}\N{NO-BREAK SPACE}{words}" if glyph else words)
+    if glyph:
+        return escape(f"{glyph}\N{NO-BREAK SPACE}{words}")
+    label = items.metadata["label"][row] if "label" in items.metadata else None
+    return escape(words if label is None else clean_text(label, _ITEM_CHARACTERS))
 
 
 def _number(value: float) -> str:

@@ -96,7 +96,8 @@ def draw_regions(
                 "size": _SIZES[0],
                 "color": look.ink,
                 "weight": 600,
-                "shadow": ", ".join([f"0 0 3px {look.paper}"] * 4),
+                # Thick enough to be read where dots are dense.
+                "shadow": ", ".join([f"0 0 2px {look.paper}"] * 4 + [f"0 0 5px {look.paper}"] * 4),
             },
             opacity=0.25 if is_behind else 1.0,
             hoverinfo="skip",
