@@ -88,7 +88,7 @@ def term_relevance(
     share : array-like of shape (K,), optional
         Shares s of the topics; by default all are equal.
     weight : float, default=0.6
-        λ, from 0 (only what sets the topic apart) to 1 (only the probability).
+        From 0 (only what sets the topic apart) to 1 (only the probability): λ.
 
     Returns
     -------
