@@ -9,6 +9,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,24 @@ def weights() -> Tfidf:
     return Tfidf(min_df=3, tf="log1p")
 
 
+def started(method: str, k: int, *sides: Any, **params: Any) -> tuple[Any, Any, Any]:
+    """A model, its learner and where that starts; no step is done yet."""
+    kept: list[Any] = []
+    model = get_method(method)(k, **params)
+    model._climb = lambda em, run, *_: kept.append((em, run)) or True
+    model.fit(*sides)
+    em, run = kept[0]
+    em.notify = lambda: False
+    return model, em, run
+
+
 def speed(train: Sides, ks: Sequence[int], repeats: int) -> None:
     """A step of each method, in nanoseconds for a non-zero and topic."""
     X, Y = train
     nnz = X.nnz + Y.nnz
     rows = []
     for k in ks:
-        names = ("jplsa", "cplsa", "pltm")
+        names = ("plsa", "jplsa", "pltm", "cplsa")
         steps = [_steps(name, k, X, Y) for name in names]
         seconds = in_turns(steps, repeats)
         for name, took in zip(names, seconds, strict=True):
@@ -89,49 +101,84 @@ def speed(train: Sides, ks: Sequence[int], repeats: int) -> None:
 
 def _steps(method: str, k: int, X: Any, Y: Any) -> Callable[[], object]:
     """One step of a learner that has been started."""
-    kept: list[Any] = []
-
-    model = get_method(method)(k, max_iter=1)
-    climb = model._climb
-    model._climb = lambda em, run, *rest: (kept.append((em, run)), climb(em, run, *rest))[1]
-    model.fit(X, Y)
-    em, run = kept[-1]
+    if method == "plsa":  # one vocabulary: the words of the sides stand beside each other
+        X, Y = sp.csr_array(sp.block_diag([X, Y])), None
+    _, em, run = started(method, k, X, Y)
     return lambda: em.step(run.topics)
 
 
 def peers(train: Sides, ks: Sequence[int], repeats: int) -> None:
-    """Steps of scikit-learn's models and ours on the items of one side, in turns."""
-    from sklearn.decomposition import NMF, LatentDirichletAllocation
-
-    X = train[0]
-    n = 5
+    """scikit-learn's models and ours on the items of one side: a step, and as good a fit."""
     rows = []
     for k in ks:
-        rng = np.random.RandomState(0)
-        W = rng.random_sample((X.shape[0], k)).astype(X.dtype)
-        H = rng.random_sample((k, X.shape[1])).astype(X.dtype)
+        rows.append(("plsa / NMF(KL, mu)", k, *beside_nmf(train[0], k, repeats)))
+        rows.append(("lda / LatentDirichletAllocation", k, *beside_lda(train[0], k)))
+    print(f"{train[0].shape[0]:,} items, {train[0].nnz:,} non-zeros.\n")
+    show(
+        ("ours / peer", "K", "our step", "its step", "ratio", "its steps", "ours for as much",
+         "ratio to there"),
+        rows,
+    )  # fmt: skip
 
-        def nmf(W: Any = W, H: Any = H, k: int = k) -> Any:
-            model = NMF(k, init="custom", solver="mu", beta_loss="kullback-leibler",
-                        max_iter=n, tol=0)  # fmt: skip
-            return model.fit_transform(X, W=W.copy(), H=H.copy())
 
-        def batch(k: int = k) -> Any:
-            return LatentDirichletAllocation(
-                k, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=n, n_jobs=1, random_state=0
-            ).fit(X)
+def beside_nmf(X: Any, k: int, repeats: int, n: int = 20) -> tuple[Any, ...]:
+    """Plain PLSA from the factors that NMF starts from."""
+    from sklearn.decomposition import NMF
 
-        def ours(method: str, k: int = k) -> Any:
-            start = {"alpha": 1, "beta": 1} if method == "plsa" else {}
-            model = get_method(method)(k, init="random", max_iter=n, tol=0, **start)
-            return model.fit(X)
+    _, em, run = started("plsa", k, X, init="random", alpha=1, beta=1)
+    W = run.topics.theta * em.sides[0].totals.astype(X.dtype)[:, None]
+    H = np.ascontiguousarray(run.topics.phis[0].T) + np.finfo(X.dtype).tiny
 
+    def peer(steps: int) -> Any:
+        model = NMF(k, init="custom", solver="mu", beta_loss="kullback-leibler", max_iter=steps,
+                    tol=0)  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # so few steps do not converge
-            took = in_turns([lambda: ours("plsa"), nmf, lambda: ours("lda"), batch], repeats)
-        ms = [f"{1e3 * s / n:.0f} ms" for s in took]
-        rows.append((k, ms[0], ms[1], took[1] / took[0], ms[2], ms[3], took[3] / took[2]))
-    show(("K", "plsa", "NMF(KL, mu)", "ratio", "lda", "LatentDirichletAllocation", "ratio"), rows)
+            return model.fit_transform(X, W=W.copy(), H=H.copy()), model.components_
+
+    took = in_turns([lambda: peer(1), lambda: peer(n + 1)], repeats)
+    W, H = peer(n)
+    rows, columns = X.nonzero()
+    found = np.concatenate([
+        np.einsum("ek,ek->e", W[rows[e : e + 2**18]], H.T[columns[e : e + 2**18]])
+        for e in range(0, X.nnz, 2**18)
+    ])  # fmt: skip
+    total = (W @ H.sum(axis=1))[rows]  # as distributions, which helps it
+    goal = float(X.tocsr()[rows, columns] @ np.log(found / total).astype(np.float64))
+    return _until(em, run, goal, (took[1] - took[0]) / n, n, likelihood=True)
+
+
+def beside_lda(X: Any, k: int, n: int = 4) -> tuple[Any, ...]:
+    """Variational Bayes beside the same by batches of all items."""
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    def peer(steps: int) -> tuple[Any, float]:
+        model = LatentDirichletAllocation(
+            k, doc_topic_prior=0.1, topic_word_prior=0.01, max_iter=steps, n_jobs=1, random_state=0
+        )
+        start = time.perf_counter()
+        return model.fit(X), time.perf_counter() - start
+
+    (_, one), (model, all_) = peer(1), peer(n + 1)
+    goal = model._approx_bound(X, model._unnormalized_transform(X), False)
+    _, em, run = started("lda", k, X, init="random")
+    return _until(em, run, goal, (all_ - one) / n, n + 1, likelihood=False)
+
+
+def _until(
+    em: Any, run: Any, goal: float, its_step: float, its_steps: int, *, likelihood: bool
+) -> tuple[Any, ...]:
+    """Steps of ours until the objective is as high; what is found belongs to the step before."""
+    seconds, reached = [], -np.inf
+    while reached < goal and len(seconds) < 20 * its_steps:
+        start = time.perf_counter()
+        progress = em.step(run.topics)
+        seconds.append(time.perf_counter() - start)
+        reached = progress.log_likelihood if likelihood else progress.objective
+    ours = len(seconds) - likelihood
+    step = float(np.median(seconds))
+    there = (ours, its_step * its_steps / (step * ours)) if reached >= goal else ("never", "")
+    return (f"{1e3 * step:.0f} ms", f"{1e3 * its_step:.0f} ms", its_step / step, its_steps, *there)
 
 
 def found(scorer: Any, X: Any, Y: Any) -> tuple[float, float]:
@@ -199,41 +246,89 @@ class Given:
 
 
 def polylingual(folder: Path, k: int, n: int | None) -> None:
-    """Time to a held-out MRR: ours, and topica's Gibbs sampler after so many sweeps."""
+    """Time to a held-out MRR: ours after so many steps, samplers after so many sweeps."""
     count = parts_of(folder, counts, n, shared=False)
-    rows = []
-    for name, params in (
-        ("pltm", {}),
-        ("jplsa", {}),
-        ("cplsa", {}),
-        ("pltm", {"inference": "gibbs", "max_iter": 200}),
+    works: list[tuple[str, int, Callable[[], Any]]] = []
+    for name, params, steps in (
+        ("jplsa", {}, (10, 20, 40)),
+        ("cplsa", {}, (10, 20, 40)),
+        ("pltm", {"inference": "gibbs"}, (50, 200)),
     ):
-        start = time.perf_counter()
-        model = get_method(name)(k, **params).fit(*count["train"])
-        took = time.perf_counter() - start
-        given = ", ".join(f"{key}={value}" for key, value in params.items())
-        rows.append((f"{name} {given}", model.n_iter_, f"{took:.1f} s",
-                     *found(model, *count["dev"])))  # fmt: skip
+        for most in steps:
+            model = get_method(name)(k, tol=0, max_iter=most, **params)
+            given = "".join(f", {key}={value}" for key, value in params.items())
+            works.append((name + given, most, partial(model.fit, *count["train"])))
     if find_spec("topica"):
-        rows += [_topica(count, k, sweeps) for sweeps in (50, 200)]
+        works += [("topica PolylingualLDA", i, _topica(count, k, i)) for i in (20, 50, 200)]
+    if find_spec("tomotopy"):
+        works += [("tomotopy LDAModel", i, _tomotopy(count, k, i)) for i in (20, 50, 200)]
+    rows = []
+    for name, steps, work in works:
+        start, busy = time.perf_counter(), time.process_time()
+        scorer = work()
+        took, busy = time.perf_counter() - start, time.process_time() - busy
+        for fold_in in (2, 10) if name in ("jplsa", "cplsa") else ("",):
+            if fold_in:
+                scorer.set_params(fold_in_iter=fold_in)
+            rows.append((name, steps, f"{took:.1f} s", f"{busy:.1f} s", fold_in,
+                         *found(scorer, *count["dev"])))  # fmt: skip
     print(f"{folder.name}, K={k}, dev part.\n")
-    show(("model", "steps", "fit", "dev MRR", "dev top-1"), rows)
+    show(("model", "steps", "fit", "of all cores", "folding in", "dev MRR", "dev top-1"), rows)
 
 
-def _topica(count: Part, k: int, sweeps: int) -> tuple[Any, ...]:
+def _topica(count: Part, k: int, sweeps: int) -> Callable[[], Any]:
     import topica
 
-    model = topica.PolylingualLDA(k, alpha=0.1, seed=0)  # as ours, for each topic
-    start = time.perf_counter()
-    model.fit({"x": _tokens(count["train"][0]), "y": _tokens(count["train"][1])}, iters=sweeps,
-              progress=False)  # fmt: skip
-    took = time.perf_counter() - start
-    X, Y = count["dev"]
-    nothing: list[list[str]] = [[] for _ in range(X.shape[0])]
-    P = np.asarray(model.transform({"x": _tokens(X), "y": nothing}))
-    Q = np.asarray(model.transform({"x": nothing, "y": _tokens(Y)}))
-    return ("topica PolylingualLDA", sweeps, f"{took:.1f} s",
-            *found(Given(js_similarity(P, Q)), X, Y))  # fmt: skip
+    train = {side: _tokens(C) for side, C in zip("xy", count["train"], strict=True)}
+
+    def infer(model: Any, X: Any, Y: Any) -> Any:
+        nothing: list[list[str]] = [[] for _ in range(X.shape[0])]
+        P = np.asarray(model.transform({"x": _tokens(X), "y": nothing}))
+        return js_similarity(P, np.asarray(model.transform({"x": nothing, "y": _tokens(Y)})))
+
+    def work() -> Any:
+        model = topica.PolylingualLDA(k, alpha=0.1, seed=0)  # as ours, for each topic
+        model.fit(train, iters=sweeps, progress=False)
+        return Later(partial(infer, model))
+
+    return work
+
+
+def _tomotopy(count: Part, k: int, sweeps: int) -> Callable[[], Any]:
+    """LDA of each pair as one item: the words of the sides keep apart by name."""
+    import tomotopy
+
+    def named(C: Any, side: str) -> list[list[str]]:
+        return [[side + word for word in words] for words in _tokens(C)]
+
+    pairs = [a + b for a, b in zip(*map(named, count["train"], "xy"), strict=True)]
+
+    def infer(model: Any, X: Any, Y: Any) -> Any:
+        P, Q = (
+            np.array(model.infer([model.make_doc(words) for words in named(C, side)])[0])
+            for C, side in ((X, "x"), (Y, "y"))
+        )
+        return js_similarity(P, Q)
+
+    def work() -> Any:
+        model = tomotopy.LDAModel(k=k, alpha=0.1, eta=0.01, seed=1)
+        for words in pairs:
+            model.add_doc(words)
+        model.train(sweeps, workers=2)
+        return Later(partial(infer, model))
+
+    return work
+
+
+class Later:
+    """Similarities that are computed when they are asked for."""
+
+    def __init__(self, compute: Callable[[Any, Any], Any]) -> None:
+        self.compute = compute
+
+    def iter_similarity(self, X: Any, y: Any, block_size: int | None = None) -> Any:
+        """All of them, as one block."""
+        yield self.compute(X, y)
 
 
 def _tokens(C: sp.csr_array) -> list[list[str]]:

@@ -52,8 +52,9 @@ class CPLSA(TopicModel):
         all; at random distributions; or at clusters in the space of cl_lsi.
     n_init : int, default=1
         Starts. Of several, each makes a tenth of the steps and the best goes on.
-    fold_in_iter : int, default=10
-        Steps, from equal shares, that find the topics of an unseen item.
+    fold_in_iter : int, default=2
+        Steps, from equal shares, that find the topics of an unseen item. Few leave
+        it some of every topic its words occur in; many end at the likeliest shares.
     measure : {"js", "hellinger", "cosine"}, default="js"
         How shares of topics are compared: 1 − JS / ln 2 with the Jensen–Shannon
         divergence, Σ √(p q), or the cosine.
@@ -153,7 +154,7 @@ class CPLSA(TopicModel):
         tol: float = 1e-4,
         init: str = "documents",
         n_init: int = 1,
-        fold_in_iter: int = 10,
+        fold_in_iter: int = 2,
         measure: str = "js",
         random_state: Any = 0,
     ) -> None:

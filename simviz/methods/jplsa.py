@@ -45,8 +45,9 @@ class JPLSA(TopicModel):
         all; at random distributions; or at clusters in the space of cl_lsi.
     n_init : int, default=1
         Starts. Of several, each makes a tenth of the steps and the best goes on.
-    fold_in_iter : int, default=10
-        Steps, from equal shares, that find the topics of an unseen item.
+    fold_in_iter : int, default=2
+        Steps, from equal shares, that find the topics of an unseen item. Few leave
+        it some of every topic its words occur in; many end at the likeliest shares.
     measure : {"js", "hellinger", "cosine"}, default="js"
         How shares of topics are compared: 1 − JS / ln 2 with the Jensen–Shannon
         divergence, Σ √(p q), or the cosine.
@@ -87,7 +88,8 @@ class JPLSA(TopicModel):
     0 against everything.
 
     Platt et al. write both sides into one vocabulary (``shared=True``) and fold in
-    with one step; Yih et al. (2011) keep a vocabulary a language and take ten.
+    with one step; Yih et al. (2011) keep a vocabulary a language and take ten. The
+    default of two was chosen on short texts (`benchmarks/README.md`).
 
     References
     ----------
@@ -137,7 +139,7 @@ class JPLSA(TopicModel):
         tol: float = 1e-4,
         init: str = "documents",
         n_init: int = 1,
-        fold_in_iter: int = 10,
+        fold_in_iter: int = 2,
         measure: str = "js",
         random_state: Any = 0,
     ) -> None:
