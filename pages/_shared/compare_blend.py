@@ -249,6 +249,8 @@ def _show_figures(
     choice: Choice, curves: Curves, alpha: float, metric: str, learned: Entry, lexical: Entry
 ) -> None:
     """The metric at the weight and at both ends, and the gain over each."""
+    from simviz.charts.text import clean_text
+
     parts = [("test", curves.test)]
     if curves.validation is not None:
         parts.insert(0, ("validation", curves.validation))
@@ -256,12 +258,13 @@ def _show_figures(
     for _, curve in parts:
         values = curve.values(direction=_direction(choice))  # type: ignore[arg-type]
         columns.append((values[round(100 * alpha)], values[0], values[-1]))
+    low_name, high_name = (clean_text(entry.label, 20) for entry in (lexical, learned))
     rows = [
         ["this blend", *(f"{here:.3f}" for here, *_ in columns)],
-        [f"{lexical.label} alone", *(f"{low:.3f}" for _, low, _ in columns)],
-        [f"{learned.label} alone", *(f"{high:.3f}" for *_, high in columns)],
-        [f"Δ to {lexical.label}", *(_signed(here - low) for here, low, _ in columns)],
-        [f"Δ to {learned.label}", *(_signed(here - high) for here, _, high in columns)],
+        [f"{low_name} alone", *(f"{low:.3f}" for _, low, _ in columns)],
+        [f"{high_name} alone", *(f"{high:.3f}" for *_, high in columns)],
+        [f"Δ to {low_name}", *(_signed(here - low) for here, low, _ in columns)],
+        [f"Δ to {high_name}", *(_signed(here - high) for here, _, high in columns)],
     ]
     plain.table([f"{metric}, α = {alpha:g}", *(name for name, _ in parts)], rows)
 

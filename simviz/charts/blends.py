@@ -140,12 +140,23 @@ def blend_figure(
             )
     apply_theme(figure, look)
     figure.add_vline(x=alpha, line={"color": look.muted, "width": 1, "dash": "dot"})
-    names = [safe_text(end, 20) for end in ends]
+    # Names grow inwards from the ends of the axis, where they always fit.
+    for x, anchor, end in ((0, "left", ends[0]), (1, "right", ends[1])):
+        figure.add_annotation(
+            x=x,
+            y=0,
+            yref="paper",
+            yshift=-32,
+            xanchor=anchor,
+            text=f"{safe_text(end, 24)} alone",
+            showarrow=False,
+            font={"size": 12, "color": look.muted},
+        )
     figure.update_xaxes(
         title_text="weight α",
         range=[-0.03, 1.03],
         tickvals=[0, 0.25, 0.5, 0.75, 1],
-        ticktext=[f"0<br>{names[0]} alone", "0.25", "0.5", "0.75", f"1<br>{names[1]} alone"],
+        title_standoff=26,
         showgrid=False,
         ticks="outside",
         ticklen=4,
@@ -153,7 +164,7 @@ def blend_figure(
     )
     figure.update_yaxes(title_text=safe_text(metric, 40), tickformat=".2~f")
     legend_below(figure, safe_text(metric, 30))
-    figure.update_layout(margin={"b": figure.layout.margin.b + 22, "r": 50})
+    figure.update_layout(margin={"b": figure.layout.margin.b + 22})
     chosen = "" if best is None else f" The weight chosen on validation pairs is {best:g}."
     return describe(
         figure,

@@ -32,7 +32,7 @@ def test_without_validation_there_is_no_best():
 def test_names_are_escaped():
     hostile = "<b>x</b>"
     figure = blend_figure(None, (hostile, [0, 1], [0, 1]), 0.5, ends=(hostile, hostile))
-    text = " ".join([*figure.layout.xaxis.ticktext, figure.data[0].name])
+    text = " ".join([*(note.text for note in figure.layout.annotations), figure.data[0].name])
     assert "<b>" not in text and "&lt;b&gt;" in text
 
 
