@@ -74,7 +74,8 @@ class LogDetProjections:
         Parameters
         ----------
         tick : callable
-            Called between blocks; may raise to stop, which leaves B valid.
+            Called between blocks; may raise to stop, which leaves B valid, and
+            the one before the sweep as it was.
 
         Returns
         -------
@@ -85,6 +86,7 @@ class LogDetProjections:
             Summed changes of the multipliers, relative to their sum.
         """
         violation = change = 0.0
+        self.B = self.B.copy()  # whoever holds the last one keeps it
         for first in range(0, len(self.pairs), _BLOCK):
             missed, moved = self._project(slice(first, first + _BLOCK))
             violation += missed

@@ -99,6 +99,21 @@ def test_bounds_that_hold_change_nothing():
     np.testing.assert_array_equal(projections.B, np.eye(7))
 
 
+def test_a_sweep_that_is_left_changes_no_earlier_metric():
+    projections = LogDetProjections(*problem(n_pairs=300), (0.5, 9.0), 1.0)
+    projections.sweep(lambda: None)
+    kept = projections.B
+    before = kept.copy()
+
+    def stop():
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        projections.sweep(stop)
+    np.testing.assert_array_equal(kept, before)
+    assert (projections.B != kept).any() and np.linalg.eigvalsh(projections.B).min() > 0
+
+
 def test_items_at_one_place_are_passed_over():
     P = np.zeros((3, 2))
     pairs = Constraints(np.array([0, 1]), np.array([1, 2]), np.array([1.0, -1.0]))
