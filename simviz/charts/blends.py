@@ -145,8 +145,9 @@ def blend_figure(
         figure.add_annotation(
             x=x,
             y=0,
+            yanchor="middle",
             yref="paper",
-            yshift=-32,
+            yshift=-38,
             xanchor=anchor,
             text=f"{safe_text(end, 24)} alone",
             showarrow=False,
@@ -156,7 +157,7 @@ def blend_figure(
         title_text="weight α",
         range=[-0.03, 1.03],
         tickvals=[0, 0.25, 0.5, 0.75, 1],
-        title_standoff=26,
+        title_standoff=30,
         showgrid=False,
         ticks="outside",
         ticklen=4,
@@ -164,7 +165,7 @@ def blend_figure(
     )
     figure.update_yaxes(title_text=safe_text(metric, 40), tickformat=".2~f")
     legend_below(figure, safe_text(metric, 30))
-    figure.update_layout(margin={"b": figure.layout.margin.b + 22})
+    figure.update_layout(margin={"b": figure.layout.margin.b + 26})
     chosen = "" if best is None else f" The weight chosen on validation pairs is {best:g}."
     return describe(
         figure,

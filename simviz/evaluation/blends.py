@@ -27,6 +27,8 @@ from simviz.evaluation.roc import Roc
 from simviz.ranking import rank_listed
 from simviz.relevance import Relevance
 
+__all__ = ["ALPHAS", "BlendCurve", "Blendable", "blend_curve"]
+
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Side = TypeVar("Side")
