@@ -148,10 +148,10 @@ def aligned(A: NDArray[Any]) -> NDArray[Any]:
     d, n = A.shape
     per_line = _LINE // A.itemsize
     width = -(-n // per_line) * per_line
-    raw = np.zeros(d * width * A.itemsize + _LINE, np.uint8)
+    raw = np.empty(d * width * A.itemsize + _LINE, np.uint8)
     shift = -raw.ctypes.data % _LINE
     copy = raw[shift : shift + d * width * A.itemsize].view(A.dtype).reshape(d, width)
-    copy[:, :n] = A
+    copy[:, :n], copy[:, n:] = A, 0
     return copy
 
 
