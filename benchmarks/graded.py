@@ -51,7 +51,7 @@ DEPTHS = (1, 3, 5)
 CORRECT = 2  # grades that count in the stricter AUC
 SEED = 0
 BLENDS = np.linspace(0, 1, 21)
-_TOPICS = {"n_components": (50, 100, 200), "measure": ("js", "cosine")}
+_TOPICS = {"n_components": (50, 100), "measure": ("js", "cosine")}
 LARGEST = 1000
 _SPECTRAL = {"n_components": (50, 100, 200, 300, 500, LARGEST)}
 #: Values that are tried; the last of nested methods' dimensions are fitted, the others cut.
