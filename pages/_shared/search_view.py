@@ -14,6 +14,7 @@ from pages._shared import (
     compare_runs,
     drawings,
     map_empty,
+    normalise_view,
     plain,
     search_answers,
     search_query,
@@ -86,7 +87,33 @@ def show() -> None:
         return
     plain.style()
     st.title(TITLE)
+    if _choose_mode(pairs) == "column":
+        normalise_view.show(dataset_id, pairs, infos)
+        return
     _show_search(pairs, infos)
+
+
+def _choose_mode(pairs: PairSet) -> str:
+    """One query, or a whole column where the x side is made of texts."""
+    if pairs.x.kind not in ("text", "keyword") or pairs.x is pairs.y:
+        return "query"
+    modes = {"query": "One query", "column": "Normalise a column"}
+    if st.query_params.get("mode") in modes and "search-mode" not in st.session_state:
+        st.session_state["search-mode"] = st.query_params["mode"]
+    st.session_state.setdefault("search-mode", "query")
+    chosen: str = st.segmented_control(
+        "What to ask",
+        list(modes),
+        format_func=modes.__getitem__,
+        key="search-mode",
+        required=True,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    st.query_params["mode"] = chosen
+    if chosen == "query":
+        st.query_params.pop("mode")
+    return chosen
 
 
 def _show_search(pairs: PairSet, infos: Sequence[RunInfo]) -> None:

@@ -1,0 +1,333 @@
+"""Normalise: a column of messy texts, the group of each, corrections, training with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages._shared import compare_runs, jobs, normalise_lines, plain, results, state
+from pages._shared.compare_marks import plain as one_line
+from pages._shared.normalise_lines import Normalised
+from simviz.exceptions import SimvizError
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.store import RunInfo
+    from simviz.store.run import Run
+
+_TEXT, _RUN, _BEFORE, _JOBS = (
+    "normalise-text",
+    "normalise-run",
+    "normalise-before",
+    "normalise-jobs",
+)
+NOWHERE = "not in the taxonomy"
+
+
+def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
+    """Draw the mode, given data and at least one run."""
+    _follow_jobs()
+    run = _choose_run(infos)
+    lines = _ask(run, pairs)
+    if not lines:
+        plain.quiet("Paste a column above to see the group of each line.")
+        return
+    found = normalise_lines.normalise(run, pairs, lines)
+    limit = _choose_threshold(run, pairs, found)
+    corrected = _show_table(run, pairs, found, limit)
+    if state.share() is not None:
+        return
+    _keep(dataset_id, corrected)
+    _show_feedback(dataset_id, pairs, run)
+    _show_changes(run, pairs, found)
+
+
+def _choose_run(infos: Sequence[RunInfo]) -> Run:
+    ids = [info.id for info in infos]
+    labels = compare_runs.label_runs(infos)
+    if st.session_state.get(_RUN) not in ids:
+        elsewhere = [i for i in st.session_state.get("run_ids", []) if i in ids]
+        st.session_state[_RUN] = (elsewhere or ids)[0]
+    st.selectbox(
+        "As seen by",
+        ids,
+        format_func=labels.__getitem__,
+        key=_RUN,
+        width="stretch" if state.is_narrow() else 420,
+    )
+    return state.run(st.session_state[_RUN])
+
+
+def _ask(run: Run, pairs: PairSet) -> tuple[str, ...]:
+    """The column, and an offer of one where there is none."""
+    text = st.text_area(
+        f"{one_line(pairs.x_name).capitalize()}, one a line",
+        key=_TEXT,
+        height=150,
+        placeholder="Paste a column of a table",
+        persist_state="session",
+    )
+    lines, told = normalise_lines.parse(text or "")
+    if told:
+        plain.problem(told)
+    if not lines:
+        st.button(
+            "Take some of the test part",
+            key="normalise-examples",
+            icon=":material/content_paste:",
+            on_click=_paste,
+            args=(normalise_lines.examples(run, pairs),),
+        )
+    return lines
+
+
+def _paste(lines: Sequence[str]) -> None:
+    st.session_state[_TEXT] = "\n".join(lines)
+
+
+def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
+    scores = found.found.score[np.isfinite(found.found.score)]
+    if not len(scores):
+        return -np.inf
+    start = normalise_lines.threshold(run.id, run, pairs)
+    low = float(min(scores.min(), start if np.isfinite(start) else scores.min()))
+    high = float(max(scores.max(), start if np.isfinite(start) else scores.max()))
+    if not low < high:
+        return -np.inf
+    step = (high - low) / 100
+    limit: float = st.slider(
+        f"Below this score a line is {NOWHERE}",
+        low,
+        high,
+        float(start) if np.isfinite(start) else low,
+        step=step,
+        key=f"normalise-threshold-{run.id}",
+        format="%.3g",
+        help="It starts where 95 % of the right answers of the validation part lie above it.",
+    )
+    return limit
+
+
+def _show_table(
+    run: Run, pairs: PairSet, found: Normalised, limit: float
+) -> list[tuple[str, str, float]]:
+    """The table with its download; answers with what was corrected in it."""
+    import pandas as pd
+
+    from simviz.evaluation.tables import csv_text
+
+    told = found.found
+    inside = np.isfinite(told.score) & (told.score >= limit)
+    group = [told.names[g] if ok else NOWHERE for g, ok in zip(told.group, inside, strict=True)]
+    second = [told.names[g] if g >= 0 else "" for g in told.runner_up]
+    table = pd.DataFrame(
+        {
+            "text": found.lines,
+            "group": group,
+            "score": told.score,
+            "runner-up": second,
+            "its score": told.runner_up_score,
+        }
+    )
+    if any(found.known):
+        table["known"] = [
+            "" if not names else "✓" if g in names else "✗ " + ", ".join(names)
+            for g, names in zip(group, found.known, strict=True)
+        ]
+    _say(group, found)
+    shown = table.assign(**{"runner-up is right": False, "right group": None})
+    edited = st.data_editor(
+        shown,
+        key=f"normalise-table-{run.id}-{hash(found.lines) & 0xFFFFFFFF:x}",
+        hide_index=True,
+        disabled=list(table.columns) if state.share() is None else True,
+        column_config={
+            "score": st.column_config.NumberColumn(format="%.3f"),
+            "its score": st.column_config.NumberColumn(format="%.3f"),
+            "runner-up is right": st.column_config.CheckboxColumn(
+                help="The group is wrong, and the runner-up is the right one."
+            ),
+            "right group": st.column_config.SelectboxColumn(
+                options=sorted(told.names), help="The group is wrong, and this is the right one."
+            ),
+        },
+    )
+    rows = [list(table.columns), *table.astype(object).where(table.notna(), "").values.tolist()]
+    st.download_button(
+        "Download the table",
+        csv_text(rows),
+        file_name=f"{pairs.name}-normalised.csv",
+        mime="text/csv",
+        key="normalise-download",
+        icon=":material/download:",
+    )
+    corrected = []
+    for i, line in enumerate(found.lines):
+        row: dict[str, Any] = edited.iloc[i].to_dict()
+        wanted = row["right group"]
+        right = wanted if isinstance(wanted, str) and wanted else ""
+        if not right and row["runner-up is right"]:
+            right = second[i]
+        if right:
+            corrected.append((line, right, 1.0))
+            wrong = told.names[told.group[i]] if told.group[i] >= 0 else ""
+            if wrong and wrong != right:
+                corrected.append((line, wrong, -1.0))
+    return corrected
+
+
+def _say(group: Sequence[str], found: Normalised) -> None:
+    """How many found a group, and how many of the known ones the right one."""
+    n_out = sum(name == NOWHERE for name in group)
+    words = f"{len(group) - n_out:,} of {len(group):,} lines have a group."
+    known = [(g, names) for g, names in zip(group, found.known, strict=True) if names]
+    if known:
+        right = sum(g in names for g, names in known)
+        words += f" Of {len(known):,} whose group is known, {right:,} are right."
+    plain.said(words)
+
+
+def _keep(dataset_id: str, corrected: Sequence[tuple[str, str, float]]) -> None:
+    """Keep what was corrected and is not kept yet."""
+    there = set(state.store().list_feedback(dataset_id, state.workspace()))
+    new = [verdict for verdict in corrected if verdict not in there]
+    if not new:
+        return
+    try:
+        state.store().put_feedback(dataset_id, state.workspace(), new)
+    except SimvizError as error:
+        plain.problem(error)
+
+
+def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
+    """What was corrected so far, and the button that trains with it."""
+    from simviz.methods import all_methods
+
+    kept = state.store().list_feedback(dataset_id, state.workspace())
+    if not kept:
+        plain.quiet(
+            "A wrong group is corrected in the last two columns. Corrections are kept, and a "
+            "method can be trained again with them."
+        )
+        return
+    inputs = list(dict.fromkeys(x for x, _, _ in kept))
+    n = len(inputs)
+    with st.expander(f"{n:,} correction{'' if n == 1 else 's'} kept", key="normalise-kept:form"):
+        for i, text in enumerate(inputs):
+            right = ", ".join(y for x, y, told in kept if x == text and told > 0)
+            wrong = ", ".join(y for x, y, told in kept if x == text and told < 0)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                plain.said(f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""))
+                st.button(
+                    "Take back",
+                    key=f"normalise-drop-{i}",
+                    type="tertiary",
+                    on_click=state.store().drop_feedback,
+                    args=(dataset_id, state.workspace(), text),
+                )
+    cls = all_methods().get(run.info.method)
+    if cls is None or cls.tags.uses == "unsupervised":
+        plain.quiet(
+            f"{results.title_of(run)} learns nothing from pairs, so corrections cannot change it. "
+            "Choose a run above that learns, such as SSI or a Siamese BLSTM."
+        )
+        return
+    if dataset_id.startswith("demo:"):
+        plain.quiet(
+            "A demo's runs belong to everybody and hold no text of yours: training with "
+            "corrections makes a private copy of the demo first."
+        )
+    st.button(
+        "Train again with feedback",
+        key="normalise-train",
+        type="primary",
+        icon=":material/model_training:",
+        on_click=_train_again,
+        args=(dataset_id, run.id, tuple(kept)),
+    )
+
+
+def _train_again(dataset_id: str, run_id: str, kept: tuple[tuple[str, str, float], ...]) -> None:
+    """Ask for the same method on the same split, with the corrections among its pairs."""
+    from dataclasses import replace
+
+    from simviz.jobs import JobSpec
+
+    store, mine = state.store(), state.workspace()
+    run = state.run(run_id)
+    try:
+        own = dataset_id
+        if dataset_id.startswith("demo:"):
+            own = store.put_dataset(state.dataset(dataset_id), mine)
+            store.put_feedback(own, mine, kept)
+        spec = JobSpec.from_json(run.spec, mine)
+        steps = [step for step in spec.augment if step.get("kind") != "feedback"]
+        step = {"kind": "feedback", "pairs": [list(verdict) for verdict in kept]}
+        digest = store.get_dataset_info(own, mine).digest
+        asked = replace(
+            spec, dataset_id=own, dataset_digest=digest, augment=(*steps, step), workspace=mine
+        )
+        st.session_state[_JOBS] = [state.queue().submit(asked)]
+    except SimvizError as error:
+        st.session_state["normalise-problem"] = str(error)
+        return
+    st.session_state[_BEFORE] = run_id
+    if own != dataset_id:
+        state.choose_dataset(own)
+        st.session_state["search-mode"] = "column"
+
+
+def _follow_jobs() -> None:
+    """Show the training that was asked for; its run is looked at as soon as it is there."""
+    if problem := st.session_state.pop("normalise-problem", None):
+        plain.problem(problem)
+    asked = st.session_state.get(_JOBS)
+    if not asked:
+        return
+    statuses = jobs.show_progress(asked, key="normalise")
+    done = [s.run_id for s in statuses if s.state == "succeeded" and s.run_id]
+    if done:
+        st.session_state[_RUN] = done[0]
+    if not any(status.is_active for status in statuses):
+        del st.session_state[_JOBS]
+
+
+def _show_changes(run: Run, pairs: PairSet, found: Normalised) -> None:
+    """What training again has changed, for these lines and for the test part."""
+    before_id = st.session_state.get(_BEFORE)
+    if not before_id or before_id == run.id:
+        return
+    try:
+        before = state.run(before_id)
+        old = normalise_lines.normalise(before, pairs, found.lines).found
+    except SimvizError:
+        st.session_state.pop(_BEFORE, None)
+        return
+    now = found.found
+    rows = [
+        (line, _name(old, i), _name(now, i))
+        for i, line in enumerate(found.lines)
+        if _name(old, i) != _name(now, i)
+    ]
+    st.subheader("What the corrections changed", anchor=False)
+    same = len(found.lines) - len(rows)
+    plain.said(f"{len(rows):,} of these lines have another group; {same:,} have the same.")
+    if rows:
+        plain.table(("text", "before", "now"), rows[:200])
+    metric = next(iter(run.info.summary), None)
+    shared = [m for m in ("top-1", "MRR", metric) if m in run.info.summary]
+    told = [
+        f"{m} {before.info.summary[m]:.3f} → {run.info.summary[m]:.3f}"
+        for m in dict.fromkeys(shared)
+        if m in before.info.summary
+    ]
+    if told:
+        st.html(f'<p class="sv-quiet">On the test part: {escape("; ".join(told))}.</p>')
+
+
+def _name(found: Any, i: int) -> str:
+    return str(found.names[found.group[i]]) if found.group[i] >= 0 else "nothing known"

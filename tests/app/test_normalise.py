@@ -1,0 +1,147 @@
+"""Normalise: a column gets its groups; corrections are kept and trained with."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages._shared import normalise_lines
+from simviz.data import Items, PairSet
+from simviz.jobs import JobSpec
+from simviz.relevance import Relevance
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+JOBS = ("baker", "nurse", "pilot", "tailor", "welder", "farmer")
+
+
+@pytest.fixture(scope="module")
+def titles():
+    """Three titles a group, and messy inputs that hold one of them."""
+    y = [f"{job}{ending}" for job in JOBS for ending in ("", " assistant", " in chief")]
+    x = [f"{form} {title}" for title in y for form in ("senior", "our new")]
+    groups = [job for job in JOBS for _ in range(3)]
+    rows = [i for i in range(len(x)) for _ in range(3)]
+    columns = [3 * (i // 6) + j for i in range(len(x)) for j in range(3)]
+    return PairSet(
+        Items([f"x{i}" for i in range(len(x))], x, "text"),
+        Items([f"y{i}" for i in range(len(y))], y, "text", {"group": groups}),
+        Relevance.from_pairs(rows, columns, shape=(len(x), len(y))),
+        name="jobs",
+        x_name="inputs",
+        y_name="titles",
+    )
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch, titles):
+    from pages._shared import state
+
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.switch_page("pages/search.py")
+    mine = at.session_state.workspace = state.store().create_workspace()
+    at.session_state.dataset_id = state.store().put_dataset(titles, mine)
+    for method in ("tfidf_cosine", "ssi"):
+        params = {"n_components": 4, "max_iter": 5} if method == "ssi" else {}
+        state.queue().submit(
+            JobSpec(at.session_state.dataset_id, titles.digest, method, params, workspace=mine)
+        )
+    wait(at)
+    at.session_state["search-mode"] = "column"
+    yield at
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def wait(app):
+    from pages._shared import state
+
+    until = time.monotonic() + 90
+    while any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def run(app):
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
+
+
+def shown(app):
+    return (app.get("arrow_data_frame") or app.dataframe)[0].value
+
+
+def choose(app, method):
+    from pages._shared import state
+
+    runs = state.store().list_runs(app.session_state.workspace, app.session_state.dataset_id)
+    [info] = [i for i in runs if i.method == method]
+    app.session_state["normalise-run"] = info.id
+
+
+def test_lines_are_cleaned_and_bounded():
+    lines, told = normalise_lines.parse(" a  b \n\n a b\r\nc\x00")
+    assert lines[0] == "a b" and len(lines) == 2 and not told
+    lines, told = normalise_lines.parse("\n".join(f"line {i}" for i in range(2_500)))
+    assert len(lines) == normalise_lines.MOST_LINES and told.startswith("500 lines")
+
+
+def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
+    run(app)
+    choose(app, "tfidf_cosine")
+    app.text_area(key="normalise-text").set_value(
+        "senior baker\nnurse wanted\n<img src=x onerror=alert(1)>"
+    )
+    run(app)
+    table = shown(app)
+    assert table["group"].iloc[[0, 2]].tolist() == ["baker", "not in the taxonomy"]
+    assert "Of 1 whose group is known, 1 are right" in html(app)
+    assert "<img" not in html(app)
+    [limit] = app.slider
+    limit.set_value(limit.min)
+    run(app)
+    assert shown(app)["group"].tolist()[1] == "nurse"
+
+
+def test_examples_fill_the_column(app):
+    run(app)
+    app.button(key="normalise-examples").click()
+    run(app)
+    assert len(app.text_area(key="normalise-text").value.splitlines()) >= 3
+
+
+def test_corrections_are_kept_trained_with_and_compared(app):
+    from pages._shared import state
+
+    data, mine = app.session_state.dataset_id, app.session_state.workspace
+    state.store().put_feedback(data, mine, [("dough wizard", "baker", 1)])
+    run(app)
+    choose(app, "tfidf_cosine")
+    app.text_area(key="normalise-text").set_value("dough wizard\nsenior pilot")
+    run(app)
+    assert "learns nothing from pairs" in html(app)
+    choose(app, "ssi")
+    run(app)
+    app.button(key="normalise-train").click()
+    run(app)
+    wait(app)
+    run(app)
+    newest = state.store().get_run(app.session_state["normalise-run"], mine)
+    [step] = newest.spec["augment"]
+    assert (step["kind"], step["pairs"]) == ("feedback", [["dough wizard", "baker", 1]])
+    assert "What the corrections changed" in [s.value for s in app.subheader]
+    app.button(key="normalise-drop-0").click()
+    run(app)
+    assert state.store().list_feedback(data, mine) == []
