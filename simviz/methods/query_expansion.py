@@ -27,7 +27,7 @@ class QueryExpansion(PairModel):
 
     Parameters
     ----------
-    beta : float, default=0.25
+    beta : float, default=0.1
         Weight of the feedback against the query itself; 0 is the base
         similarity, unchanged.
     n_feedback : int, default=10
@@ -96,7 +96,7 @@ class QueryExpansion(PairModel):
 
     def __init__(
         self,
-        beta: float = 0.25,
+        beta: float = 0.1,
         *,
         n_feedback: int = 10,
         n_terms: int | None = 50,
