@@ -25,7 +25,7 @@ Scores = NDArray[np.floating]
 Learner = Callable[[Ints, Ints], dict[str, Scores]]
 
 TEST_SHARE, N_FOLDS = 0.2, 5
-MLC_DIMENSIONS, SVD_DIMENSIONS = (30, 100), (5, 10, 20, 40, 80, 160)
+MLC_DIMENSIONS, SVD_DIMENSIONS = (20, 50), (5, 10, 20, 40, 80, 160)
 ALPHAS = np.linspace(0, 1, 11)
 COLUMNS = ("scorer", "MAP", "over BM25", "p, corrected", "ahead in", "chosen in the first")
 
@@ -58,6 +58,7 @@ class Collection:
         sides: Sides = counts.transform(queries), counts.transform(documents)
         any_pairs = Relevance(self.positives, unjudged="negative")
         self.bm25 = get_method("bm25")().fit(*sides, any_pairs).similarity(*sides)
+        self.bm25_spread = self.bm25.std()
         self.space = get_method("pca")(max(MLC_DIMENSIONS)).fit(self.X, self.Y, any_pairs)
 
     def judged(self, rows: Ints) -> Relevance:
@@ -92,7 +93,7 @@ class Collection:
 
     def blends(self, scores: Scores, rows: Ints, scale: float) -> list[Scores]:
         """α of the scores and 1 - α of BM25's, each in units of its spread."""
-        base = self.bm25[rows] / self.bm25.std()
+        base = self.bm25[rows] / self.bm25_spread
         return [alpha / scale * scores + (1 - alpha) * base for alpha in ALPHAS]
 
     def evaluate(self, scores: Scores, rows: Ints) -> float:

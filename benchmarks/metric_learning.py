@@ -129,7 +129,7 @@ def constraints(data: Path, *, small: bool) -> None:
         start = get_method(init)(100, **shared).fit(*train)
         rows.append((init, "start", "", "", start.score(*dev), start.score(*test)))
         for n in SIZES[: 1 if small else None]:
-            model = HDLR(100, init=start, n_constraints=n, max_iter=60).fit(*train, **watched)
+            model = HDLR(100, init=start, n_constraints=n).fit(*train, **watched)
             sweep = f"{model.best_iter_} of {model.n_iter_}"
             rows.append((init, f"{model.n_constraints_:,}", str(model.gamma_), sweep,
                          model.score(*dev), model.score(*test)))  # fmt: skip
