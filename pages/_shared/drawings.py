@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from simviz.jobs.blend_space import Space
     from simviz.jobs.desk import DrawingDesk
     from simviz.jobs.placed import Placed
-    from simviz.jobs.space import ModelSpace, Table
     from simviz.pipeline import Pipeline
     from simviz.store.run import Run
 
@@ -46,17 +45,6 @@ def space(run_id: str, _run: Run, _pairs: PairSet) -> Space:
 def pipeline(run_id: str, _run: Run) -> Pipeline:
     """What a run trained."""
     return _run.pipeline()
-
-
-def asker(run_id: str, run: Run, pairs: PairSet) -> ModelSpace | Table:
-    """What scores items, known or new, as a run does."""
-    from simviz.jobs.space import Table
-    from simviz.pipeline import PairPipeline
-
-    trained = pipeline(run_id, run)
-    return (
-        space(run_id, run, pairs) if isinstance(trained, PairPipeline) else Table(trained, pairs)
-    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

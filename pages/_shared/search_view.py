@@ -178,7 +178,7 @@ def _scores(
 ) -> tuple[Any, float, bool]:
     """Similarity of the query to every item of the other side; the time it took."""
     with st.spinner("Asking", show_time=False):
-        ask = drawings.asker(run_id, _run, _pairs)
+        ask = drawings.space(run_id, _run, _pairs)
         start = time.perf_counter()
         scores = ask.scores(_query.side, _query.item)
         return scores, time.perf_counter() - start, bool(np.ptp(scores) > 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,73 +14,6 @@ from simviz.pipeline import PairPipeline
 from simviz.projection import Neighbors, nearest_across
 
 Side = Literal["x", "y"]
-
-
-class Similar(Protocol):
-    """A fitted pipeline, as far as it scores items."""
-
-    def similarity(self, x: Items, y: Items, /) -> NDArray[np.floating]:
-        """Similarities of all pairs of items.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        ndarray of shape (n_x, n_y)
-            Larger means closer.
-        """
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """The items of a data set where a pipeline has no one space for them, such as a blend.
-
-    Parameters
-    ----------
-    pipeline : BlendPipeline
-        What was trained.
-    pairs : PairSet
-        Whose items.
-    """
-
-    pipeline: Similar
-    pairs: PairSet
-
-    def scores(self, side: Side, item: Items) -> NDArray[np.float64]:
-        """Similarity of an item, known or new, to all items of the other side.
-
-        Parameters
-        ----------
-        side : {"x", "y"}
-            Side that the item is of.
-        item : Items
-            One item.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_other,)
-            The pipeline's own scores.
-
-        Raises
-        ------
-        ValueError
-            If there is not one item.
-        """
-        _check_one(item)
-        told = (
-            self.pipeline.similarity(item, self.pairs.y)
-            if side == "x"
-            else self.pipeline.similarity(self.pairs.x, item)
-        )
-        return np.asarray(told, dtype=np.float64).ravel()
-
-
-def _check_one(item: Items) -> None:
-    if len(item) != 1:
-        raise ValueError(f"Ask about one item at a time; got {len(item)}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +135,8 @@ class ModelSpace:
         ValueError
             If there is not one item.
         """
-        _check_one(item)
+        if len(item) != 1:
+            raise ValueError(f"Ask about one item at a time; got {len(item)}.")
         pipeline, other = self.pipeline, self.y_rows if side == "x" else self.x_rows
         model = pipeline.model_
         features = pipeline.x_features_ if side == "x" else pipeline.y_features_
