@@ -9,7 +9,14 @@ if TYPE_CHECKING:
     from simviz.evaluation.baselines import ChanceScorer, PopularityScorer, VectorScorer
     from simviz.evaluation.blends import BlendCurve, blend_curve
     from simviz.evaluation.curves import DimensionCurve, dimension_curve, dimension_grid
-    from simviz.evaluation.groups import Comparisons, adjust, compare_all, letters, tie_groups
+    from simviz.evaluation.groups import (
+        Comparisons,
+        adjust,
+        compare_all,
+        correct,
+        letters,
+        tie_groups,
+    )
     from simviz.evaluation.intervals import confidence_interval, standard_error
     from simviz.evaluation.metrics import (
         AUC,
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
         unpaired_t,
         wilcoxon,
     )
+    from simviz.evaluation.units import QueryValues, query_values
     from simviz.evaluation.verdict import Comparison
 
 __all__ = [
@@ -62,6 +70,7 @@ __all__ = [
     "Pool",
     "PopularityScorer",
     "Precision",
+    "QueryValues",
     "RankLoss",
     "Recall",
     "Record",
@@ -75,6 +84,7 @@ __all__ = [
     "compare",
     "compare_all",
     "confidence_interval",
+    "correct",
     "corrected_resampled_t",
     "dimension_curve",
     "dimension_grid",
@@ -86,6 +96,7 @@ __all__ = [
     "parse_metric",
     "partitioned_auc_t",
     "queries_needed",
+    "query_values",
     "standard_error",
     "tie_groups",
     "unpaired_t",
@@ -105,6 +116,7 @@ _MODULES = (
     "groups",
     "resampled",
     "power",
+    "units",
     "verdict",
 )
 

@@ -317,18 +317,48 @@ def compare_all(
         for i, j in itertools.combinations(range(len(names)), 2)
         if baseline in (None, names[i], names[j])
     ]
-    found = [compare(values[names[i]], values[names[j]], test, **settings) for i, j in pairs]
-    corrected = adjust([one.p_value for one in found], correction)
-    told = "" if correction == "none" or len(pairs) == 1 else _told(correction, len(pairs))
-    return Comparisons(
-        names,
-        np.array([_mean(values[name]) for name in names]),
-        {
-            pair: replace(one, p_value=float(p), correction=told)
-            for pair, one, p in zip(pairs, found, corrected, strict=True)
-        },
-        higher_is_better,
-    )
+    found = {
+        (i, j): compare(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
+    }
+    means = np.array([_mean(values[name]) for name in names])
+    return Comparisons(names, means, correct(found, correction), higher_is_better)
+
+
+def correct(
+    found: Mapping[tuple[int, int], Comparison], correction: Correction = "holm"
+) -> dict[tuple[int, int], Comparison]:
+    """Correct comparisons that were made one by one, as `compare_all` does.
+
+    Parameters
+    ----------
+    found : mapping of (int, int) to Comparison
+        All comparisons of a table, with the p-values of their tests.
+    correction : {"holm", "bonferroni", "none"}, default="holm"
+        See `adjust`.
+
+    Returns
+    -------
+    dict of (int, int) to Comparison
+        The same with corrected p-values, each saying how it was corrected.
+
+    Raises
+    ------
+    ValueError
+        If the correction is unknown.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import paired_t
+    >>> one = paired_t([0.9, 0.8, 0.7, 0.9, 0.6], [0.5, 0.6, 0.6, 0.8, 0.5])
+    >>> correct({(0, 1): one, (0, 2): one}, "bonferroni")[0, 1].correction
+    'Bonferroni, 2 comparisons'
+    """
+    p_values = adjust([one.p_value for one in found.values()], correction)
+    told = "" if correction == "none" or len(found) == 1 else _told(correction, len(found))
+    return {
+        pair: replace(one, p_value=float(p), correction=told)
+        for (pair, one), p in zip(found.items(), p_values, strict=True)
+    }
 
 
 def _told(correction: str, n: int) -> str:

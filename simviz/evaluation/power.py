@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from simviz.evaluation import _paired
-from simviz.evaluation.verdict import ALPHA
+from simviz.evaluation.verdict import ALPHA, plural
 
 #: A difference of fewer standard errors says next to nothing, not even its sign.
 _LEAST = 0.5
@@ -33,6 +33,8 @@ class Plan:
         Mean difference.
     power : float
         Probability that so many queries tell the runs apart.
+    unit : str, default="query"
+        What was counted.
     """
 
     n: int
@@ -40,6 +42,7 @@ class Plan:
     separated: bool
     difference: float
     power: float
+    unit: str = "query"
 
     @property
     def more(self) -> int | None:
@@ -61,7 +64,7 @@ class Plan:
         str
             Without a full stop.
         """
-        here = f"{self.n:,} quer{'y' if self.n == 1 else 'ies'}"
+        here = f"{self.n:,} {plural(self.unit, self.n)}"
         if self.separated:
             return f"{here} tell {a_name} and {b_name} apart already"
         if self.more is None:
@@ -71,7 +74,7 @@ class Plan:
             )
         more = _rounded(self.more)
         return (
-            f"about {more:,} more quer{'y' if more == 1 else 'ies'} would separate {a_name} from "
+            f"about {more:,} more {plural(self.unit, more)} would separate {a_name} from "
             f"{b_name} with a probability of {self.power:.0%}, if they differ as much as they "
             "seem to"
         )

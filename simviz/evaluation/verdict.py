@@ -121,7 +121,7 @@ class Comparison:
         >>> paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8]).in_words("OPCA", "LSA", "MRR")
         'OPCA and LSA cannot be told apart: MRR +0.200 [−0.025, +0.425], p = 0.066, paired t, 4 queries'
         """  # noqa: E501 -- a sentence is one line
-        counted = f"{self.n:,} {_plural(self.unit, self.n)}"
+        counted = f"{self.n:,} {plural(self.unit, self.n)}"
         if math.isnan(self.p_value):
             return f"{a_name} and {b_name} cannot be compared on {counted}"
         if self.difference != 0 and (self.difference > 0) != higher_is_better:
@@ -139,7 +139,8 @@ class Comparison:
         return f"{relation}: {f'{metric} {numbers}'.strip()}, {p}, {self.test}, {counted}"
 
 
-def _plural(unit: str, n: int) -> str:
+def plural(unit: str, n: int) -> str:
+    """What was counted, as a number of them is called."""
     if n == 1:
         return unit
     return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
