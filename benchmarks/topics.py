@@ -1,8 +1,9 @@
 """Topic models: speed of a step, beside peers, and what they find across languages.
 
 ``python benchmarks/topics.py --data FOLDER`` prints the tables in Markdown; FOLDER holds
-``en_es_docs`` and ``libreoffice_help`` (`benchmarks/README.md` names their sources). topica is
-measured where it is installed. ``--small`` keeps to one set, few texts and few topics.
+``en_es_docs`` and ``libreoffice_help`` (`benchmarks/README.md` names their sources). topica and
+tomotopy are measured where they are installed. ``--small`` keeps to one set, few texts and few
+topics.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +31,31 @@ from simviz.methods import get_method
 
 SETS = ("libreoffice_help", "en_es_docs")
 TOPICS = (50, 100, 200)
-PAIRED: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("cplsa", {}),
-    ("cplsa", {"init": "cl_lsi"}),
-    ("jplsa", {}),
-    ("jplsa", {"init": "cl_lsi"}),
-    ("pltm", {}),
-    ("pltm", {"learn_alpha": False}),
-    ("cl_lsi", {}),
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {"init": "cl_lsi"},
+    {"alpha": 1.02},
+    {"init": "cl_lsi", "alpha": 1.02},
 )
-ONE_SPACE: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("cplsa", {"shared": True}),
-    ("jplsa", {"shared": True}),
-    ("plsa", {}),
-    ("lda", {}),
+PAIRED: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = (
+    ("cplsa", SETTINGS),
+    ("jplsa", SETTINGS),
+    ("pltm", ({}, {"learn_alpha": True})),
+    ("cl_lsi", ({},)),
 )
+STEPS = (1, 2, 10)  # of folding in
 
 Part = dict[str, Sides]
 
 
-def parts_of(folder: Path, features: Any, n: int | None, *, shared: bool) -> Part:
+def parts_of(
+    folder: Path, features: Any, n: int | None, *, shared: bool, words: int | None = None
+) -> Part:
     """Features of the texts of each part, learned from the training part."""
-    texts = aligned(folder)
+    texts = {
+        name: tuple([" ".join(text.split()[:words]) for text in side] for side in sides)
+        for name, sides in aligned(folder).items()
+    }
     train = [side[:n] for side in texts["train"]]
     if shared:
         both = features().fit(train[0] + train[1])
@@ -187,51 +192,48 @@ def found(scorer: Any, X: Any, Y: Any) -> tuple[float, float]:
     return result.value("MRR"), result.value("top-1")
 
 
-def quality(folder: Path, ks: Sequence[int], n: int | None) -> None:
-    """Test MRR and top-1, the number of topics chosen by the MRR of the dev part."""
-    for shared, methods in ((False, PAIRED), (True, ONE_SPACE)):
-        count = parts_of(folder, counts, n, shared=shared)
-        weighed = parts_of(folder, weights, n, shared=shared)
-        rows, best = [], {}
-        for name, params in methods:
-            cls = get_method(name)
-            data = count if cls.tags.input == "counts" else weighed
-            tried = []
-            for k in ks:
-                start = time.perf_counter()
-                model = cls(k, **params).fit(*data["train"])
-                took = time.perf_counter() - start
-                tried.append((found(model, *data["dev"])[0], k, model, took))
-            dev, k, model, took = max(tried, key=lambda one: one[0])
-            best[name] = max(best.get(name, (0.0, None)), (dev, model), key=lambda one: one[0])
-            mrr, top = found(model, *data["test"])
-            given = ", ".join(f"{key}={value}" for key, value in params.items())
-            steps = getattr(model, "n_iter_", "")
-            rows.append((name, given, k, f"{took:.0f} s", steps, dev, mrr, top))
-        vocabulary = "one vocabulary" if shared else "a vocabulary a side"
-        print(f"{folder.name}, {vocabulary}; K of {', '.join(map(str, ks))} chosen on dev.\n")
-        show(("method", "set", "K", "fit", "steps", "dev MRR", "test MRR", "test top-1"), rows)
-        if not shared:
-            readings(best["jplsa"][1], *count["test"])
-
-
-def readings(model: Any, X: Any, Y: Any) -> None:
-    """The same topics, folded in by one step or ten, compared in four ways."""
+def quality(folder: Path, ks: Sequence[int], n: int | None, words: int | None) -> None:
+    """Test MRR and top-1 of each method with the settings that did best on the dev part."""
+    count, weighed = (
+        parts_of(folder, features, n, shared=False, words=words) for features in (counts, weights)
+    )
     rows = []
-    for steps in (1, 10, 100):
-        model.set_params(fold_in_iter=steps)
-        P, Q = model.transform(X), model.transform_y(Y)
-        scores = {
-            "js": js_similarity(P, Q),
-            "hellinger": np.sqrt(P) @ np.sqrt(Q).T,
-            "cosine": model.set_params(measure="cosine").similarity(X, Y),
-            "L1": np.stack([-np.abs(Q - p).sum(axis=1) for p in P]),
-        }
-        for name, S in scores.items():
-            rows.append((steps, name, *found(Given(S), X, Y)))
-    model.set_params(measure="js", fold_in_iter=10)
-    print("JPLSA, its best K: steps of folding in, and the measure.\n")
-    show(("steps", "measure", "test MRR", "test top-1"), rows)
+    for name, settings in PAIRED:
+        cls = get_method(name)
+        data = count if cls.tags.input == "counts" else weighed
+        tried = []
+        for k, params in product(ks, settings):
+            model = cls(k, **params).fit(*data["train"])
+            for steps in STEPS if hasattr(model, "fold_in_iter") else (None,):
+                if steps:
+                    model.set_params(fold_in_iter=steps)
+                dev, test = (found(model, *data[part])[0] for part in ("dev", "test"))
+                top = found(model, *data["test"])[1]
+                given = ", ".join(f"{key}={value}" for key, value in params.items())
+                tried.append((name, given, k, steps or "", dev, test, top))
+        default = cls().get_params().get("fold_in_iter", "")
+        plain = [row for row in tried if row[1] == "" and row[3] == default]
+        rows += [max(plain, key=lambda row: row[4]), max(tried, key=lambda row: row[4])]
+    print(f"{folder.name}, first {words or 'all'} words; chosen on dev: K of the defaults, all.\n")
+    show(("method", "set", "K", "folding in", "dev MRR", "test MRR", "test top-1"), rows)
+
+
+def readings(folder: Path, k: int, n: int | None, words: int | None) -> None:
+    """What the second paper changed in JPLSA: vocabularies, steps of folding in, measure."""
+    rows = []
+    for shared in (True, False):
+        count = parts_of(folder, counts, n, shared=shared, words=words)
+        model = get_method("jplsa")(k, shared=shared).fit(*count["train"])
+        for steps in (1, 10):
+            model.set_params(fold_in_iter=steps)
+            values = []
+            for part in ("dev", "test"):
+                P, Q = model.transform(count[part][0]), model.transform_y(count[part][1])
+                for S in (np.stack([-np.abs(Q - p).sum(axis=1) for p in P]), js_similarity(P, Q)):
+                    values.append(found(Given(S), *count[part])[0])
+            rows.append(("one" if shared else "a side", steps, *values))
+    print(f"{folder.name}, first {words or 'all'} words, JPLSA, K={k}.\n")
+    show(("vocabulary", "steps", "dev MRR, L1", "dev, JS", "test MRR, L1", "test, JS"), rows)
 
 
 class Given:
@@ -343,7 +345,9 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help=f"folder with {SETS}")
-    parser.add_argument("--only", choices=["speed", "peers", "quality", "polylingual"])
+    parser.add_argument("--only", choices=["speed", "peers", "quality", "readings", "polylingual"])
+    parser.add_argument("--set", choices=SETS, help="one of the sets; both by default")
+    parser.add_argument("--words", type=int, help="first words of each text that are kept")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
@@ -352,17 +356,19 @@ def main() -> None:
     for line in machine():
         print(line)
     print()
-    for name in sets:
+    for name in (asked.set,) if asked.set else sets:
         folder = asked.data / name
         train = parts_of(folder, counts, n, shared=False)["train"]
         if asked.only in (None, "speed"):
             speed(train, ks, asked.repeats)
         if asked.only in (None, "peers"):
-            peers(train, ks[:2], asked.repeats)
+            peers(train, ks[1:], asked.repeats)
         if asked.only in (None, "polylingual"):
             polylingual(folder, ks[1], n)
         if asked.only in (None, "quality"):
-            quality(folder, ks, n)
+            quality(folder, ks, n, asked.words)
+        if asked.only in (None, "readings"):
+            readings(folder, ks[1], n, asked.words)
 
 
 if __name__ == "__main__":
