@@ -274,6 +274,11 @@ def polylingual(folder: Path, k: int, n: int | None) -> None:
                 scorer.set_params(fold_in_iter=fold_in)
             rows.append((name, steps, f"{took:.1f} s", f"{busy:.1f} s", fold_in,
                          *found(scorer, *count["dev"])))  # fmt: skip
+        if isinstance(scorer, Later) and scorer.topics:
+            ours = get_method("jplsa")(k, max_iter=1).fit(*count["train"])
+            ours.x_topics_, ours.y_topics_ = scorer.topics
+            rows.append((f"{name}, folded in by ours", *rows[-1][1:4], ours.fold_in_iter,
+                         *found(ours, *count["dev"])))  # fmt: skip
     print(f"{folder.name}, K={k}, dev part.\n")
     show(("model", "steps", "fit", "of all cores", "folding in", "dev MRR", "dev top-1"), rows)
 
@@ -305,28 +310,35 @@ def _tomotopy(count: Part, k: int, sweeps: int) -> Callable[[], Any]:
 
     pairs = [a + b for a, b in zip(*map(named, count["train"], "xy"), strict=True)]
 
+    def shares(model: Any, C: Any, side: str) -> Any:
+        theta = np.zeros((C.shape[0], k))
+        filled = np.flatnonzero(np.diff(C.indptr))  # it refuses items without words
+        theta[filled] = model.infer([model.make_doc(words) for words in named(C[filled], side)])[0]
+        return theta
+
     def infer(model: Any, X: Any, Y: Any) -> Any:
-        P, Q = (
-            np.array(model.infer([model.make_doc(words) for words in named(C, side)])[0])
-            for C, side in ((X, "x"), (Y, "y"))
-        )
-        return js_similarity(P, Q)
+        return js_similarity(shares(model, X, "x"), shares(model, Y, "y"))
 
     def work() -> Any:
         model = tomotopy.LDAModel(k=k, alpha=0.1, eta=0.01, seed=1)
         for words in pairs:
             model.add_doc(words)
         model.train(sweeps, workers=2)
-        return Later(partial(infer, model))
+        phi = np.array([model.get_topic_word_dist(topic) for topic in range(k)], np.float32)
+        found = [np.zeros((k, C.shape[1]), np.float32) for C in count["train"]]
+        for column, name in zip(phi.T, model.used_vocabs, strict=False):
+            found["xy".index(name[0])][:, int(name[2:])] = column
+        return Later(partial(infer, model), [T / T.sum(axis=1, keepdims=True) for T in found])
 
     return work
 
 
 class Later:
-    """Similarities that are computed when they are asked for."""
+    """Similarities that are computed when they are asked for, and topics of both sides."""
 
-    def __init__(self, compute: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, compute: Callable[[Any, Any], Any], topics: Any = None) -> None:
         self.compute = compute
+        self.topics = topics
 
     def iter_similarity(self, X: Any, y: Any, block_size: int | None = None) -> Any:
         """All of them, as one block."""
