@@ -26,6 +26,18 @@ _TEXT, _RUN, _BEFORE, _JOBS = (
     "normalise-jobs",
 )
 NOWHERE = "not in the taxonomy"
+#: Columns as they stand: what corrects an answer beside it.
+_ORDER = (
+    "text",
+    "group",
+    "score",
+    "known",
+    "right group",
+    "runner-up",
+    "runner-up is right",
+    "its score",
+)
+_WHOLE = 25  # lines that are shown without a scroll bar
 
 
 def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
@@ -139,20 +151,24 @@ def _show_table(
             for g, names in zip(group, found.known, strict=True)
         ]
     _say(group, found)
-    shown = table.assign(**{"runner-up is right": False, "right group": None})
+    shown = table.assign(**{"runner-up is right": False, "right group": ""})
     edited = st.data_editor(
         shown,
         key=f"normalise-table-{run.id}-{hash(found.lines) & 0xFFFFFFFF:x}",
         hide_index=True,
+        height="content" if len(table) <= _WHOLE else 640,
+        column_order=[name for name in _ORDER if name in shown],
         disabled=list(table.columns) if state.share() is None else True,
         column_config={
+            "known": st.column_config.TextColumn(width=120),
             "score": st.column_config.NumberColumn(format="%.3f"),
             "its score": st.column_config.NumberColumn(format="%.3f"),
             "runner-up is right": st.column_config.CheckboxColumn(
-                help="The group is wrong, and the runner-up is the right one."
+                "it is right", help="The group is wrong, and the runner-up is the right one."
             ),
             "right group": st.column_config.SelectboxColumn(
-                options=sorted(told.names), help="The group is wrong, and this is the right one."
+                options=["", *sorted(told.names)],
+                help="The group is wrong, and this is the right one.",
             ),
         },
     )
@@ -210,7 +226,8 @@ def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
     kept = state.store().list_feedback(dataset_id, state.workspace())
     if not kept:
         plain.quiet(
-            "A wrong group is corrected in the last two columns. Corrections are kept, and a "
+            "A wrong group is corrected in the table: tick that the runner-up is right, or choose "
+            "the right group. Corrections are kept, and a "
             "method can be trained again with them."
         )
         return

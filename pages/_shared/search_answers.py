@@ -27,7 +27,10 @@ _STYLE = """
 <style>
 [class*="st-key-search-list-"] { gap: 0; }
 [class*="st-key-search-line-"] { border-bottom: 1px solid
-  color-mix(in srgb, currentColor 8%, transparent); padding: .1rem .35rem; min-height: 2.1rem; }
+  color-mix(in srgb, currentColor 8%, transparent); padding: .1rem .35rem; min-height: 2.1rem;
+  flex-wrap: nowrap; }
+[class*="st-key-search-line-"] > div { min-width: 0; }
+[class*="st-key-search-list-"] .sv-quiet { padding-top: .4rem; }
 [class*="st-key-search-line-gold"] { background: color-mix(in srgb, #c9941a 15%, transparent); }
 [class*="st-key-search-go-"] button { padding: .1rem 0; min-height: 0; text-align: left;
   justify-content: flex-start; }
@@ -40,6 +43,7 @@ _STYLE = """
 .sv-by { font-weight: 600; margin: 0; display: flex; align-items: baseline; gap: .5rem; }
 .sv-by small { font-weight: 400; opacity: .65; margin-left: auto; white-space: nowrap; }
 .sv-line { flex: none; width: 20px; height: 10px; background-repeat: no-repeat; }
+.sv-at { display: inline-block; min-width: 2.6em; }
 .sv-small { font-variant-numeric: tabular-nums; font-size: .875rem; opacity: .7;
   white-space: nowrap; }
 </style>
@@ -135,7 +139,7 @@ def _line(i: int, answered: Answered, items: Items, at: int, is_right: bool) -> 
         gap="small",
         key=f"search-line-{gold}{i}-{candidate}",
     ):
-        st.html(f'<span class="sv-small">{_place(answers, at)}</span>', width="content")
+        st.html(f'<span class="sv-small sv-at">{_place(answers, at)}</span>', width="content")
         picture = compare_items.picture(items, candidate)
         if picture:
             st.html(f'<span class="sv-near"><img src="{picture}" alt=""></span>', width=30)
@@ -149,7 +153,7 @@ def _line(i: int, answered: Answered, items: Items, at: int, is_right: bool) -> 
             help="Why this answer?",
         )
         tick = " ✓" if is_right else ""
-        score = f"{answers.score[at]:.3f}".replace("-", "−")
+        score = _number(float(answers.score[at]))
         st.html(f'<span class="sv-small">{score}{tick}</span>', width="content")
 
 
@@ -165,6 +169,10 @@ def _ask_why(run_id: str, candidate: int) -> None:
 def _place(answers: Answers, at: int) -> str:
     first, last = int(answers.first[at]), int(answers.last[at])
     return f"{first:,}" if first == last else f"{first:,}–{last:,}"
+
+
+def _number(score: float) -> str:
+    return (f"{score:.3f}" if abs(score) < 10 else f"{score:.1f}").replace("-", "−")
 
 
 def _milliseconds(seconds: float) -> str:

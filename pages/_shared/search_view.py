@@ -95,7 +95,8 @@ def show() -> None:
 
 def _choose_mode(pairs: PairSet) -> str:
     """One query, or a whole column where the x side is made of texts."""
-    if pairs.x.kind not in ("text", "keyword") or pairs.x is pairs.y:
+    written = {"text", "keyword"}
+    if not {pairs.x.kind, pairs.y.kind} <= written or pairs.x is pairs.y:
         return "query"
     modes = {"query": "One query", "column": "Normalise a column"}
     if st.query_params.get("mode") in modes and "search-mode" not in st.session_state:

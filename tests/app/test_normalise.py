@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages._shared import normalise_lines
 from simviz.data import Items, PairSet
-from simviz.jobs import JobSpec
+from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
 
 pytestmark = pytest.mark.app
@@ -145,3 +145,28 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     app.button(key="normalise-drop-0").click()
     run(app)
     assert state.store().list_feedback(data, mine) == []
+
+
+def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
+    from pages._shared import state
+    from simviz.datasets import DEMOS, load_demo
+
+    mine, demo = app.session_state.workspace, "demo:job_titles"
+    pairs = load_demo("job_titles")
+    params = {"n_components": 2, "max_iter": 1}
+    split = SplitSpec(by=DEMOS["job_titles"].split_by)
+    state.queue().submit(JobSpec(demo, pairs.digest, "ssi", params, split, workspace=mine))
+    wait(app)
+    state.store().put_feedback(demo, mine, [("code poet", "software developer", 1)])
+    app.session_state.dataset_id = demo
+    run(app)
+    app.text_area(key="normalise-text").set_value("code poet")
+    run(app)
+    assert "private copy" in html(app)
+    app.button(key="normalise-train").click()
+    run(app)
+    own = app.session_state.dataset_id
+    assert own != demo and state.store().get_dataset(own, mine).digest == pairs.digest
+    wait(app)
+    assert [i.dataset_id for i in state.store().list_runs(mine, own)] == [own]
+    assert [i.method for i in state.store().list_runs(mine, demo)] == ["ssi"]
