@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Self
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.features._analysis import build_analyzer, check_texts, count_terms
+from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
 from simviz.params import interval, validate_params
 
 
@@ -89,7 +89,8 @@ class Trigrams(TransformerMixin, BaseEstimator):
         """
         validate_params(self)
         texts = check_texts(X, type(self).__name__)
-        found = {term for terms in self._terms(texts) for term in terms}
+        terms = self._analyzer()
+        found = {term for text in texts for term in terms(text)}
         # Halves of a surrogate pair are no characters, and no file could hold them.
         found = {term for term in found if not any("\ud800" <= c <= "\udfff" for c in term)}
         if not found:
@@ -124,8 +125,12 @@ class Trigrams(TransformerMixin, BaseEstimator):
             code = zlib.crc32(term.encode("utf-8", "surrogatepass"))
             return names[code % self.n_unseen]
 
-        rows = [[t if t in known else name(t) for t in terms] for terms in self._terms(texts)]
-        return count_terms(rows, lambda row: row, [*self.vocabulary_, *names])[0]
+        terms = self._analyzer()
+
+        def named(text: str) -> list[str]:
+            return [term if term in known else name(term) for term in terms(text)]
+
+        return count_terms(texts, named, [*self.vocabulary_, *names])[0]
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return the trigrams of the columns.
@@ -144,10 +149,9 @@ class Trigrams(TransformerMixin, BaseEstimator):
         unseen = [f"unseen {i}" for i in range(self.n_unseen)]
         return np.array([*self.vocabulary_, *unseen], dtype=object)
 
-    def _terms(self, texts: list[str]) -> Iterable[Sequence[str]]:
-        """Trigrams of each text; a shorter text as a whole."""
-        analyze = build_analyzer("char", (3, 3), self.lowercase, ())
-        whole = build_analyzer("char", (1, 2), self.lowercase, ())
-        for text in texts:
-            # The longest of the shorter n-grams of a short text is the text.
-            yield analyze(text) or whole(text)[-1:]
+    def _analyzer(self) -> Analyzer:
+        """From a text to its trigrams; to the whole of a shorter one."""
+        trigrams = build_analyzer("char", (3, 3), self.lowercase, ())
+        shorter = build_analyzer("char", (1, 2), self.lowercase, ())
+        # The longest of the shorter n-grams of a short text is the text.
+        return lambda text: trigrams(text) or shorter(text)[-1:]

@@ -253,7 +253,7 @@ def _iterative(size: _Size) -> float:
 
 def _sequence(model: PairModel, size: _Size) -> float:
     """Each pass reads every query and a partner, step by step; half of the passes are made."""
-    chosen: dict[str, Any] = model.settings()  # type: ignore[attr-defined]
+    chosen: dict[str, Any] = model.settings()
     hidden = chosen["hidden_units"]
     wide = 2 * hidden  # what a layer reads from the two directions below it
     widths = [chosen["embedding_size"], *[wide] * (chosen["n_layers"] - 1)]

@@ -20,6 +20,7 @@ Tick = Callable[[], None]
 
 _CHUNK = 64  # texts of like lengths that are read together in training
 _MANY = 256  # the same without gradients
+_RATIO = 4  # of what negatives and positives weigh in the contrastive loss, at most
 _LONGEST_STEP = 5.0  # norm that gradients are clipped to
 
 
@@ -51,6 +52,8 @@ class Goal:
     def __call__(self, E: Any, P: Any, N: Any) -> Any:
         """Loss of cosines, given the weights of positive and negative pairs."""
         if self.loss == "contrastive":
+            # All pairs of a batch are mostly negative: as many as are sampled weigh as much.
+            N = N * (_RATIO * P.sum() / N.sum().clamp(min=1)).clamp(max=1)
             return losses.contrastive(E, P, N, self.negative_loss, self.margin)
         if self.pooled:
             E, P, N = (part.reshape(1, -1) for part in (E, P, N))

@@ -1,0 +1,152 @@
+"""Steps, buckets, encoding and a whole fit of the Siamese network over characters.
+
+    python benchmarks/blstm.py speed
+    python benchmarks/blstm.py demo
+
+`speed` sets a pass of training beside the forward and backward pass of a bare
+`torch.nn.LSTM` of the same shape on random numbers, texts as long as they are
+beside texts padded to 100 steps, and encodes 20,000 titles. `demo` follows the
+validation score of a fit on the demo of job titles by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+
+import numpy as np
+import torch
+from _timing import in_turns, machine, pinned, timed
+
+from simviz import evaluate, load_demo
+from simviz.features import Characters
+from simviz.methods.siamese_blstm import SiameseBLSTM
+from simviz.pipeline import PairPipeline
+
+TEXTS = 256  # of a batch
+STEPS = 100
+#: Batches of a pass.
+BATCHES, SMALL_BATCHES = {"paper": 6, "small": 24}, {"paper": 1, "small": 2}
+TITLES, SMALL_TITLES = 20_000, 500
+
+
+def titles(n: int) -> list[str]:
+    """So many distinct titles: those of the demo, then with a word before them."""
+    plain = list(dict.fromkeys(load_demo("job_titles").y.content))
+    words = ["", *(f"{word} " for word in ("senior", "junior", "lead", "deputy", "assistant"))]
+    words += [f"{a}{b}" for a in words[1:] for b in ("acting ", "interim ", "trainee ", "night ")]
+    found = [f"{word}{title}" for word in words for title in plain]
+    if len(found) < n:
+        raise ValueError(f"There are {len(found):,} titles, fewer than {n:,}.")
+    return found[:n]
+
+
+def bare(layers: int, width: int, hidden: int, batches: int) -> None:
+    """Forward and backward passes of a bare network on random numbers."""
+    network = torch.nn.LSTM(width, hidden, layers, bidirectional=True)
+    inputs = torch.randn(STEPS, TEXTS, width)
+    for _ in range(batches):
+        network.zero_grad()
+        network(inputs)[0].mean().backward()
+
+
+def one_pass(preset: str, padding: str, X, Y) -> SiameseBLSTM:
+    """One pass over pairs of different texts: sampling, reading, loss, step."""
+    model = SiameseBLSTM(preset=preset, padding=padding, max_iter=1, validation_fraction=0.0)
+    return model.fit(X, Y)
+
+
+def speed(repeats: int, *, small: bool) -> None:
+    """Training beside a bare network, short beside padded texts, and encoding."""
+    texts = titles(SMALL_TITLES if small else TITLES)
+    characters = Characters().fit(texts)
+    print(f"Titles of {np.mean([len(t) for t in texts]):.0f} characters on average.\n")
+    print("| preset | | texts a second | to the bare network | to 100 steps |")
+    print("|---|---|---|---|---|")
+    for preset, n in (SMALL_BATCHES if small else BATCHES).items():
+        half = TEXTS // 2 * n
+        drawn = np.random.default_rng(0).permutation(len(texts))[: 2 * half]
+        X, Y = (characters.transform([texts[i] for i in part]) for part in np.split(drawn, 2))
+        shape = SiameseBLSTM(preset=preset).settings()
+        size = shape["n_layers"], shape["embedding_size"], shape["hidden_units"]
+        works = {
+            "bare network, 100 steps": lambda X, Y, size=size: bare(
+                *size, X.shape[0] * 2 // TEXTS
+            ),
+            "ours, 100 steps": lambda X, Y, preset=preset: one_pass(preset, "fixed", X, Y),
+            "ours, as long as they are": lambda X, Y, preset=preset: one_pass(
+                preset, "none", X, Y
+            ),
+        }
+        took = in_turns(works, (X, Y), (X[: TEXTS // 2], Y[: TEXTS // 2]), repeats)
+        rates = {name: 2 * half / t.median for name, t in took.items()}
+        base, fixed, _ = rates.values()
+        for name, rate in rates.items():
+            print(f"| {preset} | {name} | {rate:,.0f} | {rate / base:.2f} | {rate / fixed:.2f} |")
+    print(f"\n| {len(texts):,} titles to vectors | seconds |\n|---|---|")
+    X = characters.transform(texts)
+    for preset in BATCHES:
+        for padding in ("none", "fixed"):
+            model = one_pass(preset, padding, X[:TEXTS], X[TEXTS : 2 * TEXTS])
+            seconds = timed(lambda model=model: model.transform(X)).least
+            print(f"| {preset}, padding {padding!r} | {seconds:.1f} |")
+
+
+def demo(seconds: float, params: dict[str, object]) -> None:
+    """Validation score of a fit on the demo by the clock."""
+    pairs = load_demo("job_titles")
+    split = pairs.x.metadata["split"]
+    parts = {name: pairs.take(np.flatnonzero(split == name)) for name in np.unique(split)}
+    course: list[tuple[float, float]] = []
+    began = time.perf_counter()
+
+    def note(step, total, metrics):
+        if "validation" in metrics:
+            course.append((time.perf_counter() - began, metrics["validation"]))
+        return bool(course) and course[-1][0] > seconds
+
+    model = PairPipeline(SiameseBLSTM(**params), Characters())
+    model.set_callbacks(note).fit(parts["train"], parts["validation"])
+    took = time.perf_counter() - began
+    fitted = model.model_
+    best = max(fitted.validation_scores_)
+    near = next(t for t, score in course if score >= 0.99 * best)
+    print(f"{parts['train']!r}; {params}\n")
+    print("| seconds | best validation MRR so far |\n|---|---|")
+    for mark in (5, 10, 15, 20, 30, 45, 60, 90, 120):
+        known = [score for t, score in course if t <= mark]
+        if known and mark - 15 < course[-1][0]:
+            print(f"| {mark} | {max(known):.3f} |")
+    result = evaluate(model, parts["test"].x, parts["test"].y, parts["test"].relevance)
+    print(
+        f"\n{fitted.n_iter_} passes, {fitted.best_iter_} kept, {took:.0f} s; within 1% of the "
+        f"best after {near:.0f} s. Test top-1 {result.value('top-1'):.3f}, "
+        f"MRR {result.value('MRR'):.3f}."
+    )
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table", choices=["speed", "demo"])
+    parser.add_argument("--repeat", type=int, default=3, help="timed rounds (default 3)")
+    parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
+    parser.add_argument("--threads", type=int, help="threads of every library (default: theirs)")
+    parser.add_argument("--seconds", type=float, default=120.0, help="demo: stop after these")
+    parser.add_argument("--padding", choices=["none", "fixed"], help="demo: other than the preset")
+    asked = parser.parse_args()
+    wanted = pinned(asked.threads)
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        # Libraries read these when they are loaded, which they are by now: start again.
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
+    print(*machine(), "", sep="\n")
+    if asked.table == "speed":
+        speed(asked.repeat, small=asked.small)
+    else:
+        demo(asked.seconds, {} if asked.padding is None else {"padding": asked.padding})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Losses at the ends of their range, and the network beside torch's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from simviz.methods._blstm_batches import Batches, together
+from simviz.methods._blstm_losses import contrastive, negative_loss, softmax, triplet
+from simviz.methods._blstm_network import Shape, encode
+from simviz.methods._blstm_texts import Texts
+from simviz.relevance import Relevance
+
+COSINES = torch.tensor([-1.0, -0.1, 0.0, 0.2, 0.3, 1.0], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("above", [0, 0, 0, 0, 0.09, 1]),
+        ("below", [1, 0.01, 0, 0, 0, 0]),
+        ("always", [1, 0.01, 0, 0.04, 0.09, 1]),
+        ("hinge", [0, 0, 0, 0, 0.01, 0.64]),
+    ],
+)
+def test_negative_pairs_cost_what_the_form_says(form, expected):
+    np.testing.assert_allclose(negative_loss(COSINES, form, 0.2), expected, atol=1e-15)
+
+
+def test_a_positive_pair_costs_a_quarter_of_the_square_of_what_is_missing():
+    for cosine, cost in ((1.0, 0.0), (0.0, 0.25), (-1.0, 1.0)):
+        E = torch.tensor([[cosine]])
+        assert contrastive(E, torch.ones(1, 1), torch.zeros(1, 1), "above", 0.0) == cost
+
+
+def test_the_contrastive_loss_is_a_mean_over_the_pairs_drawn():
+    E = torch.tensor([[1.0, 0.5], [0.5, 0.0]])
+    P, N = torch.eye(2), torch.tensor([[0.0, 1], [0, 0]])
+    assert contrastive(E, P, N, "above", 0.0) == pytest.approx((0 + 0.25 + 0.25) / 3)
+
+
+def test_triplet_and_softmax_compare_with_the_negatives_of_the_row():
+    E = torch.tensor([[0.9, 0.7, 0.1], [0.0, 0.5, 0.5]])
+    P = torch.tensor([[1.0, 0, 0], [0, 1, 0]])
+    N = torch.tensor([[0.0, 1, 1], [0, 0, 1]])
+    assert triplet(E, P, N, 0.4) == pytest.approx((0.2 + 0.4) / 2)
+    first = np.log1p(np.exp(-2.0) + np.exp(-8.0))
+    assert softmax(E, P, N, 10.0) == pytest.approx((first + np.log(2)) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", [lambda *a: softmax(*a, 10.0), lambda *a: triplet(*a, 0.4)])
+def test_rows_without_negatives_cost_nothing(loss):
+    E = torch.rand(2, 2, requires_grad=True)
+    value = loss(E, torch.eye(2), torch.zeros(2, 2))
+    (gradient,) = torch.autograd.grad(value, E)
+    assert value == 0 and not gradient.any()
+
+
+def network(convolution=0):
+    shape = Shape(6, 3, convolution, 2, 4, 5)
+    theta = torch.from_numpy(shape.start(np.random.RandomState(0)))
+    return shape, theta
+
+
+def numbers(lengths, T):
+    rng = np.random.default_rng(0)
+    ids = np.zeros((T, len(lengths)), dtype=np.int64)
+    for i, length in enumerate(lengths):
+        ids[:length, i] = rng.integers(1, 7, length)
+    return torch.from_numpy(ids), torch.tensor(lengths)
+
+
+def test_the_network_is_the_bidirectional_one_of_torch_on_packed_texts():
+    shape, theta = network()
+    parts = shape.split(theta)
+    ids, lengths = numbers([7, 5, 2, 1], 7)
+    peer = torch.nn.LSTM(3, 4, 2, bidirectional=True, dtype=torch.float64)
+    with torch.no_grad():
+        for layer in range(2):
+            for way, suffix in (("forward", ""), ("backward", "_reverse")):
+                name, mine = f"l{layer}{suffix}", f"{way}_{layer}"
+                getattr(peer, f"weight_ih_{name}").copy_(parts[f"{mine}_input"])
+                getattr(peer, f"weight_hh_{name}").copy_(parts[f"{mine}_recurrent"])
+                getattr(peer, f"bias_ih_{name}").copy_(parts[f"{mine}_bias"])
+                getattr(peer, f"bias_hh_{name}").zero_()
+        packed = torch.nn.utils.rnn.pack_padded_sequence(parts["characters"][ids], lengths)
+        states, _ = torch.nn.utils.rnn.pad_packed_sequence(peer(packed)[0])
+        mean = states.sum(dim=0) / lengths[:, None]
+        expected = mean @ parts["projection"].T + parts["projection_bias"]
+        np.testing.assert_allclose(encode(parts, shape, ids, lengths), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("convolution", [0, 2, 3])
+def test_what_stands_behind_the_end_changes_nothing(convolution):
+    shape, theta = network(convolution)
+    parts = shape.split(theta)
+    ids, lengths = numbers([4, 3], 4)
+    wide = torch.cat([ids, torch.zeros(5, 2, dtype=torch.int64)])
+    np.testing.assert_allclose(
+        encode(parts, shape, ids, lengths), encode(parts, shape, wide, lengths), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("convolution", [0, 3])
+def test_gradients_are_those_of_finite_differences(convolution):
+    shape, theta = network(convolution)
+    ids, lengths = numbers([3, 2, 2], 3)
+    P = torch.tensor([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=torch.float64)
+    N = 1 - P - torch.eye(3, dtype=torch.float64)
+
+    def loss(learned):
+        # No character has no vector, and none is learned for it.
+        theta = torch.cat([learned.new_zeros(3), learned])
+        Z = torch.nn.functional.normalize(encode(shape.split(theta), shape, ids, lengths))
+        return softmax(Z @ Z.T, P, N, 10.0) + contrastive(Z @ Z.T, P, N, "hinge", 0.0)
+
+    assert torch.autograd.gradcheck(loss, theta[3:].clone().requires_grad_(), fast_mode=True)
+
+
+def test_texts_begin_anywhere_in_training_and_stand_in_the_middle_later():
+    texts = Texts(np.array([[3, 4, 5], [6, 0, 0]]), np.array([3, 1]))
+    ids, lengths = texts.steps(np.array([1, 0]), 7)
+    np.testing.assert_array_equal(ids.T, [[0, 0, 0, 6, 0, 0, 0], [0, 0, 3, 4, 5, 0, 0]])
+    assert lengths.tolist() == [7, 7]
+    rng = np.random.RandomState(0)
+    begins = {int(texts.steps(np.array([0]), 7, rng)[0].argmax()) - 2 for _ in range(60)}
+    assert begins == set(range(5))
+    ids, lengths = texts.steps(np.array([1, 0]), None)
+    np.testing.assert_array_equal(ids.T, [[6, 0, 0], [3, 4, 5]])
+    assert lengths.tolist() == [1, 3]
+
+
+def test_a_text_is_no_partner_of_itself_and_is_compared_on_both_sides():
+    groups = np.repeat(np.eye(5), 4, axis=0)
+    same = np.arange(20), np.arange(20)
+    batches = Batches(Relevance(groups @ groups.T), same, 20, None, np.random.RandomState(0))
+    for batch in batches.epoch():
+        np.testing.assert_array_equal(batch.x, batch.y)
+        together_ = batch.x[:, None] // 4 == batch.y // 4
+        np.testing.assert_array_equal(
+            batch.positive, together_ & ~np.eye(len(batch.x), dtype=bool)
+        )
+        np.testing.assert_array_equal(batch.negative, ~together_)
+
+
+def test_negatives_are_drawn_in_proportion():
+    batches = Batches(Relevance.identity(400), None, 400, 4, np.random.RandomState(0))
+    for batch in batches.epoch():
+        ratio = batch.negative.sum() / batch.positive.sum()
+        assert 3 < ratio < 5 and not (batch.negative * batch.positive).any()
+
+
+def test_near_queries_stand_together():
+    points = np.repeat(np.eye(10), 8, axis=0)
+    order = np.random.RandomState(1).permutation(80)
+    found = together(order, points[order], np.random.RandomState(0))
+    assert sorted(found) == list(range(80))
+    assert all(len(set(bunch // 8)) == 1 for bunch in found.reshape(10, 8))
