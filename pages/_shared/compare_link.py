@@ -48,7 +48,7 @@ def put_in_link(**values: str | None) -> None:
 
 def take_over() -> None:
     """Set the widgets as the link says."""
-    for name in ("direction", "metric", "a", "b"):
+    for name in ("direction", "metric", "a", "b", "test", "correction"):
         if value := asked(name):
             st.session_state[f"compare-{name}"] = value
     if (tab := asked("tab")) in TABS:

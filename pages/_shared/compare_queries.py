@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from pages._shared import compare_items, compare_lists, compare_table, state
+from pages._shared import compare_items, compare_lists, compare_table, compare_tests, state
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_link import linked_query, put_in_link
 from pages._shared.compare_marks import plain
@@ -83,7 +83,7 @@ def compare_two(choice: Choice, a: Entry, b: Entry) -> Both:
     """Two runs query by query, with the test part that they share."""
     positions = _parts(a.run.id, a.run)
     test = choice.pairs.take(positions["x2y"], positions["y2x"])
-    return Both(a, b, test, compare_table.differences(choice, a, b), positions)
+    return Both(a, b, test, compare_tests.differences(choice, a, b), positions)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)

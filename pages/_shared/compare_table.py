@@ -1,4 +1,4 @@
-"""The finding in a sentence, the table of metrics, and the table as files."""
+"""The finding in a sentence, the table of results, and what its figures mean."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import sharing
+from pages._shared import (
+    compare_columns,
+    compare_files,
+    compare_setting,
+    compare_tests,
+    sharing,
+)
 from pages._shared.compare_choice import Choice
-from pages._shared.compare_marks import mark, plain
+from pages._shared.compare_columns import Verdicts
+from pages._shared.compare_marks import plain
 from pages._shared.compare_runs import Entry, describe_split, estimate, find_record
+from pages._shared.compare_setting import Setting
 
 if TYPE_CHECKING:
-    from simviz.evaluation import Evaluation
-    from simviz.evaluation.differences import Differences
     from simviz.evaluation.tables import TableRow
-    from simviz.store.run import Run
 
 BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
 _FEW = ("top-1", "MRR", "AUC")
@@ -27,22 +32,6 @@ _POOLS = {
     "all": "all {answers}",
     "judged": "the judged {answers} of the query",
 }
-
-
-@st.cache_resource(show_spinner=False, max_entries=24)
-def _evaluation(run_id: str, _run: Run) -> Evaluation:
-    from simviz.jobs import load_evaluation
-
-    return load_evaluation(_run)
-
-
-def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
-    """Two runs query by query, by the main metric or what stands for it."""
-    from simviz.evaluation.differences import paired_differences, query_metric
-
-    wanted = None if choice.direction == "mean" else [choice.direction]
-    sides = [_evaluation(entry.run.id, entry.run) for entry in (a, b)]
-    return paired_differences(*sides, query_metric(choice.metric), wanted)  # type: ignore[arg-type]
 
 
 def show_finding(choice: Choice) -> None:
@@ -77,85 +66,92 @@ def show_finding(choice: Choice) -> None:
 
 def show_lead(choice: Choice, a: Entry, b: Entry) -> None:
     """Say which of two runs is ahead, and how sure that is."""
-    told = differences(choice, a, b).in_words(a.label, b.label)
-    st.html(f'<p class="sv-next">{escape(told)}</p>')
+    st.html(f'<p class="sv-next">{escape(compare_tests.verdict(choice, a, b))}</p>')
 
 
 def show_table(choice: Choice) -> None:
     """Runs by metric, the best first; what knows nothing below, in grey."""
-    few = [choice.metric, *(m for m in _FEW if m in choice.metrics and m != choice.metric)][:3]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        everything = st.toggle("More metrics", key="compare-more", persist_state="session")
-        metrics = choice.metrics if everything else few
-        rows = table_rows(choice, metrics)
+    several = len(choice.entries) > 1
+    now = compare_setting.setting(choice)
+    few = [choice.metric, *(m for m in _FEW if m in choice.metrics and m != choice.metric)]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if several:
+            compare_setting.choose(choice, now)
+        everything = st.toggle("More columns", key="compare-more", persist_state="session")
+        metrics = choice.metrics if everything else few[: 2 if several else 3]
+        verdicts = _verdicts(choice, now) if several else None
+        rows = table_rows(choice.entries, choice.direction, metrics)
         with st.popover("Download", icon=":material/download:", type="tertiary"):
-            _show_downloads(choice, rows, metrics)
+            compare_files.show(choice, rows, metrics, verdicts)
         sharing.show_button("compare", [entry.run for entry in choice.entries])
-    _draw(choice, rows, metrics)
+    columns = [compare_columns.metric(rows, metric) for metric in metrics]
+    if verdicts is not None:
+        columns[1:1] = compare_columns.tested(choice, verdicts, everything=everything)
+    if everything or verdicts is None:
+        columns.append(compare_columns.dimensions(rows))
+    columns.append(compare_columns.time(rows))
+    compare_columns.draw(rows, [entry.look for entry in choice.entries], columns)
+    if verdicts is not None:
+        if words := compare_tests.power(choice, verdicts.found):
+            st.html(f'<p class="sv-next">{escape(words)}</p>')
+        st.caption(_test_note(choice, verdicts))
     st.caption(_footnote(choice, metrics))
     for sentence in _empty_items(choice):
         st.caption(plain(sentence))
 
 
-def table_rows(choice: Choice, metrics: Sequence[str]) -> list[TableRow]:
+def _verdicts(choice: Choice, now: Setting) -> Verdicts:
+    """What the chosen test found, and a better one beside one of the papers."""
+    found = compare_tests.compared(choice, now.test, now.correction)
+    beside = None
+    if now.chosen == "published":
+        beside = compare_tests.compared(choice, "randomization", "holm")
+    return Verdicts(now, found, beside)
+
+
+def _test_note(choice: Choice, verdicts: Verdicts) -> str:
+    """What the marks of the table mean, and by which test; markdown."""
+    now = verdicts.setting
+    words = (
+        f"**p:** {plain(compare_columns.test_name(now, verdicts.found))}; bold up to 0\\.05. "
+        "**Ties:** runs that share a letter cannot be told apart by this test at 5 %."
+    )
+    if (name := compare_tests.tested_metric(choice, now)) != choice.metric:
+        words += plain(
+            f" {choice.metric} pools all pairs; in ties, Δ and p {name} stands for it, query by "
+            "query."
+        )
+    told = compare_tests.values(choice, now.against)
+    if now.test != "subsets" and told.unit == "pair":
+        words += " A pair asks from both sides and counts once."
+    if now.test != "subsets" and not told.is_independent:
+        words += (
+            " Queries of both sides share judgments, and the test takes them for independent: "
+            "let one side ask to be strict."
+        )
+    return words + (f" {now.caution}" if now.caution else "")
+
+
+def table_rows(entries: Sequence[Entry], direction: str, metrics: Sequence[str]) -> list[TableRow]:
     """The table's lines: chosen runs, then what knows nothing."""
     from simviz.evaluation.tables import TableRow
 
     rows = [
         TableRow(
             entry.label,
-            {m: estimate(entry.record(m, choice.direction)) for m in metrics},
+            {m: estimate(entry.record(m, direction)) for m in metrics},
             max((point["dimension"] for point in entry.measured.curve), default=None),
             entry.run.info.seconds,
         )
-        for entry in choice.entries
+        for entry in entries
     ]
     # All runs here share data and test part, and so their baselines.
-    known = choice.entries[0].measured.told["baselines"]
+    known = entries[0].measured.told["baselines"]
     for name, label in BASELINES.items():
         if name in known:
-            values = {m: estimate(find_record(known[name], m, choice.direction)) for m in metrics}
+            values = {m: estimate(find_record(known[name], m, direction)) for m in metrics}
             rows.append(TableRow(label, values, is_baseline=True))
     return rows
-
-
-def _draw(choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str]) -> None:
-    from simviz.evaluation.metrics import parse_metric
-    from simviz.evaluation.tables import best_values
-
-    best = best_values(rows, metrics)
-    marks = "".join(
-        f".sv-run-{i} {{ background-image: {mark(entry.look)}; }}"
-        for i, entry in enumerate(choice.entries)
-    )
-    head = "".join(
-        f'<th title="{escape(parse_metric(m).description)}">{escape(m)}</th>' for m in metrics
-    )
-    lines = []
-    for i, row in enumerate(rows):
-        cells = []
-        for metric in metrics:
-            value, reach = row.values[metric]
-            is_best = not row.is_baseline and value == best.get(metric)
-            shown = "–" if isnan(value) else f"{value:.3f}"
-            if not isnan(reach) and not row.is_baseline:
-                shown += f' <span class="sv-se">±{reach:.3f}</span>'
-            cells.append(f"<td{' class=sv-best' if is_best else ''}>{shown}</td>")
-        k = "–" if row.dimensions is None else f"{row.dimensions:,}"
-        seconds = "–" if row.seconds is None else f"{row.seconds:.1f} s"
-        name = escape(row.label)
-        if not row.is_baseline:
-            name = f'<span class="sv-mark sv-run-{i}"></span>{name}'
-        lines.append(
-            f"<tr{' class=sv-base' if row.is_baseline else ''}><td>{name}</td>{''.join(cells)}"
-            f"<td>{k}</td><td>{seconds}</td></tr>"
-        )
-    st.html(
-        f'<style>{marks}</style><div class="sv-scroll" tabindex="0"><table class="sv-table">'
-        f"<thead><tr><th>method</th>{head}<th>dimensions</th>"
-        '<th title="To train, measure and draw">time</th></tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
 
 
 def _footnote(choice: Choice, shown: Sequence[str]) -> str:
@@ -207,35 +203,6 @@ def _empty_items(choice: Choice) -> list[str]:
         "and they score 0 against everything."
         for shares, labels in who.items()
     ]
-
-
-def _show_downloads(choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str]) -> None:
-    from simviz.evaluation.tables import table_csv, table_latex
-
-    first = choice.entries[0].measured
-    pool = _POOLS[first.pool].format(answers="candidates")
-    split = describe_split(choice.entries[0].run.info.spec["split"], choice.names)
-    arrows = {"x2y": "{} to {}", "y2x": "{1} to {0}", "mean": "mean of {} to {} and back"}
-    caption = (
-        f"{choice.pairs.name}: {arrows[choice.direction].format(*choice.names)}, ± 95 % interval; "
-        f"test part: {split}; ranked against {pool}."
-    )
-    st.download_button(
-        "Table as CSV",
-        table_csv(rows, metrics),
-        "comparison.csv",
-        "text/csv",
-        key="compare-csv",
-        on_click="ignore",
-    )
-    st.download_button(
-        "Table as LaTeX",
-        table_latex(rows, metrics, caption),
-        "comparison.tex",
-        "text/x-tex",
-        key="compare-tex",
-        on_click="ignore",
-    )
 
 
 def _who_asks(choice: Choice) -> tuple[str, str, bool]:

@@ -17,13 +17,9 @@ if TYPE_CHECKING:
 
 _STYLE = """
 <style>
-.sv-mark { display: inline-block; width: 20px; height: 10px; margin-right: .5rem;
-  background-repeat: no-repeat; }
-.sv-table th[title], .sv-table td[title] { cursor: help; }
 .sv-slim { font-size: .9rem; }
 .sv-slim th, .sv-slim td { padding-left: .45rem; padding-right: .45rem; }
 .sv-next { line-height: 1.55; max-width: 56rem; opacity: .8; margin: 0 0 .4rem; }
-.sv-scroll { scrollbar-width: thin; }
 </style>
 """
 

@@ -17,6 +17,10 @@ _TEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     **{c: "\\" + c for c in "&%$#_{}"},
+    "<": "$<$",
+    ">": "$>$",
+    "Δ": r"$\Delta$",
+    "−": "$-$",
 }
 
 
@@ -51,6 +55,8 @@ class TableRow:
         It took to train and measure.
     is_baseline : bool, default=False
         Whether it knows nothing of the items; never the best.
+    further : mapping of str to float, str or None
+        Further cells by the heading of their column: what a test found.
     """
 
     label: str
@@ -58,6 +64,7 @@ class TableRow:
     dimensions: int | None = None
     seconds: float | None = None
     is_baseline: bool = False
+    further: Mapping[str, float | str | None] = field(default_factory=dict)
 
 
 def best_values(rows: Iterable[TableRow], metrics: Sequence[str]) -> dict[str, float]:
@@ -100,7 +107,8 @@ def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
     rows : sequence of TableRow
         The table.
     metrics : sequence of str
-        Its columns, each with the half of its 95 % interval beside it.
+        Its columns, each with the half of its 95 % interval beside it; the
+        further cells of the rows follow.
 
     Returns
     -------
@@ -116,11 +124,13 @@ def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
     head = ["method"]
     for metric in metrics:
         head += [metric, f"{metric} ± (95 %)"]
-    lines: list[list[object]] = [[*head, "dimensions", "seconds"]]
+    further = _further(rows)
+    lines: list[list[object]] = [[*head, *further, "dimensions", "seconds"]]
     for row in rows:
         cells: list[object] = [row.label]
         for metric in metrics:
             cells += [_known(x) for x in row.values.get(metric, Estimate(float("nan")))]
+        cells += [row.further.get(name) for name in further]
         lines.append([*cells, row.dimensions, row.seconds])
     return csv_text(lines)
 
@@ -159,7 +169,7 @@ def table_latex(rows: Sequence[TableRow], metrics: Sequence[str], caption: str =
     rows : sequence of TableRow
         The table.
     metrics : sequence of str
-        Its columns.
+        Its columns; the further cells of the rows follow.
     caption : str, default=""
         What it shows.
 
@@ -175,7 +185,8 @@ def table_latex(rows: Sequence[TableRow], metrics: Sequence[str], caption: str =
     R\&D & \textbf{0.500} {\footnotesize $\pm$ 0.020} & 20 & 1.5 \\
     """
     best = best_values(rows, metrics)
-    head = ["method", *metrics, "dimensions", "seconds"]
+    further = _further(rows)
+    head = ["method", *metrics, *further, "dimensions", "seconds"]
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -190,6 +201,7 @@ def table_latex(rows: Sequence[TableRow], metrics: Sequence[str], caption: str =
             baselines_begun = True
         cells = [_tex(row.label)]
         cells += [_tex_value(row, metric, best.get(metric)) for metric in metrics]
+        cells += [_tex_cell(row.further.get(name)) for name in further]
         cells.append("--" if row.dimensions is None else f"{row.dimensions}")
         cells.append("--" if row.seconds is None else f"{row.seconds:.1f}")
         lines.append(" & ".join(cells) + r" \\")
@@ -207,6 +219,17 @@ def _tex_value(row: TableRow, metric: str, best: float | None) -> str:
     if value == best and not row.is_baseline:
         shown = rf"\textbf{{{shown}}}"
     return shown if isnan(reach) else rf"{shown} {{\footnotesize $\pm$ {reach:.3f}}}"
+
+
+def _tex_cell(value: float | str | None) -> str:
+    if value is None or value == "":
+        return "--"
+    return _tex(value) if isinstance(value, str) else f"${value:.3f}$"
+
+
+def _further(rows: Iterable[TableRow]) -> list[str]:
+    """Headings of the further columns, as they come."""
+    return list(dict.fromkeys(name for row in rows for name in row.further))
 
 
 def _tex(text: str) -> str:

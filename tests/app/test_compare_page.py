@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -187,12 +188,23 @@ def test_finding_table_and_baselines(page):
     assert "cannot be told apart" in body or "is ahead of" in body
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
     assert body.count("class=sv-base") == 2
-    assert body.count("<th ") == 3 + 1, "three metrics and the time have a word on hover"
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", body)
+    assert heads == [
+        "method",
+        "MRR",
+        "ties",
+        "Δ to TF-IDF cosine",
+        "p, randomisation",
+        "top-1",
+        "time",
+    ]
+    assert body.count("<th ") == 6, "all but the method have a word on hover"
     assert "385 × 385" in said(page)
     assert "are empty" not in said(page)
     page.toggle(key="compare-more").set_value(True).run()
     assert not page.exception
-    assert html(page).count("<th ") == 6 + 1
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", html(page))
+    assert len(heads) == 1 + 6 + 8 + 2, "six metrics, eight columns of the test, dimensions, time"
 
 
 def test_empty_items_are_told(page, home):

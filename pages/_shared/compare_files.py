@@ -1,0 +1,130 @@
+"""The table of results as files: every figure for a spreadsheet, a few for a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isnan
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._shared import compare_columns, compare_tests
+from pages._shared.compare_choice import Choice
+from pages._shared.compare_columns import Verdicts
+from pages._shared.compare_runs import describe_split
+
+if TYPE_CHECKING:
+    from simviz.evaluation.tables import TableRow
+
+Cells = Mapping[str, float | str | None]
+_POOLS = {
+    "split": "all candidates of the test part",
+    "all": "all candidates",
+    "judged": "the judged candidates of the query",
+}
+
+
+def show(
+    choice: Choice,
+    rows: Sequence[TableRow],
+    metrics: Sequence[str],
+    verdicts: Verdicts | None,
+) -> None:
+    """Buttons that save the table, with what was tested."""
+    from simviz.evaluation.tables import table_csv, table_latex
+
+    st.download_button(
+        "Table as CSV",
+        table_csv(_with(rows, [] if verdicts is None else figures(choice, verdicts)), metrics),
+        "comparison.csv",
+        "text/csv",
+        key="compare-csv",
+        on_click="ignore",
+    )
+    printed = _with(rows, [] if verdicts is None else few(choice, verdicts))
+    st.download_button(
+        "Table as LaTeX",
+        table_latex(printed, metrics, caption(choice, verdicts)),
+        "comparison.tex",
+        "text/x-tex",
+        key="compare-tex",
+        on_click="ignore",
+    )
+
+
+def figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
+    """All of it in figures, one mapping a run, for files."""
+    now, found = verdicts.setting, verdicts.found
+    letters, base = found.letters(), now.against.label
+    told = []
+    for entry, one in zip(choice.entries, compare_columns.against(choice, verdicts), strict=True):
+        low, high = compare_tests.interval(choice, entry)
+        wins = (None if one is None else compare_columns.outcomes(found, one)) or (
+            None,
+            None,
+            None,
+        )
+        mean = found.means[found.names.index(now.against.run.id)]
+        cells: dict[str, float | str | None] = {
+            "bootstrap 95 % low": _known(low),
+            "bootstrap 95 % high": _known(high),
+            "ties": letters[entry.run.id],
+            f"Δ to {base}": None if one is None else _known(one.difference),
+            "Δ 95 % low": None if one is None else _known(one.low),
+            "Δ 95 % high": None if one is None else _known(one.high),
+            "Δ %": None if one is None or not mean else _known(100 * one.difference / mean),
+            "better": wins[0],
+            "level": wins[1],
+            "worse": wins[2],
+            "p": None if one is None else _known(one.p_value),
+            "test": None if one is None else compare_columns.test_name(now, found),
+            "effect size": None if one is None else _known(one.effect_size),
+        }
+        told.append(cells)
+    return told
+
+
+def few(choice: Choice, verdicts: Verdicts) -> list[Cells]:
+    """Tie groups, differences and p-values, one mapping a run, for a printed table."""
+    now, found = verdicts.setting, verdicts.found
+    letters = found.letters()
+    lines = compare_columns.against(choice, verdicts)
+    return [
+        {
+            "ties": letters[entry.run.id],
+            f"Δ to {now.against.label}": None if one is None else _known(one.difference),
+            "p": None if one is None else compare_columns.p_text(one.p_value),
+        }
+        for entry, one in zip(choice.entries, lines, strict=True)
+    ]
+
+
+def caption(choice: Choice, verdicts: Verdicts | None) -> str:
+    """What the printed table shows, and by which test."""
+    first = choice.entries[0]
+    pool = _POOLS[first.measured.pool]
+    split = describe_split(first.run.info.spec["split"], choice.names)
+    arrows = {"x2y": "{} to {}", "y2x": "{1} to {0}", "mean": "mean of {} to {} and back"}
+    words = (
+        f"{choice.pairs.name}: {arrows[choice.direction].format(*choice.names)}, ± 95 % interval; "
+        f"test part: {split}; ranked against {pool}."
+    )
+    if verdicts is not None:
+        now = verdicts.setting
+        words += (
+            f" Runs that share a letter cannot be told apart at 5 %; Δ and p are of "
+            f"{compare_tests.tested_metric(choice, now)} against {now.against.label} "
+            f"({compare_columns.test_name(now, verdicts.found)})."
+        )
+    return words
+
+
+def _with(rows: Sequence[TableRow], cells: Sequence[Cells]) -> list[TableRow]:
+    """Rows with further cells; those that are left over have none."""
+    known = [replace(row, further=more) for row, more in zip(rows, cells, strict=False)]
+    return [*known, *rows[len(known) :]]
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else float(value)

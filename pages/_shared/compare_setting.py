@@ -1,0 +1,147 @@
+"""By which test runs are told apart, and against which one the table compares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import streamlit as st
+
+from pages._shared.compare_choice import Choice
+from pages._shared.compare_link import put_in_link
+
+if TYPE_CHECKING:
+    from pages._shared.compare_runs import Entry
+    from simviz.evaluation.groups import Correction
+
+#: Tests by what the link calls them: on the control, in a column's heading, and in full.
+TESTS = {
+    "randomization": "Paired randomisation",
+    "t": "Paired t",
+    "bootstrap": "Paired bootstrap",
+    "wilcoxon": "Wilcoxon signed-rank",
+    "published": "As in the papers",
+}
+_SHORT = {
+    "randomization": "randomisation",
+    "t": "paired t",
+    "bootstrap": "bootstrap",
+    "wilcoxon": "Wilcoxon",
+    "unpaired t": "unpaired t",
+    "subsets": "t of 50 subsets",
+}
+_EXPLAINED = {
+    "randomization": "Swaps the two runs on queries at random. Assumes next to nothing.",
+    "t": "Trusts that the mean difference is about normal.",
+    "bootstrap": "Draws the queries again; its interval follows skewed differences.",
+    "wilcoxon": "Ranks the differences. It does not test the mean.",
+    "published": "The test that published tables of this metric rest on, a better one beside it.",
+}
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "None"}
+#: Scores of a test part that are kept to be divided into subsets.
+_MOST_SCORES = 2_000_000
+#: Highest p-value that tells two runs apart.
+ALPHA = 0.05
+
+
+class Setting(NamedTuple):
+    """How runs are told apart.
+
+    Parameters
+    ----------
+    chosen : str
+        One of `TESTS`.
+    test : str
+        What it means for the metric: a test that `_found` knows.
+    correction : str
+        For how many comparisons there are.
+    against : Entry
+        The run that all others are compared with in the table.
+    caution : str
+        What is to be said about a test of the papers.
+    """
+
+    chosen: str
+    test: str
+    correction: Correction
+    against: Entry
+    caution: str = ""
+
+    @property
+    def short(self) -> str:
+        """The test, as a column's heading names it."""
+        return _SHORT[self.test]
+
+
+def setting(choice: Choice) -> Setting:
+    """What was chosen, or the usual; readable before the controls are drawn."""
+    from simviz.evaluation.protocols import published_protocol
+
+    by_id = {entry.run.id: entry for entry in choice.entries}
+    usual = {
+        "compare-test": (TESTS, "randomization"),
+        "compare-correction": (CORRECTIONS, "holm"),
+        "compare-against": (by_id, _usual_baseline(choice).run.id),
+    }
+    for key, (options, value) in usual.items():
+        if st.session_state.get(key) not in options:
+            st.session_state[key] = value
+    chosen, correction = st.session_state["compare-test"], st.session_state["compare-correction"]
+    against = by_id[st.session_state["compare-against"]]
+    put_in_link(
+        test=None if chosen == "randomization" else chosen,
+        correction=None if correction == "holm" else correction,
+    )
+    if chosen != "published":
+        return Setting(chosen, chosen, correction, against)
+    protocol = published_protocol(choice.metric)
+    on = choice.entries[0].measured
+    if protocol.test == "subsets" and on.n_x * on.n_y > _MOST_SCORES:
+        caution = "The test part is too large to divide its pairs into 50 subsets here."
+        return Setting(chosen, "t", "none", against, caution)
+    return Setting(chosen, protocol.test, protocol.correction, against, protocol.caution)
+
+
+def choose(choice: Choice, now: Setting) -> None:
+    """The controls: against which run, by which test."""
+    labels = {entry.run.id: entry.label for entry in choice.entries}
+    st.selectbox(
+        "Δ against",
+        list(labels),
+        format_func=labels.__getitem__,
+        key="compare-against",
+        width=220,
+        persist_state="session",
+    )
+    told = TESTS[now.chosen] + ("" if now.correction == "none" else f", {now.correction.title()}")
+    with st.popover(told, icon=":material/balance:", type="tertiary"):
+        st.radio(
+            "Which test tells two runs apart",
+            list(TESTS),
+            format_func=TESTS.__getitem__,
+            captions=list(_EXPLAINED.values()),
+            key="compare-test",
+            persist_state="session",
+        )
+        st.radio(
+            "Corrected for how many pairs of runs there are",
+            list(CORRECTIONS),
+            format_func=CORRECTIONS.__getitem__,
+            key="compare-correction",
+            horizontal=True,
+            disabled=now.chosen == "published",
+            help="Among twenty comparisons of equal runs one shows p below 0.05 by luck. Holm and "
+            "Bonferroni keep the risk of any false mark at 5 %; Holm finds more.",
+            persist_state="session",
+        )
+
+
+def _usual_baseline(choice: Choice) -> Entry:
+    """The best run that goes by words alone; else the last in the table."""
+    from simviz.methods import all_methods
+
+    methods = all_methods()
+    for entry in choice.entries:
+        method = methods.get(entry.run.info.method)
+        if method is not None and method.tags.family == "lexical":
+            return entry
+    return choice.entries[-1]

@@ -1,0 +1,178 @@
+"""What a test says of the chosen runs, in pairs; kept between reruns."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages._shared.compare_choice import Choice
+from pages._shared.compare_setting import ALPHA, Setting, setting
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pages._shared.compare_runs import Entry
+    from simviz.data.pairs import PairSet
+    from simviz.evaluation import Comparison, Comparisons, Evaluation, Plan, QueryValues
+    from simviz.evaluation.differences import Differences
+    from simviz.evaluation.groups import Correction
+    from simviz.store.run import Run
+
+
+def compared(choice: Choice, test: str, correction: Correction) -> Comparisons:
+    """All pairs of the chosen runs, which go by their ids."""
+    from simviz.evaluation import Comparisons, correct
+
+    with st.spinner("Testing", show_time=False):
+        found = {
+            (i, j): _between(choice, choice.entries[i], choice.entries[j], test)
+            for i, j in itertools.combinations(range(len(choice.entries)), 2)
+        }
+        told = [values(choice, entry) for entry in choice.entries]
+    means = np.array([np.nanmean(one.values) if len(one.values) else np.nan for one in told])
+    ids = tuple(entry.run.id for entry in choice.entries)
+    return Comparisons(ids, means, correct(found, correction), told[0].metric.higher_is_better)
+
+
+def verdict(choice: Choice, a: Entry, b: Entry) -> str:
+    """Which of two runs is ahead, by the test that is chosen, in a sentence."""
+    now = setting(choice)
+    found = compared(choice, now.test, now.correction).between(a.run.id, b.run.id)
+    metric = tested_metric(choice, now)
+    higher = values(choice, a).metric.higher_is_better
+    return found.in_words(a.label, b.label, metric, higher_is_better=higher) + "."
+
+
+def tested_metric(choice: Choice, now: Setting) -> str:
+    """What is tested: the main metric, or what stands for it query by query."""
+    tested = values(choice, choice.entries[0]).metric.name
+    return choice.metric if now.test == "subsets" else tested
+
+
+def power(choice: Choice, found: Comparisons) -> str:
+    """How many queries would separate the best neighbours that are level; empty if none are."""
+    order = found.order()
+    by_id = {entry.run.id: entry for entry in choice.entries}
+    for better, worse in itertools.pairwise(order):
+        a, b = (by_id[found.names[i]] for i in (better, worse))
+        if not found.between(a.run.id, b.run.id).p_value > ALPHA:
+            continue
+        alpha = ALPHA / len(found.pairs)
+        plan = _plan(a.run.id, b.run.id, choice.metric, choice.direction, alpha, a.run, b.run)
+        if not plan.separated:
+            words = plan.in_words(a.label, b.label)
+            return f"{words[0].upper()}{words[1:]}."
+    return ""
+
+
+def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
+    """Two runs query by query, by the main metric or what stands for it."""
+    from simviz.evaluation.differences import paired_differences, query_metric
+
+    wanted = None if choice.direction == "mean" else [choice.direction]
+    sides = [evaluation(entry.run.id, entry.run) for entry in (a, b)]
+    return paired_differences(*sides, query_metric(choice.metric), wanted)  # type: ignore[arg-type]
+
+
+def values(choice: Choice, entry: Entry) -> QueryValues:
+    """What a run did query by query, by the main metric or what stands for it."""
+    return _values(entry.run.id, choice.metric, choice.direction, entry.run)
+
+
+def interval(choice: Choice, entry: Entry) -> tuple[float, float]:
+    """95 % bootstrap interval of a run's mean."""
+    return _interval(entry.run.id, choice.metric, choice.direction, entry.run)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def evaluation(run_id: str, _run: Run) -> Evaluation:
+    """The evaluation of a run, kept in memory."""
+    from simviz.jobs import load_evaluation
+
+    return load_evaluation(_run)
+
+
+@st.cache_resource(show_spinner=False, max_entries=400)
+def _values(run_id: str, metric: str, direction: str, _run: Run) -> QueryValues:
+    from simviz.evaluation import query_values
+
+    wanted = None if direction == "mean" else [direction]
+    return query_values(evaluation(run_id, _run), metric, wanted)  # type: ignore[arg-type]
+
+
+@st.cache_resource(show_spinner=False, max_entries=400)
+def _interval(run_id: str, metric: str, direction: str, _run: Run) -> tuple[float, float]:
+    from simviz.evaluation import confidence_interval
+
+    return confidence_interval(_values(run_id, metric, direction, _run).values)
+
+
+def _between(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
+    """Two runs in either order: tested once, kept for both."""
+    first, second = sorted((a, b), key=lambda entry: entry.run.id)
+    ids = first.run.id, second.run.id
+    args = (choice.metric, choice.direction, test, first.run, second.run, choice.pairs)
+    found = _found(*ids, *args)
+    return found if first is a else found.swapped()
+
+
+@st.cache_resource(show_spinner=False, max_entries=4_000)
+def _found(
+    a_id: str,
+    b_id: str,
+    metric: str,
+    direction: str,
+    test: str,
+    _a: Run,
+    _b: Run,
+    _pairs: PairSet,
+) -> Comparison:
+    """What a test says of two runs, not corrected; runs never change."""
+    from simviz.evaluation import compare
+
+    if test == "subsets":
+        return _of_subsets(metric, _a, _b, _pairs)
+    a, b = (_values(run.id, metric, direction, run) for run in (_a, _b))
+    return replace(compare(a.values, b.values, test), unit=a.unit)
+
+
+def _of_subsets(metric: str, a: Run, b: Run, pairs: PairSet) -> Comparison:
+    """The pooled AUC, or the rank loss, of 50 parts of the test's pairs."""
+    from simviz.evaluation import parse_metric, partitioned_auc_t
+
+    part = _test_part(a, pairs)
+    relevant = part.relevance.positives.toarray() != 0
+    judged = np.ones(part.shape, dtype=bool)
+    if part.relevance.unjudged == "ignore":
+        at = part.relevance.matrix.tocoo()
+        judged[:] = False
+        judged[at.row, at.col] = True
+    query = np.nonzero(judged)[0]
+    n_subsets = min(50, len(np.unique(query)) // 2)
+    scores = [_scores(run.id, run, part)[judged] for run in (a, b)]
+    found = partitioned_auc_t(*scores, relevant[judged], query=query, n_subsets=n_subsets)
+    return found if parse_metric(metric).higher_is_better else found.swapped()
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _scores(run_id: str, _run: Run, _test: PairSet) -> NDArray[np.floating[Any]]:
+    return _run.pipeline().similarity(_test.x, _test.y)
+
+
+def _test_part(run: Run, pairs: PairSet) -> PairSet:
+    arrays = run.arrays()
+    return pairs.take(arrays["x_test"], arrays["y_test"])
+
+
+@st.cache_resource(show_spinner=False, max_entries=400)
+def _plan(
+    a_id: str, b_id: str, metric: str, direction: str, alpha: float, _a: Run, _b: Run
+) -> Plan:
+    from simviz.evaluation import queries_needed
+
+    a, b = (_values(run.id, metric, direction, run) for run in (_a, _b))
+    return replace(queries_needed(a.values, b.values, alpha=alpha), unit=a.unit)
