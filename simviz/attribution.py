@@ -252,7 +252,7 @@ def explain(
     groups: list[Groups | None] = [None, None]
     if by_word:
         groups = [
-            word_shares(features, str(items.content[0]), _names(told, _row(row, "x").indices))
+            word_shares(features, str(items.content[0]), list(told[_row(row, "x").indices]))
             for (features, items), row, told in zip(sides, rows, names, strict=True)
         ]
     return contributions(

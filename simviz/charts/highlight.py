@@ -109,7 +109,7 @@ def heat_picture(
     drawn = np.asarray(base.resize(size, Image.Resampling.LANCZOS), dtype=np.float64)
     if effects is not None and np.abs(effects[1]).max(initial=0.0) > 0:
         heat = np.zeros(pixels.shape[:2])
-        for (top, left, bottom, right), effect in zip(*effects, strict=True):  # type: ignore[misc]
+        for (top, left, bottom, right), effect in zip(*effects, strict=True):
             heat[top:bottom, left:right] = effect
         heat /= np.abs(heat).max()
         smooth = np.asarray(

@@ -147,9 +147,9 @@ class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
             if self._notify(start, len(waiting)):
                 raise JobCancelled("Cancelled while texts were encoded.")
             chunk = waiting[start : start + _CHUNK]
-            found = encoder.encode([texts[at[0]] for _, at in chunk], self.batch_size)
-            for (key, at), row in zip(chunk, found, strict=True):
-                rows[at] = row
+            found = encoder.encode([texts[places[0]] for _, places in chunk], self.batch_size)
+            for (key, places), row in zip(chunk, found, strict=True):
+                rows[places] = row
                 _CACHE.put(key, row)
         return rows
 

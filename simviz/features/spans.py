@@ -126,8 +126,8 @@ def word_shares(
 def _text_spans(features: TextCounts, text: str) -> Iterator[tuple[str, Spans]]:
     low, high = features.ngram_range
     if features.analyzer == "word":
-        stop = features.dropped_words()
-        words = [m for m in word_pattern().finditer(text) if m.group() not in stop]
+        dropped = features.dropped_words()
+        words = [m for m in word_pattern().finditer(text) if m.group() not in dropped]
         for n in range(low, high + 1):
             for i in range(len(words) - n + 1):
                 some = words[i : i + n]
@@ -144,7 +144,8 @@ def _text_spans(features: TextCounts, text: str) -> Iterator[tuple[str, Spans]]:
 
 def _joined(text: str) -> tuple[str, list[int]]:
     """The text with single spaces, and where each of its characters comes from."""
-    characters, at = [], []
+    characters: list[str] = []
+    at: list[int] = []
     for word in _WORD.finditer(text):
         if characters:
             characters.append(" ")
