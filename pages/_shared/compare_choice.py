@@ -51,7 +51,7 @@ class Choice:
 
 
 @st.cache_resource(show_spinner=False, max_entries=600)
-def _measured(run_id: str) -> Measured:
+def read_measured(run_id: str) -> Measured:
     """Runs never change; who may see one was asked before."""
     return Measured.of(state.run(run_id))
 
@@ -76,7 +76,7 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     damaged = 0
     for info in infos:
         try:
-            measured[info.id] = _measured(info.id)
+            measured[info.id] = read_measured(info.id)
         except SimvizError:
             damaged += 1
     if damaged:

@@ -24,10 +24,11 @@ _STYLE = """
   background-repeat: no-repeat; }
 .sv-table th[title], .sv-table td[title] { cursor: help; }
 .sv-scroll { scrollbar-width: thin; }
-.sv-table .sv-left { text-align: left; }
+.sv-table th { white-space: nowrap; }
 </style>
 """
 _NOTHING = "–"
+_LONGEST = 24  # characters of a run's name in a heading
 
 
 class Column(NamedTuple):
@@ -138,10 +139,12 @@ def time(rows: Sequence[TableRow]) -> Column:
 
 def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Column]:
     """What tests found: tie groups, differences and p-values; more of it where asked."""
+    from simviz.charts.text import clean_text
+
     now, found = verdicts.setting, verdicts.found
     lines = against(choice, verdicts)
     name = compare_tests.tested_metric(choice, now)
-    test = test_name(now, found)
+    test = test_name(found)
     letters = found.letters()
     ties = Column(
         "ties",
@@ -149,18 +152,25 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
         [escape(letters[entry.run.id]) for entry in choice.entries],
     )
     delta = Column(
-        f"Δ to {now.against.label}",
+        f"Δ to {clean_text(now.against.label, _LONGEST)}",
         f"{name} minus that of {now.against.label}, on the same queries.",
         [_NOTHING if one is None else signed(one.difference) for one in lines],
     )
     p = Column(f"p, {now.short}", f"Against {now.against.label}: {test}.", [_p(x) for x in lines])
+    marks = [p]
+    if verdicts.beside is not None:
+        others = against(choice, verdicts._replace(found=verdicts.beside))
+        hover = test_name(verdicts.beside)
+        marks.append(
+            Column("p, randomisation", f"The better test: {hover}.", [_p(x) for x in others])
+        )
     if not everything:
-        return [ties, delta, p]
+        return [ties, delta, *marks]
     intervals = [compare_tests.interval(choice, entry) for entry in choice.entries]
     base = found.means[found.names.index(now.against.run.id)]
     columns = [
         Column(
-            "bootstrap 95 %",
+            "bootstrap 95\N{NO-BREAK SPACE}%",
             f"Where the mean {compare_tests.values(choice, now.against).metric.name} of other "
             "such queries lies: from 2,000 draws of the queries.",
             [_NOTHING if isnan(low) else f"{low:.3f} to {high:.3f}" for low, high in intervals],
@@ -183,14 +193,8 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
             "and worse.",
             [_counts(found, one) for one in lines],
         ),
-        p,
+        *marks,
     ]
-    if verdicts.beside is not None:
-        others = against(choice, verdicts._replace(found=verdicts.beside))
-        hover = test_name(now._replace(correction="holm"), verdicts.beside)
-        columns.append(
-            Column("p, randomisation", f"The better test: {hover}.", [_p(x) for x in others])
-        )
     paired = next(iter(found.pairs.values())).outcomes is not None
     columns.append(
         Column(
@@ -213,7 +217,7 @@ def against(choice: Choice, verdicts: Verdicts) -> list[Comparison | None]:
     ]
 
 
-def test_name(now: Setting, found: Comparisons) -> str:
+def test_name(found: Comparisons) -> str:
     """The test in full, with its correction and what it counted."""
     one = next(iter(found.pairs.values()))
     corrected = f", {one.correction}" if one.correction else ", not corrected"

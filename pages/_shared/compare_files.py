@@ -57,7 +57,7 @@ def figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
     """All of it in figures, one mapping a run, for files."""
     now, found = verdicts.setting, verdicts.found
     letters, base = found.letters(), now.against.label
-    told = []
+    told: list[Cells] = []
     for entry, one in zip(choice.entries, compare_columns.against(choice, verdicts), strict=True):
         low, high = compare_tests.interval(choice, entry)
         wins = (None if one is None else compare_columns.outcomes(found, one)) or (
@@ -66,7 +66,7 @@ def figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
             None,
         )
         mean = found.means[found.names.index(now.against.run.id)]
-        cells: dict[str, float | str | None] = {
+        cells: Cells = {
             "bootstrap 95 % low": _known(low),
             "bootstrap 95 % high": _known(high),
             "ties": letters[entry.run.id],
@@ -78,7 +78,7 @@ def figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
             "level": wins[1],
             "worse": wins[2],
             "p": None if one is None else _known(one.p_value),
-            "test": None if one is None else compare_columns.test_name(now, found),
+            "test": None if one is None else compare_columns.test_name(found),
             "effect size": None if one is None else _known(one.effect_size),
         }
         told.append(cells)
@@ -115,7 +115,7 @@ def caption(choice: Choice, verdicts: Verdicts | None) -> str:
         words += (
             f" Runs that share a letter cannot be told apart at 5 %; Δ and p are of "
             f"{compare_tests.tested_metric(choice, now)} against {now.against.label} "
-            f"({compare_columns.test_name(now, verdicts.found)})."
+            f"({compare_columns.test_name(verdicts.found)})."
         )
     return words
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
@@ -27,7 +28,7 @@ _SHORT = {
     "bootstrap": "bootstrap",
     "wilcoxon": "Wilcoxon",
     "unpaired t": "unpaired t",
-    "subsets": "t of 50 subsets",
+    "subsets": "t of subsets",
 }
 _EXPLAINED = {
     "randomization": "Swaps the two runs on queries at random. Assumes next to nothing.",
@@ -37,8 +38,8 @@ _EXPLAINED = {
     "published": "The test that published tables of this metric rest on, a better one beside it.",
 }
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "None"}
-#: Scores of a test part that are kept to be divided into subsets.
-_MOST_SCORES = 2_000_000
+#: Fewest queries that are divided into 50 subsets, and most scores that are kept to do so.
+_FEWEST_QUERIES, _MOST_SCORES = 100, 2_000_000
 #: Highest p-value that tells two runs apart.
 ALPHA = 0.05
 
@@ -77,7 +78,7 @@ def setting(choice: Choice) -> Setting:
     from simviz.evaluation.protocols import published_protocol
 
     by_id = {entry.run.id: entry for entry in choice.entries}
-    usual = {
+    usual: dict[str, tuple[Collection[str], str]] = {
         "compare-test": (TESTS, "randomization"),
         "compare-correction": (CORRECTIONS, "holm"),
         "compare-against": (by_id, _usual_baseline(choice).run.id),
@@ -95,8 +96,10 @@ def setting(choice: Choice) -> Setting:
         return Setting(chosen, chosen, correction, against)
     protocol = published_protocol(choice.metric)
     on = choice.entries[0].measured
-    if protocol.test == "subsets" and on.n_x * on.n_y > _MOST_SCORES:
-        caution = "The test part is too large to divide its pairs into 50 subsets here."
+    fits = on.n_x >= _FEWEST_QUERIES and on.n_x * on.n_y <= _MOST_SCORES
+    if protocol.test == "subsets" and not fits:
+        size = "few" if on.n_x < _FEWEST_QUERIES else "many"
+        caution = f"The test part has too {size} pairs to divide them into 50 subsets here."
         return Setting(chosen, "t", "none", against, caution)
     return Setting(chosen, protocol.test, protocol.correction, against, protocol.caution)
 
@@ -114,14 +117,14 @@ def choose(choice: Choice, now: Setting) -> None:
     )
     told = TESTS[now.chosen] + ("" if now.correction == "none" else f", {now.correction.title()}")
     with st.popover(told, icon=":material/balance:", type="tertiary"):
-        st.radio(
+        st.selectbox(
             "Which test tells two runs apart",
             list(TESTS),
             format_func=TESTS.__getitem__,
-            captions=list(_EXPLAINED.values()),
             key="compare-test",
             persist_state="session",
         )
+        st.caption(_EXPLAINED[now.chosen])
         st.radio(
             "Corrected for how many pairs of runs there are",
             list(CORRECTIONS),

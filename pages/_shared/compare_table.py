@@ -113,7 +113,7 @@ def _test_note(choice: Choice, verdicts: Verdicts) -> str:
     """What the marks of the table mean, and by which test; markdown."""
     now = verdicts.setting
     words = (
-        f"**p:** {plain(compare_columns.test_name(now, verdicts.found))}; bold up to 0\\.05. "
+        f"**p:** {plain(compare_columns.test_name(verdicts.found))}; bold up to 0\\.05. "
         "**Ties:** runs that share a letter cannot be told apart by this test at 5 %."
     )
     if (name := compare_tests.tested_metric(choice, now)) != choice.metric:

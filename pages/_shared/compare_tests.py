@@ -65,7 +65,11 @@ def power(choice: Choice, found: Comparisons) -> str:
         plan = _plan(a.run.id, b.run.id, choice.metric, choice.direction, alpha, a.run, b.run)
         if not plan.separated:
             words = plan.in_words(a.label, b.label)
-            return f"{words[0].upper()}{words[1:]}."
+            name = values(choice, a).metric.name
+            words = (
+                words[0].upper() + words[1:] if name == choice.metric else f"By {name}, {words}"
+            )
+            return f"{words}."
     return ""
 
 
@@ -74,8 +78,9 @@ def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
     from simviz.evaluation.differences import paired_differences, query_metric
 
     wanted = None if choice.direction == "mean" else [choice.direction]
-    sides = [evaluation(entry.run.id, entry.run) for entry in (a, b)]
-    return paired_differences(*sides, query_metric(choice.metric), wanted)  # type: ignore[arg-type]
+    one, other = (evaluation(entry.run.id, entry.run) for entry in (a, b))
+    metric = query_metric(choice.metric)
+    return paired_differences(one, other, metric, wanted)  # type: ignore[arg-type]
 
 
 def values(choice: Choice, entry: Entry) -> QueryValues:
@@ -114,9 +119,16 @@ def _interval(run_id: str, metric: str, direction: str, _run: Run) -> tuple[floa
 def _between(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
     """Two runs in either order: tested once, kept for both."""
     first, second = sorted((a, b), key=lambda entry: entry.run.id)
-    ids = first.run.id, second.run.id
-    args = (choice.metric, choice.direction, test, first.run, second.run, choice.pairs)
-    found = _found(*ids, *args)
+    found = _found(
+        first.run.id,
+        second.run.id,
+        choice.metric,
+        choice.direction,
+        test,
+        first.run,
+        second.run,
+        choice.pairs,
+    )
     return found if first is a else found.swapped()
 
 
@@ -153,8 +165,8 @@ def _of_subsets(metric: str, a: Run, b: Run, pairs: PairSet) -> Comparison:
         judged[at.row, at.col] = True
     query = np.nonzero(judged)[0]
     n_subsets = min(50, len(np.unique(query)) // 2)
-    scores = [_scores(run.id, run, part)[judged] for run in (a, b)]
-    found = partitioned_auc_t(*scores, relevant[judged], query=query, n_subsets=n_subsets)
+    one, other = (_scores(run.id, run, part)[judged] for run in (a, b))
+    found = partitioned_auc_t(one, other, relevant[judged], query=query, n_subsets=n_subsets)
     return found if parse_metric(metric).higher_is_better else found.swapped()
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import naming
+from pages._shared import compare_choice, compare_columns, compare_runs, compare_table, naming
+from pages._shared.compare_runs import Entry
 from pages._shared.state import is_narrow, theme
 
 if TYPE_CHECKING:
@@ -58,38 +58,16 @@ def show_table(
     runs: Sequence[Run], metrics: Sequence[str], direction: str, names: tuple[str, str]
 ) -> None:
     """Compare runs in a few columns, the best first, what knows nothing last."""
-    from simviz.charts import method_style
-
-    rows = []
-    best = {
-        m: max(value_of(run.records(), m, direction)["value"] for run in runs) for m in metrics
-    }
-    for run in runs:
-        colour = method_style(run.info.method, theme())[0]
-        cells = []
-        for metric in metrics:
-            record = value_of(run.records(), metric, direction)
-            mark = " sv-best" if record["value"] == best[metric] else ""
-            error = record["standard_error"]
-            spread = "" if isnan(error) else f' <span class="sv-se">±{1.96 * error:.3f}</span>'
-            cells.append(f'<td class="{mark.strip()}">{record["value"]:.3f}{spread}</td>')
-        k = max((r["dimension"] for r in run.curve()), default=None)
-        rows.append(
-            f'<tr><td><span style="color:{colour}">■</span> {escape(title_of(run))}</td>'
-            + "".join(cells)
-            + f"<td>{k if k else '–'}</td><td>{run.info.seconds:.1f} s</td></tr>"
-        )
-    for name, records in runs[0].evaluation()["baselines"].items():
-        cells = [f"<td>{value_of(records, m, direction)['value']:.3f}</td>" for m in metrics]
-        rows.append(
-            f'<tr class="sv-base"><td>{escape(name)}</td>{"".join(cells)}<td>–</td><td>–</td></tr>'
-        )
-    head = "".join(f"<th>{escape(m)}</th>" for m in metrics)
-    st.html(
-        '<div class="sv-scroll"><table class="sv-table"><thead><tr><th>method</th>'
-        f"{head}<th>dimensions</th><th>time</th></tr></thead><tbody>{''.join(rows)}</tbody>"
-        "</table></div>"
-    )
+    infos = [run.info for run in runs]
+    labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
+    entries = [
+        Entry(run, labels[run.id], looks[run.id], compare_choice.read_measured(run.id))
+        for run in runs
+    ]
+    rows = compare_table.table_rows(entries, direction, metrics)
+    columns = [compare_columns.metric(rows, metric) for metric in metrics]
+    columns += [compare_columns.dimensions(rows), compare_columns.time(rows)]
+    compare_columns.draw(rows, [entry.look for entry in entries], columns)
     record = value_of(runs[0].records(), metrics[0], direction)
     asked = {"x2y": names[0], "y2x": names[1], "mean": "queries from both sides"}[direction]
     pool = {"split": "all items of the test part", "judged": "the judged items"}

@@ -36,7 +36,7 @@ _UNPAIRED = Protocol(
 _SUBSETS = Protocol(
     "subsets",
     "none",
-    "The 50 subsets are a partition: overlapping ones would find differences in pure noise.",
+    "The subsets are a partition: overlapping ones would find differences in pure noise.",
 )
 _PAIRED = Protocol(
     "t", "none", "Nothing is corrected: of twenty comparisons of equal runs, one shows a mark."

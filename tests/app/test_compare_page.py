@@ -207,6 +207,59 @@ def test_finding_table_and_baselines(page):
     assert len(heads) == 1 + 6 + 8 + 2, "six metrics, eight columns of the test, dimensions, time"
 
 
+def test_every_mark_names_its_test(page):
+    show(page, data="demo:emoji")
+    told = "paired randomisation, 385 pairs"
+    assert told in html(page), "the verdict"
+    assert "two\\-sided, 385 pairs" in said(page), "the note; one comparison is not corrected"
+    page.selectbox(key="compare-test").select("wilcoxon").run()
+    assert not page.exception
+    assert "Wilcoxon signed-rank" in html(page)
+    assert "p, Wilcoxon" in html(page)
+    assert param(page, "test") == "wilcoxon"
+    page.selectbox(key="compare-test").select("randomization").run()
+    assert "test" not in page.query_params
+
+
+def test_baseline_is_chosen_and_differences_turn(page, home):
+    runs = home["runs"]
+    show(page, data="demo:emoji")
+
+    def deltas():
+        return re.findall(r"<td>([+−]0\.\d{3})</td>", html(page))
+
+    (before,) = deltas()
+    select = page.selectbox(key="compare-against")
+    other = next(run for run in (runs["bm25"], runs["tfidf"]) if run != select.value)
+    select.select(other).run()
+    assert not page.exception
+    (after,) = deltas()
+    assert after[1:] == before[1:]
+    assert after[0] != before[0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "test"), [("top-1", "unpaired t"), ("AUC", "t of subsets"), ("MAP", "paired t")]
+)
+def test_published_protocols_have_a_better_test_beside(page, metric, test):
+    show(page, data="demo:emoji", metric=metric, test="published")
+    heads = re.findall(r"<th[^>]*>([^<]*)</th>", html(page))
+    assert f"p, {test}" in heads
+    assert "p, randomisation" in heads
+    assert "share a letter" in said(page)
+
+
+def test_wrong_settings_in_a_link_are_the_usual_ones(page):
+    show(page, data="demo:emoji", test="tea leaves", correction="<b>")
+    assert page.selectbox(key="compare-test").value == "randomization"
+    assert "tea" not in html(page)
+
+
+def test_two_sides_that_share_judgments_are_said(page):
+    show(page, data="demo:icons", direction="mean")
+    assert "let one side ask to be strict" in said(page)
+
+
 def test_empty_items_are_told(page, home):
     show(page, runs=home["runs"]["elsewhere"])
     assert "To BM25, 0\\.5 % of the English names" in said(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 from simviz.evaluation.tables import (
     Estimate,
@@ -50,3 +51,19 @@ def test_latex_is_escaped_and_marks_the_best():
     assert lines[lines.index(r"\midrule") + 1].startswith("chance")
     assert all(line.count(" & ") == 4 for line in lines if line.endswith(r"\\"))
     assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+
+
+def test_what_a_test_found_stands_in_further_columns():
+    tested = [
+        replace(ROWS[0], further={"ties": "a", "Δ to B": -0.125, "p": "<0.001"}),
+        replace(ROWS[1], further={"ties": "b", "Δ to B": None, "p": None}),
+        ROWS[2],
+    ]
+    head, first, second, chance = csv.reader(io.StringIO(table_csv(tested, METRICS)))
+    assert head[5:] == ["ties", "Δ to B", "p", "dimensions", "seconds"]
+    assert first[5:8] == ["a", "-0.125", "<0.001"]
+    assert second[5:8] == ["b", "", ""]
+    assert chance[5:8] == ["", "", ""]
+    text = table_latex(tested, METRICS)
+    assert r"& a & $-0.125$ & $<$0.001 & 20 &" in text
+    assert r"ties & $\Delta$ to B & p & dimensions" in text
