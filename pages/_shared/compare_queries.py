@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import streamlit as st
 
-from pages._shared import compare_items, compare_lists, compare_table, compare_tests, state
+from pages._shared import (
+    compare_groups,
+    compare_items,
+    compare_lists,
+    compare_table,
+    compare_tests,
+    state,
+)
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_link import linked_query, put_in_link
 from pages._shared.compare_marks import plain
@@ -65,11 +73,19 @@ def _show_pair(choice: Choice) -> None:
     if not len(both.found):
         st.caption("No query of the test part has a relevant answer in this direction.")
         return
-    rows = _show_counts(choice, both)
+    _show_lead(choice, both)
+    sides = {"x2y": both.test.x, "y2x": both.test.y}
+    # Part of a style's selector too, which knows letters and digits only.
+    key = re.sub(r"\W+", "-", f"{a.run.id}-{b.run.id}-{both.found.metric}-{choice.direction}")
+    group = compare_groups.choose(a, b, both.found, sides, key)
+    part = both._replace(found=both.found.take(group.queries))
+    if group.name:
+        _show_group(part, group)
+    rows = _show_counts(part)
     if not len(rows):
         st.caption("No query of this kind.")
         return
-    line = _show_lines(choice, both, rows)
+    line = _show_lines(choice, both, part, rows, f"{key}-{group.name}")
     direction, position = both.position(line)
     put_in_link(query=f"{direction}:{position}")
     st.space("small")
@@ -118,8 +134,8 @@ def _choose_two(choice: Choice) -> tuple[Entry, Entry]:
     return by_id[chosen[0]], by_id[chosen[1]]
 
 
-def _show_counts(choice: Choice, both: Both) -> NDArray[Any]:
-    """Wins, ties and losses, which also choose the queries to list."""
+def _show_lead(choice: Choice, both: Both) -> None:
+    """Which of the two is ahead, and by which metric they are compared."""
     found = both.found
     if {both.a.run.id, both.b.run.id} != {entry.run.id for entry in choice.entries[:2]}:
         compare_table.show_lead(choice, both.a, both.b)  # of those two the page has said it
@@ -128,6 +144,21 @@ def _show_counts(choice: Choice, both: Both) -> NDArray[Any]:
             f"{plain(choice.metric)} pools all pairs; query by query, "
             f"{plain(found.metric.name)} stands for it."
         )
+
+
+def _show_group(part: Both, group: compare_groups.Group) -> None:
+    """How the two compare on the queries that were chosen."""
+    n = len(part.found)
+    words = f"{group.name}: {n:,} quer{'y' if n == 1 else 'ies'}"
+    if n:
+        mean = f"{part.found.mean():+.3f}".replace("-", "−")
+        words += f", mean difference {mean} (A − B)"
+    st.caption(plain(f"{words}."))
+
+
+def _show_counts(both: Both) -> NDArray[Any]:
+    """Wins, ties and losses, which also choose the queries to list."""
+    found = both.found
     counts = {
         "a": (f"{plain(both.a.label)} better", found.n_wins),
         "level": ("level", found.n_ties),
@@ -162,8 +193,13 @@ def _draw_bar(both: Both) -> None:
     st.html(f'<div class="sv-bar" aria-hidden="true">{"".join(parts)}</div>{_STYLE}')
 
 
-def _show_lines(choice: Choice, both: Both, rows: NDArray[Any]) -> Line:
-    """The table of queries; answers with the one to look at."""
+def _show_lines(
+    choice: Choice, every: Both, both: Both, rows: NDArray[Any], shown_as: str
+) -> Line:
+    """The table of queries; answers with the one to look at.
+
+    The file holds every query, the table those of the group and kind that were chosen.
+    """
     found = both.found
     sides = {"x2y": both.test.x, "y2x": both.test.y}
     pictured = any(sides[d].kind == "image" for d in dict.fromkeys(found.direction.tolist()))
@@ -176,9 +212,8 @@ def _show_lines(choice: Choice, both: Both, rows: NDArray[Any]) -> Line:
             start = at
     table, config = _table(choice, both, shown, lines)
     # Rows are told by their place, so other lines must not inherit the selection.
-    ids = f"{both.a.run.id[:8]}-{both.b.run.id[:8]}"
     kind = st.session_state.get("compare-outcome")
-    key = f"compare-lines-{ids}-{found.metric}-{choice.direction}-{kind}"
+    key = f"compare-lines-{shown_as}-{kind}"
     event: Any = st.dataframe(
         table,
         key=key,
@@ -198,7 +233,7 @@ def _show_lines(choice: Choice, both: Both, rows: NDArray[Any]) -> Line:
         st.caption(words)
         st.download_button(
             "All queries as CSV",
-            lambda: queries_csv(choice, both),
+            lambda: queries_csv(choice, every),
             "queries.csv",
             "text/csv",
             key="compare-queries-csv",

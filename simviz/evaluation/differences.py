@@ -91,6 +91,22 @@ class Differences:
         size = np.abs(self.difference).round(12)  # level ones are told apart by the ranks
         return np.lexsort((np.arange(len(self)), -moved, -size)).astype(np.int64)
 
+    def take(self, index: NDArray[np.integer]) -> Differences:
+        """Some of the queries.
+
+        Parameters
+        ----------
+        index : ndarray of int
+            Their positions, in the order wanted.
+
+        Returns
+        -------
+        Differences
+            Of these alone.
+        """
+        columns = (self.direction, self.query, self.a, self.b, self.a_rank, self.b_rank)
+        return Differences(self.metric, *(column[index] for column in columns))
+
     def mean(self) -> float:
         """Mean difference; of several directions, the mean of their means.
 

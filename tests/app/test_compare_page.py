@@ -7,6 +7,7 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -28,9 +29,10 @@ def home(tmp_path_factory):
     store = Store(root)
     mine = store.create_workspace()
     words = [f"{HOSTILE} {a}{b}" for a in "abcdefgh" for b in "aeiou"]
+    kinds = np.array(["odd" if i % 2 else "even" for i in range(len(words))], dtype=object)
     graded = Relevance.coerce(None, len(words), len(words))
     own = PairSet(
-        Items([f"x{i}" for i in range(len(words))], words, "text"),
+        Items([f"x{i}" for i in range(len(words))], words, "text", {"<kind>": kinds}),
         Items([f"y{i}" for i in range(len(words))], words, "text"),
         graded,
         name=HOSTILE,
@@ -373,14 +375,41 @@ def test_selected_query_is_shown_and_linked(page, home):
     show(page, data="demo:icons", tab="queries")
     table = page.dataframe[0].value
     first = param(page, "query")
-    ids = "-".join(home["runs"][name][:8] for name in ("cca", "small"))
-    key = f"compare-lines-{ids}-P@5-y2x-None"
+    ids = "-".join(home["runs"][name] for name in ("cca", "small"))
+    key = f"compare-lines-{ids}-P-5-y2x--None"
     page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
     page.run()
     assert not page.exception
     assert param(page, "query") != first
     asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
     assert table["text"][3] in asked
+
+
+def test_queries_that_share_a_word_are_offered(page):
+    show(page, data="demo:emoji", tab="queries")
+    words = next(g for g in page.get("button_group") if g.proto.label.startswith("Words of"))
+    everything = len(page.dataframe[0].value)
+    assert 1 <= len(words.proto.options) <= 10
+    term = words.proto.options[0].content
+    name, _, n = re.fullmatch(r"(\S+)  (\S+) · (\d+)", term).groups()
+    words.set_value(name).run()
+    assert not page.exception
+    table = page.dataframe[0].value
+    assert len(table) == int(n) < everything
+    assert table["text"].str.contains(name, case=False).all()
+    assert f"“{name}”: {n} queries, mean difference" in said(page).replace("\\", "")
+
+
+def test_queries_are_filtered_by_a_column(page, home):
+    show(page, data=home["own"], tab="queries", direction="x2y")
+    column = next(box for box in page.selectbox if box.label == "Only queries with")
+    assert column.value is None
+    assert {option.partition(":")[0] for option in column.options} == {"<kind>"}
+    n = len(page.dataframe[0].value)
+    column.select_index(0).run()
+    assert not page.exception
+    assert 0 < len(page.dataframe[0].value) < n
+    assert "<kind>: " in said(page).replace("\\", "")
 
 
 def test_a_link_to_a_query_opens_it(page, home):
