@@ -22,10 +22,10 @@ Index = NDArray[np.int64]
 PRESETS: dict[str, dict[str, Any]] = {
     "small": {
         "embedding_size": 32,
-        "convolution": 0,
+        "convolution": 3,
         "n_layers": 1,
         "hidden_units": 64,
-        "dropout": 0.1,
+        "dropout": 0.0,
         "recurrent_dropout": 0.0,
         "padding": "none",
         "loss": "softmax",

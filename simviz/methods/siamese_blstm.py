@@ -41,7 +41,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         Length of the vector of a character (small: 32, paper: 64).
     convolution : int or None, default=None
         Characters that each unit of a convolution before the recurrent layers
-        sees; 0 for no convolution (both: 0).
+        sees; 0 for no convolution (small: 3, paper: 0).
     loss : {"softmax", "contrastive", "triplet"} or None, default=None
         "softmax": a relevant pair against all others of a batch together,
         :math:`\log(1 + \sum e^{\gamma (E^- - E^+)})`. "contrastive": the
@@ -64,7 +64,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         Whether batches are made of texts that the network takes for similar,
         so that negatives are hard. Each pass then begins by reading all texts.
     dropout : float or None, default=None
-        Share of the units left out between layers (small: 0.1, paper: 0.4).
+        Share of the units left out between layers (small: 0, paper: 0.4).
     recurrent_dropout : float or None, default=None
         Share of the recurrent weights left out (small: 0, paper: 0.2).
     character_dropout : float, default=0.02
