@@ -1,0 +1,277 @@
+"""What a report says in words: the data, the test, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simviz.data.pairs import PairSet
+from simviz.datasets import DEMOS
+from simviz.evaluation import Comparisons, compare_all, query_values
+from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.report import finding
+from simviz.jobs.results import load_evaluation
+from simviz.reports.told import BASELINES, Told, table_rows
+from simviz.store.records import DEMO_PREFIX
+
+_SPLITS = {
+    "pair": "new pairs: no item of either side is in two parts",
+    "x": "new {x}",
+    "y": "new {y}",
+    "group": "new groups ({key})",
+    "column": "as the column {key} says",
+}
+_POOLS = {
+    "split": "all {answers} of the test part",
+    "all": "all {answers}",
+    "judged": "the judged {answers} of the query",
+}
+
+
+class Asked(NamedTuple):
+    """What queries and answers are called, and whether training knew no query."""
+
+    queries: str
+    answers: str
+    unseen: bool
+
+
+def asked(one: Told, pairs: PairSet, direction: str) -> Asked:
+    """Who asks whom.
+
+    Parameters
+    ----------
+    one : Told
+        Any of the runs.
+    pairs : PairSet
+        Their data set.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asks.
+
+    Returns
+    -------
+    Asked
+        In the data set's words.
+    """
+    arrays = one.run.arrays()
+    unseen = {s: not np.isin(arrays[f"{s}_test"], arrays[f"{s}_train"]).any() for s in "xy"}
+    if direction == "mean":
+        return Asked("queries", "answers", unseen["x"] and unseen["y"])
+    if direction == "x2y":
+        return Asked(pairs.x_name, pairs.y_name, unseen["x"])
+    return Asked(pairs.y_name, pairs.x_name, unseen["y"])
+
+
+def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
+    """What was compared, as names and values.
+
+    Parameters
+    ----------
+    told : sequence of Told
+        The runs.
+    pairs : PairSet
+        Their data set.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asks.
+
+    Returns
+    -------
+    list of (str, str)
+        Plain texts.
+    """
+    first = told[0]
+    dataset_id = str(first.spec["dataset_id"])
+    demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX)) if first.run.info.is_demo else None
+    relevance = pairs.relevance
+    rows = [("Data set", pairs.name if demo is None else f"{demo.title} (demo {demo.id})")]
+    if demo is not None:
+        rows += [("Source", demo.source), ("Licence", demo.licence)]
+    rows += [
+        ("Left side", f"{len(pairs.x):,} {pairs.x_name} ({pairs.x.kind})"),
+        ("Right side", f"{len(pairs.y):,} {pairs.y_name} ({pairs.y.kind})"),
+        ("Judgments", _judgments(pairs)),
+        (
+            "Pairs not listed",
+            "unknown: only judged pairs count"
+            if relevance.unjudged == "ignore"
+            else "count as not relevant",
+        ),
+        ("Digest of the data", str(first.spec["dataset_digest"])),
+        ("Split", _split(first.spec["split"], pairs)),
+        ("Sizes", _sizes(first)),
+        (
+            "Ranked against",
+            _POOLS[first.evaluation["pool"]].format(answers=_answers(direction, pairs)),
+        ),
+        ("Who asks", _who(direction, pairs)),
+        ("Ties", "count with their expected value over random orders"),
+        ("Intervals", "95 %, from the spread over queries"),
+    ]
+    return rows
+
+
+def findings(
+    told: Sequence[Told], pairs: PairSet, metric: str, direction: str, compared: Comparisons | None
+) -> list[str]:
+    """The best run in a sentence, and whether the next one is really behind.
+
+    Parameters
+    ----------
+    told : sequence of Told
+        The runs, the best first.
+    pairs : PairSet
+        Their data set.
+    metric : str
+        The main metric.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asks.
+    compared : Comparisons or None
+        What a test found; None for a single run.
+
+    Returns
+    -------
+    list of str
+        Sentences.
+    """
+    best = told[0]
+    record = best.record(metric, direction)
+    if record is None or isnan(record["value"]):
+        return [f"{metric} could not be measured on this test part."]
+    who = asked(best, pairs, direction)
+    if record["direction"] == "pairs":
+        who = Asked("pairs", who.answers, True)
+    rows = {row.label: row for row in table_rows(told, [metric], direction) if row.is_baseline}
+    popular = rows.get(BASELINES["popularity"])
+    known = popular is not None and not isnan(popular.values[metric].value)
+    sentences = [
+        finding(
+            best.label,
+            metric,
+            record["value"],
+            record["n"],
+            query_name=who.queries,
+            answer_name=who.answers,
+            baseline=popular.values[metric].value if popular is not None and known else None,
+            unseen=who.unseen,
+        )
+    ]
+    if compared is not None:
+        second = told[1]
+        tested = tested_metric(best, metric, direction)
+        words = compared.between(best.label, second.label).in_words(
+            best.label, second.label, tested, higher_is_better=compared.higher_is_better
+        )
+        sentences.append(f"{words}.")
+    return sentences
+
+
+def compare_runs(told: Sequence[Told], metric: str, direction: str) -> Comparisons | None:
+    """All pairs of runs by the randomisation test, corrected after Holm.
+
+    Parameters
+    ----------
+    told : sequence of Told
+        The runs.
+    metric : str
+        The main metric, or what stands for it query by query.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asks.
+
+    Returns
+    -------
+    Comparisons or None
+        By label; None for a single run.
+    """
+    if len(told) < 2:
+        return None
+    values = {one.label: _values(one, metric, direction) for one in told}
+    first = values[told[0].label]
+    return compare_all(
+        {label: found.values for label, found in values.items()},
+        higher_is_better=first.metric.higher_is_better,
+    )
+
+
+def tested_metric(one: Told, metric: str, direction: str) -> str:
+    """What a test compares: the metric, or what stands for it query by query."""
+    return str(_values(one, metric, direction).metric.name)
+
+
+def settings(one: Told) -> list[tuple[str, str, bool]]:
+    """Every parameter of a run: name, value, and whether it was set.
+
+    Parameters
+    ----------
+    one : Told
+        The run.
+
+    Returns
+    -------
+    list of (str, str, bool)
+        Those that were left alone have their method's default.
+    """
+    from simviz.methods import all_methods
+
+    given: Mapping[str, Any] = one.spec.get("params", {})
+    cls = all_methods().get(one.spec["method"])
+    usual: dict[str, Any] = {} if cls is None else dict(cls().get_params())
+    rows = [
+        (name, repr(value), name in given and usual.get(name, ...) != value)
+        for name, value in {**usual, **given}.items()
+    ]
+    if one.spec.get("features", "usual") != "usual":
+        rows.insert(0, ("features", repr(one.spec["features"]), True))
+    if one.spec.get("augment"):
+        rows.append(("augment", repr(one.spec["augment"]), True))
+    return rows
+
+
+def metric_words(metrics: Sequence[str]) -> list[tuple[str, str]]:
+    """What each metric means, in a sentence."""
+    return [(m, parse_metric(m).description) for m in metrics]
+
+
+def _values(one: Told, metric: str, direction: str) -> Any:
+    wanted = None if direction == "mean" else [direction]
+    return query_values(load_evaluation(one.run), metric, wanted)  # type: ignore[arg-type]
+
+
+def _judgments(pairs: PairSet) -> str:
+    relevance = pairs.relevance
+    if relevance.kind == "score":
+        return f"{relevance.matrix.nnz:,} scores; relevant from {relevance.threshold:g}"
+    told = f"{relevance.positives.nnz:,} relevant pairs"
+    grades = np.unique(relevance.positives.data)
+    if len(grades) > 1:
+        told += f" with grades {', '.join(f'{g:g}' for g in grades[:6])}"
+    if relevance.negatives.nnz:
+        told += f", {relevance.negatives.nnz:,} judged not relevant"
+    return told
+
+
+def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
+    what = _SPLITS[split["by"]].format(x=pairs.x_name, y=pairs.y_name, key=split["group_key"])
+    shares = " / ".join(f"{100 * share:g}" for share in split["fractions"])
+    return f"{what}; train / validation / test {shares} %, seed {split['seed']}"
+
+
+def _sizes(one: Told) -> str:
+    sizes = one.meta.get("sizes", {})
+    parts = ("train", "validation", "test")
+    return "; ".join(
+        f"{p} {sizes[f'x_{p}']:,} × {sizes[f'y_{p}']:,}" for p in parts if f"x_{p}" in sizes
+    )
+
+
+def _answers(direction: str, pairs: PairSet) -> str:
+    return {"x2y": pairs.y_name, "y2x": pairs.x_name}.get(direction, "answers")
+
+
+def _who(direction: str, pairs: PairSet) -> str:
+    if direction == "mean":
+        return f"both sides, the mean of {pairs.x_name} → {pairs.y_name} and back"
+    sides = (pairs.x_name, pairs.y_name)
+    return " → ".join(sides if direction == "x2y" else sides[::-1])

@@ -1,0 +1,139 @@
+"""Code that repeats a run, its queries one by one, and files for TREC's programs."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import zipfile
+
+import ir_measures
+import numpy as np
+import pytest
+
+from simviz.data import Items, PairSet
+from simviz.evaluation.markdown_table import table_markdown
+from simviz.evaluation.tables import Estimate, TableRow
+from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
+from simviz.methods import get_method
+from simviz.relevance import Relevance
+from simviz.reports import query_csv, repeat_code, trec_zip
+from simviz.store import Store
+
+LEXICAL = get_method("tfidf_cosine").tags.title
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Two runs on words of one's own, some of which a spreadsheet would run."""
+    rng = np.random.default_rng(0)
+    store = Store(tmp_path_factory.mktemp("lines"))
+    mine = store.create_workspace()
+    words = ["".join(rng.choice(list("abdeik"), 9)) for _ in range(60)]
+    pairs = PairSet(
+        Items([f"x {i}" for i in range(60)], [f"=cmd {w}" for w in words], "text"),
+        Items([f"y{i}" for i in range(60)], [f"@{w} of" for w in words], "text"),
+        Relevance.identity(60),
+        name="words",
+    )
+    dataset_id = store.put_dataset(pairs, mine)
+    specs = [
+        JobSpec(dataset_id, pairs.digest, method, params, SplitSpec(seed=2), workspace=mine)
+        for method, params in (("cca", {"n_components": 4}), ("tfidf_cosine", {}))
+    ]
+    with JobQueue(store) as queue:
+        done = [queue.wait(queue.submit(spec), 120).run_id for spec in specs]
+        infos = [store.get_run(run_id, mine).info for run_id in done]
+        done.append(queue.wait(queue.submit(blend_spec(*infos, 0.3, workspace=mine)), 120).run_id)
+    return [store.get_run(run_id, mine) for run_id in done], pairs
+
+
+def test_code_gives_the_value_again(world, monkeypatch, capsys):
+    runs, pairs = world
+    monkeypatch.setattr("simviz.read_pairs", lambda path: type("R", (), {"pairs": pairs}))
+    specs = {run.id: run.spec for run in runs}
+    for run in runs:
+        for direction in ("mean", "y2x"):
+            exec(repeat_code(run.spec, "MRR", direction, specs), {})
+            told = next(
+                r["value"]
+                for r in run.records()
+                if r["metric"] == "MRR" and r["direction"] == direction
+            )
+            assert float(capsys.readouterr().out) == pytest.approx(told, abs=1e-9)
+
+
+def test_code_is_python_whatever_stands_in_a_request():
+    awkward = 'a"b\\ \n\u2028\ud800 {x} #'
+    spec = {
+        "dataset_id": "own",
+        "method": "s2net",
+        "params": {"init": awkward, "n_components": 5, "shared": None},
+        "split": {"by": "group", "fractions": [0.5, 0.2, 0.3], "seed": 4, "group_key": awkward},
+        "features": "pretrained",
+        "augment": [{"kind": "typos", "words": ["a", awkward], "share": 0.5}],
+    }
+    code = repeat_code(spec)
+    tree = ast.parse(code)
+    found = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    assert found.count(awkward) == 3
+    assert code.encode()
+    assert 'features="pretrained"' in code
+    assert "from simviz.jobs.training import augmented" in code
+
+
+def test_parts_of_a_blend_that_are_gone_are_told(world):
+    runs, _ = world
+    code = repeat_code(runs[2].spec)
+    assert code.count("are not known here: the usual ones.") == 2
+    assert "n_components" not in code
+    ast.parse(code)
+
+
+def test_queries_leave_one_by_one(world):
+    runs, pairs = world
+    text = query_csv(runs, pairs, ["MRR", "AUC", "P@5"], labels={runs[0].id: "=1+1"})
+    head, *lines = csv.reader(io.StringIO(text))
+    assert head[:5] == ["direction", "id", "query", "relevant answers", "'=1+1: first rank"]
+    assert head[5:9] == ["'=1+1: MRR", "'=1+1: P@5", f"{LEXICAL}: first rank", f"{LEXICAL}: MRR"]
+    assert not any(cell.startswith(("=", "@")) for line in [head, *lines] for cell in line)
+    x_lines = [line for line in lines if line[0] == pairs.x_name]
+    assert [line[1] for line in x_lines] == pairs.x.take(runs[0].arrays()["x_test"]).ids.tolist()
+    assert len(lines) == 2 * len(x_lines)
+    for i, run in enumerate(runs):
+        told = run.per_query()["x2y:MRR"]
+        assert [float(line[5 + 3 * i]) for line in x_lines] == pytest.approx(told, abs=1e-9)
+
+
+def test_trec_files_give_the_same_means(world, tmp_path):
+    runs, pairs = world
+    archive = zipfile.ZipFile(io.BytesIO(trec_zip(runs, pairs, labels={runs[0].id: "A/../b: c"})))
+    names = archive.namelist()
+    assert names[:3] == ["README.txt", "qrels-x-to-y.txt", "qrels-y-to-x.txt"]
+    assert "run-x-to-y-a-..-b-c.txt" in names
+    assert len(names) == 3 + 2 * len(runs)
+    assert "12 of 24 ids hold white space" in archive.read("README.txt").decode()
+    assert runs[0].pipeline().empty_share(pairs.x, pairs.y) == (0, 0)  # hence no ties
+    archive.extractall(tmp_path)
+    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "qrels-y-to-x.txt")))
+    run = list(ir_measures.read_trec_run(str(tmp_path / "run-y-to-x-a-..-b-c.txt")))
+    theirs = ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR]
+    ours = np.nanmean(runs[0].per_query()["y2x:MRR"])
+    assert theirs == pytest.approx(ours, abs=1e-9)
+
+
+def test_markdown_shows_labels_as_they_are():
+    rows = [
+        TableRow("a|b <b>*x*", {"MRR": Estimate(0.5, 0.02)}, 20, 1.25, further={"p": "< 0.001"}),
+        TableRow("chance", {"MRR": Estimate(0.9)}, is_baseline=True, further={"p": 0.25}),
+    ]
+    text = table_markdown(rows, ["MRR"], caption="all\nof _it_")
+    head, rule, first, last, _, caption = text.splitlines()
+    cells = [cell.strip() for cell in head.strip("|").split("|")]
+    assert cells == ["method", "MRR", "p", "dimensions", "seconds"]
+    assert rule.startswith("|:---")
+    assert first.startswith(r"| a\|b \<b\>\*x\* | **0.500** ±0.020 | \< 0.001 |")
+    assert "**" not in last
+    assert last.split("|")[2].strip() == "0.900"
+    assert caption == r"all of \_it\_"
+    assert len({len(line) for line in (head, rule, first, last)}) == 1
