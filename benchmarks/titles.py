@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,12 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=SETTINGS["hidden_units"])
     parser.add_argument("--iterations", type=int, default=SETTINGS["max_iter"])
     parser.add_argument("--patience", type=int, default=SETTINGS["patience"])
+    parser.add_argument("--every", type=int, default=1, help="n-th group of the demo alone")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     if asked.which == "esco" and asked.data is None:
         parser.error("esco needs --data FOLDER")
-    material = demo_material() if asked.which == "demo" else part_of(asked)
+    material = thinned(asked.every) if asked.which == "demo" else part_of(asked)
     settings = {
         "hidden_units": asked.hidden,
         "max_iter": asked.iterations,
@@ -50,6 +52,18 @@ def main() -> None:
         whole = read_material(asked.data / "titles.tsv.gz")
         print(f"\nLooking titles up reaches at most {whole.ceiling:.3f} of all rows.")
     show(found)
+
+
+def thinned(every: int) -> Material:
+    """The demo, or every n-th of its groups."""
+    whole = demo_material()
+    groups = set(sorted({group for of in whole.titles.values() for group in of})[::every])
+    names = ("titles", "pool", "watched", "annotated")
+    kept = {
+        name: {text: of for text, of in getattr(whole, name).items() if groups.issuperset(of)}
+        for name in names
+    }
+    return replace(whole, **kept)
 
 
 def part_of(asked: argparse.Namespace) -> Material:
