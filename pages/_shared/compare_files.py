@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import compare_columns, compare_tests
+from pages._shared import compare_columns, compare_tests, export_view
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_columns import Verdicts
 from pages._shared.compare_runs import describe_split
@@ -32,25 +32,62 @@ def show(
     verdicts: Verdicts | None,
 ) -> None:
     """Buttons that save the table, with what was tested."""
-    from simviz.evaluation.tables import table_csv, table_latex
-
     st.download_button(
         "Table as CSV",
-        table_csv(_with(rows, [] if verdicts is None else figures(choice, verdicts)), metrics),
+        lambda: csv_table(choice, rows, metrics, verdicts),
         "comparison.csv",
         "text/csv",
         key="compare-csv",
         on_click="ignore",
     )
-    printed = _with(rows, [] if verdicts is None else few(choice, verdicts))
     st.download_button(
         "Table as LaTeX",
-        table_latex(printed, metrics, caption(choice, verdicts)),
+        lambda: latex_table(choice, rows, metrics, verdicts),
         "comparison.tex",
         "text/x-tex",
         key="compare-tex",
         on_click="ignore",
     )
+    export_view.show(choice, lambda: markdown_table(choice, rows, metrics, verdicts))
+
+
+def csv_table(
+    choice: Choice,
+    rows: Sequence[TableRow],
+    metrics: Sequence[str],
+    verdicts: Verdicts | None,
+) -> str:
+    """Every figure, for a spreadsheet."""
+    from simviz.evaluation.tables import table_csv
+
+    further = [] if verdicts is None else figures(choice, verdicts)
+    return table_csv(_with(rows, further), metrics)
+
+
+def latex_table(
+    choice: Choice,
+    rows: Sequence[TableRow],
+    metrics: Sequence[str],
+    verdicts: Verdicts | None,
+) -> str:
+    """Tie groups, differences and p-values beside the metrics, for a paper."""
+    from simviz.evaluation.tables import table_latex
+
+    further = [] if verdicts is None else few(choice, verdicts)
+    return table_latex(_with(rows, further), metrics, caption(choice, verdicts))
+
+
+def markdown_table(
+    choice: Choice,
+    rows: Sequence[TableRow],
+    metrics: Sequence[str],
+    verdicts: Verdicts | None,
+) -> str:
+    """The same for notes and issues."""
+    from simviz.evaluation.markdown_table import table_markdown
+
+    further = [] if verdicts is None else few(choice, verdicts)
+    return table_markdown(_with(rows, further), metrics, caption(choice, verdicts))
 
 
 def figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:

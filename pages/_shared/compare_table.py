@@ -78,10 +78,12 @@ def show_table(choice: Choice) -> None:
         if several:
             compare_setting.choose(choice, now)
         everything = st.toggle("More columns", key="compare-more", persist_state="session")
-        metrics = choice.metrics if everything else few[: 2 if several else 3]
         verdicts = _verdicts(choice, now) if several else None
+        # What stands beside a test takes the place of a metric.
+        n_metrics = 3 if verdicts is None else 2 if verdicts.beside is None else 1
+        metrics = choice.metrics if everything else few[:n_metrics]
         rows = table_rows(choice.entries, choice.direction, metrics)
-        with st.popover("Download", icon=":material/download:", type="tertiary"):
+        with st.popover("Export", icon=":material/download:", type="tertiary"):
             compare_files.show(choice, rows, metrics, verdicts)
         sharing.show_button("compare", [entry.run for entry in choice.entries])
     columns = [compare_columns.metric(rows, metric) for metric in metrics]

@@ -455,23 +455,55 @@ def test_hostile_text_is_text(page, home):
 def test_table_and_queries_can_be_taken_along(page, home):
     show(page, data=home["own"], tab="queries")
     labels = {b.proto.label for b in page.get("download_button")}
-    assert labels == {"Table as CSV", "Table as LaTeX", "All queries as CSV"}
+    assert labels >= {"Table as CSV", "Table as LaTeX", "All queries as CSV"}
 
 
-def test_csv_of_queries_reads_back(page, home):
-    from pages._shared import compare_queries, compare_runs
+def choose_all(home, names, dataset_id, direction="y2x", metric="MRR"):
+    """Runs as the page would choose them, without the page."""
+    from pages._shared import compare_runs
     from pages._shared.compare_choice import Choice
 
     store = Store(home["root"])
-    pairs = store.get_dataset(home["own"], home["mine"])
-    runs = [store.get_run(home["runs"][name], home["mine"]) for name in ("own", "own too")]
+    runs = [store.get_run(home["runs"][name], home["mine"]) for name in names]
     labels = compare_runs.label_runs([run.info for run in runs])
     entries = [
-        compare_runs.Entry(run, labels[run.id], "bm25", compare_runs.Measured.of(run))
+        compare_runs.Entry(run, labels[run.id], run.info.method, compare_runs.Measured.of(run))
         for run in runs
     ]
-    choice = Choice(pairs, entries, "y2x", "MRR", ["MRR"])
-    both = compare_queries.compare_two(choice, *entries)
+    pairs = store.get_dataset(dataset_id, home["mine"])
+    return Choice(pairs, entries, direction, metric, [metric])
+
+
+def test_files_say_what_was_tested(page, home):
+    from pages._shared import compare_files, compare_table, compare_tests
+    from pages._shared.compare_columns import Verdicts
+    from pages._shared.compare_setting import Setting
+
+    choice = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
+    now = Setting("t", "t", "holm", choice.entries[0])
+    verdicts = Verdicts(now, compare_tests.compared(choice, "t", "holm"), None)
+    rows = compare_table.table_rows(choice.entries, "mean", ["MRR"])
+    given = (choice, rows, ["MRR"], verdicts)
+    head, *lines = csv.reader(io.StringIO(compare_files.csv_table(*given)))
+    base, other, *_ = (dict(zip(head, line, strict=True)) for line in lines)
+    assert base["Δ to BM25"] == base["p"] == ""
+    assert float(other["Δ to BM25"]) == pytest.approx(float(other["MRR"]) - float(base["MRR"]))
+    assert float(other["Δ 95 % low"]) < float(other["Δ to BM25"]) < float(other["Δ 95 % high"])
+    assert sum(int(other[name]) for name in ("better", "level", "worse")) == 385
+    assert 0 <= float(other["p"]) <= 1
+    assert other["test"] == "paired t, two-sided, 385 pairs"
+    low, high = (float(base[f"bootstrap 95 % {end}"]) for end in ("low", "high"))
+    assert low < float(base["MRR"]) < high
+    text = compare_files.latex_table(*given)
+    assert r"ties & $\Delta$ to BM25 & p & dimensions" in text
+    assert "(paired t, two-sided, 385 pairs)" in text
+
+
+def test_csv_of_queries_reads_back(page, home):
+    from pages._shared import compare_queries
+
+    choice = choose_all(home, ("own", "own too"), home["own"])
+    both = compare_queries.compare_two(choice, *choice.entries)
     head, *lines = csv.reader(io.StringIO(compare_queries.queries_csv(choice, both)))
     assert head[:3] == ["side", "id", "query"]
     assert len(lines) == len(both.found)

@@ -1,0 +1,118 @@
+"""A comparison that leaves whole: for a reader, for a spreadsheet, for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages._shared import state
+from pages._shared.compare_choice import Choice
+from pages._shared.compare_marks import plain
+from simviz.exceptions import SimvizError
+
+if TYPE_CHECKING:
+    from simviz.store.run import Run
+
+
+def show(choice: Choice, table: Callable[[], str]) -> None:
+    """Buttons for everything but the printed table; each file is made when it is asked for.
+
+    Parameters
+    ----------
+    choice : Choice
+        What the page shows.
+    table : callable
+        Writes the table as Markdown.
+    """
+    from simviz.evaluation.trec import why_no_qrels
+
+    # The files are made outside of this page's run: nothing there may ask the page.
+    runs = [entry.run for entry in choice.entries]
+    labels = {entry.run.id: entry.label for entry in choice.entries}
+    looks = {entry.run.id: entry.look for entry in choice.entries}
+    pairs, metric, direction = choice.pairs, choice.metric, choice.direction
+    every, others = list(choice.metrics), _parts(runs)
+
+    def report() -> bytes:
+        from simviz.reports import html_report
+
+        return html_report(
+            runs,
+            pairs,
+            metric=metric,
+            direction=direction,
+            labels=labels,
+            looks=looks,
+            others=others,
+        ).encode()
+
+    def queries() -> bytes:
+        from simviz.reports import query_csv
+
+        text = query_csv(runs, pairs, every, labels=labels)
+        return text.encode("utf-8", "replace")
+
+    def trec() -> bytes:
+        from simviz.reports import trec_zip
+
+        asked = ("x2y", "y2x") if direction == "mean" else (direction,)
+        return trec_zip(runs, pairs, directions=asked, labels=labels)  # type: ignore[arg-type]
+
+    st.download_button(
+        "Table as Markdown",
+        table,
+        "comparison.md",
+        "text/markdown",
+        key="compare-md",
+        on_click="ignore",
+    )
+    st.download_button(
+        "Queries of all runs as CSV",
+        queries,
+        "comparison-queries.csv",
+        "text/csv",
+        key="compare-every-query",
+        on_click="ignore",
+        help="One line a query with the rank of its first relevant answer and the metrics of "
+        "each run.",
+    )
+    reason = why_no_qrels(pairs.relevance)
+    st.download_button(
+        "TREC run and judgments",
+        trec,
+        "comparison-trec.zip",
+        "application/zip",
+        key="compare-trec",
+        on_click="ignore",
+        disabled=bool(reason),
+        help=plain(reason)
+        or "For trec_eval and its kin: up to 1,000 answers to each query of the test part.",
+    )
+    st.download_button(
+        "Report as one page",
+        report,
+        "comparison.html",
+        "text/html",
+        key="compare-report",
+        icon=":material/description:",
+        on_click="ignore",
+        help="Table, curves, map, settings, seeds, versions and the code to repeat it, in one "
+        "HTML file that opens without a network.",
+    )
+
+
+def _parts(runs: Sequence[Run]) -> dict[str, Mapping[str, Any]]:
+    """What the parts of blends were asked for, by run id, as far as they can be seen."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for run in runs:
+        if run.info.method != "blend":
+            continue
+        for role in ("learned", "lexical"):
+            part = run.info.spec.get("params", {}).get(role, "")
+            try:
+                found[part] = state.run(part).spec
+            except SimvizError:
+                continue
+    return found

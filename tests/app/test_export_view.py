@@ -1,0 +1,105 @@
+"""Everything on Compare can be taken along, and is made only when it is asked for."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data import PairSet
+from simviz.jobs import JobQueue, JobSpec, blend_spec
+from simviz.relevance import Relevance
+from simviz.store import Store
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Three runs on plain pairs, one of them a blend, and one on grades that are not whole."""
+    store = Store(tmp_path_factory.mktemp("export"))
+    mine = store.create_workspace()
+    words = [f"{a}{b} {b}{c}" for a in "abcd" for b in "efgh" for c in "ij"]
+    plain = PairSet.from_texts(words, [w[::-1] for w in words], name="plain")
+    halves = Relevance.from_pairs(range(32), range(32), [0.5, 1] * 16, shape=(32, 32))
+    graded = PairSet.from_texts(words, words, halves, name="graded")
+    ids = [store.put_dataset(pairs, mine) for pairs in (plain, graded)]
+    with JobQueue(store) as queue:
+
+        def train(dataset_id, pairs, method, **params):
+            spec = JobSpec(dataset_id, pairs.digest, method, params, workspace=mine)
+            return store.get_run(queue.wait(queue.submit(spec), 120).run_id, mine).info
+
+        parts = train(ids[0], plain, "cca", n_components=3), train(ids[0], plain, "bm25")
+        blend = queue.submit(blend_spec(*parts, 0.25, workspace=mine))
+        queue.wait(blend, 120)
+        train(ids[1], graded, "bm25")
+    return {"root": store.root, "mine": mine, "plain": ids[0], "graded": ids[1]}
+
+
+@pytest.fixture
+def page(home, monkeypatch):
+    """The page, and what each button would save, by its label."""
+    monkeypatch.setenv("SIMVIZ_HOME", str(home["root"]))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    saved = {}
+    real = st.download_button
+
+    def note(label, data, *args, **options):
+        saved[label] = data, options
+        return real(label, data, *args, **options)
+
+    monkeypatch.setattr(st, "download_button", note)
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.switch_page("pages/compare.py")
+    app.session_state["workspace"] = home["mine"]
+    yield app, saved
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def test_files_are_made_when_asked_for(page, home):
+    app, saved = page
+    app.query_params["data"] = home["plain"]
+    app.run()
+    assert not app.exception
+    assert saved["Table as Markdown"][0]().startswith("| method")
+    text = saved["Report as one page"][0]().decode()
+    assert text.startswith("<!DOCTYPE html>")
+    # The parts of the blend are told with what they were asked for.
+    assert text.count("n_components=3") == 2
+    assert "0.25 CCA + 0.75 BM25" in text
+    lines = saved["Queries of all runs as CSV"][0]().decode().splitlines()
+    assert lines[0].startswith("direction,id,query,relevant answers,")
+    archive = zipfile.ZipFile(io.BytesIO(saved["TREC run and judgments"][0]()))
+    assert len(archive.namelist()) == 1 + 2 * (1 + 3)
+
+
+def test_one_side_that_asks_is_all_that_leaves(page, home):
+    app, saved = page
+    app.query_params["data"] = home["plain"]
+    app.query_params["direction"] = "y2x"
+    app.run()
+    assert not app.exception
+    names = zipfile.ZipFile(io.BytesIO(saved["TREC run and judgments"][0]())).namelist()
+    assert not [name for name in names if "x-to-y" in name]
+    assert ', "y2x"))' in saved["Report as one page"][0]().decode().replace("&quot;", '"')
+
+
+def test_what_trec_cannot_hold_is_said(page, home):
+    app, saved = page
+    app.query_params["data"] = home["graded"]
+    app.run()
+    assert not app.exception
+    options = saved["TREC run and judgments"][1]
+    assert options["disabled"]
+    assert "whole numbers" in options["help"]
+    assert b"<table>" in saved["Report as one page"][0]()
