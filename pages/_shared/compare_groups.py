@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: A column with more values than this names items rather than groups.
 _MOST_VALUES = 60
+#: A word is in so many queries, and in one of a hundred.
+_FEWEST = 4
 
 
 class Group(NamedTuple):
@@ -105,7 +107,8 @@ def _terms(
 
     lines = zip(_found.direction.tolist(), _found.query.tolist(), strict=True)
     texts = [compare_items.text(_sides[direction], query, None) for direction, query in lines]
-    return shared_terms(_found.difference, texts)
+    least = max(_FEWEST, len(texts) // 100)
+    return shared_terms(_found.difference, texts, least=least)
 
 
 @st.cache_resource(show_spinner=False, max_entries=40)

@@ -40,7 +40,8 @@ def mark(look: str) -> str:
 def mark_pills(key: str, look_of: Sequence[str]) -> None:
     """Put each run's mark into its pill, which can hold text only."""
     rules = "".join(
-        f".st-key-{key} button:nth-of-type({i})::before {{ content: {mark(look)}; "
+        # The mark of a pill's help is a button too.
+        f'.st-key-{key} button[kind^="pills"]:nth-of-type({i})::before {{ content: {mark(look)}; '
         "margin-right: .45rem; }"
         for i, look in enumerate(look_of, 1)
     )
