@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Reals = NDArray[np.float64]
 
+#: Queries drawn at a time.
+_DRAWN = 100_000
+
 
 def mean(values: ArrayLike) -> float:
     """Mean of the values that are not NaN; NaN where there are none.
@@ -133,9 +136,13 @@ def resampled_means(values: Reals, n_resamples: int, random_state: int) -> Reals
         The means.
     """
     rng = np.random.default_rng(random_state)
-    # One draw at a time: memory stays at one list of queries.
-    means = (values[rng.integers(0, len(values), len(values))].mean() for _ in range(n_resamples))
-    return np.fromiter(means, np.float64, n_resamples)
+    # Some at a time: memory stays small however many queries there are.
+    together = max(1, _DRAWN // len(values))
+    means = np.empty(n_resamples)
+    for start in range(0, n_resamples, together):
+        part = means[start : start + together]
+        part[:] = values[rng.integers(0, len(values), (len(part), len(values)))].mean(axis=1)
+    return means
 
 
 def bca_interval(values: Reals, means: Reals, level: float) -> tuple[float, float]:
