@@ -28,7 +28,7 @@ _STYLE = """
 </style>
 """
 _NOTHING = "–"
-_LONGEST = 24  # characters of a run's name in a heading
+_LONGEST = 16  # characters of a run's name in a heading
 
 
 class Column(NamedTuple):
@@ -247,10 +247,12 @@ def bounds(one: Comparison) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p-value: three decimals, or that it is smaller."""
+    """A p-value as the verdict says it: three decimals, or that it is smaller."""
     if isnan(p):
         return _NOTHING
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+    if p < 0.001:
+        return "<0.001"
+    return f"{p:.3f}" if p < 0.9995 else "1"
 
 
 def outcomes(found: Comparisons, one: Comparison) -> tuple[int, int, int] | None:

@@ -39,10 +39,10 @@ def mark(look: str) -> str:
 
 def mark_pills(key: str, look_of: Sequence[str]) -> None:
     """Put each run's mark into its pill, which can hold text only."""
+    # What explains the pills is a button too, of another kind.
+    pill = f'.st-key-{key} button[data-variant^="pills"]'
     rules = "".join(
-        # The mark of a pill's help is a button too.
-        f'.st-key-{key} button[kind^="pills"]:nth-of-type({i})::before {{ content: {mark(look)}; '
-        "margin-right: .45rem; }"
+        f"{pill}:nth-of-type({i})::before {{ content: {mark(look)}; margin-right: .45rem; }}"
         for i, look in enumerate(look_of, 1)
     )
     st.html(f"<style>{rules}</style>")

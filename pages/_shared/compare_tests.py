@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def compared(choice: Choice, test: str, correction: Correction) -> Comparisons:
     """All pairs of the chosen runs, which go by their ids."""
     from simviz.evaluation import Comparisons, correct
+    from simviz.evaluation.intervals import mean
 
     with st.spinner("Testing", show_time=False):
         found = {
@@ -33,7 +34,7 @@ def compared(choice: Choice, test: str, correction: Correction) -> Comparisons:
             for i, j in itertools.combinations(range(len(choice.entries)), 2)
         }
         told = [values(choice, entry) for entry in choice.entries]
-    means = np.array([np.nanmean(one.values) if len(one.values) else np.nan for one in told])
+    means = np.array([mean(one.values) for one in told])
     ids = tuple(entry.run.id for entry in choice.entries)
     return Comparisons(ids, means, correct(found, correction), told[0].metric.higher_is_better)
 
