@@ -15,6 +15,8 @@ _SIGNATURE = re.compile(r"[\w.]+ ?[(\[].*[)\]]( -> .+)?", re.DOTALL)
 _UNDERLINES = ("---", "===", "~~~")
 _TITLE = re.compile(r"[A-Z][\w ]+")
 _ROLE = re.compile(r":[a-z:]+:`~?([^`<]*?)(?: ?<[^`]*>)?`")
+# SciPy writes the arguments of a decorator as a set, in an order that each process makes anew.
+_SET = re.compile(r"(?<=argument\(s\) )\{([^{}]*)\}")
 _NAME = r"[A-Za-z_]\w*(?:\.\w+)*"
 _NAMES = re.compile(rf"({_NAME}(?:\s*,\s*{_NAME})*)\s*,?(?:\s+:|:\s|:?$)")
 
@@ -108,4 +110,5 @@ def _linked(lines: list[str]) -> list[str]:
 
 def _plain(text: str) -> str:
     """Text without the marks that reStructuredText puts around names."""
-    return " ".join(_ROLE.sub(r"\1", text).replace("`", "").split())
+    line = " ".join(_ROLE.sub(r"\1", text).replace("`", "").split())
+    return _SET.sub(lambda found: f"{{{', '.join(sorted(found[1].split(', ')))}}}", line)

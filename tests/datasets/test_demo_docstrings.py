@@ -68,3 +68,14 @@ def test_nothing_is_said(empty):
 
 def test_a_lone_signature_is_all_there_is():
     assert parse_docstring("f(x) -> y").summary == "f(x) -> y"
+
+
+def test_sets_stand_in_one_order_in_every_process():
+    orders = ("{'tol', 'axis', 'mode'}", "{'mode',\n'tol', 'axis'}")
+    told = {
+        parse_docstring(f"Do it.\n\nUse of argument(s) {order} by position is deprecated.").text
+        for order in orders
+    }
+    assert told == {"Use of argument(s) {'axis', 'mode', 'tol'} by position is deprecated."}
+    # Choices that somebody wrote stay as they are.
+    assert parse_docstring("Do it.\n\nkind : {'b', 'a'}").text == "kind : {'b', 'a'}"
