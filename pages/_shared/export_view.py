@@ -60,6 +60,9 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
         asked = ("x2y", "y2x") if direction == "mean" else (direction,)
         return trec_zip(runs, pairs, directions=asked, labels=labels)  # type: ignore[arg-type]
 
+    # A demo is read from installed packages, and those may have been renewed.
+    same = all(run.info.spec.get("dataset_digest") == pairs.digest for run in runs)
+    stale = "" if same else "The data changed since these runs were trained. Train them again."
     st.download_button(
         "Table as Markdown",
         table,
@@ -75,10 +78,12 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
         "text/csv",
         key="compare-every-query",
         on_click="ignore",
-        help="One line a query with the rank of its first relevant answer and the metrics of "
-        "each run.",
+        disabled=not same,
+        help=stale
+        or "One line a query with the rank of its first relevant answer and the "
+        "metrics of each run.",
     )
-    reason = why_no_qrels(pairs.relevance)
+    reason = stale or why_no_qrels(pairs.relevance)
     st.download_button(
         "TREC run and judgments",
         trec,
@@ -98,8 +103,10 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
         key="compare-report",
         icon=":material/description:",
         on_click="ignore",
-        help="Table, curves, map, settings, seeds, versions and the code to repeat it, in one "
-        "HTML file that opens without a network.",
+        disabled=not same,
+        help=stale
+        or "Table, curves, map, settings, seeds, versions and the code to repeat it, "
+        "in one HTML file that opens without a network.",
     )
 
 

@@ -26,7 +26,8 @@ Queries without a relevant item are not among the judgments. {pool}
 {ids}
 Equal scores stand in the order of the items. Programs that read these files
 sort by score and break ties by id, each in its own way; simviz takes the mean
-over all orders of ties, so that figures differ where there are ties.
+over all orders of ties, so that figures differ where there are ties. trec_eval
+reads scores in single precision.
 """
 
 

@@ -103,3 +103,14 @@ def test_what_trec_cannot_hold_is_said(page, home):
     assert options["disabled"]
     assert "whole numbers" in options["help"]
     assert b"<table>" in saved["Report as one page"][0]()
+
+
+def test_runs_on_data_that_changed_say_so(page, home, monkeypatch):
+    app, saved = page
+    monkeypatch.setattr(PairSet, "digest", "0" * 32)
+    app.query_params["data"] = home["plain"]
+    app.run()
+    assert not app.exception
+    for label in ("Report as one page", "TREC run and judgments", "Queries of all runs as CSV"):
+        assert saved[label][1]["disabled"]
+        assert "Train them again" in saved[label][1]["help"]
