@@ -253,7 +253,10 @@ def _judgments(pairs: PairSet) -> str:
 
 
 def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
-    what = _SPLITS[split["by"]].format(x=pairs.x_name, y=pairs.y_name, key=split["group_key"])
+    key = split["group_key"] or {"column": "split"}.get(split["by"], "group")
+    what = _SPLITS[split["by"]].format(x=pairs.x_name, y=pairs.y_name, key=key)
+    if split["by"] == "column":
+        return f"{what}; where it names no validation part, one is drawn with seed {split['seed']}"
     shares = " / ".join(f"{100 * share:g}" for share in split["fractions"])
     return f"{what}; train / validation / test {shares} %, seed {split['seed']}"
 

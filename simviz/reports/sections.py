@@ -171,9 +171,12 @@ def _run(one: Told, metric: str, direction: str, specs: Mapping[str, Mapping[str
         for name, value, given in facts.settings(one)
     )
     code = escape(repeat_code(one.spec, metric, direction, specs))
+    table = (
+        '<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">parameter</th>'
+        f'<th scope="col" class="left">value</th></tr></thead><tbody>{params}</tbody></table>'
+        "</div>"
+    )
     return (
-        f"<h3>{_swatch(one.look)}{plain(one.label)}</h3><dl>{rows}</dl>"
-        '<div class="scroll"><table><thead><tr><th scope="col">parameter</th>'
-        f'<th scope="col" class="left">value</th></tr></thead><tbody>{params}'
-        f"</tbody></table></div><pre><code>{code}</code></pre>"
+        f"<h3>{_swatch(one.look)}{plain(one.label)}</h3><dl>{rows}</dl>{table if params else ''}"
+        f"<pre><code>{code}</code></pre>"
     )
