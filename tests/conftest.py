@@ -4,6 +4,11 @@ This is the only file of this name: doctests are collected from it too, and
 Python would take a second one for the first.
 """
 
+import os
+
+# Before torch is loaded: threads that wait busily starve tests that run beside them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 
