@@ -6,7 +6,8 @@ operation each. Sequences are time-major: (steps, texts, units).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from math import prod, sqrt
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 Tensor = Any  # torch is imported when a network is first used
 Tick = Callable[[], None]
+_WORTH_SHARING = 2_048  # units of a step that two threads take sooner than one
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,28 @@ class Dropout:
 
         drawn = torch.rand(ids.shape, generator=self.generator, device=ids.device)
         return ids.masked_fill((drawn < self.characters) & (ids > 0), unknown)
+
+
+@contextmanager
+def threads_for(n_units: int) -> Iterator[None]:
+    """One thread for what is too small to share: others would wait busily for it to end.
+
+    Parameters
+    ----------
+    n_units : int
+        Units of all texts of a step.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    if before == 1 or n_units >= _WORTH_SHARING:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def encode(

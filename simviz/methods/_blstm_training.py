@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simviz.methods import _blstm_losses as losses
 from simviz.methods._blstm_batches import Batch, Batches
-from simviz.methods._blstm_network import Dropout, Shape, encode
+from simviz.methods._blstm_network import Dropout, Shape, encode, threads_for
 from simviz.methods._blstm_texts import UNKNOWN, Texts
 
 Array = NDArray[np.floating]
@@ -111,7 +111,8 @@ class Reader:
             )
             if dropout is not None:
                 ids = dropout.obscure(ids, UNKNOWN)
-            found.append(encode(parts, self.shape, ids, lengths, dropout))
+            with threads_for(ids.shape[1] * self.shape.hidden_units):
+                found.append(encode(parts, self.shape, ids, lengths, dropout))
             places.append(chunk)
         back = np.argsort(np.concatenate(places), kind="stable")
         return torch.cat(found)[torch.from_numpy(back).to(self.device)]
@@ -236,8 +237,9 @@ class Trainer:
         while True:
             costs = []
             for batch in batches.epoch(near(average.cpu().numpy())):
-                loss = self.loss(theta, batch, tick)
-                (gradient,) = torch.autograd.grad(loss, theta)
+                with threads_for(len(batch.positive) * self.reader.shape.hidden_units):
+                    loss = self.loss(theta, batch, tick)
+                    (gradient,) = torch.autograd.grad(loss, theta)
                 step += 1
                 norm = float(gradient.norm())
                 gradient.mul_(min(1.0, _LONGEST_STEP / max(norm, 1e-12)))
