@@ -12,11 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from _settings import setting
+
 from simviz.datasets.job_titles import read_synonyms
-from simviz.experiments.siamese_blstm import Table3, table
+from simviz.experiments.siamese_blstm import ROWS, Table3, table
 from simviz.experiments.titles import Material, demo_material, read_material
 
-SETTINGS: dict[str, Any] = {"hidden_units": 64, "max_iter": 20, "patience": 6}
+SETTINGS: dict[str, Any] = {"hidden_units": 64, "max_iter": 40, "patience": 8}
 
 
 def main() -> None:
@@ -30,6 +32,11 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=SETTINGS["hidden_units"])
     parser.add_argument("--iterations", type=int, default=SETTINGS["max_iter"])
     parser.add_argument("--patience", type=int, default=SETTINGS["patience"])
+    parser.add_argument(
+        "--set", type=setting, nargs="*", default=[], metavar="NAME=VALUE",
+        help="other parameters of the network",
+    )  # fmt: skip
+    parser.add_argument("--rows", type=int, nargs="*", help="numbers of rows; all when omitted")
     parser.add_argument("--every", type=int, default=1, help="n-th group of the demo alone")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
@@ -40,14 +47,18 @@ def main() -> None:
         "hidden_units": asked.hidden,
         "max_iter": asked.iterations,
         "patience": asked.patience,
+        **dict(asked.set),
     }
+    rows = None if asked.rows is None else [ROWS[i] for i in asked.rows]
     begin = time.perf_counter()
 
     def say(words: str) -> None:
         print(f"[{time.perf_counter() - begin:6,.0f} s] {words}", flush=True)
 
     say(f"{material.name}: {len(material.titles):,} titles")
-    found = table(material, settings, most_synonyms=asked.synonyms, seed=asked.seed, heard=say)
+    found = table(
+        material, settings, rows=rows, most_synonyms=asked.synonyms, seed=asked.seed, heard=say
+    )
     if asked.which == "esco":
         whole = read_material(asked.data / "titles.tsv.gz")
         print(f"\nLooking titles up reaches at most {whole.ceiling:.3f} of all rows.")

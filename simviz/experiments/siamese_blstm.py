@@ -155,7 +155,8 @@ def table(
         for test, texts in course.tests.items():
             known[row, test] = hits(fitted[row], material.titles, texts)
         found = [f"{test} {known[row, test].mean():.3f}" for test in course.tests]
-        say(f"  {', '.join(found)}; {seconds[row]:,.0f} s")
+        watched = max(fitted[row].model_.validation_scores_, default=float("nan"))
+        say(f"  {', '.join(found)}; watched MRR {watched:.3f}; {seconds[row]:,.0f} s")
     if course.corrected:
         for row, model in fitted.items():
             known[row, CORRECTED] = hits(model, material.titles, course.corrected)

@@ -22,7 +22,7 @@ Index = NDArray[np.int64]
 PRESETS: dict[str, dict[str, Any]] = {
     "small": {
         "embedding_size": 32,
-        "convolution": 3,
+        "convolution": 0,
         "n_layers": 1,
         "hidden_units": 64,
         "dropout": 0.0,
@@ -30,7 +30,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "padding": "none",
         "loss": "softmax",
         "n_negatives": None,
-        "learning_rate": 5e-3,
+        "learning_rate": 2e-3,
         "batch_size": 256,
     },
     "paper": {

@@ -41,7 +41,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         Length of the vector of a character (small: 32, paper: 64).
     convolution : int or None, default=None
         Characters that each unit of a convolution before the recurrent layers
-        sees; 0 for no convolution (small: 3, paper: 0).
+        sees; 0 for no convolution (both: 0).
     loss : {"softmax", "contrastive", "triplet"} or None, default=None
         "softmax": a relevant pair against all others of a batch together,
         :math:`\log(1 + \sum e^{\gamma (E^- - E^+)})`. "contrastive": the
@@ -77,7 +77,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     max_length : int, default=100
         Characters that are read of a text.
     learning_rate : float or None, default=None
-        Length of a step of Adam (small: 0.005, paper: 0.001).
+        Length of a step of Adam (small: 0.002, paper: 0.001).
     batch_size : int or None, default=None
         Texts of a batch, about; fewer where that would leave less than 8
         batches, but 64 (both: 256).
