@@ -65,7 +65,7 @@ def _show_card(info: DemoInfo) -> None:
     st.caption(f"{info.size} · about 10\N{NO-BREAK SPACE}s")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            f"Try it with {info.id}",
+            f"Try it with {info.id.replace('_', ' ')}",
             key=f"try-{info.id}",
             type="primary",
             on_click=_choose,

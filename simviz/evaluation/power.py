@@ -75,8 +75,8 @@ class Plan:
         more = _rounded(self.more)
         return (
             f"about {more:,} more {plural(self.unit, more)} would separate {a_name} from "
-            f"{b_name} with a probability of {self.power:.0%}, if they differ as much as they "
-            "seem to"
+            f"{b_name} with a probability of {100 * self.power:.0f} %, if they differ "
+            "as much as they seem to"
         )
 
 

@@ -49,7 +49,7 @@ def test_cards_are_there_before_anything_is_trained(app):
         "Try it with emoji",
         "Try it with pydocs",
         "Or: documents and links",
-        "Try it with job_titles",
+        "Try it with job titles",
     ]
     assert "CC BY 4.0" in texts(app)
 

@@ -45,7 +45,7 @@ def test_words_say_how_many_more():
     assert plan.needed == 787
     assert plan.more == 545
     assert plan.in_words("S2Net", "OPCA") == (
-        "about 550 more queries would separate S2Net from OPCA with a probability of 80%, if "
+        "about 550 more queries would separate S2Net from OPCA with a probability of 80 %, if "
         "they differ as much as they seem to"
     )
 
