@@ -120,7 +120,7 @@ def test_job_that_runs_is_shown_and_cancelled(app, sentences):
     dataset_id, mine = put(app, sentences)
     status = train(sentences, dataset_id, mine, "ssi", wait=False, max_iter=3_000, patience=3_000)
     go(app, data=dataset_id)
-    assert "The map is drawn as soon as" in words(app)
+    assert "goes on as soon as" in words(app)
     assert not charts(app)
     app.button(key=f"map-cancel-{status.id}").click().run()
     assert not app.exception
