@@ -20,7 +20,7 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     )
     assert "CCA gives an unseen icon" in page.locator(".sv-finding").inner_text()
     best = page.locator(".sv-table tbody tr").first.inner_text()
-    assert best.startswith("■ CCA")
+    assert best.startswith("CCA")
     for name in ("How well it separates pairs", "How many dimensions it takes"):
         assert page.get_by_text(name).first.is_visible()
     page.locator(".js-plotly-plot").nth(2).wait_for()
