@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from simviz.base import LinearPairModel, Matrix
+from simviz.base import Matrix
+from simviz.methods._initial_model import initial_model
 from simviz.methods._s2net_network import parts
 from simviz.relevance import Relevance
 
@@ -45,7 +42,7 @@ def start_parameters(
         A, B = (rng.standard_normal((Z.shape[1], model.n_components)) for Z in (X, Y))
         a = b = np.zeros(model.n_components)
     else:
-        linear = _linear_model(model, X, Y, relevance, notify)
+        linear = initial_model(model, (X, Y, relevance), notify, shared=model.shared)
         A, B = linear.x_projection_, linear.y_projection_
         a, b = (
             np.zeros(A.shape[1]) if offset is None else -offset
@@ -114,52 +111,3 @@ def _mean_length(Z: Matrix, A: Array, bias: Array) -> float:
     step = max(1, Z.shape[0] // 4096)
     G = np.asarray(Z[::step] @ A.astype(Z.dtype)) + bias
     return float(np.linalg.norm(G, axis=1).mean()) or 1.0
-
-
-def _linear_model(
-    model: Any, X: Matrix, Y: Matrix, relevance: Relevance, notify: Any
-) -> LinearPairModel:
-    linear: LinearPairModel = model.init
-    if isinstance(model.init, str):
-        from simviz.methods import get_method
-
-        cls = get_method(model.init)
-        known = cls._get_param_names()
-        wanted = {
-            "n_components": model.n_components,
-            "shared": model.shared,
-            "random_state": model.random_state,
-        }
-        linear = cls(**{name: value for name, value in wanted.items() if name in known})
-    elif not _is_fitted(linear):
-        linear = clone(linear)
-    if not _is_fitted(linear):
-        linear.set_callbacks(lambda step, total, metrics: notify())
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-            linear.fit(X, Y, relevance)
-    widths = linear.x_projection_.shape[0], linear.y_projection_.shape[0]
-    if widths != (X.shape[1], Y.shape[1]):
-        raise ValueError(
-            f"init was fitted on {widths[0]} and {widths[1]} features, X and y have "
-            f"{X.shape[1]} and {Y.shape[1]}. Fit it on the same features."
-        )
-    k = linear.n_components_
-    if k > model.n_components and linear.tags.nested:
-        return linear.truncate(model.n_components)
-    if k < model.n_components:
-        warnings.warn(
-            f"S2Net: n_components={model.n_components} is more than the data can give "
-            f"{type(linear).__name__} to start from, {k} are kept.",
-            UserWarning,
-            stacklevel=5,
-        )
-    return linear
-
-
-def _is_fitted(model: LinearPairModel) -> bool:
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
