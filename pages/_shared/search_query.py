@@ -77,7 +77,8 @@ def choose(pairs: PairSet, first: int) -> Query | None:
 
 def _follow_link(pairs: PairSet, first: int) -> None:
     """Ask what the link asks, and something at the first visit."""
-    asked = st.query_params.get("ask", "")
+    seen = state.share()
+    asked = st.query_params.get("ask") or (dict(seen.view).get("ask", "") if seen else "")
     if asked and asked == st.session_state.get("search-written"):
         return
     found = _PLACE.fullmatch(asked)

@@ -13,6 +13,7 @@ import streamlit as st
 from pages._shared import (
     compare_runs,
     drawings,
+    links,
     map_empty,
     normalise_view,
     plain,
@@ -78,12 +79,13 @@ def show() -> None:
     try:
         with st.spinner("Reading the data"):
             pairs = state.dataset(dataset_id)
+        awaited = _follow_link(dataset_id)
         infos = state.runs(dataset_id)
     except SimvizError as error:
         map_empty.show_unknown(str(error), TITLE)
         return
-    if not infos:
-        map_empty.show_untrained(dataset_id, title=TITLE, verb="ask")
+    if awaited or not infos:
+        map_empty.show_untrained(dataset_id, awaited, title=TITLE, verb="ask")
         return
     plain.style()
     st.title(TITLE)
@@ -91,6 +93,20 @@ def show() -> None:
         normalise_view.show(dataset_id, pairs, infos)
         return
     _show_search(pairs, infos)
+
+
+def _follow_link(dataset_id: str) -> list[str]:
+    """Ask the run of the link; answers with the jobs to wait for until it is there."""
+    asked = {k: v for k, v in st.query_params.to_dict().items() if k not in ("ask", "mode")}
+    if not {"run", "method"} & set(asked) or asked == st.session_state.get("search-link"):
+        return []
+    wanted = links.wanted_run(dataset_id)
+    if wanted is None and (jobs := links.wanted_jobs()):
+        return jobs
+    st.session_state["search-link"] = asked
+    if wanted is not None:
+        st.session_state[_RUNS] = [wanted.id]
+    return []
 
 
 def _choose_mode(pairs: PairSet) -> str:

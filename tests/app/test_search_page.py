@@ -119,6 +119,25 @@ def test_the_other_side_asks_too_and_a_link_asks_what_it_says(trained):
     run(trained)
 
 
+def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
+    from pages._shared import state
+
+    link = {"demo": "emoji", "method": "cl_lsi", "k": "5", "ask": "x7"}
+    for name, value in link.items():
+        app.query_params[name] = value
+    run(app)
+    assert "goes on as soon as" in " ".join(c.value for c in app.caption)
+    mine = app.session_state.workspace
+    until = time.monotonic() + 90
+    while any(job.is_active for job in state.queue().jobs(mine)):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    run(app)
+    [info] = state.store().list_runs(mine, "demo:emoji")
+    assert app.session_state["search-runs"] == [info.id]
+    assert app.selectbox(key="search-item-x").value == 7
+
+
 @pytest.mark.parametrize("ground", [0, 255])
 def test_a_picture_is_brought_into_the_form_of_the_others(ground):
     from simviz.data.sprites import as_kept, make_sprite
