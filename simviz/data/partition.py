@@ -28,9 +28,9 @@ def by_pair(
     relevance = pairs.relevance
     positives = relevance.positives
     graph = relevance.matrix if relevance.unjudged == "ignore" else positives
-    x, y, weights = _components(pairs, graph)
+    x, y, weights = components(pairs, graph)
     if _too_large(weights, shares) and graph is not positives:
-        x, y, weights = _components(pairs, positives)
+        x, y, weights = components(pairs, positives)
         notes.append(
             "Judged negatives tie too many items together to keep them whole; only relevant "
             "pairs are kept whole."
@@ -66,18 +66,7 @@ def by_group(
     pairs: PairSet, key: str, shares: NDArray[np.float64], rng: np.random.Generator
 ) -> Partition:
     """Partition the sides that have a metadata column, its equal values together."""
-    sides = _sides_with(pairs, key, "group_key")
-    cells = {side: _cells(pairs, side, key) for side in sides}
-    numbers: dict[str, int] = {}
-    codes: dict[Side, Codes] = {}
-    n_lonely = 0
-    for side in sides:
-        # An item without a value is a group of its own; values never begin so.
-        keys = []
-        for cell in cells[side]:
-            n_lonely += cell == ""
-            keys.append(f"={cell}" if cell else f"?{n_lonely}")
-        codes[side] = np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.intp)
+    codes, numbers = groups(pairs, key)
     n = len(numbers)
     weights = sum((np.bincount(c, minlength=n) for c in codes.values()), np.zeros(n))
     relevant = np.zeros(n, dtype=bool)
@@ -94,6 +83,23 @@ def by_group(
     parts = apportion(weights, np.where(relevant, 0, 1), shares, rng, "group")
     x, y = (parts[codes[s]] if s in codes else None for s in ("x", "y"))
     return x, y
+
+
+def groups(pairs: PairSet, key: str) -> tuple[dict[Side, Codes], dict[str, int]]:
+    """Number of the group of each item, on the sides that have the column; names to numbers."""
+    sides = _sides_with(pairs, key, "group_key")
+    cells = {side: _cells(pairs, side, key) for side in sides}
+    numbers: dict[str, int] = {}
+    codes: dict[Side, Codes] = {}
+    n_lonely = 0
+    for side in sides:
+        # An item without a value is a group of its own; values never begin so.
+        keys = []
+        for cell in cells[side]:
+            n_lonely += cell == ""
+            keys.append(f"={cell}" if cell else f"?{n_lonely}")
+        codes[side] = np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.intp)
+    return codes, numbers
 
 
 def by_column(
@@ -149,7 +155,7 @@ def _draw_validation(
             parts[side][index] = found  # type: ignore[index]
 
 
-def _components(pairs: PairSet, graph: sp.csr_array) -> tuple[Codes, Codes, NDArray[np.int64]]:
+def components(pairs: PairSet, graph: sp.csr_array) -> tuple[Codes, Codes, NDArray[np.int64]]:
     """Component of each x item and y item, and the judgments in each component."""
     from scipy.sparse.csgraph import connected_components
 
