@@ -58,6 +58,8 @@ def begin(title: str) -> None:
     st.html(STYLE)
     if "share" in st.query_params:
         _open_share()
+    if st.context.is_embedded:
+        return  # within another page there is one view, and no way through the app
     dataset_id = state.current_dataset_id()
     with st.sidebar:
         st.markdown("### simviz")

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
+
+from simviz.deployment import LOCAL_WORKSPACE, Deployment, is_this_computer
+from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -15,16 +21,34 @@ if TYPE_CHECKING:
     from simviz.store.run import Run
 
 COOKIE = "simviz_workspace"
-_YEAR = 31_536_000  # seconds
+_YEAR, _HOUR = 31_536_000, 3_600  # seconds
 _ID = re.compile(r"[A-Za-z0-9:_-]{1,80}")
+
+
+@st.cache_resource(show_spinner=False)
+def deployment() -> Deployment:
+    """How this server was set up."""
+    return Deployment.of()
 
 
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
     """The one store of this server."""
-    from simviz.store import Store
+    from simviz.store import Limits, Store
 
-    return Store()
+    room = deployment()
+    made = Store(limits=Limits(bytes=room.workspace_bytes, idle_days=room.idle_days))
+    threading.Thread(target=_sweep, args=(made,), daemon=True).start()
+    return made
+
+
+def _sweep(of: Store) -> None:
+    """Remove now and then what nobody opened for long and links that ended."""
+    while True:
+        time.sleep(_HOUR)
+        # What cannot be removed now, such as on a full disk, can be an hour later.
+        with suppress(SimvizError):
+            of.sweep()
 
 
 @st.cache_resource(show_spinner=False)
@@ -41,24 +65,37 @@ def is_warm() -> bool:
 
 
 def workspace() -> str:
-    """The visitor's workspace, made at the first need."""
+    """The visitor's workspace, made at the first need.
+
+    Whoever sits at the computer of a server that is not public has one and the same in
+    every browser; anybody else has one under an id that only their browser knows.
+    """
+    if "workspace" not in st.session_state and is_at_home():
+        st.session_state.workspace = store().open_workspace(LOCAL_WORKSPACE)
     if "workspace" not in st.session_state:
         known = str(st.context.cookies.get(COOKIE) or "")
-        if not (_ID.fullmatch(known) and store().has_workspace(known)):
+        if known == LOCAL_WORKSPACE or not (_ID.fullmatch(known) and store().has_workspace(known)):
             known = store().create_workspace()
         st.session_state.workspace = known
     mine: str = st.session_state.workspace
     return mine
 
 
+def is_at_home() -> bool:
+    """Whether the visitor needs no key: one person's server, on that person's computer."""
+    asked = st.context.headers.get("Host", "")
+    return not deployment().public and is_this_computer(asked, st.context.ip_address)
+
+
 def remember_workspace() -> None:
     """Leave the workspace's id with the browser, for the visitor's next visit."""
     mine = st.session_state.get("workspace")
-    if mine and st.context.cookies.get(COOKIE) != mine:
+    if mine and mine != LOCAL_WORKSPACE and st.context.cookies.get(COOKIE) != mine:
         # The id is ours and of safe characters; nothing of the visitor goes into the script.
+        # Behind TLS it never leaves unencrypted.
         st.html(
             f'<script>document.cookie = "{COOKIE}={mine}; path=/; max-age={_YEAR}; '
-            'SameSite=Lax";</script>',
+            'SameSite=Lax" + (location.protocol === "https:" ? "; Secure" : "");</script>',
             unsafe_allow_javascript=True,
         )
 

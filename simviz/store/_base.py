@@ -79,6 +79,36 @@ class StoreBase:
             db.execute("INSERT INTO workspaces VALUES (?, ?, ?)", (workspace, now, now))
         return workspace
 
+    def open_workspace(self, workspace: str) -> str:
+        """Make a workspace of a given id unless it is there.
+
+        For a server that one person uses: such an id can be guessed.
+
+        Parameters
+        ----------
+        workspace : str
+            Its id, of at most 64 letters, digits, ``-`` and ``_``.
+
+        Returns
+        -------
+        str
+            The same id.
+
+        Raises
+        ------
+        StoreError
+            If the id is not one.
+        """
+        if not _WORKSPACE.fullmatch(workspace):
+            raise StoreError(f"{workspace!r} cannot be the id of a workspace.")
+        now = time.time()
+        with self._index.writing() as db:
+            db.execute(
+                "INSERT INTO workspaces VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
+                (workspace, now, now),
+            )
+        return workspace
+
     def has_workspace(self, workspace: str) -> bool:
         """Whether there is such a workspace."""
         with self._index.reading() as db:
@@ -187,6 +217,7 @@ class StoreBase:
         oldest = time.time() - self.limits.idle_days * 86_400
         with self._index.writing() as db:
             idle = db.execute("DELETE FROM workspaces WHERE touched < ?", (oldest,)).rowcount
+            db.execute("DELETE FROM shares WHERE expires < ?", (time.time(),))
             db.execute(
                 "DELETE FROM jobs WHERE created < ? OR id NOT IN (SELECT job_id FROM followers)",
                 (oldest,),

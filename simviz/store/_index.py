@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simviz.exceptions import StoreError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 #: Seconds to wait for another process that is writing.
 BUSY_SECONDS = 20.0
 
@@ -58,7 +58,8 @@ CREATE TABLE feedback (
     input TEXT NOT NULL, target TEXT NOT NULL, verdict REAL, created REAL,
     PRIMARY KEY (workspace, dataset_id, input, target)
 );
-"""
+""",
+    3: "ALTER TABLE shares ADD COLUMN expires REAL",  # NULL: never
 }
 
 

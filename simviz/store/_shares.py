@@ -18,6 +18,8 @@ from simviz.store.records import Share
 #: Longest description of how a view is shown, in characters of JSON.
 _LONGEST_VIEW = 4_000
 _TOKEN_BYTES = 18
+_DAY = 86_400.0
+_ALIVE = "(expires IS NULL OR expires > ?)"
 
 
 class ShareStore(RunStore):
@@ -30,6 +32,7 @@ class ShareStore(RunStore):
         run_ids: Sequence[str] = (),
         dataset_ids: Sequence[str] = (),
         view: Mapping[str, str] | None = None,
+        days: float | None = None,
     ) -> str:
         """Let everybody who has the token read some runs and data sets.
 
@@ -43,6 +46,8 @@ class ShareStore(RunStore):
             What may be read; the data sets of the runs are included.
         view : mapping of str to str, optional
             How it is shown: parameters of the page, never content.
+        days : float, optional
+            How long the link works; by default until it is withdrawn.
 
         Returns
         -------
@@ -54,7 +59,11 @@ class ShareStore(RunStore):
         StoreError
             If something does not belong to the workspace, nothing is shared,
             or there are too many shares.
+        ValueError
+            If the days are not positive.
         """
+        if days is not None and not days > 0:
+            raise ValueError(f"days must be positive, got {days!r}.")
         runs = [self.get_run(run_id, workspace).info for run_id in dict.fromkeys(run_ids)]
         datasets = dict.fromkeys([*dataset_ids, *(run.dataset_id for run in runs)])
         for dataset_id in datasets:
@@ -70,15 +79,17 @@ class ShareStore(RunStore):
             "view": shown,
         }
         token = secrets.token_urlsafe(_TOKEN_BYTES)
+        now = time.time()
+        expires = None if days is None else now + days * _DAY
         with self._index.writing() as db:
             require_workspace(db, workspace)
             (count,) = db.execute(
-                "SELECT COUNT(*) FROM shares WHERE workspace=?", (workspace,)
+                f"SELECT COUNT(*) FROM shares WHERE workspace=? AND {_ALIVE}", (workspace, now)
             ).fetchone()
             refuse_beyond(self.limits.shares, count, "shares")
             db.execute(
-                "INSERT INTO shares VALUES (?,?,?,?,?)",
-                (token, workspace, printable(kind), json.dumps(payload), time.time()),
+                "INSERT INTO shares VALUES (?,?,?,?,?,?)",
+                (token, workspace, printable(kind), json.dumps(payload), now, expires),
             )
         return token
 
@@ -100,16 +111,17 @@ class ShareStore(RunStore):
         Raises
         ------
         StoreError
-            If it is unknown or withdrawn, or nothing of it is left.
+            If it is unknown, withdrawn or expired, or nothing of it is left.
         """
         key = printable(token)
         with self._index.reading() as db:
-            row = db.execute("SELECT * FROM shares WHERE token=?", (key,)).fetchone()
+            query = f"SELECT * FROM shares WHERE token=? AND {_ALIVE}"
+            row = db.execute(query, (key, time.time())).fetchone()
             share = None if row is None else _share(db, row)
         if share is None or not share.dataset_ids:
             raise StoreError(
-                "This shared view does not exist. It may have been withdrawn; ask whoever sent "
-                "the link, or look at a demo meanwhile."
+                "This shared view does not exist. It may have expired or been withdrawn; ask "
+                "whoever sent the link, or look at a demo meanwhile."
             )
         self.touch_workspace(row["workspace"])
         return share
@@ -151,7 +163,9 @@ class ShareStore(RunStore):
         with self._index.reading() as db:
             require_workspace(db, workspace)
             rows = db.execute(
-                "SELECT * FROM shares WHERE workspace=? ORDER BY created DESC, token", (workspace,)
+                f"SELECT * FROM shares WHERE workspace=? AND {_ALIVE} "
+                "ORDER BY created DESC, token",
+                (workspace, time.time()),
             ).fetchall()
             return [_share(db, row) for row in rows]
 
@@ -170,4 +184,5 @@ def _share(db: sqlite3.Connection, row: sqlite3.Row) -> Share:
         dataset_ids=tuple(i for i in payload["dataset_ids"] if is_demo(i) or there("datasets", i)),
         view=payload["view"],
         created=row["created"],
+        expires=row["expires"],
     )

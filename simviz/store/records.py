@@ -143,6 +143,8 @@ class Share:
         How it is shown: parameters of the page.
     created : float
         Seconds since 1970.
+    expires : float, optional
+        When its link stops working, likewise; None if it does not by itself.
     """
 
     token: str
@@ -151,3 +153,4 @@ class Share:
     dataset_ids: tuple[str, ...]
     view: Mapping[str, str] = field(default_factory=dict)
     created: float = 0.0
+    expires: float | None = None

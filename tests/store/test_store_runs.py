@@ -1,4 +1,5 @@
 import json
+import time
 
 import numpy as np
 import pytest
@@ -161,6 +162,24 @@ def test_a_share_shows_what_was_published_until_it_is_withdrawn(
     assert str(withdrawn.value) == str(unknown.value)
     with pytest.raises(StoreError):
         store.withdraw(token, mine)
+
+
+def test_a_share_ends_when_it_was_to_end(store, mine, monkeypatch):
+    now = time.time()
+    token = store.publish(mine, "map", dataset_ids=["demo:emoji"], days=7)
+    endless = store.publish(mine, "map", dataset_ids=["demo:emoji"])
+    (_, week) = sorted(store.list_shares(mine), key=lambda share: share.expires is not None)
+    assert week.expires == pytest.approx(now + 7 * 86_400, abs=60)
+    monkeypatch.setattr(time, "time", lambda: now + 7 * 86_400 + 61)
+    with pytest.raises(StoreError, match="expired"):
+        store.resolve(token)
+    assert [share.token for share in store.list_shares(mine)] == [endless]
+    store.sweep()
+    with store._index.reading() as db:
+        assert db.execute("SELECT COUNT(*) FROM shares").fetchone()[0] == 1
+    for days in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match="days"):
+            store.publish(mine, "map", dataset_ids=["demo:emoji"], days=days)
 
 
 def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, files):

@@ -1,0 +1,145 @@
+"""How a server of the app was set up: for one person, or open to anybody."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from simviz.exceptions import SimvizError
+
+#: The workspace of whoever sits at the computer that the app runs on.
+LOCAL_WORKSPACE = "local"
+_MEGABYTE = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What the operator of a server decided.
+
+    Parameters
+    ----------
+    public : bool
+        Whether strangers may come: each gets a workspace of their own under an
+        id that cannot be guessed, with less room, swept sooner.
+    base_url : str
+        Address at which others reach the server, without a slash at its end;
+        empty if nobody said.
+    workspace_bytes : int
+        Most bytes that a workspace may keep.
+    idle_days : float
+        Days after which a workspace that nobody opened is removed.
+
+    Examples
+    --------
+    >>> Deployment.of({}).public
+    False
+    >>> Deployment.of({"SIMVIZ_PUBLIC": "1", "SIMVIZ_BASE_URL": "https://example.org/sim/"})
+    Deployment(public=True, base_url='https://example.org/sim', workspace_bytes=500000000, idle_days=14.0)
+    """  # noqa: E501 -- the answer of an example
+
+    public: bool = False
+    base_url: str = ""
+    workspace_bytes: int = 4 * 2**30
+    idle_days: float = math.inf
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str] | None = None) -> Deployment:
+        """Read the environment.
+
+        Parameters
+        ----------
+        environment : mapping of str to str, optional
+            By default that of this process. Read are ``SIMVIZ_PUBLIC`` (1 or
+            0), ``SIMVIZ_BASE_URL``, ``SIMVIZ_WORKSPACE_MB`` and
+            ``SIMVIZ_IDLE_DAYS``.
+
+        Returns
+        -------
+        Deployment
+            With what was left unsaid at its default, which is tighter for
+            strangers: 500 MB and 14 days.
+
+        Raises
+        ------
+        SimvizError
+            If a value cannot be understood; it names the variable.
+        """
+        said = os.environ if environment is None else environment
+        public = _flag(said, "SIMVIZ_PUBLIC")
+        usual = cls(True, "", 500 * _MEGABYTE, 14.0) if public else cls()
+        size, days = (
+            _positive(said, name) for name in ("SIMVIZ_WORKSPACE_MB", "SIMVIZ_IDLE_DAYS")
+        )
+        return cls(
+            public,
+            _address(said.get("SIMVIZ_BASE_URL", "").strip()),
+            usual.workspace_bytes if size is None else int(size * _MEGABYTE),
+            usual.idle_days if days is None else days,
+        )
+
+
+def is_this_computer(host: str, address: str | None) -> bool:
+    """Whether a visitor sits at the computer that the app runs on.
+
+    Parameters
+    ----------
+    host : str
+        The host that the browser asked for. A proxy in front of the app makes
+        all visitors seem near; it passes on the name that they asked for.
+    address : str or None
+        Where the connection came from; None if that is not known.
+
+    Returns
+    -------
+    bool
+        Whether both are of this computer.
+    """
+    name = urlsplit(f"//{host}").hostname or ""
+    return _is_loopback(name) and (address is None or _is_loopback(address))
+
+
+def _is_loopback(name: str) -> bool:
+    if name in ("", "localhost"):
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _flag(said: Mapping[str, str], name: str) -> bool:
+    word = said.get(name, "").strip().lower()
+    if word in ("", "0", "false", "no"):
+        return False
+    if word in ("1", "true", "yes"):
+        return True
+    raise SimvizError(f"{name} is {said[name]!r}; set it to 1 or 0.")
+
+
+def _positive(said: Mapping[str, str], name: str) -> float | None:
+    word = said.get(name, "").strip()
+    if not word:
+        return None
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise SimvizError(f"{name} is {word!r}; set it to a positive number.")
+    return value
+
+
+def _address(url: str) -> str:
+    if not url:
+        return ""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise SimvizError(
+            f"SIMVIZ_BASE_URL is {url!r}; set it to the address at which others open the app, "
+            "such as https://example.org/simviz."
+        )
+    return url.rstrip("/")

@@ -1,0 +1,59 @@
+"""What an operator says to a server, and who sits at its computer."""
+
+import math
+
+import pytest
+
+from simviz.deployment import Deployment, is_this_computer
+from simviz.exceptions import SimvizError
+
+
+def test_a_server_belongs_to_one_person_unless_it_is_said_to_be_public():
+    assert Deployment.of({}) == Deployment(False, "", 4 * 2**30, math.inf)
+    public = Deployment.of({"SIMVIZ_PUBLIC": "1"})
+    assert public.public and public.workspace_bytes == 500_000_000 and public.idle_days == 14
+    said = {"SIMVIZ_PUBLIC": "yes", "SIMVIZ_WORKSPACE_MB": "50", "SIMVIZ_IDLE_DAYS": "1.5"}
+    assert Deployment.of(said) == Deployment(True, "", 50_000_000, 1.5)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"SIMVIZ_PUBLIC": "perhaps"},
+        {"SIMVIZ_WORKSPACE_MB": "-1"},
+        {"SIMVIZ_WORKSPACE_MB": "much"},
+        {"SIMVIZ_IDLE_DAYS": "nan"},
+        {"SIMVIZ_BASE_URL": "javascript:alert(1)"},
+        {"SIMVIZ_BASE_URL": "example.org"},
+        {"SIMVIZ_BASE_URL": "https://example.org/?x=1"},
+    ],
+)
+def test_what_cannot_be_understood_is_named(said):
+    (name,) = said
+    with pytest.raises(SimvizError, match=name):
+        Deployment.of(said)
+
+
+def test_the_address_for_others_has_no_slash_at_its_end():
+    said = {"SIMVIZ_BASE_URL": " https://example.org/sim/ "}
+    assert Deployment.of(said).base_url == "https://example.org/sim"
+
+
+@pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1:80", "[::1]:8501", "", "127.3.2.1"])
+def test_at_this_computer(host):
+    assert is_this_computer(host, None) and is_this_computer(host, "127.0.0.1")
+    assert is_this_computer(host, "::1")
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("simviz.example.org", "127.0.0.1"),  # through a proxy on this computer
+        ("192.168.1.5:8501", "192.168.1.7"),
+        ("localhost:8501", "192.168.1.7"),  # a host is easily said
+        ("localhost.example.org", None),
+        ("127.0.0.1", "no address"),
+    ],
+)
+def test_not_at_this_computer(host, address):
+    assert not is_this_computer(host, address)
