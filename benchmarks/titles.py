@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from _settings import setting
 
 from simviz.datasets.job_titles import read_synonyms
-from simviz.experiments.siamese_blstm import ROWS, Table3, table
-from simviz.experiments.titles import Material, demo_material, read_material
+from simviz.experiments.siamese_blstm import (
+    ROWS,
+    Material,
+    Table3,
+    part_of_demo,
+    read_material,
+    table,
+)
 
 SETTINGS: dict[str, Any] = {"hidden_units": 64, "max_iter": 40, "patience": 8}
 
@@ -42,7 +47,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.which == "esco" and asked.data is None:
         parser.error("esco needs --data FOLDER")
-    material = thinned(asked.every) if asked.which == "demo" else part_of(asked)
+    material = part_of_demo(asked.every) if asked.which == "demo" else part_of(asked)
     settings = {
         "hidden_units": asked.hidden,
         "max_iter": asked.iterations,
@@ -63,18 +68,6 @@ def main() -> None:
         whole = read_material(asked.data / "titles.tsv.gz")
         print(f"\nLooking titles up reaches at most {whole.ceiling:.3f} of all rows.")
     show(found)
-
-
-def thinned(every: int) -> Material:
-    """The demo, or every n-th of its groups."""
-    whole = demo_material()
-    groups = set(sorted({group for of in whole.titles.values() for group in of})[::every])
-    names = ("titles", "pool", "watched", "annotated")
-    kept = {
-        name: {text: of for text, of in getattr(whole, name).items() if groups.issuperset(of)}
-        for name in names
-    }
-    return replace(whole, **kept)
 
 
 def part_of(asked: argparse.Namespace) -> Material:

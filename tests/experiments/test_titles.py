@@ -9,9 +9,9 @@ import pytest
 
 from simviz.data.taxonomy import taxonomy_pairs
 from simviz.exceptions import DatasetError
-from simviz.experiments import siamese_blstm as blstm
-from simviz.experiments.claims import Claim
-from simviz.experiments.titles import (
+from simviz.experiments import Claim
+from simviz.experiments import _titles_table as blstm
+from simviz.experiments._titles import (
     Material,
     composition_test,
     demo_material,

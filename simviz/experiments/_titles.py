@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +76,34 @@ def demo_material() -> Material:
     )
     return Material(
         read_titles(), "job_titles", read_synonyms(), read_extra_words(), pool, watched, annotated
+    )
+
+
+def part_of_demo(every: int) -> Material:
+    """Every n-th group of the demo "job_titles", with the texts of these groups.
+
+    Parameters
+    ----------
+    every : int
+        1 for all of them.
+
+    Returns
+    -------
+    Material
+        Under the same name.
+    """
+    whole = demo_material()
+    groups = set(sorted({group for of in whole.titles.values() for group in of})[::every])
+
+    def of_these(texts: Grouped) -> Grouped:
+        return {text: of for text, of in texts.items() if groups.issuperset(of)}
+
+    return replace(
+        whole,
+        titles=of_these(whole.titles),
+        pool=of_these(whole.pool),
+        watched=of_these(whole.watched),
+        annotated=of_these(whole.annotated),
     )
 
 

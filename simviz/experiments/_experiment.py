@@ -1,0 +1,363 @@
+"""What an experiment is: a table or a figure of a paper that can be run again.
+
+One experiment is one module of `simviz.experiments`: its file's name is its
+id, and it is found by being there. The module defines one subclass of
+`Experiment`, which says whose table or figure it is, what data it needs, and
+how it is run::
+
+    class SomeTable(Experiment[Parts]):
+        title = "Rank loss of blends"
+        paper = SSI
+        shown_as = "Table 1"
+        sentence = "Does learning from links rank better than counting shared words?"
+        needs = "documents that link to each other"
+        demo = "pydocs_links"
+        sets = ("citeulike_t", "cora")
+        methods = ("tfidf_cosine", "query_expansion", "lsa", "ssi")
+        minutes = 1.5
+
+        def load(self, path, *, size, seed):      # only where Parts.of or read_parts won't do
+            ...
+
+        def run(self, data, *, size, seed=0, methods=None, progress=None):
+            progress = progress or Progress()
+            for method, part in progress.over(self.chosen(methods)):
+                part(f"Training {method}")          # raises JobCancelled when asked to stop
+                model.set_callbacks(part.listen(f"Training {method}"))
+            return self.findings(data.name, data.in_words(), size, seed, tables=..., ...)
+
+Rules that all of them keep:
+
+* Settings are chosen on validation data alone; test data are read once, when
+  everything is chosen.
+* ``size="demo"`` takes a few minutes at most on one core, with the bundled
+  demo; ``size="full"`` takes what the data needs.
+* A published number is a fact with a source. What a paper only draws is left
+  out, and said to be "only drawn in the paper".
+* Every claim names the test that decides it (`Claim.ahead`), corrected for
+  the claims made beside it, and shows the paper's own test too where that is
+  another one.
+* Tables (`Table`) have ours beside published: the heading of the second ends
+  in ", published". Figures (`Figure`) hold numbers, not drawings.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+
+from simviz.data import PairSet
+from simviz.discovery import unknown_name
+from simviz.experiments._claims import Claim
+from simviz.experiments._findings import Figure, Findings, Table
+from simviz.experiments._parts import Parts, Pool, read_parts
+from simviz.experiments._progress import Progress
+
+Size = Literal["demo", "full"]
+SIZES: tuple[Size, ...] = ("demo", "full")
+#: In place of a number.
+ONLY_DRAWN = "only drawn in the paper"
+D = TypeVar("D")
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """Where a table or figure was published.
+
+    Parameters
+    ----------
+    id : str
+        A short name, by which experiments are grouped.
+    title : str
+        Of the paper.
+    authors : str
+        As they are cited.
+    year : int
+        Of publication.
+    venue : str
+        Where it was published.
+    """
+
+    id: str
+    title: str
+    authors: str
+    year: int
+    venue: str
+
+
+S2NET = Paper(
+    "s2net",
+    "Learning Discriminative Projections for Text Similarity Measures",
+    "Yih, Toutanova, Platt & Meek",
+    2011,
+    "CoNLL",
+)
+SLIDES = Paper(
+    "slides",
+    "Learning Discriminative Projections for Text Similarity Measures (the talk's slides)",
+    "Yih, Toutanova, Platt & Meek",
+    2011,
+    "CoNLL",
+)
+SSI = Paper(
+    "ssi",
+    "Supervised Semantic Indexing",
+    "Bai, Weston, Grangier, Collobert, Sadamasa, Qi, Chapelle & Weinberger",
+    2009,
+    "CIKM",
+)
+WXL = Paper(
+    "wxl",
+    "Learning Similarity Function between Objects in Heterogeneous Spaces",
+    "Wu, Xu & Li",
+    2010,
+    "Microsoft Research",
+)
+BLSTM = Paper(
+    "blstm",
+    "Learning Text Similarity with Siamese Recurrent Networks",
+    "Neculoiu, Versteegh & Rotaru",
+    2016,
+    "Workshop on Representation Learning for NLP",
+)
+
+
+class Experiment(ABC, Generic[D]):
+    """A table or figure of a paper.
+
+    Class attributes say what it is; see the module's docstring for the rules.
+
+    Attributes
+    ----------
+    title : str
+        What is shown, in a few words.
+    paper : Paper
+        Where it was published.
+    shown_as : str
+        Such as "Table 2".
+    sentence : str
+        The question that it answers, for somebody who has not read the paper.
+    needs : str
+        What the data have to be.
+    demo : str
+        Id of the bundled demo that it runs on.
+    sets : tuple of str
+        Names of open data sets that were tried.
+    methods : tuple of str
+        Ids of the methods in it.
+    minutes : float
+        How long the demo takes on one core, about.
+    pool : {"mates", "all"}
+        Which y items a part has, see `simviz.experiments.Parts.of`.
+    split_by : {"pair", "x", "y"}
+        What must not stand in two parts, where the data do not say.
+    """
+
+    title: ClassVar[str]
+    paper: ClassVar[Paper]
+    shown_as: ClassVar[str]
+    sentence: ClassVar[str]
+    needs: ClassVar[str]
+    demo: ClassVar[str]
+    sets: ClassVar[tuple[str, ...]] = ()
+    methods: ClassVar[tuple[str, ...]] = ()
+    minutes: ClassVar[float] = 1.0
+    pool: ClassVar[Pool] = "mates"
+    split_by: ClassVar[Literal["pair", "x", "y"]] = "pair"
+
+    @property
+    def id(self) -> str:
+        """Its name: that of its module."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def load(
+        self,
+        path: str | Path | None = None,
+        *,
+        size: Size = "demo",
+        seed: int = 0,
+        n_train: int | None = None,
+        n_pool: int | None = None,
+    ) -> D:
+        """Read the data.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Folder, see `simviz.experiments.read_parts`; the bundled demo when
+            omitted.
+        size : {"demo", "full"}, default="demo"
+            What the data are for; the usual loader reads all of them for
+            both.
+        seed : int, default=0
+            Of the split, where the data have none.
+        n_train, n_pool : int, optional
+            x items to keep of train, and of validation and of test; all when
+            omitted.
+
+        Returns
+        -------
+        data
+            What `run` takes; `simviz.experiments.Parts` unless the
+            experiment says otherwise.
+
+        Raises
+        ------
+        DatasetError
+            If the folder cannot be understood.
+        """
+        if path is None:
+            from simviz.datasets import load_demo
+
+            return self.prepared(load_demo(self.demo), seed=seed, n_train=n_train, n_pool=n_pool)
+        parts = read_parts(path, pool=self.pool, seed=seed)
+        return cast(D, parts.thinned(n_train, n_pool, pool=self.pool))
+
+    def prepared(
+        self,
+        pairs: PairSet,
+        *,
+        seed: int = 0,
+        n_train: int | None = None,
+        n_pool: int | None = None,
+    ) -> D:
+        """Make data of pairs that somebody brought.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Pairs for which `refusal` has nothing to say.
+        seed : int, default=0
+            Of the split.
+        n_train, n_pool : int, optional
+            As in `load`.
+
+        Returns
+        -------
+        data
+            What `run` takes.
+        """
+        given = any("split" in side.metadata for side in (pairs.x, pairs.y))
+        by = "column" if given else self.split_by
+        parts = Parts.of(pairs, by=cast(Any, by), pool=self.pool, seed=seed)
+        return cast(D, parts.thinned(n_train, n_pool, pool=self.pool))
+
+    def refusal(self, pairs: PairSet) -> str:
+        """Why it cannot be run on these pairs.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            What somebody brought.
+
+        Returns
+        -------
+        str
+            A sentence; empty where it can be run.
+        """
+        return "" if pairs.name == self.demo else f"It needs {self.needs}."
+
+    @abstractmethod
+    def run(
+        self,
+        data: D,
+        *,
+        size: Size = "demo",
+        seed: int = 0,
+        methods: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Findings:
+        """Train, choose, test, and say what holds.
+
+        Parameters
+        ----------
+        data : object
+            What `load` answered.
+        size : {"demo", "full"}, default="demo"
+            How much to try.
+        seed : int, default=0
+            Of everything random.
+        methods : sequence of str, optional
+            Ids of the methods to run, of `methods`; all when omitted. Claims
+            about the others are then not comparable.
+        progress : Progress, optional
+            Hears how far it is, and may stop it.
+
+        Returns
+        -------
+        Findings
+            Tables, figures and claims.
+
+        Raises
+        ------
+        JobCancelled
+            If it was asked to stop.
+        ValueError
+            If a method is not part of the experiment.
+        """
+
+    def chosen(self, methods: Iterable[str] | None) -> tuple[str, ...]:
+        """The methods that are asked for, in the experiment's order.
+
+        Parameters
+        ----------
+        methods : iterable of str, optional
+            Ids; all when omitted.
+
+        Returns
+        -------
+        tuple of str
+            Ids.
+
+        Raises
+        ------
+        ValueError
+            If one is not part of the experiment; a near miss is suggested.
+        """
+        if methods is None:
+            return self.methods
+        asked = list(methods)
+        for method in asked:
+            if method not in self.methods:
+                raise ValueError(unknown_name(f"method of {self.id}", method, self.methods))
+        return tuple(method for method in self.methods if method in asked)
+
+    def findings(
+        self,
+        data: str,
+        about: str,
+        size: Size,
+        seed: int,
+        *,
+        tables: Iterable[Table] = (),
+        figures: Iterable[Figure] = (),
+        claims: Iterable[Claim] = (),
+        notes: Iterable[str] = (),
+    ) -> Findings:
+        """Put together what was found.
+
+        Parameters
+        ----------
+        data : str
+            Name of the data.
+        about : str
+            How much of it was used, in words.
+        size : {"demo", "full"}
+            How much was tried.
+        seed : int
+            Of everything random.
+        tables, figures, claims, notes : iterables
+            See `Findings`.
+
+        Returns
+        -------
+        Findings
+            Under the experiment's name.
+        """
+        return Findings(
+            self.id, data, about, size, seed,
+            tuple(tables), tuple(figures), tuple(claims), tuple(notes),
+        )  # fmt: skip
