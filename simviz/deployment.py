@@ -106,9 +106,11 @@ def _is_loopback(name: str) -> bool:
     if name in ("", "localhost"):
         return True
     try:
-        return ip_address(name).is_loopback
+        address = ip_address(name)
     except ValueError:
         return False
+    # A socket for both kinds of address tells 127.0.0.1 as ::ffff:127.0.0.1.
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def _flag(said: Mapping[str, str], name: str) -> bool:

@@ -42,7 +42,7 @@ def test_the_address_for_others_has_no_slash_at_its_end():
 @pytest.mark.parametrize("host", ["localhost:8501", "127.0.0.1:80", "[::1]:8501", "", "127.3.2.1"])
 def test_at_this_computer(host):
     assert is_this_computer(host, None) and is_this_computer(host, "127.0.0.1")
-    assert is_this_computer(host, "::1")
+    assert is_this_computer(host, "::1") and is_this_computer(host, "::ffff:127.0.0.1")
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,7 @@ def test_at_this_computer(host):
         ("simviz.example.org", "127.0.0.1"),  # through a proxy on this computer
         ("192.168.1.5:8501", "192.168.1.7"),
         ("localhost:8501", "192.168.1.7"),  # a host is easily said
+        ("localhost", "::ffff:192.168.1.7"),
         ("localhost.example.org", None),
         ("127.0.0.1", "no address"),
     ],

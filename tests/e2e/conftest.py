@@ -29,10 +29,13 @@ FLAGS = [
 
 
 class Server:
-    """One process of the app on a free port, with a store of its own."""
+    """One process of the app on a free port, with a store of its own.
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    Public unless told otherwise: each context of the browser is another visitor.
+    """
+
+    def __init__(self, home: Path, *, public: bool = True) -> None:
+        self.home, self.public = home, public
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -46,7 +49,8 @@ class Server:
         self.process = subprocess.Popen(
             command + options,
             cwd=ROOT,
-            env=os.environ | {"SIMVIZ_HOME": str(self.home)},
+            env=os.environ
+            | {"SIMVIZ_HOME": str(self.home), "SIMVIZ_PUBLIC": str(int(self.public))},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -87,8 +91,8 @@ def browser() -> Iterator[Browser]:
 def start_server(tmp_path):
     servers: list[Server] = []
 
-    def start(name: str = "store") -> Server:
-        servers.append(Server(tmp_path / name))
+    def start(name: str = "store", *, public: bool = True) -> Server:
+        servers.append(Server(tmp_path / name, public=public))
         return servers[-1]
 
     yield start

@@ -54,3 +54,13 @@ def test_visitors_keep_their_workspace(start_server, browser):
     stranger = browser.new_context().new_page()
     stranger.goto(f"{server.url}/?demo=emoji")
     assert workspace_of(stranger) != first
+
+
+def test_at_home_all_browsers_see_the_same_workspace(start_server, browser):
+    server = start_server(public=False)
+    first, second = (browser.new_context().new_page() for _ in range(2))
+    first.goto(f"{server.url}/?demo=emoji")
+    first.locator(".sv-finding").wait_for(timeout=120_000)
+    assert "simviz_workspace" not in first.evaluate("document.cookie")
+    second.goto(f"{server.url}/train?data=demo:emoji")
+    second.get_by_text("Finished runs").first.wait_for(timeout=60_000)
