@@ -96,6 +96,25 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
         X, Y = self._check_sides(X, y, reset=False)
         return self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))
 
+    def factors(
+        self, X: Matrix, y: Matrix | None = None
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]] | None:
+        """Vectors whose products are the similarities, to the last bit.
+
+        Parameters
+        ----------
+        X, y : matrices of shape (n_x, d_x) and (n_y, d_y)
+            Items of the two sides.
+
+        Returns
+        -------
+        tuple of ndarrays of shape (n_x, k) and (n_y, k), or None
+            None where a method compares vectors in a way of its own.
+        """
+        if type(self)._row_scorer is not EmbeddingModel._row_scorer:
+            return None
+        return self.coordinates(X, y)
+
     def coordinates_of(self, items: Matrix, side: Literal["x", "y"]) -> NDArray[np.floating]:
         """Items of one side as `coordinates` places them.
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from simviz._numba import njit, prange
 
 Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
 Scores = NDArray[np.floating[Any]]
 
 
@@ -47,6 +48,62 @@ def count_columns(
                     equal[low] += 1
                 if low > start:
                     between[low - 1] += 1
+
+
+@njit(parallel=True)
+def count_columns_within(
+    scores: Scores,
+    floor: Reals,
+    margin: Reals,
+    indptr: Ints,
+    ordered: Reals,
+    above: Ints,
+    equal: Ints,
+    place: Ints,
+    kept: Scores,
+    n_kept: Ints,
+) -> None:
+    """Place each score among scores of its column that are known up to a margin.
+
+    Adds to ``above[p]`` what lies above ``ordered[p]`` for sure, and for sure
+    not above the next one of the column; where the margin is 0, to
+    ``equal[p]`` what equals it. What lies within the margin goes to
+    ``place`` and ``kept``, one row a strip of 256 columns, as far as there is
+    room; ``n_kept`` counts it. ``floor`` holds the least score of each column
+    that matters, inf if none.
+    """
+    n_y = scores.shape[1]
+    width = 256
+    room = place.shape[1]
+    for strip in prange((n_y + width - 1) // width):
+        n = 0
+        for i in range(scores.shape[0]):
+            for j in range(strip * width, min(n_y, (strip + 1) * width)):
+                value = np.float64(scores[i, j])
+                if value < floor[j]:
+                    continue
+                start, stop = indptr[j], indptr[j + 1]
+                least = value - margin[j]
+                low, high = start, stop
+                while low < high:
+                    middle = (low + high) // 2
+                    if ordered[middle] < least:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low > start:
+                    above[low - 1] += 1
+                most = value + margin[j]
+                while low < stop and ordered[low] <= most:
+                    if margin[j] == 0.0:
+                        equal[low] += 1
+                    else:
+                        if n < room:
+                            place[strip, n] = low
+                            kept[strip, n] = scores[i, j]
+                        n += 1
+                    low += 1
+        n_kept[strip] = n
 
 
 @njit(parallel=True)

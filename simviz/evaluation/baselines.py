@@ -153,10 +153,28 @@ class VectorScorer:
         ndarray of shape (b, n_y)
             Similarities.
         """
-        X, Y = as_vectors(x), as_vectors(y)
-        if self.similarity == "cosine":
-            from simviz.base import unit_rows
-
-            X, Y = unit_rows(X), unit_rows(Y)
+        X, Y = self.factors(x, y)
         for start, stop in bounds(len(X), len(Y), block_size):
             yield X[start:stop] @ Y.T
+
+    def factors(
+        self, x: NDArray[np.floating[Any]], y: NDArray[np.floating[Any]]
+    ) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
+        """Vectors whose products are the similarities.
+
+        Parameters
+        ----------
+        x, y : ndarray of shape (n_x, k) and (n_y, k)
+            Vectors, one row an item.
+
+        Returns
+        -------
+        tuple of ndarrays of shape (n_x, k) and (n_y, k)
+            Of length 1, or 0, for cosines.
+        """
+        X, Y = as_vectors(x), as_vectors(y)
+        if self.similarity == "dot":
+            return X, Y
+        from simviz.base import unit_rows
+
+        return unit_rows(X), unit_rows(Y)

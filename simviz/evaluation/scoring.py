@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.callbacks import Callback
-from simviz.evaluation._blocks import Blocks, n_items
+from simviz.evaluation._blocks import Blocks, bounds, n_items
 from simviz.evaluation._counting import ColumnCounts, PooledCounts
 from simviz.evaluation._judged import Queries, queries_of
+from simviz.evaluation._late_columns import LateColumns, vectors_of
 from simviz.evaluation._prepared import Counts, count, prepared
 from simviz.evaluation.metrics import DEFAULT_METRICS, Metric, Pearson, Spearman, parse_metric
 from simviz.evaluation.result import (
@@ -35,7 +36,8 @@ class Scorer(Protocol[Side_contra]):
 
     A scorer may also offer ``empty_share(x, y) -> (float, float)``: the share
     of each side's items that are all zeros to it; and ``prepared(x, y)``: both
-    sides made ready by a method that ranks without comparing all pairs.
+    sides made ready by a method that ranks without comparing all pairs; and
+    ``factors(x, y)``: vectors whose products are the similarities, or None.
     """
 
     def iter_similarity(
@@ -113,7 +115,10 @@ def evaluate(
     The first pass ranks each row and notes the scores of the judged pairs;
     the second counts each column against those, and all pairs against the
     relevant ones. Both see the same blocks, so equal scores are recognised as
-    ties to the last bit. Of a scorer that offers ``prepared`` (Jensen-Shannon
+    ties to the last bit. Where scores are products of vectors and no metric
+    looks at all pairs, one pass does: the judged scores are then known
+    beforehand up to rounding, and what lies within that margin is compared
+    when they are known to the last bit. Of a scorer that offers ``prepared`` (Jensen-Shannon
     similarity) the judged scores are known beforehand: one pass does, and
     none where no metric looks at all pairs.
 
@@ -151,14 +156,21 @@ def evaluate(
             callback=callback,
         )
     else:
-        blocks = Blocks(
-            lambda: scorer.iter_similarity(x, y, block_size=block_size),
-            rel.shape,
-            n_passes=2 if pool != "judged" and (trace or backwards) else 1,
-            callback=callback,
-        )
+        vectors = vectors_of(scorer, x, y)
+        late = None
+        if vectors is not None and backwards and not trace and pool != "judged":
+            late = LateColumns(*vectors, y_queries)
+
+        def compute() -> Iterable[NDArray[np.floating[Any]]]:
+            if vectors is None:
+                return scorer.iter_similarity(x, y, block_size=block_size)
+            P, Q = vectors
+            return (P[a:b] @ Q.T for a, b in bounds(*rel.shape, block_size))
+
+        two = pool != "judged" and (trace or backwards) and late is None
+        blocks = Blocks(compute, rel.shape, n_passes=1 + two, callback=callback)
         x_counts, y_counts, score, roc = _count(
-            blocks, x_queries, y_queries, backwards=backwards, trace=trace
+            blocks, x_queries, y_queries, backwards=backwards, trace=trace, late=late
         )
     rankings: dict[Direction, Ranking] = {}
     if "x2y" in directions:
@@ -180,13 +192,21 @@ def evaluate(
 
 
 def _count(
-    blocks: Blocks, x_queries: Queries, y_queries: Queries, *, backwards: bool, trace: bool
+    blocks: Blocks,
+    x_queries: Queries,
+    y_queries: Queries,
+    *,
+    backwards: bool,
+    trace: bool,
+    late: LateColumns | None,
 ) -> tuple[Counts, Counts | None, NDArray[np.float64], Roc | None]:
     """Counts of both sides, the scores of judged pairs and the ROC, in up to two passes."""
-    above, tied, score = _rank_rows(blocks, x_queries)
+    above, tied, score = _rank_rows(blocks, x_queries, late)
     relevant = x_queries.grade > 0
     y_counts = roc = None
-    if x_queries.n_candidates is None:
+    if late is not None and late.is_exact:
+        y_counts = late.ranks(score[y_queries.stored])
+    elif x_queries.n_candidates is None:
         if backwards:
             y_counts = rank_listed(score[y_queries.stored], y_queries.indptr)
         roc = Roc.from_scores(score, relevant) if trace else None
@@ -204,7 +224,7 @@ def _count(
 
 
 def _rank_rows(
-    blocks: Blocks, queries: Queries
+    blocks: Blocks, queries: Queries, late: LateColumns | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Above, tied and score of each judged pair, ranked within its row."""
     parts = []
@@ -213,6 +233,8 @@ def _rank_rows(
         listed = queries.candidate[ptr[0] : ptr[-1]]
         against: Literal["all", "judged"] = "judged" if queries.n_candidates is None else "all"
         parts.append(rank_block(block, ptr - ptr[0], listed, against))
+        if late is not None:
+            late.add(block)
     above, tied, score = (np.concatenate(part) for part in zip(*parts, strict=True))
     return above, tied, score
 

@@ -214,6 +214,25 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         prepare = getattr(self.model_, "prepared", None)
         return None if prepare is None else prepare(self._x(x), self._y(y))
 
+    def factors(
+        self, x: Items, y: Items
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]] | None:
+        """Vectors whose products are the similarities, if that is what they are.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        tuple of ndarrays of shape (n_x, k) and (n_y, k), or None
+            See `simviz.base.EmbeddingModel.factors`.
+        """
+        check_is_fitted(self)
+        offer = getattr(self.model_, "factors", None)
+        return None if offer is None else offer(self._x(x), self._y(y))
+
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
         """Share of items of each side without any known feature.
 

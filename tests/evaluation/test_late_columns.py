@@ -1,0 +1,118 @@
+"""Both directions in one pass give what two passes give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import simviz.evaluation._late_columns
+from simviz.data import PairSet
+from simviz.evaluation import AUC, MAP, MRR, NDCG, TopOne, VectorScorer, evaluate
+from simviz.pipeline import default_pipeline
+from simviz.relevance import Relevance
+
+METRICS = [TopOne(), MRR(), MAP(), NDCG(3), AUC("query")]
+N_X, N_Y, K = 70, 300, 6
+
+
+class TwoPasses(VectorScorer):
+    """Says nothing of its vectors."""
+
+    factors = None
+
+    def iter_similarity(self, x, y, /, *, block_size=None):
+        P, Q = VectorScorer(self.similarity).factors(x, y)
+        for start in range(0, len(P), block_size or 16):
+            yield P[start : start + (block_size or 16)] @ Q.T
+
+
+class Counting(VectorScorer):
+    """Counts how often its vectors, and its blocks, are asked for."""
+
+    asked = 0
+
+    def factors(self, x, y):
+        type(self).asked += 1
+        return super().factors(x, y)
+
+    def iter_similarity(self, x, y, /, *, block_size=None):
+        raise AssertionError("the vectors do")
+
+
+def vectors(dtype, kind):
+    rng = np.random.default_rng(3)
+    X, Y = rng.standard_normal((N_X, K)), rng.standard_normal((N_Y, K))
+    if kind == "ties":  # few values and repeated rows: scores are equal, not nearly so
+        X, Y = X.round(), Y.round()
+        X[::5], Y[::4], Y[1::7] = 0, 0, Y[2]
+    if kind == "repeated":  # equal vectors, whose products may differ in the last bit
+        X[10:20], Y[20:80] = X[0], Y[3]
+    return X.astype(dtype), Y.astype(dtype)
+
+
+def judgments():
+    rng = np.random.default_rng(4)
+    grades = np.where(rng.random((N_X, N_Y)) < 0.02, rng.integers(1, 4, (N_X, N_Y)), 0)
+    grades[(rng.random((N_X, N_Y)) < 0.01) & (grades == 0)] = -1
+    return Relevance(sp.csr_array(grades.astype(float)), unjudged="negative")
+
+
+def same(a, b):
+    for direction in ("x2y", "y2x"):
+        left, right = a.rankings[direction], b.rankings[direction]
+        np.testing.assert_array_equal(left.above, right.above)
+        np.testing.assert_array_equal(left.tied, right.tied)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+@pytest.mark.parametrize("kind", ["plain", "ties", "repeated"])
+def test_one_pass_finds_the_same_ranks(dtype, similarity, kind):
+    X, Y = vectors(dtype, kind)
+    got, expected = (
+        evaluate(scorer(similarity), X, Y, judgments(), METRICS, block_size=16)
+        for scorer in (VectorScorer, TwoPasses)
+    )
+    same(got, expected)
+
+
+@pytest.mark.parametrize(("room", "most"), [(1, 2**23), (2**20, 5)])
+def test_a_second_pass_follows_where_too_many_scores_are_close(monkeypatch, room, most):
+    monkeypatch.setattr(simviz.evaluation._late_columns, "_ROOM", room)
+    monkeypatch.setattr(simviz.evaluation._late_columns, "_MOST", most)
+    X, Y = vectors("f4", "repeated")
+    got, expected = (
+        evaluate(scorer(), X, Y, judgments(), METRICS, block_size=16)
+        for scorer in (VectorScorer, TwoPasses)
+    )
+    same(got, expected)
+
+
+def test_lengths_without_bound_take_a_second_pass():
+    X, Y = vectors("f8", "plain")
+    X[0] *= 1e160  # its square is beyond the type
+    got, expected = (
+        evaluate(scorer("dot"), X, Y, judgments(), METRICS, block_size=16)
+        for scorer in (VectorScorer, TwoPasses)
+    )
+    same(got, expected)
+
+
+def test_items_are_turned_into_vectors_once():
+    X, Y = vectors("f4", "plain")
+    seen = []
+    Counting.asked = 0
+    evaluate(Counting(), X, Y, judgments(), METRICS, callback=lambda *a: seen.append(a[:2]))
+    evaluate(Counting(), X, Y, judgments(), [AUC()])
+    assert Counting.asked == 2
+    assert seen[-1] == (N_X, N_X)  # one pass
+
+
+def test_pipelines_offer_their_vectors():
+    texts = [f"{a} {b}" for a in ("red", "blue", "green") for b in ("car", "bus", "ship")]
+    pairs = PairSet.from_texts(texts, texts)
+    lsa = default_pipeline("lsa", pairs, n_components=3).fit(pairs)
+    P, Q = lsa.factors(pairs.x, pairs.y)
+    np.testing.assert_array_equal(P @ Q.T, lsa.similarity(pairs.x, pairs.y))
+    assert default_pipeline("bm25", pairs).fit(pairs).factors(pairs.x, pairs.y) is None
