@@ -1,0 +1,324 @@
+"""Model selection: which settings do best on pairs that were held out.
+
+The test part takes no part in it: give `search` the training part and the
+validation part of a `simviz.data.Split`, or let it cut both together
+(`development`) into folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from simviz.callbacks import Callback
+from simviz.data import PairSet, Split
+from simviz.evaluation._search_adapter import UnitEstimator
+from simviz.evaluation._search_fits import SharedFits, TrainFits, grouped
+from simviz.evaluation._search_result import NestedResult, Rule, Selection, Trial, fold_spread
+from simviz.evaluation._search_scores import Score, Scorer
+from simviz.evaluation._search_units import PairUnits, UnitBy
+from simviz.evaluation.metrics import Metric, parse_metric
+from simviz.evaluation.result import Direction
+from simviz.exceptions import JobCancelled
+from simviz.pipeline import Pipeline
+
+__all__ = [
+    "NestedResult",
+    "PairUnits",
+    "Selection",
+    "SharedFits",
+    "Trial",
+    "UnitEstimator",
+    "development",
+    "nested_search",
+    "search",
+]
+
+#: Candidates of one search at most.
+MAX_CANDIDATES = 2_000
+
+
+def search(
+    pipeline: Pipeline,
+    pairs: PairSet,
+    params: Mapping[str, Any],
+    *,
+    cv: int | PairSet = 5,
+    by: UnitBy = "pair",
+    group_key: str | None = None,
+    metric: Metric | str = "MRR",
+    direction: Direction | None = None,
+    n_iter: int | None = None,
+    rule: Rule = "best",
+    seed: int = 0,
+    callback: Callback | None = None,
+) -> Selection:
+    """Try settings on held-out pairs, fitting once what they have in common.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        What is tried, with the parameters that stay; left as it is.
+    pairs : PairSet
+        What may be learned from. The test part is not among it.
+    params : mapping of str to sequence or distribution
+        Values to try of any constructor parameter. The method's go by their
+        short names (``n_components``); a blend's are ``alpha`` and
+        ``learned__model__...``.
+    cv : int or PairSet, default=5
+        Folds that `pairs` is cut into; or a validation part, on which what
+        was trained on all of `pairs` is measured.
+    by : {"pair", "x", "y", "group"}, default="pair"
+        What must not stand in two folds, as in `simviz.data.split`.
+    group_key : str, optional
+        Metadata column of the groups; "group" when omitted.
+    metric : Metric or str, default="MRR"
+        What decides.
+    direction : {"x2y", "y2x"}, optional
+        Which side asks; the mean of both when omitted.
+    n_iter : int, optional
+        Draw so many candidates at random instead of trying all of the grid.
+    rule : {"best", "one_se"}, default="best"
+        The best mean, or the simplest within one standard error of it.
+    seed : int, default=0
+        Of the folds, the draws, and the eighth that is watched by methods
+        that stop early.
+    callback : callable, optional
+        See `simviz.callbacks`.
+
+    Returns
+    -------
+    Selection
+        All candidates and the one chosen.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is unknown, there is nothing to try, or no candidate
+        could be measured.
+    JobCancelled
+        If the callback asked to stop.
+
+    Notes
+    -----
+    A nested method is fitted once a fold, with the most components that are
+    asked for, and measured at all others by growing the products; methods
+    with a regularisation path decompose once for all ridges; features are
+    fitted once a fold on its training pairs; all weights of a blend are
+    measured in one pass. Each value is that of fitting the candidate alone,
+    to rounding. A method that stops early watches an eighth of the training
+    pairs of the fold, never what it is scored on.
+
+    Examples
+    --------
+    >>> from simviz.datasets import load_demo
+    >>> from simviz.data import split
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = load_demo("emoji")
+    >>> parts = split(pairs, "pair")
+    >>> pipeline = default_pipeline("cl_lsi", parts.train)
+    >>> tried = {"n_components": [10, 40, 160]}
+    >>> found = search(pipeline, parts.train, tried, cv=parts.validation)
+    >>> found.chosen.params, found.n_fits
+    ({'n_components': 160}, 1)
+    """
+    measured = parse_metric(metric) if isinstance(metric, str) else metric
+    candidates = make_candidates(params, n_iter, seed)
+    groups = grouped(pipeline, candidates)
+    n_folds = cv if isinstance(cv, int) else 1
+    progress = _Progress(callback, n_folds * len(groups))
+    scorer = Scorer(measured, direction, progress.scoring)
+    found: list[list[Score]] = [[] for _ in candidates]
+    for train, test in _folds(pairs, cv, by, group_key, seed):
+        fits = TrainFits(train, by, group_key, seed, progress.fitting)
+        for group in groups:
+            scores = scorer.group(group, fits, test)
+            for i, score in zip(group.members, scores, strict=True):
+                found[i].append(score)
+            progress.done()
+    trials = tuple(_trial(c, s) for c, s in zip(candidates, found, strict=True))
+    selection = Selection(
+        trials,
+        measured.name,
+        n_folds,
+        measured.higher_is_better,
+        rule,
+        n_fits=n_folds * len(groups),
+        notes=tuple(dict.fromkeys(s.note for scores in found for s in scores if s.note)),
+    )
+    _ = selection.chosen  # says why, where nothing could be measured
+    return selection
+
+
+def nested_search(
+    pipeline: Pipeline,
+    pairs: PairSet,
+    params: Mapping[str, Any],
+    *,
+    outer: int = 5,
+    cv: int = 5,
+    by: UnitBy = "pair",
+    group_key: str | None = None,
+    metric: Metric | str = "MRR",
+    direction: Direction | None = None,
+    n_iter: int | None = None,
+    rule: Rule = "best",
+    seed: int = 0,
+    callback: Callback | None = None,
+) -> NestedResult:
+    """Measure what choosing achieves: search within each outer fold, test on it.
+
+    The value of a chosen candidate on the folds that chose it is flattered
+    (Cawley & Talbot 2010); those of the outer folds are not.
+
+    Parameters
+    ----------
+    pipeline, pairs, params
+        As in `search`.
+    outer : int, default=5
+        Outer folds.
+    cv, by, group_key, metric, direction, n_iter, rule, seed, callback
+        As in `search`.
+
+    Returns
+    -------
+    NestedResult
+        A value and a choice for each outer fold.
+
+    Raises
+    ------
+    ValueError, JobCancelled
+        As `search` does.
+    """
+    measured = parse_metric(metric) if isinstance(metric, str) else metric
+    units = PairUnits.of(pairs, by, group_key)
+    values, selections = [], []
+    for i, (inside, outside) in enumerate(units.folds(outer, seed)):
+        train = units.take(inside)
+        found = search(
+            pipeline,
+            train,
+            params,
+            cv=cv,
+            by=by,
+            group_key=group_key,
+            metric=measured,
+            direction=direction,
+            n_iter=n_iter,
+            rule=rule,
+            seed=seed,
+            callback=None if callback is None else _within(callback, i, outer),
+        )
+        final = found.refit(pipeline, train, by, group_key, seed)
+        value, _ = Scorer(measured, direction).one(final, units.take(outside, train))
+        values.append(value)
+        selections.append(found)
+    return NestedResult(tuple(values), tuple(selections), measured.name)
+
+
+def development(pairs: PairSet, parts: Split) -> PairSet:
+    """Everything but the test part: train and validation together.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        What was split.
+    parts : Split
+        Its parts.
+
+    Returns
+    -------
+    PairSet
+        In the order of `pairs`.
+    """
+    x, y = (
+        np.union1d(index["train"], index["validation"]) for index in (parts.x_index, parts.y_index)
+    )
+    return pairs.take(x, y)
+
+
+def make_candidates(
+    params: Mapping[str, Any], n_iter: int | None, seed: int
+) -> list[dict[str, Any]]:
+    """Combinations of values: all of them, or some drawn at random."""
+    from sklearn.model_selection import ParameterGrid, ParameterSampler
+
+    if not params or any(isinstance(v, Sequence) and not len(v) for v in params.values()):
+        raise ValueError("Name at least one parameter to search and at least one value of each.")
+    if n_iter is None:
+        if drawn := [name for name, values in params.items() if hasattr(values, "rvs")]:
+            raise ValueError(
+                f"{', '.join(drawn)} is a distribution, which is drawn from: give n_iter."
+            )
+        made = list(ParameterGrid(dict(params)))
+    else:
+        lists = [v for v in params.values() if not hasattr(v, "rvs")]
+        all_lists = len(lists) == len(params)
+        most = int(np.prod([len(v) for v in lists])) if all_lists else n_iter
+        made = list(ParameterSampler(dict(params), min(n_iter, most), random_state=seed))
+    if len(made) > MAX_CANDIDATES:
+        raise ValueError(
+            f"{len(made):,} combinations are more than the {MAX_CANDIDATES:,} of one search. "
+            "Give fewer values, or draw some with n_iter."
+        )
+    return [{name: _plain(value) for name, value in candidate.items()} for candidate in made]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _folds(
+    pairs: PairSet, cv: int | PairSet, by: UnitBy, group_key: str | None, seed: int
+) -> Iterator[tuple[PairSet, PairSet]]:
+    if not isinstance(cv, int):
+        yield pairs, cv
+        return
+    units = PairUnits.of(pairs, by, group_key)
+    for inside, outside in units.folds(cv, seed):
+        train = units.take(inside)
+        yield train, units.take(outside, train)
+
+
+def _trial(params: Mapping[str, Any], scores: Sequence[Score]) -> Trial:
+    values = tuple(score.value for score in scores)
+    spread = nan if np.isnan(values).any() else fold_spread(values, [s.spread for s in scores])
+    reason = next((score.note for score in scores if score.note), "")
+    return Trial(params, values, spread, sum(score.seconds for score in scores), reason)
+
+
+def _within(callback: Callback, i: int, n: int) -> Callback:
+    """Progress of one of several searches."""
+    return lambda step, total, metrics: callback(i * total + step, n * total, metrics)
+
+
+class _Progress:
+    """Turns progress within fits into progress of the search, and stops it."""
+
+    _STEPS = 100
+
+    def __init__(self, callback: Callback | None, n_parts: int) -> None:
+        self._callback, self._n_parts = callback, n_parts
+        self._done = self._furthest = 0
+
+    def fitting(self, step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        return self._tell(0.8 * step / total if total else 0.0)
+
+    def scoring(self, step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        return self._tell(0.8 + 0.2 * (step / total if total else 0.0))
+
+    def done(self) -> None:
+        self._done += 1
+        if self._tell(0.0):
+            raise JobCancelled("The search was stopped.")
+
+    def _tell(self, within: float) -> bool:
+        if self._callback is None:
+            return False
+        # A group may fit several times; the bar never goes back.
+        step = round(self._STEPS * (self._done + min(within, 1.0)))
+        self._furthest = max(self._furthest, step)
+        return bool(self._callback(self._furthest, self._STEPS * self._n_parts, {}))
