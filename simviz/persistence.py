@@ -2,13 +2,13 @@
 
 The state of an estimator is its parameters and its fitted attributes: numbers,
 strings, arrays, sparse arrays, lists, dicts, and other estimators of this
-package. It becomes a JSON tree in which arrays are named, beside one ``.npz``
-of those arrays. Loading builds only classes that simviz itself discovers.
+package. It becomes a JSON tree in which arrays are named, beside one
+``.safetensors`` file of those arrays. Loading builds only classes that simviz
+itself discovers.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -17,12 +17,24 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 from sklearn.base import BaseEstimator
 
 from simviz.exceptions import StoreError
 
-FORMAT = "simviz-1"
+FORMAT = "simviz-2"
+_TREE, _ARRAYS = "objects.json", "arrays.safetensors"
 MAX_BYTES = 8 * 2**30
+_DAMAGED = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    zipfile.BadZipFile,
+    SafetensorError,
+)
 
 
 def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
@@ -47,12 +59,10 @@ def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
         "objects": {name: _pack(value, name, arrays) for name, value in objects.items()},
     }
     path = Path(path)
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
     draft = path.with_name(path.name + ".part")
     with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("objects.json", json.dumps(tree, ensure_ascii=False))
-        archive.writestr("arrays.npz", buffer.getvalue())
+        archive.writestr(_TREE, json.dumps(tree, ensure_ascii=False))
+        archive.writestr(_ARRAYS, save(arrays))
     draft.replace(path)
 
 
@@ -84,18 +94,16 @@ def load_state(path: str | Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
                 raise StoreError(
                     f"{path} unpacks to {size:,} bytes, more than the {max_bytes:,} allowed."
                 )
-            tree = json.loads(archive.read("objects.json"))
-            raw = archive.read("arrays.npz")
-        if tree.get("format") != FORMAT:
-            raise StoreError(f"{path} has the format {tree.get('format')!r}, expected {FORMAT!r}.")
-        with zipfile.ZipFile(io.BytesIO(raw)) as inner:
-            if sum(info.file_size for info in inner.infolist()) > max_bytes:
-                raise StoreError(f"The arrays of {path} unpack to more than {max_bytes:,} bytes.")
-        with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-            return {name: _unpack(value, arrays) for name, value in tree["objects"].items()}
+            tree = json.loads(archive.read(_TREE))
+            if tree.get("format") != FORMAT:
+                raise StoreError(
+                    f"{path} has the format {tree.get('format')!r}, expected {FORMAT!r}."
+                )
+            arrays = load(archive.read(_ARRAYS))
+        return {name: _unpack(value, arrays) for name, value in tree["objects"].items()}
     except StoreError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         raise StoreError(
             f"{path} cannot be read as a saved pipeline ({error}). "
             "Save it again with this version."
@@ -110,12 +118,16 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
             return {"list": [_pack(v, name, arrays) for v in value.tolist()], "as": "object"}
-        arrays[name] = value
-        return {"array": name}
+        if value.dtype.kind == "U":
+            return {"list": value.tolist(), "as": "str"}
+        # Bits of a product may depend on the layout of its factors: it is kept.
+        turned = value.flags.f_contiguous and not value.flags.c_contiguous
+        arrays[name] = value.T if turned else np.require(value, requirements="C")
+        return {"array": name, "turned": turned}
     if sp.issparse(value):
         value = sp.csr_array(value)
         for part in ("data", "indices", "indptr"):
-            arrays[f"{name}.{part}"] = getattr(value, part)
+            arrays[f"{name}.{part}"] = np.require(getattr(value, part), requirements="C")
         return {"csr": name, "shape": list(value.shape)}
     if isinstance(value, list | tuple):
         kind = type(value).__name__
@@ -152,7 +164,8 @@ def _unpack(value: Any, arrays: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        return arrays[value["array"]]
+        array = arrays[value["array"]]
+        return array.T if value["turned"] else array
     if "csr" in value:
         parts = (arrays[f"{value['csr']}.{part}"] for part in ("data", "indices", "indptr"))
         matrix = sp.csr_array(tuple(parts), shape=tuple(value["shape"]))
@@ -160,6 +173,8 @@ def _unpack(value: Any, arrays: Any) -> Any:
         return matrix
     if "list" in value:
         items = [_unpack(v, arrays) for v in value["list"]]
+        if value["as"] == "str":
+            return np.array(items, dtype=str)
         if value["as"] == "object":
             array = np.empty(len(items), dtype=object)
             array[:] = items

@@ -58,7 +58,7 @@ def test_saved_and_loaded_scores_are_the_same_bits(method, bilingual, tmp_path):
     )
     assert [p.name for p in tmp_path.iterdir()] == ["run.simviz"]
     with zipfile.ZipFile(tmp_path / "run.simviz") as archive:
-        assert sorted(archive.namelist()) == ["arrays.npz", "objects.json"]
+        assert sorted(archive.namelist()) == ["arrays.safetensors", "objects.json"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_similarity_only_methods_say_that_they_have_no_vectors(bilingual):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "other"}, "expected 'simviz-1'"),
+        ({"format": "other"}, "expected 'simviz-2'"),
         ({"objects": {"model": {"class": "Popen", "params": {}, "fitted": {}}}}, "class 'Popen'"),
         ({"objects": {"model": {"array": "nowhere"}}}, "cannot be read"),
         ({"objects": {}}, "not a pipeline"),
@@ -132,10 +132,10 @@ def test_foreign_files_are_refused(change, words, tmp_path, bilingual):
     path = tmp_path / "run"
     quick("lsa", PairSet.from_texts(WORDS, WORDS)).fit(PairSet.from_texts(WORDS, WORDS)).save(path)
     with zipfile.ZipFile(path) as archive:
-        tree, arrays = json.loads(archive.read("objects.json")), archive.read("arrays.npz")
+        tree, arrays = json.loads(archive.read("objects.json")), archive.read("arrays.safetensors")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("objects.json", json.dumps(tree | change))
-        archive.writestr("arrays.npz", arrays)
+        archive.writestr("arrays.safetensors", arrays)
     with pytest.raises(StoreError, match=words):
         PairPipeline.load(path)
 
