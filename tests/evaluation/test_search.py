@@ -291,7 +291,8 @@ def test_keywords_that_were_not_learned_are_no_candidates():
 
 
 def test_failures_are_kept_with_their_reason(vectors):
-    found = search(cca(vectors), vectors, {"regularization": [-1.0, 1.0], "rank": [None, 4]}, cv=2)
+    tried = {"regularization": [-1.0, 1.0], "rank": [None, 4]}
+    found = search(cca(vectors, n_components=3), vectors, tried, cv=2)
     bad = [t for t in found.trials if t.params["regularization"] == -1.0]
     assert all(isnan(t.mean) and "regularization" in t.reason for t in bad)
     with pytest.raises(ValueError, match="None of 1 candidates could be measured: The"):
