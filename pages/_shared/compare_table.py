@@ -14,6 +14,7 @@ from pages._shared import (
     compare_files,
     compare_setting,
     compare_tests,
+    model_files,
     sharing,
 )
 from pages._shared.compare_choice import Choice
@@ -85,7 +86,9 @@ def show_table(choice: Choice) -> None:
         rows = table_rows(choice.entries, choice.direction, metrics)
         with st.popover("Export", icon=":material/download:", type="tertiary"):
             compare_files.show(choice, rows, metrics, verdicts)
-        sharing.show_button("compare", [entry.run for entry in choice.entries])
+        runs = [entry.run for entry in choice.entries]
+        model_files.show(runs, {entry.run.id: entry.label for entry in choice.entries})
+        sharing.show_button("compare", runs)
     columns = [compare_columns.metric(rows, metric) for metric in metrics]
     if verdicts is not None:
         columns[1:1] = compare_columns.tested(choice, verdicts, everything=everything)

@@ -90,7 +90,7 @@ def _show_link(address: str) -> None:
 def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
     st.markdown(
         "Your runs open in your workspace only. Publishing makes a read-only view that anyone "
-        "with its link can open: these runs, and the data they were trained on."
+        "with its link can open: these runs with their models, and the data they were trained on."
     )
     how_long = st.selectbox("The link works for", list(_DAYS), index=1, key=f"{kind}-share-days")
     if st.button("Publish this view", key=f"{kind}-publish", type="primary"):

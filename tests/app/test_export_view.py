@@ -114,3 +114,31 @@ def test_runs_on_data_that_changed_say_so(page, home, monkeypatch):
     for label in ("Report as one page", "TREC run and judgments", "Queries of all runs as CSV"):
         assert saved[label][1]["disabled"]
         assert "Train them again" in saved[label][1]["help"]
+
+
+def test_models_leave_whole_and_for_other_programs(page, home):
+    app, saved = page
+    app.query_params["data"] = home["plain"]
+    app.run()
+    assert not app.exception
+    names = {label: i for i, label in enumerate(app.selectbox(key="take-model").options)}
+    (cca,) = (label for label in names if label.startswith("CCA"))
+    app.selectbox(key="take-model").select(cca).run()
+    whole = zipfile.ZipFile(io.BytesIO(saved["Whole model"][0]()))
+    assert "objects.json" in whole.namelist()
+    next(toggle for toggle in app.toggle if toggle.label == "For other programs").set_value(
+        True
+    ).run()
+    assert not app.exception
+    arrays = zipfile.ZipFile(io.BytesIO(saved["NumPy arrays"][0]()))
+    assert {"embed.py", "model.json", "x_projection.npy"} <= set(arrays.namelist())
+    assert "x.onnx" in zipfile.ZipFile(io.BytesIO(saved["ONNX graphs"][0]())).namelist()
+    assert saved["sentence-transformers"][1]["disabled"]
+    (bm25,) = (label for label in names if label == "BM25")
+    app.selectbox(key="take-model").select(bm25).run()
+    next(toggle for toggle in app.toggle if toggle.label == "For other programs").set_value(
+        True
+    ).run()
+    assert not app.exception
+    assert saved["NumPy arrays"][1]["disabled"] and saved["ONNX graphs"][1]["disabled"]
+    assert any("more than one matrix" in caption.value for caption in app.caption)

@@ -1,0 +1,150 @@
+"""What a linear model is to other programs: one matrix and one offset a side."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from simviz.pipeline import BlendPipeline, PairPipeline
+
+Form = Literal["numpy", "onnx", "dense"]
+#: Files carry this date, so that the same model gives the same bytes.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearSide:
+    """One side of a linear model.
+
+    Parameters
+    ----------
+    projection : ndarray of float32, shape (d, k)
+        An item with the features v is embedded as v @ projection − offset.
+    offset : ndarray of float32, shape (k,)
+        Zeros where the method does not centre its data.
+    is_unit : bool
+        Whether vectors are scaled to length 1 before they are multiplied: the
+        similarity is a cosine, not a dot product.
+    """
+
+    projection: NDArray[np.float32]
+    offset: NDArray[np.float32]
+    is_unit: bool
+
+
+def why_not(pipeline: PairPipeline | BlendPipeline, form: Form) -> str | None:
+    """Why a pipeline cannot leave in a form.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        A fitted pipeline.
+    form : {"numpy", "onnx", "dense"}
+        Arrays; ONNX graphs; modules of sentence-transformers.
+
+    Returns
+    -------
+    str or None
+        A sentence that says why, or None where it can.
+    """
+    from simviz.base import LinearPairModel
+    from simviz.exports.features import described
+    from simviz.features import PretrainedText
+
+    model = getattr(pipeline, "model_", None)
+    if model is None:
+        return "A blend mixes the scores of two models; export each of them."
+    title = model.tags.title
+    if not isinstance(model, LinearPairModel):
+        return f"{title} is more than one matrix a side. Take the whole model instead."
+    if getattr(model, "activation", None) is not None:
+        return f"{title} bends its vectors by {model.activation}; that is no longer linear."
+    features = (pipeline.x_features_, pipeline.y_features_)
+    if form == "numpy" and any(described(part) is None for part in features):
+        return "The features of this model need simviz. Take the whole model instead."
+    if form == "onnx" and importlib.util.find_spec("onnx") is None:
+        return 'Writing ONNX needs a further library: pip install "simviz[onnx]".'
+    if form == "dense" and not all(isinstance(part, PretrainedText) for part in features):
+        return "This form continues a pretrained sentence encoder, and this model does not."
+    return None
+
+
+def linear_sides(pipeline: PairPipeline | BlendPipeline, form: Form) -> dict[str, LinearSide]:
+    """Both sides of a linear pipeline.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        A fitted pipeline.
+    form : {"numpy", "onnx", "dense"}
+        What they are wanted for.
+
+    Returns
+    -------
+    dict of str to LinearSide
+        "x" and "y".
+
+    Raises
+    ------
+    ValueError
+        If the pipeline cannot leave in this form; `why_not` says why.
+    """
+    reason = why_not(pipeline, form)
+    if reason is not None:
+        raise ValueError(reason)
+    model: Any = pipeline.model_
+    sides = {}
+    for name in ("x", "y"):
+        A, offset = getattr(model, f"{name}_projection_"), getattr(model, f"{name}_offset_")
+        A = np.ascontiguousarray(A, dtype=np.float32)
+        offset = np.zeros(A.shape[1]) if offset is None else offset
+        is_unit = model.similarity_kind == "cosine"
+        sides[name] = LinearSide(A, np.asarray(offset, dtype=np.float32), is_unit)
+    return sides
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Files as one zip, the same bytes for the same files.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Content by path inside the archive.
+
+    Returns
+    -------
+    bytes
+        The archive.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path, content in files.items():
+            entry = zipfile.ZipInfo(path, _DATE)
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 6)
+    return buffer.getvalue()
+
+
+def array_bytes(array: NDArray[Any]) -> bytes:
+    """An array as an ``.npy`` file.
+
+    Parameters
+    ----------
+    array : ndarray
+        Of numbers.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()

@@ -1,0 +1,150 @@
+"""What leaves must give, elsewhere, the similarities that simviz gives."""
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from simviz.data import PairSet
+from simviz.data.items import Items
+from simviz.exports import dense_modules, numpy_files, onnx_graphs, why_not
+from simviz.features import MultiHot, TextCounts, Tfidf, Vectors
+from simviz.methods import all_methods, get_method
+from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline
+from simviz.relevance import Relevance
+
+X = ["a red heart", "the blue car", "a green tree", "one small bird", "old moon", "RED car"]
+Y = ["corazón rojo", "coche azul", "árbol verde", "un pájaro", "luna vieja", "coche rojo"]
+NEW = ["red moon", "", "nothing_known zzz", "a blue heart, a blue tree"]
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return PairSet.from_texts(X, Y)
+
+
+def unpacked(content, folder):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def elsewhere(folder, x, y):
+    """Similarities by the exported files, in a Python that cannot import simviz."""
+    code = (
+        "import sys, json; sys.modules['simviz'] = None\n"
+        "from embed import Model\n"
+        "x, y = json.load(sys.stdin)\n"
+        "print(json.dumps(Model('.').similarity(x, y).tolist()))"
+    )
+    told = json.dumps([x, y])
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, input=told, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return np.array(json.loads(done.stdout))
+
+
+FEATURES = {
+    "words": (Tfidf(), Tfidf(tf="log2", normalize=False)),
+    "characters": (Tfidf("char_wb", (2, 4), tf="log1p"), TextCounts("char", (1, 3))),
+    "pairs of words": (TextCounts("word", (1, 2), stop_words=["a"]), TextCounts(lowercase=False)),
+    "keywords": (MultiHot(" "), Tfidf(stop_words="english")),
+}
+
+
+@pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES)
+@pytest.mark.parametrize("method", ["cca", "s2net", "heterogeneous_svd"])
+def test_arrays_give_the_same_similarities_without_simviz(pairs, tmp_path, features, method):
+    pipeline = PairPipeline(get_method(method)(3), *features).fit(pairs)
+    folder = unpacked(numpy_files(pipeline), tmp_path)
+    expected = pipeline.similarity(texts(NEW), pairs.y)
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(elsewhere(folder, NEW, Y), expected, atol=2e-6, rtol=2e-6)
+
+
+def texts(content):
+    return Items([f"{i}" for i in range(len(content))], content, "text")
+
+
+def vectors(n, d, seed):
+    return np.random.default_rng(seed).standard_normal((n, d)).astype(np.float32)
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_arrays_of_vectors(tmp_path, normalize):
+    x, y = vectors(20, 6, 0), vectors(20, 5, 1)
+    ids = [f"{i}" for i in range(20)]
+    sides = (Items(ids, content, "vector") for content in (x, y))
+    pairs = PairSet(*sides, Relevance.identity(20))
+    pipeline = PairPipeline(get_method("cca")(4), Vectors(normalize), Vectors(normalize))
+    folder = unpacked(numpy_files(pipeline.fit(pairs)), tmp_path)
+    found = elsewhere(folder, x.tolist(), y.tolist())
+    np.testing.assert_allclose(found, pipeline.similarity(pairs.x, pairs.y), atol=3e-6)
+
+
+@pytest.mark.parametrize("method", ["cca", "s2net", "heterogeneous_svd"])
+def test_onnx_graphs_give_the_same_vectors(pairs, tmp_path, method):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="runs the exported graphs")
+    pipeline = (
+        default_pipeline(method, pairs, n_components=3, shared=False)
+        if (method != "heterogeneous_svd")
+        else default_pipeline(method, pairs, n_components=3)
+    )
+    pipeline.fit(pairs)
+    folder = unpacked(onnx_graphs(pipeline), tmp_path)
+    items = texts([*X, *NEW])
+    features = pipeline.x_features_.transform(items.content).toarray().astype(np.float32)
+    session = onnxruntime.InferenceSession(str(folder / "x.onnx"))
+    (found,) = session.run(None, {"features": features})
+    expected = pipeline.model_.coordinates_of(features, "x")
+    assert (expected[len(X) + 1] == 0).all() and found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+def test_modules_continue_a_sentence_encoder(pairs, tmp_path):
+    pytest.importorskip("sentence_transformers", reason="an optional library")
+    from sentence_transformers.sentence_transformer.modules import Dense
+    from torch import from_numpy
+    from torch.nn.functional import normalize
+
+    pipeline = default_pipeline("cca", pairs, features="pretrained", n_components=3).fit(pairs)
+    folder = unpacked(dense_modules(pipeline), tmp_path)
+    encoded = from_numpy(pipeline.x_features_.transform(X))
+    module = Dense.load(str(folder / "x"))
+    found = module({"sentence_embedding": encoded})["sentence_embedding"].detach()
+    expected = pipeline.coordinates(pairs.x, pairs.y)[0]
+    np.testing.assert_allclose(normalize(found).numpy(), expected, atol=1e-5)
+    assert (folder / "y" / "model.safetensors").exists()
+    assert "all-MiniLM-L6-v2" in (folder / "README.txt").read_text()
+
+
+def test_the_same_model_gives_the_same_bytes(pairs):
+    pipeline = default_pipeline("cca", pairs, n_components=2).fit(pairs)
+    assert numpy_files(pipeline) == numpy_files(pipeline)
+
+
+def test_what_cannot_leave_says_why(pairs):
+    bent = PairPipeline(get_method("s2net")(2, activation="tanh"), Tfidf()).fit(pairs)
+    topics = default_pipeline("plsa", pairs, n_components=2).fit(pairs)
+    linear = default_pipeline("cca", pairs, n_components=2).fit(pairs)
+    blend = BlendPipeline(linear, default_pipeline("tfidf_cosine", pairs), 0.5).fit(pairs)
+    for pipeline, word in ((bent, "tanh"), (topics, "more than one matrix"), (blend, "blend")):
+        for form, write in (("numpy", numpy_files), ("onnx", onnx_graphs)):
+            assert word in why_not(pipeline, form)
+            with pytest.raises(ValueError, match=word):
+                write(pipeline)
+    assert why_not(linear, "numpy") is None
+    assert "pretrained" in why_not(linear, "dense")
+
+
+def test_every_linear_method_is_told_from_the_others():
+    from simviz.base import LinearPairModel
+
+    linear = {name for name, cls in all_methods().items() if issubclass(cls, LinearPairModel)}
+    assert {"cca", "opca", "s2net", "lsa", "cl_lsi", "heterogeneous_svd"} <= linear
+    assert not linear & {"bm25", "plsa", "siamese_blstm", "kernel_cca"}
