@@ -42,6 +42,8 @@ class Claim:
         What the paper's own test says, with its p-value.
     reason : str
         Why the claim cannot be compared; it then has no other verdict.
+    ours : str
+        What was found, in words, where the number says too little.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Claim:
     high: float = math.nan
     paper_test: str = ""
     reason: str = ""
+    ours: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -173,8 +176,8 @@ class Claim:
         >>> Claim("A is ahead.", 0.021, low=0.01, high=0.032, p_value=0.0002).numbers()
         '+0.021 [+0.010, +0.032], p < 0.001'
         """
-        if math.isnan(self.found):
-            return ""
+        if self.ours or math.isnan(self.found):
+            return self.ours
         interval = not math.isnan(self.low)
         if interval and self.bound == 0 and math.isnan(self.p_value):
             told = f"[{signed(self.low)}, {signed(self.high)}]"  # a claim of being level
