@@ -1,0 +1,253 @@
+"""Scores of experiments: settings and weights chosen on validation pairs, then one test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.callbacks import Callback
+from simviz.data import Items, PairSet
+from simviz.evaluation.blends import blend_curve
+from simviz.evaluation.metrics import Metric
+from simviz.evaluation.result import Evaluation
+from simviz.evaluation.scoring import evaluate
+from simviz.pipeline import BlendPipeline, Normalization, PairPipeline
+
+Block = NDArray[np.floating[Any]]
+
+#: Weights of the learned scores that are tried.
+ALPHAS = np.linspace(0.0, 1.0, 21)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """Queries, what is ranked for them, and what is relevant.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        x items ask, y items are ranked.
+    one_collection : bool, default=False
+        Whether x items stand among the y items, under the same ids. What asks
+        is then ranked below all others: nobody looks for what they have.
+    """
+
+    pairs: PairSet
+    one_collection: bool = False
+
+    def evaluate(
+        self, scorer: Any, metrics: Sequence[Metric], callback: Callback | None = None
+    ) -> Evaluation:
+        """Rank y items for every x item.
+
+        Parameters
+        ----------
+        scorer : pipeline
+            Fitted.
+        metrics : sequence of Metric
+            What is measured.
+        callback : callable, optional
+            See `simviz.callbacks`.
+
+        Returns
+        -------
+        Evaluation
+            Of the direction x2y.
+        """
+        if self.one_collection:
+            scorer = WithoutItself(scorer)
+        pairs = self.pairs
+        return evaluate(
+            scorer, pairs.x, pairs.y, pairs.relevance, metrics,
+            directions=["x2y"], callback=callback,
+        )  # fmt: skip
+
+    def curve(
+        self, blend: BlendPipeline, metric: Metric, callback: Callback | None = None
+    ) -> NDArray[np.float64]:
+        """A metric at each weight of `ALPHAS`.
+
+        Parameters
+        ----------
+        blend : BlendPipeline
+            Fitted.
+        metric : Metric
+            What is measured.
+        callback : callable, optional
+            See `simviz.callbacks`.
+
+        Returns
+        -------
+        ndarray of float64, shape (21,)
+            Values.
+        """
+        pairs = self.pairs
+        found = blend_curve(
+            WithoutItself(blend) if self.one_collection else blend,
+            pairs.x, pairs.y, pairs.relevance, ALPHAS,
+            metrics=[metric], directions=["x2y"], callback=callback,
+        )  # fmt: skip
+        return found.values(metric, "x2y") if metric.level == "query" else found.values(metric)
+
+
+class WithoutItself:
+    """Scores in which an item never is an answer to itself.
+
+    Parameters
+    ----------
+    scorer : PairPipeline or BlendPipeline
+        Fitted; x and y items are of one collection, under the same ids.
+    """
+
+    def __init__(self, scorer: Any) -> None:
+        self._scorer = scorer
+
+    def iter_similarity(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[Block]:
+        """Similarities in blocks of rows, an item's own below all others of its row.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (rows, n_y)
+            In the order of the x items.
+        """
+        blocks = self._scorer.iter_similarity(x, y, block_size=block_size)
+        for block, rows, columns in _own(blocks, x, y):
+            yield _lowered(block, rows, columns)
+
+    def iter_parts(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[tuple[Block, Block]]:
+        """Both similarities of a blend, treated in the same way.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        learned, lexical : ndarray of shape (rows, n_y)
+            In the order of the x items.
+        """
+        parts = self._scorer.iter_parts(x, y, block_size=block_size)
+        for (learned, lexical), rows, columns in _own(parts, x, y):
+            yield _lowered(learned, rows, columns), _lowered(lexical, rows, columns)
+
+
+def _own(blocks: Iterator[Any], x: Items, y: Items) -> Iterator[tuple[Any, Any, Any]]:
+    """Each block with the rows whose item stands in the pool, and where."""
+    place = {name: j for j, name in enumerate(y.ids)}
+    own = np.array([place.get(name, -1) for name in x.ids], dtype=np.int64)
+    start = 0
+    for block in blocks:
+        n = len(block[0] if isinstance(block, tuple) else block)
+        rows = np.flatnonzero(own[start : start + n] >= 0)
+        yield block, rows, own[start + rows]
+        start += n
+
+
+def _lowered(block: Block, rows: NDArray[np.intp], columns: NDArray[np.int64]) -> Block:
+    lowered = block.copy()
+    # A finite number, which any weight keeps below all others of its row.
+    lowered[rows, columns] = block[rows].min(axis=1) - 1
+    return lowered
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """What validation chose.
+
+    Parameters
+    ----------
+    setting : str
+        Of the learned method, in words.
+    learned : PairPipeline
+        Fitted with that setting.
+    value : float
+        The metric of validation.
+    alpha : float
+        Weight of the learned scores.
+    blend : BlendPipeline
+        With the setting and the weight that are best together.
+    blend_setting : str
+        The setting of the blend, in words.
+    blend_value : float
+        The metric of validation of the blend.
+    """
+
+    setting: str
+    learned: PairPipeline
+    value: float
+    alpha: float
+    blend: BlendPipeline
+    blend_setting: str
+    blend_value: float
+
+
+def choose(
+    candidates: Mapping[str, PairPipeline],
+    lexical: PairPipeline,
+    train: PairSet,
+    validation: Asked,
+    metric: Metric,
+    *,
+    normalization: Normalization = "global_std",
+    callback: Callback | None = None,
+) -> Chosen:
+    """Choose a setting alone, and a setting and a weight for the blend.
+
+    Parameters
+    ----------
+    candidates : mapping of str to PairPipeline
+        Setting, in words, to the fitted pipeline.
+    lexical : PairPipeline
+        Fitted; what they are blended with.
+    train : PairSet
+        Training pairs, which give both scores their scale.
+    validation : Asked
+        By which it is chosen.
+    metric : Metric
+        The mean of which is to be the best.
+    normalization : str, default="global_std"
+        See `simviz.pipeline.BlendPipeline`.
+    callback : callable, optional
+        See `simviz.callbacks`.
+
+    Returns
+    -------
+    Chosen
+        Of several weights with the best value the middle one.
+    """
+    sign = 1.0 if metric.higher_is_better else -1.0
+    best: tuple[float, str] | None = None
+    best_blend: tuple[float, str, BlendPipeline] | None = None
+    for setting, pipeline in candidates.items():
+        made = BlendPipeline.of(pipeline, lexical, train, normalization=normalization)
+        values = sign * validation.curve(made, metric, callback)
+        if best is None or values[-1] > best[0]:
+            best = float(values[-1]), setting
+        if best_blend is None or values.max() > best_blend[0]:
+            level = np.flatnonzero(values >= values.max() - 1e-12)
+            alpha = float(ALPHAS[level[(len(level) - 1) // 2]])
+            best_blend = float(values.max()), setting, made.with_alpha(alpha)
+    if best is None or best_blend is None:
+        raise ValueError("There is nothing to choose from. Bring at least one setting.")
+    return Chosen(
+        best[1], candidates[best[1]], sign * best[0],
+        float(best_blend[2].alpha), best_blend[2], best_blend[1], sign * best_blend[0],
+    )  # fmt: skip

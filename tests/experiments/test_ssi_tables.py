@@ -1,0 +1,176 @@
+"""The tables of supervised semantic indexing: links, and queries in another language."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import simviz
+from simviz.data import Items, PairSet
+from simviz.evaluation.metrics import MAP
+from simviz.experiments import Parts, get_experiment
+from simviz.experiments._blending import ALPHAS, Asked, WithoutItself, choose
+from simviz.experiments._translation import GivenTranslations, TranslatedTfidf
+from simviz.features import TextCounts, Vectors
+from simviz.methods import get_method
+from simviz.pipeline import BlendPipeline, PairPipeline
+from simviz.relevance import Relevance
+
+N = 90
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory):
+    """A folder of documents of three topics, each of which links two of its topic."""
+    folder = tmp_path_factory.mktemp("linked")
+    rng = np.random.default_rng(0)
+    topic = np.arange(N) % 3
+    counts = rng.poisson(0.1, (N, 60)) + rng.poisson(1.0, (N, 60)) * (
+        np.arange(60) % 3 == topic[:, None]
+    )
+    sp.save_npz(folder / "x.npz", sp.csr_matrix(counts))
+    ids = [f"d{i}" for i in range(N)]
+    (folder / "ids.txt").write_text("\n".join(ids) + "\n")
+    links = [(i, (i + 3 * s) % N) for i in range(N) for s in (1, 2)]
+    both = sorted({*links, *((b, a) for a, b in links)})
+    with gzip.open(folder / "relevance.tsv.gz", "wt") as file:
+        file.write("x_id\ty_id\tgrade\n" + "".join(f"d{a}\td{b}\t1\n" for a, b in both))
+    part = rng.permutation(["train"] * 50 + ["test"] * 25)
+    with gzip.open(folder / "split.tsv.gz", "wt") as file:
+        lines = zip(ids, part, strict=False)  # the last 15 documents are in no part
+        file.write("x_id\tsplit\n" + "".join(f"{i}\t{p}\n" for i, p in lines))
+    return folder
+
+
+def test_no_link_of_a_document_that_asks_is_known(collection):
+    data = get_experiment("ssi_links").load(collection)
+    train, validation, test = data.train, data.validation.pairs, data.test.pairs
+    held = {*validation.x.ids, *test.x.ids}
+    assert len(test.x) == 25 and len(test.y) == N
+    assert set(train.x.ids) == set(test.y.ids) - held == set(validation.y.ids)
+    assert train.x is train.y
+    place = {name: i for i, name in enumerate(train.x.ids)}
+    known = set(zip(*train.relevance.positives.nonzero(), strict=True))
+    with gzip.open(collection / "relevance.tsv.gz", "rt") as file:
+        rows = [line.split("\t")[:2] for line in file][1:]
+    with gzip.open(collection / "split.tsv.gz", "rt") as file:
+        asks = {line.split("\t")[0] for line in file if "train" in line} - held
+    assert known == {(place[a], place[b]) for a, b in rows if a in asks and b in place}
+    lengths = np.sqrt(np.asarray(train.x.content.power(2).sum(axis=1))).ravel()
+    np.testing.assert_allclose(lengths, 1, atol=1e-6)
+
+
+def test_links_are_ranked_and_claims_tested(collection):
+    experiment = get_experiment("ssi_links")
+    found = experiment.run(experiment.load(collection))
+    rows = {row[0]: row for row in found.tables[0].rows}
+    assert next(iter(rows)) == "TFIDF" and len(rows) == 6
+    assert all(0 <= value <= 1 for row in rows.values() for value in row[1:4])
+    assert rows["query expansion"][4].startswith("β = ")
+    assert [claim.statement[:3] for claim in found.claims] == ["SSI"] * 3 + ["Que"]
+    assert all("paired randomisation, Holm" in claim.test for claim in found.claims[:3])
+    assert found.about.endswith("90 to rank in the test")
+
+
+def test_one_method_of_links_is_run_beside_tfidf(collection):
+    experiment = get_experiment("ssi_links")
+    found = experiment.run(experiment.load(collection, n_pool=10), methods=["lsa"])
+    assert [row[0] for row in found.tables[0].rows] == ["TFIDF", "LSI", "α LSI + (1 − α) TFIDF"]
+    assert found.claims == ()
+    with pytest.raises(ValueError, match="no method of ssi_links 'cca'"):
+        experiment.run(None, methods=["cca"])
+
+
+def test_refusals_say_what_is_needed():
+    links, languages = get_experiment("ssi_links"), get_experiment("ssi_languages")
+    emoji = simviz.load_demo("emoji")
+    alike = PairSet.from_texts(["a red car", "a blue sea"], ["the car is red", "blue is the sea"])
+    assert links.refusal(alike) == "" == languages.refusal(emoji)
+    assert "one language" in links.refusal(emoji)
+    assert "two languages" in languages.refusal(simviz.load_demo("icons"))
+
+
+def test_an_item_is_no_answer_to_itself():
+    items = Items(list("abc"), np.array([[1.0, 0], [1, 1], [0, 1]]), "vector")
+    pairs = PairSet(items, items, Relevance.from_pairs([0], [1], shape=(3, 3)))
+    cosine = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
+    some = items.take([2, 0])
+    (block,) = WithoutItself(cosine).iter_similarity(some, items)
+    assert block.argmin(axis=1).tolist() == [2, 0]
+    np.testing.assert_allclose(block[0, :2], cosine.similarity(some, items)[0, :2])
+    blend = BlendPipeline.of(cosine, cosine, pairs)
+    for part in next(WithoutItself(blend).iter_parts(some, items)):
+        assert part.argmin(axis=1).tolist() == [2, 0]
+    asked = Asked(pairs, one_collection=True)
+    assert asked.evaluate(cosine, [MAP()]).value(MAP(), "x2y") == 1
+
+
+def test_the_weight_is_the_best_of_validation():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(60, 12))
+    x, y = (
+        Items([str(i) for i in range(60)], vectors + rng.normal(size=(60, 12)), "vector")
+        for _ in range(2)
+    )
+    pairs = PairSet(x, y, Relevance.identity(60))
+    lexical = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
+    cca = PairPipeline(get_method("cca")(8, shared=False), Vectors(), Vectors()).fit(pairs)
+    asked = Asked(pairs)
+    found = choose({"8": cca, "2": cca.truncate(2)}, lexical, pairs, asked, MAP())
+    assert (found.setting, found.learned) == ("8", cca)
+    assert found.alpha in ALPHAS
+    value = asked.evaluate(found.blend, [MAP()]).value(MAP(), "x2y")
+    assert found.blend_value == pytest.approx(value)
+    assert found.blend_value >= max(
+        found.value, asked.evaluate(lexical, [MAP()]).value(MAP(), "x2y")
+    )
+    with pytest.raises(ValueError, match="nothing to choose from"):
+        choose({}, lexical, pairs, asked, MAP())
+
+
+ENGLISH = ["red car", "red sea", "car", "blue sea", "blue car", "old car"]
+SPANISH = ["coche rojo", "mar rojo", "coche", "mar azul", "coche azul", "coche viejo"]
+
+
+def test_queries_are_translated_word_by_word():
+    pairs = PairSet.from_texts(ENGLISH, SPANISH)
+    pipeline = PairPipeline(TranslatedTfidf(), TextCounts(), TextCounts()).fit(pairs)
+    asked = Items(["q"], ["old sea"], "text")
+    found = Items(list("abc"), ["mar viejo", "coche rojo", "mar azul"], "text")
+    scores = pipeline.similarity(asked, found)[0]
+    assert scores.argmax() == 0 and scores.max() <= 1 + 1e-9
+    X, Y = (
+        f.transform(side.content)
+        for f, side in ((pipeline.x_features_, pairs.x), (pipeline.y_features_, pairs.y))
+    )
+    np.testing.assert_allclose(
+        pipeline.model_.pair_score(X, Y), np.diag(pipeline.model_.similarity(X, Y)), atol=1e-6
+    )
+
+
+def test_given_translations_stand_for_texts():
+    given = dict(zip(ENGLISH, SPANISH, strict=True))
+    features = GivenTranslations(given).fit([*ENGLISH, *SPANISH])
+    assert "car" not in features.vocabulary_
+    both = features.transform(["red sea", "mar rojo"]).toarray()
+    np.testing.assert_array_equal(both[0], both[1])
+
+
+@pytest.mark.parametrize("translated", [False, True])
+def test_languages_are_blended(translated):
+    pairs = simviz.load_demo("emoji").take(range(300), range(300))
+    if translated:
+        x = Items(pairs.x.ids, pairs.x.content, "text", {"translation": pairs.y.content})
+        pairs = PairSet(x, pairs.y, pairs.relevance, name="emoji")
+    experiment = get_experiment("ssi_languages")
+    found = experiment.run(Parts.of(pairs), methods=["cl_lsi"])
+    table = {row[0]: row[2] for row in found.tables[0].rows}
+    lexical = table["TFIDF on translated queries"]
+    assert (lexical > 0.9) == translated
+    assert any("given with the data" in note for note in found.notes) == translated
+    assert found.claims == ()
+    assert json.dumps(found.to_json())
