@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from simviz.jobs.drawing import draw, drawing_name
     from simviz.jobs.queue import JobQueue
     from simviz.jobs.results import load_evaluation, load_map, pack_map
+    from simviz.jobs.selection import Found, estimate_search, search_spec
     from simviz.jobs.spec import JobError, JobSpec, SplitSpec
     from simviz.jobs.status import JobStatus
     from simviz.jobs.training import STAGES, RunResult, train
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "STAGES": "training",
     "Estimate": "cost",
+    "Found": "selection",
     "JobError": "spec",
     "JobQueue": "queue",
     "JobSpec": "spec",
@@ -30,15 +32,18 @@ _WHERE = {
     "draw": "drawing",
     "drawing_name": "drawing",
     "estimate": "cost",
+    "estimate_search": "selection",
     "load_evaluation": "results",
     "load_map": "results",
     "pack_map": "results",
+    "search_spec": "selection",
     "train": "training",
 }
 
 __all__ = [
     "STAGES",
     "Estimate",
+    "Found",
     "JobError",
     "JobQueue",
     "JobSpec",
@@ -49,9 +54,11 @@ __all__ = [
     "draw",
     "drawing_name",
     "estimate",
+    "estimate_search",
     "load_evaluation",
     "load_map",
     "pack_map",
+    "search_spec",
     "train",
 ]
 

@@ -87,6 +87,8 @@ class JobArchive:
         if self.store.has_run(digest):
             # It was killed between storing its run and saying so.
             record.state, record.run_id, record.fraction = "succeeded", digest, 1.0
+        elif folder.read_result() is not None:
+            record.state, record.fraction = "succeeded", 1.0
         else:
             record.state, record.message = "interrupted", INTERRUPTED
         record.finished = record.finished or record.started or record.created

@@ -57,6 +57,17 @@ class JobFolder:
         except SimvizError:
             return None
 
+    def write_result(self, tree: Mapping[str, Any]) -> None:
+        """Keep what a job found that is no run."""
+        write_json(self.path / "result.json", dict(tree))
+
+    def read_result(self) -> dict[str, Any] | None:
+        """What it found, or None if there is nothing to read."""
+        try:
+            return dict(read_json(self.path / "result.json"))
+        except (SimvizError, TypeError, ValueError):
+            return None
+
     def append_events(self, events: Sequence[Event]) -> None:
         """Add lines to ``events.jsonl``."""
         with (self.path / "events.jsonl").open("ab") as file:

@@ -10,6 +10,7 @@ from copy import copy
 from typing import Any
 
 from simviz.jobs.folder import MAX_EVENTS, JobFolder
+from simviz.jobs.selection import Found
 from simviz.jobs.spec import JobSpec
 from simviz.jobs.status import ACTIVE, Record, State
 from simviz.store.run import RunFiles
@@ -41,7 +42,7 @@ class Job:
         self, id: str, spec: JobSpec, folder: JobFolder, record: Record, flag: Any
     ) -> None:
         self.id, self.spec, self.folder, self.record, self.flag = id, spec, folder, record, flag
-        self.future: Future[RunFiles] | None = None
+        self.future: Future[RunFiles | Found] | None = None
         self.history: list[Mapping[str, Any]] = []
         self.traceback = ""
         self.is_dirty = False

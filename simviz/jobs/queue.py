@@ -20,6 +20,7 @@ from simviz.jobs.folder import JobFolder
 from simviz.jobs.job import Job
 from simviz.jobs.ledger import Ledger
 from simviz.jobs.pool import DaemonPool
+from simviz.jobs.selection import Found
 from simviz.jobs.spec import JobError, JobSpec
 from simviz.jobs.status import ACTIVE, JobStatus, Record
 from simviz.jobs.threads import threads_per_job
@@ -130,7 +131,7 @@ class JobQueue:
             last = self.store.last_attempt(digest)
             if last is not None:
                 state = self.status(last).state
-                if state in ACTIVE or (state == "succeeded" and self.store.has_run(digest)):
+                if state in ACTIVE or (state == "succeeded" and self._is_there(last, spec)):
                     self.store.follow(last, spec.workspace)
                     return last
             if self.store.has_run(digest):
@@ -251,6 +252,31 @@ class JobQueue:
                 found.append(status or self._archive.status(job_id, history=False))
         return found
 
+    def result(self, job_id: str, workspace: str | None = None) -> Found:
+        """What a search found.
+
+        Parameters
+        ----------
+        job_id : str
+            The job.
+        workspace : str, optional
+            Who asks; whoever is trusted may leave it out.
+
+        Returns
+        -------
+        Found
+            All settings and the chosen one.
+
+        Raises
+        ------
+        StoreError
+            If there is no such job for this workspace, or it found nothing.
+        """
+        tree = self._archive.folder(job_id, workspace).read_result()
+        if tree is None:
+            raise StoreError("This job has no result of a search. Repeat it.")
+        return Found(tree)
+
     def wait(self, job_id: str, timeout: float | None = None) -> JobStatus:
         """Wait until a job of this queue has ended and its files are written.
 
@@ -331,7 +357,7 @@ class JobQueue:
                 f"{own} of your jobs wait or run, as many as may. Wait for one or cancel it."
             )
 
-    def _finish(self, job: Job, future: Future[RunFiles]) -> None:
+    def _finish(self, job: Job, future: Future[RunFiles | Found]) -> None:
         """Turn what a worker left into a state; must not raise."""
         try:
             if future.cancelled():
@@ -347,9 +373,19 @@ class JobQueue:
         finally:
             job.future = None  # what it holds may be large
 
-    def _keep(self, job: Job, files: RunFiles) -> None:
+    def _is_there(self, job_id: str, spec: JobSpec) -> bool:
+        """Whether what a job found is still there."""
+        if spec.search is None:
+            return self.store.has_run(spec.digest)
+        return self._archive.folder(job_id).read_result() is not None
+
+    def _keep(self, job: Job, files: RunFiles | Found) -> None:
         """Store a run, unless the job was cancelled before it is there."""
         if not job.is_active:
+            return
+        if isinstance(files, Found):
+            job.folder.write_result(files.tree)
+            self._ledger.end(job, "succeeded")
             return
         spec = job.spec
         run_id = spec.digest

@@ -72,6 +72,8 @@ class JobSpec:
         What texts become, see `simviz.pipeline.default_pipeline`.
     augment : tuple of mapping, optional
         Steps that enlarge the training part, see `simviz.data.augment.from_json`.
+    search : mapping, optional
+        Settings to try in place of a training, see `simviz.jobs.selection`.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class JobSpec:
     workspace: str = ""
     features: Features = "usual"
     augment: tuple[Mapping[str, Any], ...] = ()
+    search: Mapping[str, Any] | None = None
 
     @property
     def is_demo(self) -> bool:
@@ -120,6 +123,10 @@ class JobSpec:
                 check_blend(self.params)
             else:
                 self._check_method()
+            if self.search is not None:
+                from simviz.jobs.selection import check_search
+
+                check_search(self)
             json.dumps(self.to_json())
         except (DatasetError, TypeError, ValueError) as error:
             raise JobError(str(error)) from error
@@ -153,6 +160,8 @@ class JobSpec:
             tree["features"] = self.features
         if self.augment:
             tree["augment"] = [dict(step) for step in self.augment]
+        if self.search is not None:
+            tree["search"] = dict(self.search)
         return tree
 
     @classmethod
@@ -190,6 +199,7 @@ class JobSpec:
                 workspace=workspace,
                 features=tree.get("features", "usual"),
                 augment=tuple(dict(step) for step in tree.get("augment", ())),
+                search=None if tree.get("search") is None else dict(tree["search"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise JobError(f"The request of this job cannot be read ({error}).") from error

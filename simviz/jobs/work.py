@@ -10,6 +10,7 @@ from simviz.exceptions import JobCancelled
 from simviz.jobs.blending import parts_of
 from simviz.jobs.cost import estimate
 from simviz.jobs.results import to_files
+from simviz.jobs.selection import Found, estimate_search, run_search
 from simviz.jobs.spec import BLEND, JobError, JobSpec
 from simviz.jobs.threads import limit_threads
 from simviz.jobs.training import train
@@ -36,7 +37,7 @@ class Flag(Protocol):
 
 def run_job(
     spec: JobSpec, store: Store, job_id: str, channel: Channel, stop: Flag, n_threads: int
-) -> RunFiles:
+) -> RunFiles | Found:
     """Read the data set, train, and answer with the files of the run.
 
     Parameters
@@ -56,8 +57,8 @@ def run_job(
 
     Returns
     -------
-    RunFiles
-        Everything the run keeps.
+    RunFiles or Found
+        Everything the run keeps, or what a search found.
 
     Raises
     ------
@@ -79,9 +80,14 @@ def run_job(
         )
     if spec.method == BLEND:  # its parts were measured within the limits
         return to_files(spec, train(spec, pairs, report, parts_of(spec, store)))
-    expected = estimate(spec.method, pairs, spec.params)
+    is_search = spec.search is not None
+    expected = (
+        estimate_search(spec, pairs) if is_search else estimate(spec.method, pairs, spec.params)
+    )
     if expected.reason_to_refuse:
         raise JobError(expected.reason_to_refuse)
+    if is_search:
+        return run_search(spec, pairs, report)
     return to_files(spec, train(spec, pairs, report))
 
 

@@ -1,0 +1,152 @@
+"""A search for settings is asked for, estimated, cancelled and kept like any job."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simviz.data import split
+from simviz.evaluation.search import development, search
+from simviz.exceptions import JobCancelled, StoreError
+from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec, estimate_search, search_spec
+from simviz.jobs.selection import n_fits, run_search, unit_of
+from simviz.pipeline import default_pipeline
+
+GRID = {"n_components": [2, 5, 9], "regularization": [0.1, 1.0]}
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_a_search_is_kept_with_its_job_and_answered_from_there(
+    queue, store, ask, mine, theirs, sentences, folds
+):
+    spec = search_spec(ask("cca", n_components=7), GRID, folds=folds)
+    assert spec.params == {}, "what is searched is no fixed parameter"
+    status = queue.wait(queue.submit(spec), 60)
+    assert status.state == "succeeded" and status.run_id is None, status.message
+    found = queue.result(status.id, mine).selection()
+    parts = split(sentences, "pair")
+    pipeline = default_pipeline("cca", parts.train, n_components=2)
+    pairs, cv = (parts.train, parts.validation) if folds == 1 else (
+        development(sentences, parts), folds
+    )  # fmt: skip
+    ours = search(pipeline, pairs, GRID, cv=cv)
+    assert [t.params for t in found.trials] == [t.params for t in ours.trials]
+    np.testing.assert_allclose(
+        [t.mean for t in found.trials], [t.mean for t in ours.trials], atol=1e-6
+    )
+    assert queue.submit(spec) == status.id, "answered from the store"
+    assert queue.result(status.id, mine).seconds > 0
+    with pytest.raises(StoreError):
+        queue.result(status.id, theirs)
+    assert not store.list_runs(mine), "a search is no run"
+    with JobQueue(store) as later:
+        assert later.status(status.id, mine).state == "succeeded"
+        assert later.result(status.id, mine).selection() == found
+
+
+def test_what_was_chosen_is_trained_like_any_request(queue, ask, store, mine):
+    spec = search_spec(ask("cca"), {"n_components": [2, 5]})
+    status = queue.wait(queue.submit(spec), 60)
+    chosen = queue.result(status.id).selection().chosen.params
+    run = queue.wait(
+        queue.submit(replace(spec, params={**spec.params, **chosen}, search=None)), 60
+    )
+    assert store.get_run(run.run_id, mine).spec["params"] == chosen
+
+
+def test_a_lost_result_is_searched_anew(queue, ask):
+    spec = search_spec(ask("bm25"), {"k1": [0.5, 1.5]})
+    job_id = queue.submit(spec)
+    queue.wait(job_id, 60)
+    (queue.store.attempt_folder(job_id) / "result.json").unlink()
+    with pytest.raises(StoreError, match="no result"):
+        queue.result(job_id)
+    assert queue.submit(spec) != job_id
+
+
+def test_cancel_is_answered_at_once_and_the_worker_stops(store, ask):
+    with JobQueue(store, max_workers=1) as queue:
+        tried = {"margin": [0.5, 1.0, 2.0]}
+        spec = search_spec(ask("ssi", max_iter=3_000, patience=3_000, n_components=100), tried)
+        job_id = queue.submit(spec)
+        while queue.status(job_id).stage != "searching":
+            time.sleep(0.02)
+        asked = time.monotonic()
+        assert queue.cancel(job_id)
+        assert queue.status(job_id).state == "cancelled"
+        # The only worker takes the next job, so it has left the search.
+        status = queue.wait(queue.submit(ask("bm25")), 30)
+        assert status.started - status.created < 2 and time.monotonic() - asked < 10
+
+
+def test_progress_goes_up_and_stops_the_search(sentences, ask):
+    heard = []
+    spec = search_spec(ask("cca"), GRID, folds=3)
+    run_search(spec, sentences, lambda stage, done, _: heard.append((stage, done)))
+    assert {stage for stage, _ in heard} == {"searching"}
+    assert [d for _, d in heard] == sorted(d for _, d in heard) and heard[-1][1] == 1.0
+    with pytest.raises(JobCancelled):
+        run_search(spec, sentences, lambda stage, done, _: done > 0.4)
+
+
+def test_shared_fits_are_estimated_once(ask, sentences):
+    spec = ask("cca")
+    few = estimate_search(search_spec(spec, {"n_components": [5, 9]}), sentences)
+    many = estimate_search(search_spec(spec, {"n_components": [5, 6, 7, 8, 9]}), sentences)
+    assert few.reason_to_refuse is None and many.seconds < 3 * few.seconds
+    folds = search_spec(spec, {"rank": [5, 9]}, folds=5)
+    assert estimate_search(folds, sentences).seconds > 3 * few.seconds
+    assert n_fits(search_spec(spec, GRID, folds=4), sentences) == (6, 4)
+    assert n_fits(folds, sentences) == (2, 10)
+    endless = search_spec(ask("ssi"), {"max_iter": [10_000_000]})
+    assert "hours" in estimate_search(endless, sentences).reason_to_refuse
+
+
+def test_the_request_survives_its_json_and_has_an_id_of_its_own(ask):
+    plain = ask("cca")
+    spec = search_spec(plain, GRID, n_iter=3)
+    assert JobSpec.from_json(spec.to_json(), spec.workspace) == spec
+    assert "search" not in plain.to_json()
+    assert len({plain.digest, spec.digest, search_spec(plain, GRID).digest}) == 3
+
+
+def test_units_are_those_of_the_split(sentences):
+    from simviz.data import Items, PairSet
+
+    assert unit_of(SplitSpec("group"), sentences) == "group"
+    marks = {"split": np.array(["train"] * 60)}
+    marked = Items(sentences.x.ids, sentences.x.content, "text", marks)
+    pairs = PairSet(marked, sentences.y, sentences.relevance)
+    assert unit_of(SplitSpec("column", group_key="split"), pairs) == "x"
+    assert unit_of(SplitSpec("column"), pairs.swap()) == "y"
+    assert unit_of(SplitSpec("column"), PairSet(marked, marked, sentences.relevance)) == "pair"
+
+
+@pytest.mark.parametrize(
+    ("params", "options", "words"),
+    [
+        ({"n_component": [1]}, {}, "did you mean|no parameter"),
+        ({"shared": [True, False]}, {}, "no parameter"),
+        ({"n_components": []}, {}, "values of n_components"),
+        ({"n_components": [0]}, {}, "n_components"),
+        ({"n_components": [2]}, {"folds": 0}, "1 to 10 folds"),
+        ({"n_components": [2]}, {"folds": True}, "1 to 10 folds"),
+        ({"n_components": [2]}, {"metric": "luck"}, "luck"),
+        ({"n_components": [2]}, {"n_iter": 0}, "at least once"),
+        ({"n_components": [*range(1, 31)], "rank": [*range(1, 31)]}, {}, "more than the 400"),
+        ({}, {}, "at least one parameter"),
+    ],
+)
+def test_wrong_requests_are_refused(ask, params, options, words):
+    with pytest.raises(JobError, match=words):
+        search_spec(ask("cca"), params, **options)
+
+
+def test_blends_and_augmented_pairs_are_not_searched(ask):
+    with pytest.raises(JobError, match="pairs as they are"):
+        search_spec(replace(ask("cca"), augment=({"kind": "typos", "share": 0.1},)), GRID)
+    with pytest.raises(JobError, match="part of a search"):
+        replace(search_spec(ask("cca"), GRID), search={"luck": 1}).check()
