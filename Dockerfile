@@ -1,0 +1,37 @@
+# The app for a server: docker build -t simviz . && docker run -p 8501:8501 -v simviz:/data simviz
+FROM python:3.11-slim
+
+# torch comes with libraries for GPUs unless pip is shown an index with builds for processors only:
+# docker build --build-arg PIP_EXTRA_INDEX_URL=... .
+ARG PIP_EXTRA_INDEX_URL=""
+# "[pretrained]" adds a sentence encoder, "[onnx]" one more form in which models leave.
+ARG EXTRAS="[onnx]"
+
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libgomp1 fonts-noto-color-emoji \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --create-home --uid 1000 simviz \
+    && mkdir /data && chown simviz /data
+
+WORKDIR /srv/simviz
+COPY pyproject.toml README.md LICENSE ./
+COPY simviz simviz
+RUN pip install --no-cache-dir --editable ".${EXTRAS}"
+COPY .streamlit .streamlit
+COPY docs docs
+COPY pages pages
+COPY app.py ./
+# Loops are compiled once and kept beside the code.
+RUN chown -R simviz simviz
+
+USER simviz
+ENV SIMVIZ_HOME=/data \
+    SIMVIZ_PUBLIC=1 \
+    STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
+    STREAMLIT_SERVER_HEADLESS=true \
+    STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none
+VOLUME /data
+EXPOSE 8501
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+    CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"
+CMD ["streamlit", "run", "app.py", "--server.port", "8501"]
