@@ -2,19 +2,55 @@
 
 from __future__ import annotations
 
+import io
 import re
+import stat
 import zipfile
+import zlib
 from collections import Counter
 from pathlib import PurePosixPath
 
+from simviz.data.limits import get_limits
 from simviz.data.wording import shown
 from simviz.exceptions import DatasetError
 
-MAX_ENTRIES = 20_000
-MAX_UNPACKED = 1024 * 1024 * 1024
-MAX_ENTRY = 32 * 1024 * 1024
-#: No picture or table shrinks to less than a two-hundredth; bombs do.
-MAX_RATIO = 200
+_BROKEN = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+    OverflowError,
+)
+
+
+def open_zip(name: str, data: bytes) -> zipfile.ZipFile:
+    """Open a zip archive in memory.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    data : bytes
+        The archive.
+
+    Returns
+    -------
+    zipfile.ZipFile
+        For reading.
+
+    Raises
+    ------
+    DatasetError
+        If it is none, or damaged.
+    """
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except _BROKEN as error:
+        raise DatasetError(
+            f"{name} is not a zip archive that can be opened ({error}). Pack it again."
+        ) from error
 
 
 def safe_entries(name: str, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -38,16 +74,17 @@ def safe_entries(name: str, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         If it holds too much, an encrypted file, a path that leads out of it,
         or a file that unpacks to suspiciously more than it takes.
     """
+    limits = get_limits()
     entries = [e for e in archive.infolist() if not e.is_dir()]
-    if len(entries) > MAX_ENTRIES:
+    if len(entries) > limits.files:
         raise DatasetError(
-            f"{name} holds {len(entries):,} files; the limit is {MAX_ENTRIES:,}. Bring a sample."
+            f"{name} holds {len(entries):,} files; the limit is {limits.files:,}. Bring a sample."
         )
     total = sum(e.file_size for e in entries)
-    if total > MAX_UNPACKED:
+    if total > limits.unpacked_bytes:
         raise DatasetError(
-            f"{name} unpacks to {total:,} bytes; the limit is {MAX_UNPACKED:,}. Bring a sample, "
-            "or smaller images."
+            f"{name} unpacks to {total:,} bytes; the limit is {limits.unpacked_bytes:,}. Bring a "
+            "sample, or smaller images."
         )
     for entry in entries:
         path = entry.filename
@@ -58,17 +95,21 @@ def safe_entries(name: str, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         ):
             raise DatasetError(
                 f"{name} holds {shown(path)}, a path that leads out of the archive. "
-                "Pack the images again, without absolute paths and '..'."
+                "Pack it again, without absolute paths and '..'."
+            )
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise DatasetError(
+                f"{name} holds a link ({shown(path)}), which could lead anywhere. Pack the file "
+                "itself in its place."
             )
         if entry.flag_bits & 0x1:
             raise DatasetError(f"{name} is encrypted ({shown(path)}). Pack it without a password.")
-        if entry.file_size > MAX_ENTRY or entry.file_size > MAX_RATIO * (
-            entry.compress_size + 1024
-        ):
+        packed = entry.compress_size + 1024  # a short file may well shrink to nothing
+        if entry.file_size > min(limits.file_bytes, limits.ratio * packed):
             raise DatasetError(
                 f"{name}: {shown(path)} unpacks from {entry.compress_size:,} to "
-                f"{entry.file_size:,} bytes; the limits are {MAX_ENTRY:,} bytes and a ratio of "
-                f"{MAX_RATIO}. Remove it, or make it smaller."
+                f"{entry.file_size:,} bytes; the limits are {limits.file_bytes:,} bytes and a "
+                f"ratio of {limits.ratio}. Remove it, or make it smaller."
             )
     repeated = [p for p, n in Counter(e.filename for e in entries).items() if n > 1]
     if repeated:
@@ -93,7 +134,7 @@ def unpack(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes
     try:
         with archive.open(entry) as file:
             return file.read(entry.file_size + 1)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
+    except (*_BROKEN, zlib.error) as error:
         raise DatasetError(
-            f"{name}: {shown(entry.filename)} is damaged ({error}). Pack the images again."
+            f"{name}: {shown(entry.filename)} is damaged ({error}). Pack it again."
         ) from error

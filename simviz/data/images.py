@@ -15,7 +15,7 @@ from simviz.data.items import Items
 from simviz.data.pairs import PairSet
 from simviz.data.result import LeftOut, ReadResult
 from simviz.data.roles import Roles
-from simviz.data.sources import MAX_BYTES, Source, load_bytes
+from simviz.data.sources import Source, load_bytes
 from simviz.data.sprites import IMAGE_ENDINGS, ImageError, make_sprite
 from simviz.data.tables import Table, read_table
 from simviz.data.wording import counted, shown
@@ -32,7 +32,7 @@ def read_images(
     *,
     name: str | None = None,
     keywords_name: str | None = None,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
 ) -> ReadResult:
     r"""Read a zip of images with a table of keywords.
 

@@ -1,14 +1,22 @@
-"""JSON lines: one object a line, its keys as columns."""
+"""JSON: one object a line or an array of objects, their keys as columns."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.columnar import Columns
+from simviz.data.limits import get_limits
 from simviz.data.wording import counted, shown
 from simviz.exceptions import DatasetError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"\s*")
 
 
 def looks_like_jsonl(text: str) -> bool:
@@ -20,6 +28,8 @@ def looks_like_jsonl(text: str) -> bool:
     (True, False)
     """
     start = re.search(r"\S", text)
+    if start is not None and start.group() == "[":
+        return re.match(r"\[\s*\{\s*\"", text[start.start() : start.start() + 200]) is not None
     if start is None or start.group() != "{":
         return False
     end = text.find("\n", start.start())
@@ -29,10 +39,8 @@ def looks_like_jsonl(text: str) -> bool:
         return False
 
 
-def read_columns(
-    name: str, text: str, max_columns: int, max_cells: int
-) -> tuple[dict[str, list[str]], list[int], list[str]]:
-    """Read one JSON object a line into columns of text.
+def read_columns(name: str, text: str) -> Columns:
+    """Read one JSON object a line, or one array of objects, into columns.
 
     Parameters
     ----------
@@ -40,17 +48,13 @@ def read_columns(
         File name for messages.
     text : str
         The whole file.
-    max_columns, max_cells : int
-        Refuse more than this.
 
     Returns
     -------
-    columns : dict of str to list of str
-        In the order in which keys appear; empty where a line lacks the key.
-    rows : list of int
-        Line numbers, from 1.
-    notes : list of str
-        Names columns that were left out because they hold lists or objects.
+    Columns
+        In the order in which keys appear; empty where an object lacks the key.
+        Lists of equally many numbers become vectors. Rows are line numbers,
+        in an array the objects, from 1.
 
     Raises
     ------
@@ -59,43 +63,62 @@ def read_columns(
 
     Examples
     --------
-    >>> read_columns("a.jsonl", '{"x": "a", "y": 2.0}', 9, 9)[0]
+    >>> read_columns("a.jsonl", '{"x": "a", "y": 2.0}').text
     {'x': ['a'], 'y': ['2']}
     """
+    is_array = _starts_with(text, "[")
+    limits = get_limits()
     columns: dict[str, list[str]] = {}
-    rows: list[int] = []
+    lists: dict[str, list[NDArray[Any] | None]] = {}
+    begins: dict[str, int] = {}
     nested: dict[str, int] = {}
-    # Only \n ends a line: a JSON string may hold U+2028 as it is.
-    for line, raw in enumerate(text.split("\n"), start=1):
-        if not raw.strip():
-            continue
-        for key, value in _object(name, line, raw).items():
+    rows: list[int] = []
+    unit = "object" if is_array else "line"
+    for line, value in _array(name, text) if is_array else _lines(name, text):
+        for key, cell in value.items():
             if key not in columns:
                 columns[key] = [""] * len(rows)
-            if isinstance(value, (dict, list)):
-                nested.setdefault(key, line)
-                value = None
-            columns[key].append(scalar_text(value))
+            if isinstance(cell, (dict, list)):
+                begins.setdefault(key, line)
+                vector = _vector(cell)
+                lists.setdefault(key, []).append(vector if key not in nested else None)
+                if vector is None:
+                    nested[key] = begins[key]
+                cell = None
+            text_of = scalar_text(cell)
+            if len(text_of) > limits.cell_characters:
+                raise DatasetError(
+                    f"{name}, {unit} {line}, key {shown(key)} holds {len(text_of):,} characters; "
+                    f"the limit is {limits.cell_characters:,}. Shorten it, or leave it out."
+                )
+            columns[key].append(text_of)
         rows.append(line)
         for cells in columns.values():
             if len(cells) < len(rows):
                 cells.append("")
-        if len(columns) > max_columns or len(columns) * len(rows) > max_cells:
+        if len(columns) > limits.columns or len(columns) * len(rows) > limits.cells:
             raise DatasetError(
-                f"{name}, line {line}: more than {max_columns:,} keys or {max_cells:,} cells. "
-                "Keep the keys with the pairs and remove the others, or bring a sample."
+                f"{name}, {unit} {line}: more than {limits.columns:,} keys or {limits.cells:,} "
+                "cells. Keep the keys with the pairs and remove the others, or bring a sample."
             )
     if not rows:
-        raise DatasetError(f"{name} holds no line with an object. Export it again.")
+        raise DatasetError(f"{name} holds no {unit} with an object. Export it again.")
+    vectors = {}
+    for key, found in lists.items():
+        whole = [vector for vector in found if vector is not None]
+        if len(whole) == len(rows) and len({len(v) for v in whole}) == 1:
+            vectors[key] = np.stack(whole)
+        else:
+            nested[key] = begins[key]
     notes = []
     if nested:
-        listed = ", ".join(f"{shown(k)} (first in line {line})" for k, line in nested.items())
+        listed = ", ".join(f"{shown(k)} (first in {unit} {n})" for k, n in nested.items())
         notes.append(
             f"{name}: {counted(len(nested), 'column')} with lists or objects left out: "
-            f"{listed}. Write them as text, one value a key, to keep them."
+            f"{listed}. Write them as text, or as lists of equally many numbers, to keep them."
         )
-    kept = {key: cells for key, cells in columns.items() if key not in nested}
-    return kept, rows, notes
+    kept = {k: c for k, c in columns.items() if k not in nested and k not in vectors}
+    return Columns({**kept}, vectors, [k for k in columns if k not in nested], rows, notes)
 
 
 def scalar_text(value: object) -> str:
@@ -118,33 +141,103 @@ def scalar_text(value: object) -> str:
     return str(value)
 
 
-def _object(name: str, line: int, raw: str) -> dict[str, object]:
+def _lines(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """One object a line, with the number of the line."""
+    # Only \n ends a line: a JSON string may hold U+2028 as it is.
+    start, line = 0, 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        raw, line, start = text[start:end], line + 1, end + 1
+        if raw.strip():
+            yield line, _object(name, f"line {line}", raw)
+
+
+def _array(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of one array, taken one by one so that memory stays bounded."""
+    decoder = json.JSONDecoder()
+    at = _SPACE.match(text, text.index("[") + 1).end()  # type: ignore[union-attr]
+    n = 0
+    while at < len(text) and text[at] != "]":
+        n += 1
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except RecursionError:
+            raise _too_deep(name, f"object {n}") from None
+        except ValueError as error:
+            line = text.count("\n", 0, getattr(error, "pos", at)) + 1
+            raise DatasetError(
+                f"{name}, object {n} is not valid JSON (near line {line}). Export it again."
+            ) from error
+        yield n, _checked(name, f"object {n}", value)
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+        if text[at : at + 1] == ",":
+            at = _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]
+        elif text[at : at + 1] != "]":
+            raise DatasetError(
+                f"{name} breaks off after object {n}: a comma or ']' is missing. Export it again."
+            )
+    if at >= len(text):
+        raise DatasetError(f"{name} ends without ']' after object {n}. Export it again.")
+
+
+def _object(name: str, place: str, raw: str) -> dict[str, Any]:
     """Parse one line, or say what is wrong with it."""
     try:
         value = json.loads(raw)
     except RecursionError:
-        raise DatasetError(
-            f"{name}, line {line} is nested too deeply. Write one flat object a line."
-        ) from None
+        raise _too_deep(name, place) from None
     except ValueError as error:
         column = f" at character {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        hint = (
-            "The file seems to be one JSON array: write one object a line instead."
-            if line == 1 and raw.lstrip().startswith("[")
-            else 'Write one complete object a line, as in {"x": "...", "y": "..."}.'
-        )
         raise DatasetError(
-            f"{name}, line {line} is not valid JSON{column} ({shown(raw.strip())}). {hint}"
+            f"{name}, {place} is not valid JSON{column} ({shown(raw.strip())}). "
+            'Write one complete object a line, as in {"x": "...", "y": "..."}.'
         ) from error
+    return _checked(name, place, value)
+
+
+def _checked(name: str, place: str, value: object) -> dict[str, Any]:
+    """An object that is not nested too deeply, in text that can be saved."""
     if not isinstance(value, dict):
         raise DatasetError(
-            f"{name}, line {line} is a JSON {type(value).__name__}, not an object "
-            f'({shown(raw.strip())}). Write one object a line, as in {{"x": "...", "y": "..."}}.'
+            f"{name}, {place} is a JSON {type(value).__name__}, not an object "
+            f'({shown(value)}). Write one object a line, as in {{"x": "...", "y": "..."}}.'
         )
-    if "\\u" in raw:
-        # Half of a surrogate pair is no character and cannot be saved as UTF-8.
-        value = {
-            _SURROGATE.sub("\ufffd", k): _SURROGATE.sub("\ufffd", v) if isinstance(v, str) else v
-            for k, v in value.items()
-        }
-    return value
+    depth, level = 1, [v for v in value.values() if isinstance(v, (dict, list))]
+    while level:
+        depth += 1
+        if depth > get_limits().depth:
+            raise _too_deep(name, place)
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
+        ]
+    # Half of a surrogate pair is no character and cannot be saved as UTF-8.
+    return {_mended(k): _mended(v) if isinstance(v, str) else v for k, v in value.items()}
+
+
+def _mended(text: str) -> str:
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def _too_deep(name: str, place: str) -> DatasetError:
+    return DatasetError(f"{name}, {place} is nested too deeply. Write flat objects.")
+
+
+def _vector(value: object) -> NDArray[Any] | None:
+    """A list of finite numbers as an array, else None."""
+    if not isinstance(value, list) or not value:
+        return None
+    if not all(type(v) is float or type(v) is int for v in value):
+        return None
+    try:
+        return np.array(value, dtype=np.float64)
+    except OverflowError:
+        return None
+
+
+def _starts_with(text: str, sign: str) -> bool:
+    start = _SPACE.match(text)
+    return start is not None and text[start.end() : start.end() + 1] == sign

@@ -43,7 +43,11 @@ def understood(cell: str) -> bool:
 
 
 def parse_labels(
-    table: Table, column: str, rows: NDArray[np.intp], kind: Kind | None = None
+    table: Table,
+    column: str,
+    rows: NDArray[np.intp],
+    kind: Kind | None = None,
+    threshold: float | None = None,
 ) -> tuple[NDArray[np.float64], Kind, list[str]]:
     """Turn the cells of a label column into grades or scores.
 
@@ -59,6 +63,8 @@ def parse_labels(
         What they are. When omitted they are scores if they are real-valued:
         more than ten distinct values that are not whole, or any such value
         in a column called score or similarity.
+    threshold : float, optional
+        From which score on a pair is relevant; the middle when omitted.
 
     Returns
     -------
@@ -75,30 +81,39 @@ def parse_labels(
         If a label is neither a number nor a known word, is infinite, if none
         is given, or if all say "not relevant".
     """
-    cells = table.column(column)[rows]
+    coded = table.coded(column)
+    codes = coded.codes[rows]
+    used = np.unique(codes)
     comma = table.delimiter == ";"
-    values = np.full(len(rows), np.nan)
+    of_word = np.full(len(coded.words), np.nan)
     words: dict[str, int] = {}
-    for i, cell in enumerate(cells):
+    refused: dict[int, str] = {}
+    for i in used:
+        cell = coded.words[i]
         if is_missing(cell):
             continue
         value = parse_number(cell, comma)
         if value is None:
             word = _word(cell)
             if word not in TEXT_LABELS:
-                raise DatasetError(
-                    f"{table.place(rows[i], column)}: {shown(cell)} is not a label that can be "
-                    "understood. Use numbers (grade above 0: relevant, 0 or below: not "
-                    "relevant) or words such as yes/no, relevant/irrelevant, "
-                    "exact/partial/irrelevant; or choose another column as the label."
+                refused[int(i)] = (
+                    "is not a label that can be understood. Use numbers (grade above 0: "
+                    "relevant, 0 or below: not relevant) or words such as yes/no, "
+                    "relevant/irrelevant, exact/partial/irrelevant; or choose another column as "
+                    "the label."
                 )
+                continue
             words[word] = value = TEXT_LABELS[word]
         if not np.isfinite(value):
-            raise DatasetError(
-                f"{table.place(rows[i], column)}: {shown(cell)} is too large for a label. "
-                "Use a finite number."
-            )
-        values[i] = value
+            refused[int(i)] = "is too large for a label. Use a finite number."
+        of_word[i] = value
+    if refused:
+        at = int(np.argmax(np.isin(codes, list(refused))))
+        raise DatasetError(
+            f"{table.place(rows[at], column)}: {shown(coded.words[codes[at]])} "
+            f"{refused[int(codes[at])]}"
+        )
+    values = of_word[codes]
     known = values[~np.isnan(values)]
     if not len(known):
         raise DatasetError(
@@ -115,12 +130,13 @@ def parse_labels(
         )
     if kind is None:
         kind = _guess_kind(column, known)
-        if kind == "score":
-            notes.append(
-                f"Column {shown(column)} holds real-valued scores from {known.min():g} to "
-                f"{known.max():g}; for yes-or-no metrics a pair counts as relevant from the "
-                f"middle, {(known.min() + known.max()) / 2:g}."
-            )
+    if kind == "score":
+        middle = (float(known.min()) + float(known.max())) / 2
+        start = f"the middle, {middle:g}" if threshold is None else f"{threshold:g}"
+        notes.append(
+            f"Column {shown(column)} holds real-valued scores from {known.min():g} to "
+            f"{known.max():g}; for yes-or-no metrics a pair counts as relevant from {start}."
+        )
     if kind == "grade":
         notes += _zeros_to_negative(column, values)
         if not (values > 0).any():

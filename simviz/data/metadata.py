@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import are_numbers, is_missing
+from simviz.data.coded import Codes, as_cells
 from simviz.data.roles import SPLIT_WORDS, Roles
 from simviz.data.tables import Table
 from simviz.data.wording import counted, shown
 from simviz.exceptions import DatasetError
 
-Codes = NDArray[np.intp]
 #: The item of each row, and the first row of each item.
 Grouping = tuple[Codes, Codes]
 Metadata = dict[str, dict[str, NDArray[Any]]]
@@ -22,6 +22,7 @@ Metadata = dict[str, dict[str, NDArray[Any]]]
 _PARTS = ("train", "validation", "test", "")
 #: A split column may contradict itself for this share of the items.
 _TOLERATED = 0.1
+_NO_PART = "?"
 
 
 def attach(
@@ -76,7 +77,11 @@ def attach(
     ]
     for column, name, candidates in wanted:
         cells = table.column(column)[rows]
-        differing = {side: _differing(cells, sides[side]) for side in candidates}
+        codes = table.coded(column).codes[rows]
+        candidates = tuple(side for side in candidates if side in sides)
+        if not candidates or column in table.vectors:
+            continue
+        differing = {side: _differing(codes, sides[side]) for side in candidates}
         for side in candidates:
             if not len(differing[side]):
                 unique = name if name not in metadata[side] else column
@@ -95,7 +100,7 @@ def _attach_split(
     metadata: Metadata,
 ) -> list[str]:
     """Store the parts of a split on the sides that they follow from, or nearly."""
-    ranks = np.array([_PARTS.index(w) for w in words])
+    ranks = _ranks(words)
     moved = {s: np.unique(g[0][_differing(ranks, g)]) for s, g in sides.items()}
     exact = [s for s in sides if not len(moved[s])]
     near = [s for s, g in sides.items() if len(moved[s]) <= _TOLERATED * len(g[1])]
@@ -118,6 +123,14 @@ def _attach_split(
             "y or pair instead."
         )
     return notes
+
+
+def _ranks(words: NDArray[np.object_]) -> Codes:
+    """Position of each part, train first."""
+    ranks = np.full(len(words), len(_PARTS) - 1, dtype=np.intp)
+    for rank, part in enumerate(_PARTS):
+        ranks[words == part] = rank
+    return ranks
 
 
 def _differing(cells: NDArray[Any], grouping: Grouping) -> Codes:
@@ -152,16 +165,22 @@ def _short(column: str, side: str) -> str:
 
 def _split_words(table: Table, column: str, rows: Codes) -> NDArray[np.object_]:
     """The parts of a split in one spelling."""
-    cells = table.column(column)[rows]
-    words = np.empty(len(cells), dtype=object)
-    for i, cell in enumerate(cells):
-        word = SPLIT_WORDS.get(cell.strip().lower(), "" if is_missing(cell) else None)
-        if word is None:
-            raise DatasetError(
-                f"{table.place(rows[i], column)}: {shown(cell)} is no part of a split. Write "
-                "train, validation or test, or do not use the column as the split."
-            )
-        words[i] = word
+    coded = table.coded(column)
+    codes = coded.codes[rows]
+    parts = as_cells(
+        [
+            SPLIT_WORDS.get(c.strip().lower(), "" if is_missing(c) else _NO_PART)
+            for c in coded.words
+        ]
+    )
+    words = parts[codes]
+    wrong = np.array([part == _NO_PART for part in parts], dtype=bool)[codes]
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise DatasetError(
+            f"{table.place(rows[at], column)}: {shown(coded.words[codes[at]])} is no part of a "
+            "split. Write train, validation or test, or do not use the column as the split."
+        )
     return words
 
 

@@ -1,25 +1,18 @@
-"""Parquet: flat columns as text, in bounded memory however small the file."""
+"""Parquet and Arrow files, in bounded memory however small the file."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from simviz.data.jsonl import scalar_text
-from simviz.data.wording import counted, shown
+from simviz.data.arrow import check_schema, gather, is_string
+from simviz.data.columnar import Columns
+from simviz.data.limits import get_limits
 from simviz.exceptions import DatasetError
 
-_BATCH = 65_536
 
-
-def read_columns(
-    name: str, data: bytes, max_bytes: int, max_columns: int, max_cells: int
-) -> tuple[dict[str, list[str]], list[int], list[str]]:
-    """Read the flat columns of a Parquet file as text.
-
-    Text columns stay dictionary-encoded until their size is known: a few
-    kilobytes can stand for terabytes of one repeated string.
+def read_columns(name: str, data: bytes, max_bytes: int) -> Columns:
+    """Read the columns of a Parquet file that are text, numbers or vectors.
 
     Parameters
     ----------
@@ -29,17 +22,11 @@ def read_columns(
         The whole file.
     max_bytes : int
         Largest number of characters over all cells.
-    max_columns, max_cells : int
-        Refuse more than this.
 
     Returns
     -------
-    columns : dict of str to list of str
-        Flat columns; empty where a cell is null.
-    rows : list of int
-        1 for the first row.
-    notes : list of str
-        Names columns that were left out because they are nested or binary.
+    Columns
+        Rows count from 1.
 
     Raises
     ------
@@ -49,80 +36,82 @@ def read_columns(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    def read() -> Columns:
         schema = pq.read_schema(pa.BufferReader(data))
-        flat = [f.name for f in schema if _is_flat(f.type)]
-        strings = [f.name for f in schema if _is_string(f.type)]
+        strings = [f.name for f in schema if is_string(f.type)]
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=strings)
-        n_rows = file.metadata.num_rows
-        if len(schema) > max_columns or len(flat) * n_rows > max_cells:
-            raise DatasetError(
-                f"{name} has {n_rows:,} rows of {len(schema):,} columns; the limits are "
-                f"{max_columns:,} columns and {max_cells:,} cells. Bring a sample, or fewer "
-                "columns."
-            )
-        repeated = sorted({f for f in flat if flat.count(f) > 1})
-        if repeated:
-            raise DatasetError(
-                f"{name} names two columns {shown(repeated[0])}. Rename one of them."
-            )
-        columns: dict[str, list[str]] = {f: [] for f in flat}
-        characters = 0
-        for batch in file.iter_batches(batch_size=_BATCH, columns=flat) if flat else ():
-            for column, array in zip(batch.schema.names, batch.columns, strict=True):
-                cells, size = _cells(array, max_bytes - characters)
-                characters += size
-                if characters > max_bytes:
-                    raise DatasetError(
-                        f"{name} holds more than {max_bytes:,} characters once unpacked (in "
-                        f"column {shown(column)}). Bring a sample, or fewer columns."
-                    )
-                columns[column].extend(cells)
-    except (pa.ArrowException, OSError) as error:
-        what = "cut off or damaged" if data[-4:] != b"PAR1" else "damaged"
+        check_schema(name, schema, file.metadata.num_rows)
+        _refuse_unpacked(name, file.metadata)
+
+        def column(wanted: str) -> Any:
+            found = file.read(columns=[wanted], use_threads=True)
+            found.validate(full=True)
+            return found.column(0)
+
+        return gather(name, column, schema, file.metadata.num_rows, max_bytes)
+
+    whole = data[-4:] == b"PAR1"
+    return _guarded(name, "a Parquet", "damaged" if whole else "cut off or damaged", read)
+
+
+def read_arrow(name: str, data: bytes, max_bytes: int) -> Columns:
+    """Read the columns of an Arrow or Feather file, or of an Arrow stream.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    data : bytes
+        The whole file.
+    max_bytes : int
+        Largest number of characters over all cells.
+
+    Returns
+    -------
+    Columns
+        Rows count from 1.
+
+    Raises
+    ------
+    DatasetError
+        If the file is cut off, damaged, or too large.
+    """
+    import pyarrow as pa
+
+    def read() -> Columns:
+        source = pa.BufferReader(data)
+        is_file = data.startswith(b"ARROW1")
+        reader = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+        table = reader.read_all()
+        # Offsets of a stranger may point anywhere.
+        table.validate(full=True)
+        check_schema(name, table.schema, table.num_rows)
+        return gather(name, table.column, table.schema, table.num_rows, max_bytes)
+
+    return _guarded(name, "an Arrow", "cut off or damaged", read)
+
+
+def _refuse_unpacked(name: str, metadata: Any) -> None:
+    """Refuse what says itself that it unpacks to too much."""
+    limit = get_limits().unpacked_bytes
+    total = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    if total > limit:
+        raise DatasetError(
+            f"{name} unpacks to {total:,} bytes; the limit is {limit:,}. Bring a sample, or "
+            "fewer columns."
+        )
+
+
+def _guarded(name: str, what: str, state: str, read: Callable[[], Columns]) -> Columns:
+    """Read, and say in one sentence where it fails."""
+    import pyarrow as pa
+
+    try:
+        return read()
+    except DatasetError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, LookupError, MemoryError) as error:
         reason = str(error).split("\n")[0][:120]
         raise DatasetError(
-            f"{name} is a Parquet file that is {what} ({reason}). Copy or export it again."
+            f"{name} is {what} file that is {state} ({reason}). Copy or export it again."
         ) from error
-    left_out = [f.name for f in schema if not _is_flat(f.type)]
-    notes = []
-    if left_out:
-        notes.append(
-            f"{name}: {counted(len(left_out), 'column')} with nested or binary values left out: "
-            f"{', '.join(shown(c) for c in left_out)}. Write them as text to keep them."
-        )
-    return columns, list(range(1, n_rows + 1)) if flat else [], notes
-
-
-def _is_string(kind: Any) -> bool:
-    import pyarrow.types as t
-
-    return bool(t.is_string(kind) or t.is_large_string(kind))
-
-
-def _is_flat(kind: Any) -> bool:
-    """Whether cells of an Arrow type have an obvious text."""
-    import pyarrow.types as t
-
-    if t.is_dictionary(kind):
-        return _is_string(kind.value_type)
-    checks = (t.is_boolean, t.is_integer, t.is_floating, t.is_decimal, t.is_temporal, t.is_null)
-    return _is_string(kind) or any(check(kind) for check in checks)
-
-
-def _cells(array: Any, budget: int) -> tuple[list[str], int]:
-    """Text of an Arrow array and its number of characters, refused beyond a budget."""
-    import pyarrow as pa
-    import pyarrow.types as t
-
-    if t.is_dictionary(array.type):
-        words = array.dictionary.to_pylist()
-        lookup = np.empty(len(words) + 1, dtype=object)
-        lookup[:] = [scalar_text(w) for w in words] + [""]
-        at = array.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
-        size = int(np.array([len(w) for w in lookup], dtype=np.int64)[at].sum())
-        return (list(lookup[at]) if size <= budget else []), size
-    if t.is_temporal(array.type):
-        array = array.cast(pa.string())
-    cells = [scalar_text(v) for v in array.to_pylist()]
-    return cells, sum(map(len, cells))

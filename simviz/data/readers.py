@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data import longform
+from simviz.data.coded import Codes
 from simviz.data.items import Items
 from simviz.data.labels import parse_labels
 from simviz.data.longreader import from_long_form
@@ -17,13 +19,12 @@ from simviz.data.metadata import attach
 from simviz.data.pairs import PairSet
 from simviz.data.result import LeftOut, ReadResult
 from simviz.data.roles import Roles, guess_roles
-from simviz.data.sources import MAX_BYTES, Source
+from simviz.data.shapes import pairs_of_groups, triplets_as_judgments
+from simviz.data.sides import Distinct, complete_rows, distinct_items
+from simviz.data.sources import Source
 from simviz.data.tables import Table, read_table
-from simviz.data.wording import counted, shown
-from simviz.exceptions import DatasetError
+from simviz.data.wording import counted
 from simviz.relevance import Relevance
-
-Codes = NDArray[np.intp]
 
 
 def read_pairs(
@@ -31,12 +32,14 @@ def read_pairs(
     name: str | None = None,
     roles: Roles | None = None,
     *,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int | None = None,
 ) -> ReadResult:
-    r"""Read pairs from a CSV, TSV, JSONL or Parquet file in one call.
+    r"""Read pairs from one table in one call, in any format of `read_table`.
 
-    Either *row-aligned*: a row is a pair that belongs together; or *long
-    form*: a row is one judgment with a grade, a score, or a word.
+    *Row-aligned*: a row is a pair that belongs together. *Long form*: a row is
+    one judgment with a grade, a score, or a word. *Groups*: a row names an
+    item and its group. *Triplets*: a row names an anchor, what belongs to it
+    and what does not. Items are texts, or lists of numbers.
 
     Parameters
     ----------
@@ -46,8 +49,9 @@ def read_pairs(
         File name, where bytes are given.
     roles : Roles, optional
         Which column is which; guessed when omitted.
-    max_bytes : int, default=200 MiB
-        Largest file, before and after unpacking.
+    max_bytes : int, optional
+        Largest file, before and after unpacking; as in `ReadingLimits` when
+        omitted.
 
     Returns
     -------
@@ -102,38 +106,51 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
     header = longform.parse_header(list(table.columns))
     if header is not None and (roles.x, roles.y, roles.label) == _long_form_columns(table):
         return ReadResult(from_long_form(table, header), table.notes, (), table, roles)
+    if roles.shape == "groups":
+        return _from_groups(table, roles)
+    if roles.shape == "triplets":
+        found = _from_judgments(*triplets_as_judgments(table, roles))
+        return replace(found, table=table, roles=roles)
+    return _from_judgments(table, roles)
+
+
+def _from_judgments(table: Table, roles: Roles) -> ReadResult:
+    """A row is one pair, with a label or without."""
     notes = list(table.notes)
-    rows, left_out = _complete_rows(table, roles)
+    rows, left_out = complete_rows(table, (roles.x, roles.y))
     values: NDArray[np.float64] | None = None
     kind = roles.label_kind or "grade"
     if roles.label is not None:
-        values, kind, more = parse_labels(table, roles.label, rows, roles.label_kind)
+        values, kind, more = parse_labels(
+            table, roles.label, rows, roles.label_kind, roles.threshold
+        )
         notes += more
         judged = ~np.isnan(values)
         left_out += [LeftOut(int(table.rows[r]), "the label is empty") for r in rows[~judged]]
         rows, values = rows[judged], values[judged]
     left_out.sort(key=lambda item: item.row)
     notes += _left_out_notes(table, left_out)
-    x_codes, x_first, x_ids, x_texts = _items(table, roles.x, roles.x_id, rows)
-    y_codes, y_first, y_ids, y_texts = _items(table, roles.y, roles.y_id, rows)
-    notes += _merge_notes(table, rows, x_codes, y_codes, values)
-    metadata, more = attach(table, roles, rows, {"x": (x_codes, x_first), "y": (y_codes, y_first)})
+    x = distinct_items(table, roles.x, roles.x_id, rows)
+    y = distinct_items(table, roles.y, roles.y_id, rows)
+    notes += _merge_notes(table, rows, x.codes, y.codes, values)
+    metadata, more = attach(table, roles, rows, {"x": _grouping(x), "y": _grouping(y)})
     notes += more
     relevance = Relevance.from_pairs(
-        x_codes,
-        y_codes,
+        x.codes,
+        y.codes,
         values,
-        shape=(len(x_ids), len(y_ids)),
+        shape=(len(x.ids), len(y.ids)),
         unjudged=roles.unjudged,
         kind=kind,
+        threshold=roles.threshold if kind == "score" else None,
     )
     if relevance.unjudged == "negative":
         notes.append("Every pair that is not listed counts as not relevant.")
     else:
         notes.append("Pairs that are not listed count as unknown: only judged pairs are used.")
     pairs = PairSet(
-        Items(x_ids, x_texts, "text", metadata["x"]),
-        Items(y_ids, y_texts, "text", metadata["y"]),
+        Items(x.ids, x.content, x.kind, metadata["x"]),
+        Items(y.ids, y.content, y.kind, metadata["y"]),
         relevance,
         name=PurePath(table.name).stem or "pairs",
         x_name=roles.x,
@@ -142,71 +159,34 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
     return ReadResult(pairs, tuple(notes), tuple(left_out), table, roles)
 
 
+def _from_groups(table: Table, roles: Roles) -> ReadResult:
+    """A row is one item in its group; one collection stands on both sides."""
+    rows, left_out = complete_rows(table, (roles.x, roles.y))
+    items = distinct_items(table, roles.x, roles.x_id, rows)
+    groups = table.coded(roles.y).map(str.strip)
+    notes = [*table.notes, *_left_out_notes(table, left_out)]
+    relevance, more = pairs_of_groups(table.name, items.codes, groups.codes[rows], len(items.ids))
+    described = replace(roles, group=roles.y, label=None)
+    metadata, said = attach(table, described, rows, {"x": _grouping(items)})
+    one = Items(items.ids, items.content, items.kind, metadata["x"])
+    pairs = PairSet(
+        one,
+        one,
+        relevance,
+        name=PurePath(table.name).stem or "groups",
+        x_name=roles.x,
+        y_name=roles.x,
+    )
+    return ReadResult(pairs, (*notes, *more, *said), tuple(left_out), table, roles)
+
+
+def _grouping(items: Distinct) -> tuple[Codes, Codes]:
+    return items.codes, items.first
+
+
 def _long_form_columns(table: Table) -> tuple[str, ...]:
     names = list(table.columns)
     return names[1], names[3], names[4]
-
-
-def _complete_rows(table: Table, roles: Roles) -> tuple[Codes, list[LeftOut]]:
-    """Rows with something on both sides, and the others with the reason."""
-    keep: list[int] = []
-    left_out: list[LeftOut] = []
-    sides = zip(table.column(roles.x), table.column(roles.y), strict=True)
-    for row, (x, y) in enumerate(sides):
-        empty = [side for side, cell in (("x", x), ("y", y)) if not cell.strip()]
-        if empty:
-            both = "both sides are empty"
-            reason = both if len(empty) == 2 else f"the {empty[0]} side is empty"
-            left_out.append(LeftOut(int(table.rows[row]), reason))
-        else:
-            keep.append(row)
-    if not keep:
-        raise DatasetError(
-            f"{table.name}: no row has text in both column {shown(roles.x)} and column "
-            f"{shown(roles.y)}. Choose other columns for the two sides, or fill them."
-        )
-    return np.array(keep, dtype=np.intp), left_out
-
-
-def _items(
-    table: Table, column: str, id_column: str | None, rows: Codes
-) -> tuple[Codes, Codes, NDArray[np.object_], list[str]]:
-    """Distinct items of a side in order of appearance.
-
-    Returns the item of each row, the first row (a position in `rows`) of each
-    item, and the items' ids and texts.
-    """
-    texts = [c.strip() for c in table.column(column)[rows]]
-    if id_column is None or id_column == column:
-        codes, first = _factorize(texts)
-        distinct = [texts[i] for i in first]
-        ids = distinct if id_column else [str(i) for i in range(len(first))]
-        return codes, first, np.array(ids, dtype=object), distinct
-    keys = [c.strip() for c in table.column(id_column)[rows]]
-    if "" in keys:
-        raise DatasetError(
-            f"{table.place(rows[keys.index('')], id_column)} is empty. Fill it, or do not use "
-            f"{shown(id_column)} as the id: then items are told apart by their text."
-        )
-    codes, first = _factorize(keys)
-    for i, (text, code) in enumerate(zip(texts, codes, strict=True)):
-        if text != texts[first[code]]:
-            raise DatasetError(
-                f"{table.place(rows[i], column)}: id {shown(keys[i])} stands for {shown(text)} "
-                f"here and for {shown(texts[first[code]])} in {table.unit} "
-                f"{table.rows[rows[first[code]]]}. Give one of them another id, or do not use "
-                f"{shown(id_column)} as the id."
-            )
-    distinct = [texts[i] for i in first]
-    return codes, first, np.array([keys[i] for i in first], dtype=object), distinct
-
-
-def _factorize(keys: Sequence[str]) -> tuple[Codes, Codes]:
-    """Number keys in order of appearance; also where each appears first."""
-    seen: dict[str, int] = {}
-    codes = np.array([seen.setdefault(k, len(seen)) for k in keys], dtype=np.intp)
-    first = np.unique(codes, return_index=True)[1].astype(np.intp)
-    return codes, first
 
 
 def _merge_notes(

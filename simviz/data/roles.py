@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from simviz.data.tables import Table
 from simviz.data.wording import shown
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Unjudged
+
+Shape = Literal["pairs", "groups", "triplets"]
 
 #: Words for the parts of a split, as they occur in files.
 SPLIT_WORDS: Mapping[str, str] = MappingProxyType(
@@ -34,6 +37,8 @@ _Y_WORDS = frozenset(
     "y right rhs document documents doc d passage answer target tgt hypothesis candidate b 2 to "
     "positive product item image docid docno".split()
 )
+_NEGATIVE_WORDS = frozenset("negative negatives neg hard".split())
+_POSITIVE_WORDS = frozenset("positive positives pos".split())
 _ID_WORDS = frozenset("id ids qid queryid docid docno uid guid key".split())
 _TEXT_WORDS = frozenset("text body content sentence passage string".split())
 _LABEL_NAMES = frozenset(
@@ -72,6 +77,14 @@ class Roles:
         What the label is; guessed from its values when omitted.
     unjudged : {"negative", "ignore"}, optional
         What a pair that is not listed means; guessed when omitted.
+    shape : {"pairs", "groups", "triplets"}, default="pairs"
+        What a row says: that two items belong together or how far they do;
+        that an item `x` stands in the group `y`, whose members belong
+        together; or that `y` belongs to `x` and `negatives` do not.
+    negatives : tuple of str
+        Of triplets, the columns with what does not belong.
+    threshold : float, optional
+        From which score on a pair is relevant; the middle when omitted.
     reasons : mapping of str to str
         Why a role was given, in plain words, by role.
 
@@ -98,12 +111,16 @@ class Roles:
     ignored: tuple[str, ...] = ()
     label_kind: Kind | None = None
     unjudged: Unjudged | None = None
+    shape: Shape = "pairs"
+    negatives: tuple[str, ...] = ()
+    threshold: float | None = None
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def used(self) -> set[str]:
         """Columns that have a role."""
         single = (self.x, self.y, self.x_id, self.y_id, self.label, self.split, self.group)
-        return {c for c in (*single, *self.x_metadata, *self.y_metadata, *self.ignored) if c}
+        several = (*self.x_metadata, *self.y_metadata, *self.ignored, *self.negatives)
+        return {c for c in (*single, *several) if c}
 
     def check(self, table: Table) -> None:
         """Compare with the columns of a table.
@@ -122,6 +139,15 @@ class Roles:
             table.column(name)
         parts: dict[str, str | None] = {"x": self.x, "y": self.y, "label": self.label}
         parts |= {"split": self.split, "group": self.group}
+        parts |= {f"negative {i + 1}": c for i, c in enumerate(self.negatives)}
+        if self.shape == "groups" and self.group == self.y:
+            parts.pop("group")
+        vectors = [c for c in (self.x_id, self.y_id, self.label, self.split) if c in table.vectors]
+        if vectors:
+            raise DatasetError(
+                f"{table.name}: column {shown(vectors[0])} holds lists of numbers, which can "
+                "only be a side. Choose another column."
+            )
         taken: dict[str, str] = {}
         for role, column in parts.items():
             if column is not None and taken.setdefault(column, role) != role:
@@ -166,7 +192,10 @@ def guess_roles(table: Table) -> Roles:
             reasons=dict.fromkeys(("x", "y", "x_id", "y_id", "label"), why),
         )
     reasons: dict[str, str] = {}
-    ids = [c for c in names if _words(c) & _ID_WORDS]
+    triplets = _triplets(table, names)
+    if triplets is not None:
+        return triplets
+    ids = [c for c in names if _words(c) & _ID_WORDS and c not in table.vectors]
     free = [c for c in names if c not in ids]
     split = _pick_split(table, free, reasons)
     free = [c for c in free if c != split]
@@ -179,6 +208,7 @@ def guess_roles(table: Table) -> Roles:
     if group is not None:
         reasons["group"] = f"{shown(group)} is a usual name for a group"
     described = [c for c in rest if c != group]
+    shape = _pick_shape(table, x, y, label, reasons)
     return Roles(
         x=x,
         y=y,
@@ -189,14 +219,52 @@ def guess_roles(table: Table) -> Roles:
         group=group,
         x_metadata=tuple(c for c in described if _side(c) == "x"),
         y_metadata=tuple(c for c in described if _side(c) == "y"),
+        shape=shape,
         reasons=reasons,
     )
+
+
+def _triplets(table: Table, names: list[str]) -> Roles | None:
+    """An anchor, what belongs to it, and one or more columns of what does not."""
+    content = [c for c in names if table.kinds[c] in ("text", "vector")]
+    negatives = tuple(c for c in content if _words(c) & _NEGATIVE_WORDS)
+    others = [c for c in content if c not in negatives and not _words(c) & _ID_WORDS]
+    if not negatives or len(others) < 2:
+        return None
+    y = next((c for c in others if _words(c) & _POSITIVE_WORDS), others[1])
+    x = next(c for c in others if c != y)
+    why = f"{shown(negatives[0])} says what does not belong"
+    reasons = {"shape": why, "x": "the anchor of a triplet", "y": "what belongs to the anchor"}
+    free = [c for c in names if c not in (x, y, *negatives)]
+    return Roles(
+        x=x,
+        y=y,
+        split=_pick_split(table, free, reasons),
+        shape="triplets",
+        negatives=negatives,
+        reasons=reasons,
+    )
+
+
+def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[str, str]) -> Shape:
+    """Groups, where the only partner of a text is the number or key of its group."""
+    coded = table.coded(y)
+    named = _plain(y) in _GROUP_NAMES and (
+        table.kinds[y] == "number" or bool(_words(y) & {"id", "cluster"})
+    )
+    if label is None and named and len(coded.words) < len(table) and table.kinds[x] != "empty":
+        reasons["shape"] = f"{shown(y)} is a usual name for the key of a group, and repeats"
+        return "groups"
+    return "pairs"
 
 
 def _pick_split(table: Table, free: Collection[str], reasons: dict[str, str]) -> str | None:
     """The column whose cells all say train, validation or test."""
     for column in free:
-        cells = {c.strip().lower() for c in table.columns[column]} - {""}
+        words = table.coded(column).words
+        if len(words) > 2 * len(SPLIT_WORDS):
+            continue
+        cells = {c.strip().lower() for c in words} - {""}
         named = _plain(column) in _SPLIT_NAMES
         if cells and cells <= set(SPLIT_WORDS) and (named or len(cells) > 1):
             reasons["split"] = "all its cells say train, validation or test"
@@ -223,8 +291,13 @@ def _pick_label(
 
 def _mostly_labels(table: Table, column: str) -> bool:
     """Whether most cells can be labels; a stray word is reported later, with its row."""
-    cells = [c for c in table.columns[column] if not is_missing(c)]
-    return bool(cells) and 2 * sum(map(understood, cells)) >= len(cells)
+    if column in table.vectors:
+        return False
+    coded = table.coded(column)
+    known = np.array([not is_missing(c) for c in coded.words], dtype=bool)
+    fine = np.array([understood(c) for c in coded.words], dtype=bool) & known
+    n_known = int(coded.counts[known].sum())
+    return n_known > 0 and 2 * int(coded.counts[fine].sum()) >= n_known
 
 
 def _pick_sides(
@@ -246,6 +319,7 @@ def _pick_sides(
         text = [c for c in left if table.kinds[c] == "text"]
         # A column that never changes, such as a language, tells no items apart.
         text = [c for c in text if len(set(table.columns[c][:1000])) > 1] or text
+        text = text or [c for c in left if table.kinds[c] == "vector"]
         other_ids = [c for c in ids if _side(c) == side] or [
             c for c in ids if c not in picked.values() and _side(c) == ""
         ]
@@ -254,7 +328,8 @@ def _pick_sides(
         picked[side] = choices[0]
         if choices is text:
             nth = "first" if side == "x" else "next"
-            reasons[side] = f"the {nth} column with text"
+            what = "vectors" if choices[0] in table.vectors else "text"
+            reasons[side] = f"the {nth} column with {what}"
         elif choices[0] in ids:
             reasons[side] = "nothing but an id is given for this side"
         else:

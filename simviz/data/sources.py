@@ -8,10 +8,10 @@ import re
 import zlib
 from pathlib import Path
 
+from simviz.data.limits import get_limits
 from simviz.data.wording import counted
 from simviz.exceptions import DatasetError
 
-MAX_BYTES = 200 * 1024 * 1024
 Source = str | Path | bytes
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -21,7 +21,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"GIF87a", "a GIF image"),
     (b"GIF89a", "a GIF image"),
     (b"%PDF-", "a PDF document"),
-    (b"PK\x03\x04", "a zip archive or an Excel workbook"),
+    (b"PK\x03\x04", "a zip archive"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"BZh91AY&SY", "a bzip2 archive"),
@@ -46,7 +46,7 @@ _BINARY = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f]")
 
 
 def load_bytes(
-    source: Source, name: str | None = None, max_bytes: int = MAX_BYTES
+    source: Source, name: str | None = None, max_bytes: int | None = None
 ) -> tuple[str, bytes]:
     """Read a path, or pass bytes on, refusing what is too large.
 
@@ -56,8 +56,8 @@ def load_bytes(
         A path, or the content itself.
     name : str, optional
         File name to use in messages; the path's own name when omitted.
-    max_bytes : int
-        Refuse more than this.
+    max_bytes : int, optional
+        Refuse more than this; as in `ReadingLimits` when omitted.
 
     Returns
     -------
@@ -71,6 +71,7 @@ def load_bytes(
     DatasetError
         If the path cannot be read, or the content is empty or too large.
     """
+    max_bytes = max_bytes or get_limits().file_bytes
     if isinstance(source, bytes):
         name = _printable(name or "upload")
         size = len(source)
@@ -94,7 +95,7 @@ def load_bytes(
         ) from error
 
 
-def gunzip(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> tuple[str, bytes]:
+def gunzip(name: str, data: bytes, max_bytes: int | None = None) -> tuple[str, bytes]:
     """Unpack gzip content, never beyond `max_bytes`; other content passes through.
 
     Parameters
@@ -103,8 +104,9 @@ def gunzip(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> tuple[str, byt
         File name; a final ``.gz`` is dropped.
     data : bytes
         The content.
-    max_bytes : int
-        Refuse more than this after unpacking.
+    max_bytes : int, optional
+        Refuse more than this after unpacking; as in `ReadingLimits` when
+        omitted.
 
     Returns
     -------
@@ -120,6 +122,7 @@ def gunzip(name: str, data: bytes, max_bytes: int = MAX_BYTES) -> tuple[str, byt
     """
     if not data.startswith(b"\x1f\x8b"):
         return name, data
+    max_bytes = max_bytes or get_limits().file_bytes
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
             unpacked = archive.read(max_bytes + 1)

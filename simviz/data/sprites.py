@@ -7,8 +7,9 @@ import io
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.data.limits import get_limits
+
 SPRITE = 64
-MAX_PIXELS = 25_000_000
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 # Only decoders of common formats meet untrusted bytes.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
@@ -36,8 +37,7 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
     Raises
     ------
     ImageError
-        If the bytes are no such image, are damaged, or hold more than
-        25 million pixels.
+        If the bytes are no such image, are damaged, or hold too many pixels.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
 
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
-            if image.width * image.height > MAX_PIXELS:
+            if image.width * image.height > get_limits().pixels:
                 raise ImageError(f"has {image.width:,} × {image.height:,} pixels, too many")
             # A JPEG can be decoded at a fraction of its size.
             image.draft("RGB", (4 * size, 4 * size))
@@ -72,7 +72,7 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
         raise ImageError("has too many pixels") from error
     except ImageError:
         raise
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+    except Exception as error:  # decoders of images raise whatever they like
         raise ImageError("is damaged") from error
     return np.asarray(square, dtype=np.uint8)
 

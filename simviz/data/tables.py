@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data import delimited, longform
-from simviz.data.cells import are_numbers, is_missing, unescape_cell
-from simviz.data.sources import MAX_BYTES, Source, decode_text, gunzip, load_bytes, signature
-from simviz.data.wording import counted, did_you_mean, rows_named, shown
+from simviz.data import jsonl, rectangle
+from simviz.data.cells import are_numbers, is_missing
+from simviz.data.coded import Coded, as_cells, encoded
+from simviz.data.columnar import Columns
+from simviz.data.limits import get_limits
+from simviz.data.sources import Source, decode_text, gunzip, load_bytes, signature
+from simviz.data.wording import did_you_mean, rows_named, shown
 from simviz.exceptions import DatasetError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: More columns, or more cells, than this are refused: a short line of a wide
-#: file still costs a whole row.
-MAX_COLUMNS = 1_000
-MAX_CELLS = 20_000_000
 #: A cell longer than this is read whole, but pointed out.
 LONG_CELL = 100_000
-# A spreadsheet's own line before the header, which names the delimiter.
-_DIRECTIVE = re.compile(r"(?i)sep=([,;|\t])(?:\r\n|\n|\r|$)")
+#: From this size on, text is read in columns where it follows all rules.
+_LARGE = 2**20
+_HEAD = 256 * 1024
 
-ColumnKind = Literal["text", "number", "empty"]
+ColumnKind = Literal["text", "number", "empty", "vector"]
+Unit = Literal["line", "row", "object"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +43,19 @@ class Table:
     name : str
         File name, for messages.
     columns : mapping of str to object array of str, shape (n,)
-        Cells as text; an empty string where nothing is known.
+        Cells as text; an empty string where nothing is known. Of a column of
+        vectors, a few numbers to show.
     rows : array of int, shape (n,)
         The number of each row: the line in a text file (the header of a
-        delimited file is line 1), the row, counted from 1, in Parquet.
-    unit : {"line", "row"}
+        delimited file is line 1), the row, counted from 1, elsewhere.
+    unit : {"line", "row", "object"}
         What `rows` counts.
     delimiter : str
-        The delimiter that was found; empty for JSONL and Parquet.
+        The delimiter that was found; empty where there is none.
     notes : tuple of str
         What was mended or guessed while reading.
+    vectors : mapping of str to array of shape (n, d)
+        Columns whose cells are lists of numbers.
 
     Examples
     --------
@@ -64,9 +67,11 @@ class Table:
     name: str
     columns: Mapping[str, NDArray[np.object_]]
     rows: NDArray[np.int64]
-    unit: Literal["line", "row"] = "line"
+    unit: Unit = "line"
     delimiter: str = ""
     notes: tuple[str, ...] = ()
+    vectors: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    _coded: dict[str, Coded] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -128,10 +133,40 @@ class Table:
             )
         return self.columns[name]
 
+    def coded(self, name: str) -> Coded:
+        """One column by its distinct cells, worked out once.
+
+        Parameters
+        ----------
+        name : str
+            Of the column.
+
+        Returns
+        -------
+        Coded
+            The distinct cells, and which of them stands in each row.
+
+        Raises
+        ------
+        DatasetError
+            If there is none of that name.
+        """
+        if name not in self._coded:
+            self._coded[name] = encoded(self.column(name))
+        return self._coded[name]
+
     @cached_property
     def kinds(self) -> Mapping[str, ColumnKind]:
-        """What each column holds: numbers, text, or nothing."""
-        return MappingProxyType({name: _kind(cells) for name, cells in self.columns.items()})
+        """What each column holds: numbers, text, vectors, or nothing."""
+        return MappingProxyType({name: self._kind(name) for name in self.columns})
+
+    def _kind(self, name: str) -> ColumnKind:
+        if name in self.vectors:
+            return "vector"
+        words = self.coded(name).words
+        if are_numbers(words):  # type: ignore[arg-type]
+            return "number"
+        return "empty" if all(is_missing(word) for word in words) else "text"
 
     def to_frame(self, n: int | None = None) -> pd.DataFrame:
         """The first rows as a data frame, for a preview.
@@ -153,14 +188,19 @@ class Table:
 
 
 def read_table(
-    source: Source, name: str | None = None, *, header: bool = True, max_bytes: int = MAX_BYTES
+    source: Source,
+    name: str | None = None,
+    *,
+    header: bool = True,
+    max_bytes: int | None = None,
+    sheet: str | None = None,
 ) -> Table:
-    r"""Read CSV, TSV, JSONL or Parquet, the text ones also as gzip.
+    r"""Read a table: CSV, TSV, JSON, JSONL, Parquet, Arrow, Feather or Excel.
 
-    What a file is, is told from its content first and its name second. The
-    delimiter (comma, tab, semicolon, vertical bar), the quoting and the
-    encoding are found; whatever was mended is said in the notes. Nothing is
-    executed and nothing is unpickled.
+    Any of them may be packed with gzip. What a file is, is told from its
+    content first and its name second. The delimiter (comma, tab, semicolon,
+    vertical bar), the quoting and the encoding are found; whatever was mended
+    is said in the notes. Nothing is executed and nothing is unpickled.
 
     Parameters
     ----------
@@ -170,13 +210,16 @@ def read_table(
         File name, where bytes are given.
     header : bool, default=True
         Whether the first line of a delimited file names the columns.
-    max_bytes : int, default=200 MiB
-        Largest file, before and after unpacking.
+    max_bytes : int, optional
+        Largest file, before and after unpacking; as in `ReadingLimits` when
+        omitted.
+    sheet : str, optional
+        Sheet of an Excel workbook; the first when omitted.
 
     Returns
     -------
     Table
-        Columns of text.
+        Columns of text and of vectors.
 
     Raises
     ------
@@ -189,8 +232,9 @@ def read_table(
     >>> read_table("x;y\ncorazón;heart".encode("latin-1"), "words.csv").notes[0][:45]
     'words.csv is not UTF-8 (line 2 holds byte 0xf'
     """
-    from simviz.data import jsonl, parquet
+    from simviz.data import parquet, workbook
 
+    max_bytes = max_bytes or get_limits().file_bytes
     name, data = load_bytes(source, name, max_bytes)
     name, data = gunzip(name, data, max_bytes)
     suffix = PurePath(name).suffix.lower()
@@ -199,164 +243,101 @@ def read_table(
     if what == "a Parquet file":
         if suffix not in (".parquet", ".pq"):
             notes.append(f"{name} is a Parquet file in spite of its name and was read as one.")
-        columns, rows, more = parquet.read_columns(name, data, max_bytes, MAX_COLUMNS, MAX_CELLS)
-        return _finish(name, columns, rows, "row", "", notes + more)
+        return make_table(name, parquet.read_columns(name, data, max_bytes), "row", notes=notes)
+    if what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
+        return make_table(name, parquet.read_arrow(name, data, max_bytes), "row")
+    if workbook.is_workbook(data, suffix):
+        return make_table(name, workbook.read_columns(name, data, sheet, header), "row")
     if what is not None or suffix in (".parquet", ".pq"):
         raise DatasetError(
             f"{name} is {what or 'not a Parquet file'}, not a table. "
-            "Export it as CSV, TSV, JSONL or Parquet."
+            "Export it as CSV, TSV, JSONL, Parquet, Arrow or Excel (.xlsx)."
         )
+    return _read_text(name, data, suffix, header)
+
+
+def _read_text(name: str, data: bytes, suffix: str, header: bool) -> Table:
+    """JSON or delimited text; large and well-formed text by the short way."""
+    head = data[:_HEAD].decode("utf-8", "ignore")
+    is_json = suffix in (".jsonl", ".ndjson", ".json") or jsonl.looks_like_jsonl(head)
+    if len(data) >= _LARGE and header and not is_json:
+        found = rectangle.read_large(name, data, head, suffix)
+        if found is not None:
+            return make_table(name, found[0], "line", found[1])
     text, notes = decode_text(name, data)
-    if suffix in (".jsonl", ".ndjson", ".json") or jsonl.looks_like_jsonl(text):
-        columns, rows, more = jsonl.read_columns(name, text, MAX_COLUMNS, MAX_CELLS)
-        return _finish(name, columns, rows, "line", "", notes + more)
-    return _read_delimited(name, text, suffix, header, notes)
+    if is_json or jsonl.looks_like_jsonl(text):
+        columns = jsonl.read_columns(name, text)
+        unit: Unit = "object" if text.lstrip().startswith("[") else "line"
+        return make_table(name, columns, unit, notes=notes)
+    columns, delimiter = rectangle.read_columns(name, text, suffix, header)
+    return make_table(name, columns, "line", delimiter, notes)
 
 
-def _read_delimited(name: str, text: str, suffix: str, header: bool, notes: list[str]) -> Table:
-    """Assemble a table from delimited text."""
-    skipped = 0
-    delimiter = longform.own_delimiter(text)
-    own = delimiter is not None
-    if directive := _DIRECTIVE.match(text):
-        delimiter, skipped = directive.group(1), 1
-        text = text[directive.end() :]
-    if not text.strip():
-        raise DatasetError(f"{name} holds only blank lines. Export it again, with its content.")
-    delimiter = delimiter or delimited.sniff_delimiter(text, suffix)
-    if delimiter is None:
-        first = text.strip().split("\n", 1)[0]
-        raise DatasetError(
-            f"{name} has one column only (line 1 is {shown(first)}). Pairs need two columns: "
-            "separate them by commas, tabs, semicolons or vertical bars."
-        )
-    records, more = delimited.read_records(name, text, delimiter, strict=own)
-    notes = notes + more
-    if header:
-        names, records = records[0][1], records[1:]
-    else:
-        names = [f"column_{i + 1}" for i in range(len(records[0][1]))]
-    if not own:
-        names, more = _clean_names(name, names)
-        notes = notes + more
-    if not records:
-        listed = ", ".join(shown(n) for n in names[:6])
-        raise DatasetError(
-            f"{name} has a header ({listed}) but no row below it. Add at least one row."
-        )
-    _refuse_wide(name, len(names), len(records))
-    cells, more = _rectangular(name, names, records, skipped, delimiter)
-    if own:
-        cells = [[unescape_cell(cell) for cell in column] for column in cells]
-    rows = [line + skipped for line, _ in records]
-    return _finish(
-        name, dict(zip(names, cells, strict=True)), rows, "line", delimiter, notes + more
-    )
-
-
-def _clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Trim column names, name the nameless, tell the equal apart."""
-    notes: list[str] = []
-    clean: list[str] = []
-    for i, raw in enumerate(names):
-        wanted = raw.strip()
-        if not wanted:
-            wanted = f"column_{i + 1}"
-            notes.append(f"{name}: column {i + 1} has no name; it is called {shown(wanted)}.")
-        unique, k = wanted, 2
-        while unique in clean or (unique != wanted and unique in names):
-            unique, k = f"{wanted}_{k}", k + 1
-        if unique != wanted:
-            notes.append(
-                f"{name} names two columns {shown(wanted)}; column {i + 1} is called "
-                f"{shown(unique)}. Rename one of them in line 1 to choose its name."
-            )
-        clean.append(unique)
-    return clean, notes
-
-
-def _rectangular(
-    name: str,
-    names: Sequence[str],
-    records: Sequence[delimited.Record],
-    skipped: int,
-    delimiter: str,
-) -> tuple[list[list[str]], list[str]]:
-    """Turn records into columns; fill short ones, refuse long ones."""
-    width = len(names)
-    columns: list[list[str]] = [[] for _ in range(width)]
-    short: list[int] = []
-    for line, fields in records:
-        if len(fields) > width:
-            if any(cell.strip() for cell in fields[width:]):
-                raise DatasetError(
-                    f"{name}, line {line + skipped} has {len(fields)} cells but the header has "
-                    f"{width}; the first beyond column {shown(names[-1])} is "
-                    f"{shown(next(c for c in fields[width:] if c.strip()))}. Put cells that "
-                    f"contain {delimited.DELIMITERS.get(delimiter, 'the delimiter')} in double "
-                    "quotes, or use another delimiter."
-                )
-            fields = fields[:width]
-        elif len(fields) < width:
-            short.append(line + skipped)
-            fields = fields + [""] * (width - len(fields))
-        for column, cell in zip(columns, fields, strict=True):
-            column.append(cell)
-    if not short:
-        return columns, []
-    return columns, [
-        f"{name}: {counted(len(short), 'row')} with fewer cells than the header's {width} "
-        f"({rows_named('line', short)}); the missing cells count as empty."
-    ]
-
-
-def _refuse_wide(name: str, n_columns: int, n_rows: int) -> None:
-    if n_columns > MAX_COLUMNS:
-        raise DatasetError(
-            f"{name} has {n_columns:,} columns; the limit is {MAX_COLUMNS:,}. "
-            "Keep the columns with the pairs and remove the others."
-        )
-    if n_columns * n_rows > MAX_CELLS:
-        raise DatasetError(
-            f"{name} has {n_rows:,} rows of {n_columns:,} columns; the limit is {MAX_CELLS:,} "
-            "cells. Bring a sample, or fewer columns."
-        )
-
-
-def _finish(
-    name: str,
-    columns: Mapping[str, Sequence[str]],
-    rows: Sequence[int],
-    unit: Literal["line", "row"],
-    delimiter: str,
-    notes: Sequence[str],
+def make_table(
+    name: str, columns: Columns, unit: Unit, delimiter: str = "", notes: Sequence[str] = ()
 ) -> Table:
-    """Check what every format must have and freeze it."""
-    if len(columns) < 2:
-        listed = ", ".join(shown(c) for c in columns) or "none that can be read"
+    """Check what every format must have, and freeze it.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    columns : Columns
+        What was read.
+    unit : {"line", "row", "object"}
+        What the rows count.
+    delimiter : str, default=""
+        That was found.
+    notes : sequence of str
+        To be said before those of the columns.
+
+    Returns
+    -------
+    Table
+        Read-only.
+
+    Raises
+    ------
+    DatasetError
+        If there are fewer than two columns, no row, or too many, or a cell
+        is far too long.
+    """
+    limits, rows = get_limits(), columns.rows
+    if len(columns.order) < 2:
+        listed = ", ".join(shown(c) for c in columns.order) or "none that can be read"
         raise DatasetError(
             f"{name} has one column only ({listed}). Pairs need two: one for each side."
-            if columns
+            if columns.order
             else f"{name} has no column that can be read. Bring one column of text a side."
         )
     if not len(rows):
         raise DatasetError(f"{name} has columns but no rows. Add at least one row.")
+    if len(rows) > limits.rows:
+        raise DatasetError(
+            f"{name} has {len(rows):,} rows; the limit is {limits.rows:,}. Bring a sample."
+        )
     frozen: dict[str, NDArray[np.object_]] = {}
+    coded: dict[str, Coded] = {}
     long: list[str] = []
-    for column, cells in columns.items():
-        array = np.empty(len(rows), dtype=object)
-        array[:] = cells
-        array.flags.writeable = False
-        frozen[column] = array
-        long += [
-            f"{unit} {rows[i]}, column {shown(column)} ({len(cell):,} characters)"
-            for i, cell in enumerate(cells)
-            if len(cell) > LONG_CELL
-        ]
-    notes = list(notes)
+    for column in columns.order:
+        if column in columns.vectors:
+            cells = _vector_cells(columns.vectors[column])
+        else:
+            given = columns.text[column]
+            if isinstance(given, Coded):
+                coded[column] = given
+                cells = given.cells
+            else:
+                cells = as_cells(given)
+            distinct = given.words if isinstance(given, Coded) else cells
+            if max(map(len, distinct)) > LONG_CELL:
+                long += _long_cells(name, unit, column, cells, rows)
+        cells.flags.writeable = False
+        frozen[column] = cells
+    said = [*notes, *columns.notes]
     if long:
         more = f" and {len(long) - 3:,} more" if len(long) > 3 else ""
-        notes.append(
+        said.append(
             f"{name} has very long cells: {'; '.join(long[:3])}{more}. They were read whole; "
             "if that is a surprise, look for a missing closing quote there."
         )
@@ -366,11 +347,31 @@ def _finish(
         rows=np.asarray(rows, dtype=np.int64),
         unit=unit,
         delimiter=delimiter,
-        notes=tuple(notes),
+        notes=tuple(said),
+        vectors=MappingProxyType(dict(columns.vectors)),
+        _coded=coded,
     )
 
 
-def _kind(cells: NDArray[np.object_]) -> ColumnKind:
-    if are_numbers(cells):  # type: ignore[arg-type]
-        return "number"
-    return "empty" if all(is_missing(c) for c in cells) else "text"
+def _long_cells(
+    name: str, unit: str, column: str, cells: NDArray[np.object_], rows: Sequence[int]
+) -> list[str]:
+    """Name cells that are longer than anybody writes; refuse what is far too long."""
+    limit = get_limits().cell_characters
+    found = [i for i, cell in enumerate(cells) if len(cell) > LONG_CELL]
+    if beyond := [i for i in found if len(cells[i]) > limit]:
+        at = beyond[0]
+        raise DatasetError(
+            f"{name}, {unit} {rows[at]}, column {shown(column)} holds {len(cells[at]):,} "
+            f"characters; the limit is {limit:,}. Look for a missing closing quote, or shorten it."
+        )
+    return [
+        f"{unit} {rows[i]}, column {shown(column)} ({len(cells[i]):,} characters)" for i in found
+    ]
+
+
+def _vector_cells(matrix: NDArray[Any]) -> NDArray[np.object_]:
+    """What a preview shows of vectors."""
+    width = matrix.shape[1]
+    more = f", … ({width:,} numbers)" if width > 3 else ""
+    return as_cells([", ".join(f"{v:.3g}" for v in row[:3]) + more for row in matrix])

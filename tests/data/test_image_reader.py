@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from simviz.data import archives
 from simviz.data.images import read_images
+from simviz.data.limits import reading_limits
 from simviz.data.sprites import ImageError, make_sprite
 from simviz.exceptions import DatasetError
 
@@ -129,16 +129,15 @@ def test_damaged_and_empty_archives():
         read_images(broken)
 
 
-def test_zip_bombs_are_refused_before_unpacking(monkeypatch):
+def test_zip_bombs_are_refused_before_unpacking():
     bomb = packed({"a.png": b"\0" * 5_000_000, "words.csv": WORDS})
     assert len(bomb) < 50_000
     with pytest.raises(DatasetError, match=r"'a\.png' unpacks from .* to 5,000,000 bytes"):
         read_images(bomb)
-    monkeypatch.setattr(archives, "MAX_UNPACKED", 100)
-    with pytest.raises(DatasetError, match="the limit is 100"):
+    limited = reading_limits(unpacked_bytes=100)
+    with limited, pytest.raises(DatasetError, match="the limit is 100"):
         read_images(packed({**PAIR, "words.csv": WORDS}))
-    monkeypatch.setattr(archives, "MAX_ENTRIES", 2)
-    with pytest.raises(DatasetError, match="holds 3 files; the limit is 2"):
+    with reading_limits(files=2), pytest.raises(DatasetError, match="holds 3 files; the limit"):
         read_images(packed({**PAIR, "words.csv": WORDS}))
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simviz.data import tables
+from simviz.data.limits import reading_limits
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
 
@@ -111,15 +111,16 @@ REFUSED = [
     ("q.csv", b"\x89PNG\r\n\x1a\n\0\0", r"q\.csv is a PNG image, not a table"),
     ("q.parquet", b"\x89PNG\r\n\x1a\n\0\0", r"q\.parquet is a PNG image, not a table"),
     ("q.parquet", b"x,y\na,b\n", r"q\.parquet is not a Parquet file"),
-    ("q.csv", b"PK\x03\x04", r"zip archive or an Excel workbook"),
+    ("q.csv", b"PK\x03\x04", r"a zip archive, not a table"),
     ("q.parquet", parquet_bytes(SAME)[:-9], r"Parquet file that is cut off or damaged"),
     ("q.parquet", parquet_bytes(SAME)[:4], r"Parquet file that is"),
     ("q.parquet", parquet_bytes({"x": ["a"]}), r"one column only \('x'\)"),
     ("q.parquet", parquet_bytes({"x": [], "y": []}), r"columns but no rows"),
-    ("q.parquet", parquet_bytes({"a": [[1]], "b": [{"c": 2}]}), r"no column that can be read"),
+    ("q.parquet", parquet_bytes({"a": [[[1]]], "b": [{"c": 2}]}), r"no column that can be read"),
     ("q.jsonl", b'{"x": 1, "y": 2}\n{"x": 1, "y": \n', r"q\.jsonl, line 2 is not valid JSON at"),
     ("q.jsonl", b'{"x": 1, "y": 2}\n[1, 2]\n', r"line 2 is a JSON list, not an object"),
-    ("q.json", b'[\n{"x": 1, "y": 2}]\n', r"line 1 .*one JSON array: write one object a line"),
+    ("q.json", b'[\n{"x": 1, "y": 2}\n', r"breaks off after object 1"),
+    ("q.json", b'[{"x": 1, "y": 2}, 3]', r"object 2 is a JSON int, not an object"),
     ("q.jsonl", b'{"x": 1}\n', r"one column only"),
     ("q.jsonl", b"\n\n", r"no line with an object"),
     ("q.jsonl", b'{"x": ' + b"[" * 200_000, r"line 1 is (nested too deeply|not valid JSON)"),
@@ -139,8 +140,10 @@ def test_nested_values_are_left_out_with_a_note():
     data = "\n".join(map(json.dumps, lines)).encode()
     table = read_table(data, "q.jsonl")
     assert list(table.columns) == ["x", "y"]
-    assert "2 columns with lists or objects left out: 'z' (first in line 2)" in table.notes[0]
-    nested = parquet_bytes({"x": ["a"], "y": ["b"], "z": [[1, 2]], "w": [b"\0"]})
+    assert "2 columns with lists or objects left out" in table.notes[0]
+    assert "'z' (first in line 2)" in table.notes[0]
+    ragged = {"z": [[1, 2], [3]], "w": [b"\0", b"\1"]}
+    nested = parquet_bytes({"x": ["a", "c"], "y": ["b", "d"], **ragged})
     table = read_table(nested, "q.parquet")
     assert list(table.columns) == ["x", "y"] and "'z', 'w'" in table.notes[0]
 
@@ -190,21 +193,20 @@ def test_a_small_parquet_that_stands_for_much_text_is_refused():
         read_table(bomb, "q.parquet", max_bytes=5_000_000)
 
 
-def test_too_many_columns_or_cells_are_refused(monkeypatch):
-    monkeypatch.setattr(tables, "MAX_COLUMNS", 5)
-    monkeypatch.setattr(tables, "MAX_CELLS", 20)
-    wide = b"a,b,c,d,e,f\n1,2,3,4,5,6\n"
-    long = b"a,b\n" + b"1,2\n" * 11
-    for data in (wide, long):
-        with pytest.raises(DatasetError, match="the limit is"):
-            read_table(data, "q.csv")
-    # Every line has keys of its own: cells grow with the square of the lines.
-    keys = b"\n".join(b'{"k%d": 1}' % i for i in range(9))
-    with pytest.raises(DatasetError, match=r"line 5: more than 5 keys or 20 cells"):
-        read_table(keys, "q.jsonl")
-    columns = {c: ["a"] * 11 for c in "ab"}
-    with pytest.raises(DatasetError, match=r"11 rows of 2 columns"):
-        read_table(parquet_bytes(columns), "q.parquet")
+def test_too_many_columns_or_cells_are_refused():
+    with reading_limits(columns=5, cells=20):
+        wide = b"a,b,c,d,e,f\n1,2,3,4,5,6\n"
+        long = b"a,b\n" + b"1,2\n" * 11
+        for data in (wide, long):
+            with pytest.raises(DatasetError, match="the limit is"):
+                read_table(data, "q.csv")
+        # Every line has keys of its own: cells grow with the square of the lines.
+        keys = b"\n".join(b'{"k%d": 1}' % i for i in range(9))
+        with pytest.raises(DatasetError, match=r"line 5: more than 5 keys or 20 cells"):
+            read_table(keys, "q.jsonl")
+        columns = {c: ["a"] * 11 for c in "ab"}
+        with pytest.raises(DatasetError, match=r"11 rows of 2 columns"):
+            read_table(parquet_bytes(columns), "q.parquet")
 
 
 def test_the_file_limit_holds_before_and_after_unpacking():

@@ -1,0 +1,212 @@
+"""Arrow tables as columns of text and of vectors, in bounded memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.coded import Coded, merged
+from simviz.data.columnar import Columns
+from simviz.data.jsonl import scalar_text
+from simviz.data.limits import get_limits
+from simviz.data.wording import counted, shown
+from simviz.exceptions import DatasetError
+
+
+def check_schema(name: str, schema: Any, n_rows: int) -> None:
+    """Refuse a table that is too large, or whose columns cannot be told apart.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    schema : pyarrow.Schema
+        Its columns.
+    n_rows : int
+        Its rows.
+
+    Raises
+    ------
+    DatasetError
+        If it has too many columns or cells, or two columns of one name.
+    """
+    limits = get_limits()
+    readable = [f.name for f in schema if is_flat(f.type) or is_vector(f.type)]
+    if len(schema) > limits.columns or len(readable) * n_rows > limits.cells:
+        raise DatasetError(
+            f"{name} has {n_rows:,} rows of {len(schema):,} columns; the limits are "
+            f"{limits.columns:,} columns and {limits.cells:,} cells. Bring a sample, or fewer "
+            "columns."
+        )
+    repeated = sorted({f for f in readable if readable.count(f) > 1})
+    if repeated:
+        raise DatasetError(f"{name} names two columns {shown(repeated[0])}. Rename one of them.")
+
+
+def gather(name: str, read: Any, schema: Any, n_rows: int, max_bytes: int) -> Columns:
+    """Turn Arrow columns into text and vectors, one after another.
+
+    Text columns stay dictionary-encoded until their size is known: a few
+    kilobytes can stand for terabytes of one repeated string.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    read : callable
+        From a column's name to its pyarrow.ChunkedArray.
+    schema : pyarrow.Schema
+        The columns there are.
+    n_rows : int
+        Rows of each.
+    max_bytes : int
+        Largest number of characters over all cells.
+
+    Returns
+    -------
+    Columns
+        With a note that names what was left out: nested, ragged, binary.
+
+    Raises
+    ------
+    DatasetError
+        If there is too much text or too many numbers.
+    """
+    columns = Columns({}, {}, [], range(1, n_rows + 1))
+    characters = 0
+    left_out: list[str] = []
+    for one in schema:
+        if is_flat(one.type):
+            codes, texts = _parts(read(one.name))
+            lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+            characters += int(lengths @ np.bincount(codes, minlength=len(texts)))
+            if characters > max_bytes:
+                raise DatasetError(
+                    f"{name} holds more than {max_bytes:,} characters once unpacked (in "
+                    f"column {shown(one.name)}). Bring a sample, or fewer columns."
+                )
+            columns.text[one.name] = _at(codes, texts)
+        else:
+            matrix = _matrix(name, one.name, read(one.name)) if is_vector(one.type) else None
+            if matrix is None:
+                left_out.append(one.name)
+                continue
+            columns.vectors[one.name] = matrix
+        columns.order.append(one.name)
+    if left_out:
+        columns.notes.append(
+            f"{name}: {counted(len(left_out), 'column')} with nested, ragged or binary values "
+            f"left out: {', '.join(shown(c) for c in left_out[:12])}. Write them as text, or as "
+            "lists of equally many numbers, to keep them."
+        )
+    return columns
+
+
+def is_string(kind: Any) -> bool:
+    """Whether an Arrow type holds text."""
+    import pyarrow.types as t
+
+    return bool(t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind))
+
+
+def is_flat(kind: Any) -> bool:
+    """Whether cells of an Arrow type have an obvious text."""
+    import pyarrow.types as t
+
+    if t.is_dictionary(kind):
+        return is_string(kind.value_type)
+    checks = (t.is_boolean, t.is_integer, t.is_floating, t.is_decimal, t.is_temporal, t.is_null)
+    return is_string(kind) or any(check(kind) for check in checks)
+
+
+def is_vector(kind: Any) -> bool:
+    """Whether cells of an Arrow type are lists of numbers."""
+    import pyarrow.types as t
+
+    lists = t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind)
+    return bool(lists and (t.is_integer(kind.value_type) or t.is_floating(kind.value_type)))
+
+
+def coded_column(column: Any) -> Coded:
+    """A flat column by its distinct cells; empty where a cell is null.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Of a type that `is_flat` accepts.
+
+    Returns
+    -------
+    Coded
+        Numbers and dates as text.
+    """
+    return _at(*_parts(column))
+
+
+def _parts(column: Any) -> tuple[NDArray[np.int64], list[str]]:
+    """Which text stands in each row; the last is that of null."""
+    import pyarrow as pa
+    import pyarrow.types as t
+
+    if t.is_null(column.type):
+        return np.zeros(len(column), dtype=np.int64), [""]
+    if t.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    if t.is_float16(column.type):
+        column = column.cast(pa.float32())
+    if not t.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    if column.num_chunks > 1:
+        column = column.unify_dictionaries()
+    words: list[Any] = []
+    if column.num_chunks:
+        dictionary = column.chunk(0).dictionary
+        if t.is_temporal(dictionary.type):
+            dictionary = dictionary.cast(pa.string())
+        words = dictionary.to_pylist()
+    codes = [
+        part.indices.cast(pa.int64()).fill_null(len(words)).to_numpy(zero_copy_only=False)
+        for part in column.chunks
+    ]
+    return np.concatenate([np.zeros(0, np.int64), *codes]), [*map(scalar_text, words), ""]
+
+
+def _at(codes: NDArray[np.int64], texts: list[str]) -> Coded:
+    """A column of texts, the last of which may occur nowhere."""
+    if len(texts) > 1 and not (codes == len(texts) - 1).any():
+        texts = texts[:-1]
+    return merged(codes.astype(np.intp, copy=False), texts)
+
+
+def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:
+    """Lists of equally many numbers as a matrix; None where they are not."""
+    import pyarrow as pa
+
+    if column.null_count or not len(column):
+        return None
+    lengths = {len(v) for v in column.slice(0, 1).to_pylist()}
+    (width,) = lengths or {0}
+    kind = column.type.value_type
+    dtype = np.float32 if pa.types.is_float32(kind) or pa.types.is_float16(kind) else np.float64
+    limit = get_limits().unpacked_bytes
+    if width * len(column) * np.dtype(dtype).itemsize > limit:
+        raise DatasetError(
+            f"{name}: the vectors in column {shown(column_name)} need more than {limit:,} bytes. "
+            "Bring a sample, or fewer dimensions."
+        )
+    matrix = np.empty((len(column), width), dtype=dtype)
+    start = 0
+    for chunk in column.chunks:
+        flat = chunk.flatten()
+        if flat.null_count or len(flat) != width * len(chunk) or not width:
+            return None
+        if not pa.types.is_fixed_size_list(chunk.type):
+            offsets = chunk.offsets.to_numpy()
+            if (np.diff(offsets) != width).any():
+                return None
+        numbers = flat.to_numpy(zero_copy_only=False)
+        matrix[start : start + len(chunk)] = numbers.reshape(len(chunk), width)
+        start += len(chunk)
+    return matrix

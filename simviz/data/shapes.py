@@ -1,0 +1,186 @@
+"""Other shapes of tables: groups and triplets, as judgments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from simviz.data.coded import as_cells
+from simviz.data.limits import get_limits
+from simviz.data.roles import Roles
+from simviz.data.tables import Table
+from simviz.data.wording import counted, shown
+from simviz.exceptions import DatasetError
+from simviz.relevance import Relevance
+
+_LABEL = "relevant"
+
+
+def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
+    r"""Anchor, positive and negatives as one judgment a row each.
+
+    Parameters
+    ----------
+    table : Table
+        One triplet a row.
+    roles : Roles
+        x: the anchor, y: the positive, `negatives`: the others.
+
+    Returns
+    -------
+    table : Table
+        A row of the file occurs once for its positive and once for each
+        negative that is not empty, under its number in the file.
+    roles : Roles
+        With the label in a column of its own.
+
+    Raises
+    ------
+    DatasetError
+        If no column of negatives is named, or vectors differ in width.
+
+    Examples
+    --------
+    >>> from simviz.data.tables import read_table
+    >>> table = read_table(b"anchor,positive,negative\na,b,c\n", "t.csv")
+    >>> roles = Roles("anchor", "positive", negatives=("negative",))
+    >>> long, _ = triplets_as_judgments(table, roles)
+    >>> long.columns["positive"].tolist(), long.columns["relevant"].tolist()
+    (['b', 'c'], ['1', '-1'])
+    """
+    if not roles.negatives:
+        raise DatasetError(
+            f"{table.name}: triplets need a column with what does not belong. Choose one, or "
+            "read the file as pairs."
+        )
+    columns = (roles.y, *roles.negatives)
+    as_vectors = [c in table.vectors for c in columns]
+    if any(as_vectors) and not all(as_vectors):
+        raise DatasetError(
+            f"{table.name}: columns {', '.join(map(shown, columns))} hold text and vectors. "
+            "Choose columns of one kind for what belongs and what does not."
+        )
+    label = _LABEL
+    while label in table.columns:
+        label += "_"
+    kept = [np.arange(len(table))]
+    for column in roles.negatives:
+        filled = (
+            np.ones(len(table), dtype=bool)
+            if column in table.vectors
+            else table.coded(column).where(lambda cell: bool(cell.strip()))
+        )
+        kept.append(np.flatnonzero(filled))
+    at = np.concatenate(kept)
+    # Stable: the rows of one triplet stay together, its positive first.
+    order = np.argsort(at, kind="stable")
+    at = at[order]
+    others = [c for c in table.columns if c not in columns]
+    cells = {c: table.columns[c][at] for c in others}
+    joined = [table.columns[c][rows] for c, rows in zip(columns, kept, strict=True)]
+    cells[roles.y] = np.concatenate(joined)[order]
+    signs = [["1"] * len(kept[0]), *(["-1"] * len(rows) for rows in kept[1:])]
+    cells[label] = as_cells([sign for part in signs for sign in part])[order]
+    vectors = {c: v[at] for c, v in table.vectors.items() if c in others}
+    if all(as_vectors):
+        parts = [table.vectors[c][rows] for c, rows in zip(columns, kept, strict=True)]
+        widths = {part.shape[1] for part in parts}
+        if len(widths) > 1:
+            raise DatasetError(
+                f"{table.name}: the vectors of columns {', '.join(map(shown, columns))} have "
+                f"{' and '.join(map(str, sorted(widths)))} numbers. Bring equally many."
+            )
+        vectors[roles.y] = np.concatenate(parts)[order]
+    long = Table(
+        name=table.name,
+        columns=cells,
+        rows=table.rows[at],
+        unit=table.unit,
+        delimiter="",
+        notes=table.notes,
+        vectors=vectors,
+    )
+    left = tuple(c for c in (*roles.x_metadata, *roles.y_metadata) if c in others)
+    return long, replace(
+        roles,
+        shape="pairs",
+        negatives=(),
+        label=label,
+        label_kind="grade",
+        y_id=None,
+        x_metadata=tuple(c for c in roles.x_metadata if c in left),
+        y_metadata=tuple(c for c in roles.y_metadata if c in left),
+        ignored=tuple(c for c in roles.ignored if c in others),
+    )
+
+
+def pairs_of_groups(
+    name: str, member: np.ndarray, group: np.ndarray, n_items: int
+) -> tuple[Relevance, list[str]]:
+    """Pair the items that share a group, each with all others of it.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    member, group : array of int, shape (n,)
+        Which item stands in which group.
+    n_items : int
+        Items there are.
+
+    Returns
+    -------
+    relevance : Relevance
+        Of shape (n_items, n_items), symmetric, without an item's pair with
+        itself; all else is negative.
+    notes : list of str
+        What was made, and what stands alone.
+
+    Raises
+    ------
+    DatasetError
+        If that makes too many pairs, or none.
+
+    Examples
+    --------
+    >>> relevance, _ = pairs_of_groups("g.csv", np.array([0, 1, 2]), np.array([5, 5, 6]), 3)
+    >>> relevance.matrix.nnz
+    2
+    """
+    _, codes = np.unique(group, return_inverse=True)
+    inside = sp.csr_array(
+        (np.ones(len(member)), (member, codes)), shape=(n_items, int(codes.max()) + 1)
+    )
+    inside.sum_duplicates()
+    inside.data[:] = 1.0
+    sizes = np.asarray(inside.sum(axis=0)).ravel()
+    n_pairs, limit = int((sizes * (sizes - 1)).sum()), get_limits().pairs
+    if n_pairs > limit:
+        raise DatasetError(
+            f"{name}: its groups make {n_pairs:,} pairs; the limit is {limit:,}. Read it as pairs "
+            "of an item and its group, or bring smaller groups."
+        )
+    shared = sp.csr_array(inside @ inside.T)
+    coo = shared.tocoo()
+    keep = coo.row != coo.col
+    if not keep.any():
+        raise DatasetError(
+            f"{name}: no group has two items, so nothing belongs together. Choose another column "
+            "as the group, or read the file as pairs."
+        )
+    relevance = Relevance.from_pairs(
+        coo.row[keep], coo.col[keep], shape=(n_items, n_items), unjudged="negative"
+    )
+    alone = n_items - len(np.unique(coo.row[keep]))
+    notes = [
+        f"{counted(int((sizes > 1).sum()), 'group')} of two items or more: every item belongs to "
+        "all others of its group."
+    ]
+    if alone:
+        notes.append(
+            f"{counted(alone, 'item stands', 'items stand')} alone in a group: nothing belongs "
+            "to them, but they compete as answers."
+        )
+    return relevance, notes
