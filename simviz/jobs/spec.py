@@ -20,6 +20,8 @@ from simviz.store.records import DEMO_PREFIX
 
 #: In place of a method's id: a blend of two runs, see `simviz.jobs.blending`.
 BLEND = "blend"
+#: And a table or figure of a paper, see `simviz.jobs.experiments`.
+EXPERIMENT = "experiment"
 
 
 class JobError(SimvizError):
@@ -59,7 +61,7 @@ class JobSpec:
     dataset_digest : str
         Its content, so that a request means the same forever.
     method : str
-        Id of the method, or "blend".
+        Id of the method, "blend" or "experiment".
     params : mapping
         Its parameters, of JSON's types.
     split : SplitSpec
@@ -121,6 +123,10 @@ class JobSpec:
                 from simviz.jobs.blending import check_blend
 
                 check_blend(self.params)
+            elif self.method == EXPERIMENT:
+                from simviz.jobs.experiments import check_experiment
+
+                check_experiment(self.params)
             else:
                 self._check_method()
             if self.search is not None:

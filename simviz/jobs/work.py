@@ -9,9 +9,10 @@ from typing import Any, Protocol
 from simviz.exceptions import JobCancelled
 from simviz.jobs.blending import parts_of
 from simviz.jobs.cost import estimate
+from simviz.jobs.experiments import run_experiment
 from simviz.jobs.results import to_files
 from simviz.jobs.selection import Found, estimate_search, run_search
-from simviz.jobs.spec import BLEND, JobError, JobSpec
+from simviz.jobs.spec import BLEND, EXPERIMENT, JobError, JobSpec
 from simviz.jobs.threads import limit_threads
 from simviz.jobs.training import train
 from simviz.store.run import RunFiles
@@ -58,7 +59,7 @@ def run_job(
     Returns
     -------
     RunFiles or Found
-        Everything the run keeps, or what a search found.
+        Everything the run keeps, or what a search or an experiment found.
 
     Raises
     ------
@@ -80,6 +81,8 @@ def run_job(
         )
     if spec.method == BLEND:  # its parts were measured within the limits
         return to_files(spec, train(spec, pairs, report, parts_of(spec, store)))
+    if spec.method == EXPERIMENT:
+        return run_experiment(spec, pairs, report)
     is_search = spec.search is not None
     expected = (
         estimate_search(spec, pairs) if is_search else estimate(spec.method, pairs, spec.params)

@@ -1,0 +1,131 @@
+"""Figures of papers, drawn again from what an experiment found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simviz.charts.dimensions import DimensionCurve, dimension_figure
+from simviz.charts.roc import RocCurve, roc_figure
+from simviz.charts.style import (
+    Theme,
+    ThemeName,
+    apply_theme,
+    describe,
+    get_theme,
+    legend_below,
+    method_style,
+)
+from simviz.charts.text import clean_text, safe_text
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from simviz.experiments import Figure, Series
+
+#: Side of a picture in a scatter plot, as a share of its width.
+_PICTURE = 0.06
+
+
+def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Figure:
+    """Draw a figure that an experiment found.
+
+    Parameters
+    ----------
+    found : Figure
+        See `simviz.experiments.Figure`.
+    theme : {"light", "dark"} or Theme, default="light"
+        Look of the figure.
+
+    Returns
+    -------
+    plotly Figure
+        A curve by dimensions, ROC curves, or a map.
+
+    Raises
+    ------
+    ValueError
+        If it is of another kind.
+
+    Examples
+    --------
+    >>> from simviz.experiments import Figure, Series
+    >>> series = Series("OPCA", (50, 100), (0.4, 0.5), "opca")
+    >>> paper_figure(Figure("Figure 2", "dimensions", (series,), y_name="MRR")).data[0].name
+    'OPCA 0.500 at 100'
+    """
+    if found.kind == "dimensions":
+        curves = [
+            DimensionCurve(_look(s), _named(s), s.x, s.y, s.low or None, s.high or None)
+            for s in found.series
+        ]
+        return dimension_figure(curves, metric=found.y_name or "MRR", theme=theme)
+    if found.kind == "roc":
+        drawn = [RocCurve(_look(s), _named(s), s.x, s.y, _area(s)) for s in found.series]
+        return roc_figure(drawn, theme=theme)
+    if found.kind == "scatter":
+        return _scatter(found.series, found.title, get_theme(theme))
+    raise ValueError(f"A figure shows dimensions, roc or scatter; got {found.kind!r}.")
+
+
+def _look(series: Series) -> str:
+    """The method's colour; with another dash for what a paper published."""
+    method = series.method or series.label
+    return f"{method}~1" if series.published else method
+
+
+def _named(series: Series) -> str:
+    return f"{series.label}, published" if series.published else series.label
+
+
+def _area(series: Series) -> float:
+    return float(np.trapezoid(series.y, series.x))
+
+
+def _scatter(series: Sequence[Series], title: str, look: Theme) -> go.Figure:
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    across = [v for s in series for v in s.x]
+    side = _PICTURE * (max(across) - min(across) or 1.0) if across else 1.0
+    for place, s in enumerate(series):
+        if s.method:
+            style = method_style(s.method, look)
+            colour, symbol = style.colour, style.symbol
+        else:
+            colour, symbol = look.palette[place % len(look.palette)], "circle"
+        shown = [safe_text(name, 40) for name in s.names]
+        for x, y, picture in zip(s.x, s.y, s.pictures, strict=False):
+            figure.add_layout_image(
+                source=picture, xref="x", yref="y", x=x, y=y, sizex=side, sizey=side,
+                xanchor="center", yanchor="middle", layer="above",
+            )  # fmt: skip
+        written = bool(shown) and not s.pictures
+        figure.add_trace(
+            go.Scatter(
+                x=s.x,
+                y=s.y,
+                mode="markers+text" if written else "markers",
+                name=safe_text(s.label, 40),
+                text=shown or None,
+                textposition="top center",
+                textfont={"color": colour, "size": 12},
+                marker={
+                    "color": colour,
+                    "symbol": symbol,
+                    "size": 7,
+                    "opacity": 0.0 if s.pictures else 1.0,
+                },
+                hovertemplate="%{text}<extra>%{fullData.name}</extra>" if shown else None,
+                showlegend=not s.pictures,
+            )
+        )
+    apply_theme(figure, look)
+    hidden = {"visible": False, "showgrid": False}
+    figure.update_xaxes(**hidden)
+    figure.update_yaxes(scaleanchor="x", scaleratio=1, **hidden)
+    legend_below(figure, "")
+    names = ", ".join(clean_text(s.label, 40) for s in series)
+    return describe(figure, f"{clean_text(title, 80)}: {names or 'nothing'}.")

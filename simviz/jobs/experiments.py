@@ -1,0 +1,148 @@
+"""Experiments as jobs: a table or figure of a paper, run again on a data set of the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from simviz.data import PairSet
+from simviz.discovery import unknown_name
+from simviz.exceptions import StoreError
+from simviz.experiments import SIZES, Findings, Progress, Size, get_experiment
+from simviz.jobs.selection import Found
+from simviz.jobs.spec import EXPERIMENT, JobError, JobSpec
+from simviz.jobs.training import Report
+from simviz.store.records import DEMO_PREFIX
+
+_PARAMS = ("name", "size")
+#: Training and test items of data that somebody brought, at most.
+MOST_TRAIN, MOST_POOL = 5_000, 1_500
+
+
+def experiment_spec(
+    name: str, dataset_id: str, dataset_digest: str, *, size: Size = "demo", workspace: str = ""
+) -> JobSpec:
+    """Ask for an experiment.
+
+    Parameters
+    ----------
+    name : str
+        Its id.
+    dataset_id, dataset_digest : str
+        Data set of the store; the experiment's own demo is read as the
+        command line reads it.
+    size : {"demo", "full"}, default="demo"
+        How much to try.
+    workspace : str, default=""
+        Who asks.
+
+    Returns
+    -------
+    JobSpec
+        To be submitted like any other.
+
+    Raises
+    ------
+    JobError
+        If there is no such experiment.
+    """
+    spec = JobSpec(
+        dataset_id, dataset_digest, EXPERIMENT, {"name": name, "size": size}, workspace=workspace
+    )
+    spec.check()
+    return spec
+
+
+def check_experiment(params: Mapping[str, Any]) -> None:
+    """Refuse a request for an experiment that cannot be met.
+
+    Parameters
+    ----------
+    params : mapping
+        Of a `JobSpec` whose method is "experiment".
+
+    Raises
+    ------
+    ValueError
+        Saying what is wrong.
+    """
+    for name in params:
+        if name not in _PARAMS:
+            raise ValueError(unknown_name("parameter of an experiment", name, _PARAMS))
+    get_experiment(str(params.get("name")))
+    if params.get("size") not in SIZES:
+        raise ValueError(unknown_name("size", str(params.get("size")), SIZES))
+
+
+def run_experiment(spec: JobSpec, pairs: PairSet, report: Report) -> Found:
+    """Run an experiment.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        What is asked for.
+    pairs : PairSet
+        The data set it names.
+    report : callable
+        Hears of progress; a true answer stops it.
+
+    Returns
+    -------
+    Found
+        To be kept with the job; `findings_of` reads it.
+
+    Raises
+    ------
+    JobCancelled
+        If `report` asked to stop.
+    JobError
+        If the data do not suit the experiment.
+    """
+    name, size = str(spec.params["name"]), spec.params["size"]
+    experiment = get_experiment(name)
+    seed = spec.split.seed
+    start = time.monotonic()
+    own = spec.dataset_id != f"{DEMO_PREFIX}{experiment.demo}"
+    if own:
+        if reason := experiment.refusal(pairs):
+            raise JobError(reason)
+        data = experiment.prepared(pairs, seed=seed, n_train=MOST_TRAIN, n_pool=MOST_POOL)
+    else:
+        data = experiment.load(size=size, seed=seed)
+
+    def heard(words: str, fraction: float) -> bool:
+        return report(words, fraction, {})
+
+    found = experiment.run(data, size=size, seed=seed, progress=Progress(heard))
+    command = f"python -m simviz.experiments {name} --size {size} --seed {seed}"
+    command += f" --data FOLDER --train {MOST_TRAIN} --pool {MOST_POOL}" if own else ""
+    found = replace(found, seconds=round(time.monotonic() - start, 3), command=command)
+    return Found({"findings": found.to_json(), "seconds": found.seconds})
+
+
+def findings_of(found: Found) -> Findings:
+    """What an experiment found, read again.
+
+    Parameters
+    ----------
+    found : Found
+        What a job answered.
+
+    Returns
+    -------
+    Findings
+        Tables, figures and claims.
+
+    Raises
+    ------
+    StoreError
+        If it is damaged, or of something else.
+    """
+    try:
+        return Findings.from_json(found.tree["findings"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"The result of this experiment cannot be read ({error}). Run it again."
+        ) from error

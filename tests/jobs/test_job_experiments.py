@@ -1,0 +1,115 @@
+"""Experiments as jobs: asked for, run, kept, answered again."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from simviz.data import PairSet
+from simviz.exceptions import StoreError
+from simviz.experiments import Claim, Figure, Findings, Series, Table, get_experiment
+from simviz.jobs import JobError, JobQueue
+from simviz.jobs.experiments import experiment_spec, findings_of
+from simviz.jobs.selection import Found
+from simviz.store import Store
+
+NAME = "s2net_languages"
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """An experiment that trains nothing, but says how far it is and may be stopped."""
+    asked = []
+
+    def run(self, data, *, size="demo", seed=0, methods=None, progress=None):
+        progress("Looking", 0.5)
+        asked.append((data.name, size, seed, len(data.train.x)))
+        return Findings(
+            self.id,
+            data.name,
+            data.in_words(),
+            size,
+            seed,
+            (Table("Table 1", ("method", "MRR"), (("CCA", 0.5), ("OPCA", None))),),
+            (Figure("Figure 2", "dimensions", (Series("CCA", (2.0,), (0.5,), "cca"),)),),
+            (Claim("CCA is ahead.", 0.1, p_value=0.01),),
+        )
+
+    monkeypatch.setattr(type(get_experiment(NAME)), "run", run)
+    return asked
+
+
+@pytest.fixture
+def asking(tmp_path):
+    store = Store(tmp_path)
+    with JobQueue(store, max_workers=1) as queue:
+        yield queue, store.create_workspace()
+
+
+def spec_of(queue, mine, dataset_id="demo:emoji", **settings):
+    digest = queue.store.get_dataset(dataset_id).digest
+    return experiment_spec(NAME, dataset_id, digest, workspace=mine, **settings)
+
+
+def test_an_experiment_is_run_and_kept(quick, asking):
+    queue, mine = asking
+    status = queue.wait(queue.submit(spec_of(queue, mine)), timeout=60)
+    assert status.state == "succeeded", status.message
+    assert status.run_id is None
+    found = findings_of(queue.result(status.id, mine))
+    assert found.experiment == NAME and found.data == "emoji"
+    assert found.tables[0].rows == (("CCA", 0.5), ("OPCA", None))
+    assert found.figures[0].series[0].x == (2.0,)
+    assert found.claims[0].verdict == "holds"
+    assert found.command == f"python -m simviz.experiments {NAME} --size demo --seed 0"
+    assert quick == [("emoji", "demo", 0, 1346)]
+
+
+def test_the_same_request_is_answered_from_what_is_kept(quick, asking):
+    queue, mine = asking
+    first = queue.submit(spec_of(queue, mine))
+    queue.wait(first, timeout=60)
+    other = queue.store.create_workspace()
+    assert queue.submit(spec_of(queue, mine)) == first
+    assert queue.submit(spec_of(queue, other)) == first, "demos belong to all"
+    assert queue.submit(spec_of(queue, mine, size="full")) != first
+    assert len(quick) < 3
+
+
+def test_pairs_that_somebody_brought_are_taken_where_they_fit(quick, asking):
+    queue, mine = asking
+    words = [f"word {i}" for i in range(60)]
+    whole = PairSet.from_texts(words, [w.upper() for w in words], name="mine")
+    own = queue.store.put_dataset(whole, mine)
+    status = queue.wait(queue.submit(spec_of(queue, mine, own)), timeout=60)
+    assert status.state == "succeeded", status.message
+    assert quick[-1][0] == "mine"
+    assert "--data FOLDER" in findings_of(queue.result(status.id, mine)).command
+
+
+def test_data_of_another_kind_are_refused(quick, asking):
+    queue, mine = asking
+    status = queue.wait(queue.submit(spec_of(queue, mine, "demo:pydocs")), timeout=60)
+    assert status.state == "failed" and "aligned texts" in status.message
+    assert not quick
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "words"),
+    [("s2net_language", "demo", "Did you mean 's2net_languages'"), (NAME, "large", "no size")],
+)
+def test_what_cannot_be_asked_is_refused(name, size, words):
+    with pytest.raises(JobError, match=words):
+        experiment_spec(name, "demo:emoji", "0" * 32, size=size)
+
+
+def test_other_parameters_are_refused():
+    spec = experiment_spec(NAME, "demo:emoji", "0" * 32)
+    with pytest.raises(JobError, match="no parameter of an experiment 'seed'"):
+        dataclasses.replace(spec, params={**spec.params, "seed": 1}).check()
+
+
+def test_damaged_findings_say_so():
+    with pytest.raises(StoreError, match="Run it again"):
+        findings_of(Found({"findings": {"claims": [{"what": 1}]}}))
