@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from simviz.evaluation.bands import CurveBands, curve_bands
     from simviz.evaluation.baselines import ChanceScorer, PopularityScorer, VectorScorer
     from simviz.evaluation.blends import BlendCurve, blend_curve
     from simviz.evaluation.curves import DimensionCurve, dimension_curve, dimension_grid
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         tie_groups,
     )
     from simviz.evaluation.intervals import confidence_interval, standard_error
+    from simviz.evaluation.learning import LearningCurve, learning_curve, nested_parts
     from simviz.evaluation.metrics import (
         AUC,
         DEFAULT_METRICS,
@@ -35,9 +37,11 @@ if TYPE_CHECKING:
         parse_metric,
     )
     from simviz.evaluation.power import Plan, queries_needed
+    from simviz.evaluation.reliability import Calibration, Reliability, reliability
     from simviz.evaluation.resampled import corrected_resampled_t, partitioned_auc_t
     from simviz.evaluation.result import Direction, Evaluation, Pool, Record
     from simviz.evaluation.roc import Roc
+    from simviz.evaluation.score_counts import ScoreCounts, score_counts
     from simviz.evaluation.scoring import Scorer, evaluate
     from simviz.evaluation.significance import (
         compare,
@@ -57,12 +61,15 @@ __all__ = [
     "MRR",
     "NDCG",
     "BlendCurve",
+    "Calibration",
     "ChanceScorer",
     "Comparison",
     "Comparisons",
+    "CurveBands",
     "DimensionCurve",
     "Direction",
     "Evaluation",
+    "LearningCurve",
     "Metric",
     "PartialAUC",
     "Pearson",
@@ -74,7 +81,9 @@ __all__ = [
     "RankLoss",
     "Recall",
     "Record",
+    "Reliability",
     "Roc",
+    "ScoreCounts",
     "Scorer",
     "Spearman",
     "TopOne",
@@ -86,10 +95,13 @@ __all__ = [
     "confidence_interval",
     "correct",
     "corrected_resampled_t",
+    "curve_bands",
     "dimension_curve",
     "dimension_grid",
     "evaluate",
+    "learning_curve",
     "letters",
+    "nested_parts",
     "paired_bootstrap",
     "paired_randomization",
     "paired_t",
@@ -97,6 +109,8 @@ __all__ = [
     "partitioned_auc_t",
     "queries_needed",
     "query_values",
+    "reliability",
+    "score_counts",
     "standard_error",
     "tie_groups",
     "unpaired_t",
@@ -118,6 +132,10 @@ _MODULES = (
     "power",
     "units",
     "verdict",
+    "score_counts",
+    "bands",
+    "reliability",
+    "learning",
 )
 
 

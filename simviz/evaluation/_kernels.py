@@ -146,3 +146,33 @@ def count_between(
                     else:
                         high = middle
                 mine[2 * low + (low < m and ordered[low] == value)] += 1
+
+
+@njit()
+def count_bins(
+    scores: Scores,
+    cuts: Reals,
+    origin: float,
+    per_unit: float,
+    bucket_start: Ints,
+    row_group: Ints,
+    column_group: Ints,
+    counts: Ints,
+) -> None:
+    """Count scores between cuts, for groups of rows or of columns.
+
+    Adds to ``counts[row_group[i] + column_group[j], b]`` where ``b`` cuts are
+    at or below the score. A bucket number never falls as scores rise, so
+    `bucket_start` narrows each search to a few cuts.
+    """
+    last = len(bucket_start) - 1
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        for j in range(len(row)):
+            value = np.float64(row[j])
+            place = (value - origin) * per_unit
+            bucket = int(min(place, np.float64(last))) if place > 0 else 0
+            b = bucket_start[bucket]
+            while b < len(cuts) and cuts[b] <= value:
+                b += 1
+            counts[row_group[i] + column_group[j], b] += 1

@@ -130,6 +130,52 @@ class Roc:
         area = int(np.diff(self.false_positives) @ twice)
         return area / (2 * self.n_positive * self.n_negative or np.nan)
 
+    @property
+    def precision(self) -> Reals:
+        """Share of what passes that is relevant; NaN where nothing passes."""
+        passing = self.true_positives + self.false_positives
+        return self.true_positives / np.where(passing > 0, passing, np.nan)
+
+    @property
+    def average_precision(self) -> float:
+        """Mean, over the relevant pairs, of the precision where each is found.
+
+        Ties count with their expected value, as everywhere. Neighbouring
+        groups of ties of which the same share is relevant are one group here.
+        NaN where no pair is relevant.
+        """
+        from simviz.ranking import Ranking, expected_average_precision
+
+        fp, tp = self.false_positives, self.true_positives
+        found, passed = np.diff(tp), np.diff(fp)
+        steps = np.flatnonzero(found)
+        # Straight up, each pair passes by itself; along a slope, all pairs tie.
+        alone = passed[steps] == 0
+        place = np.repeat(steps, found[steps])
+        within = np.arange(len(place)) - np.repeat(
+            np.cumsum(found[steps]) - found[steps], found[steps]
+        )
+        is_alone = np.repeat(alone, found[steps])
+        above = fp[place] + tp[place] + np.where(is_alone, within, 0)
+        tied = np.where(is_alone, 1, found[place] + passed[place])
+        n = np.array([0, len(place)])
+        size = np.array([self.n_positive + self.n_negative])
+        every = Ranking(n, place, np.ones(len(place)), above, tied, size)
+        return float(expected_average_precision(every)[0])
+
+    @property
+    def equal_error_rate(self) -> float:
+        """Rate at which as large a share of others passes as of the relevant is missed.
+
+        NaN where a class is empty.
+        """
+        if not self.n_positive or not self.n_negative:
+            return float("nan")
+        gap = self.fpr - (1 - self.tpr)  # rises from -1 to 1
+        after = int(np.argmax(gap >= 0))
+        share = -gap[after - 1] / (gap[after] - gap[after - 1])
+        return float(self.fpr[after - 1] + share * (self.fpr[after] - self.fpr[after - 1]))
+
     def tpr_at(self, fpr: float) -> float:
         """Highest share of relevant pairs that pass at a false-positive rate.
 

@@ -1,0 +1,173 @@
+"""Counts of scores by class, and the bands and probabilities that come of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from simviz.evaluation import AUC, VectorScorer, evaluate
+from simviz.evaluation.bands import curve_bands
+from simviz.evaluation.reliability import Calibration, reliability
+from simviz.evaluation.roc import Roc
+from simviz.evaluation.score_counts import score_counts
+from simviz.exceptions import JobCancelled
+from simviz.relevance import Relevance
+
+N_X, N_Y = 40, 60
+
+
+def problem(seed=0, unjudged="negative", noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N_X, 8)).astype(np.float32)
+    Y = X[rng.integers(0, N_X, N_Y)] + noise * rng.standard_normal((N_Y, 8)).astype(np.float32)
+    near = X @ Y.T
+    grades = np.where(near > np.quantile(near, 0.9), 1.0, 0.0)
+    grades[(rng.random(near.shape) < 0.2) & (grades == 0)] = -1
+    return X, Y.astype(np.float32), Relevance(sp.csr_array(grades), unjudged=unjudged), grades
+
+
+@pytest.mark.parametrize("unjudged", ["negative", "ignore"])
+@pytest.mark.parametrize("direction", ["x2y", "y2x"])
+def test_every_pair_is_counted_where_it_scores(unjudged, direction):
+    X, Y, relevance, grades = problem(unjudged=unjudged)
+    scorer = VectorScorer()
+    scores = np.concatenate(list(scorer.iter_similarity(X, Y))).astype(float)
+    counts = score_counts(scorer, X, Y, relevance, direction=direction)
+    of = {"relevant": grades > 0, "rejected": grades < 0, "unjudged": grades == 0}
+    asking = (scores, of) if direction == "x2y" else (scores.T, {n: m.T for n, m in of.items()})
+    for name, mask in asking[1].items():
+        expected = [
+            np.bincount(
+                np.searchsorted(counts.cuts, row[m], side="right"),
+                minlength=len(counts.cuts) + 1,
+            )
+            for row, m in zip(asking[0], mask, strict=True)
+        ]
+        np.testing.assert_array_equal(getattr(counts, name), expected)
+    ignored = 0 if unjudged == "negative" else (grades == 0).sum()
+    assert counts.negative.sum() == grades.size - (grades > 0).sum() - ignored
+    edges, classes = counts.histogram(20)
+    assert len(edges) == 21
+    for name, mask in of.items():
+        np.testing.assert_array_equal(classes[name], np.histogram(scores[mask], edges)[0])
+
+
+def test_few_groups_hold_all_queries():
+    X, Y, relevance, _ = problem()
+    single = score_counts(VectorScorer(), X, Y, relevance, cuts=[0.0, 0.5])
+    groups = score_counts(VectorScorer(), X, Y, relevance, cuts=[0.0, 0.5], max_groups=7)
+    assert groups.relevant.shape == (7, 3)
+    np.testing.assert_array_equal(groups.relevant.sum(axis=0), single.relevant.sum(axis=0))
+    np.testing.assert_array_equal(groups.negative.sum(axis=0), single.negative.sum(axis=0))
+
+
+def test_all_scores_equal():
+    X = np.ones((3, 2))
+    counts = score_counts(VectorScorer(), X, X)
+    edges, classes = counts.histogram()
+    assert len(edges) == 2
+    assert classes["relevant"].tolist() == [3]
+
+
+def test_it_can_be_stopped_and_refuses_what_does_not_fit():
+    X, Y, relevance, _ = problem()
+    with pytest.raises(JobCancelled):
+        score_counts(VectorScorer(), X, Y, relevance, callback=lambda *a: True)
+    with pytest.raises(ValueError, match="ascending"):
+        score_counts(VectorScorer(), X, Y, relevance, cuts=[1.0, 0.0])
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        score_counts(VectorScorer("dot"), X, Y, relevance)
+
+
+def test_bands_enclose_the_curve_and_match_drawing_queries_by_hand():
+    X, Y, relevance, grades = problem(noise=2.0)
+    scorer = VectorScorer()
+    scores = np.concatenate(list(scorer.iter_similarity(X, Y)))
+    roc = evaluate(scorer, X, Y, relevance, [AUC()]).roc
+    counts = score_counts(scorer, X, Y, relevance)
+    bands = curve_bands(counts, roc, n_resamples=600)
+    rng = np.random.default_rng(1)
+    drawn = [rng.integers(0, N_X, N_X) for _ in range(600)]
+    areas = [roc_auc_score(grades[d].ravel() > 0, scores[d].ravel()) for d in drawn]
+    expected = np.quantile(areas, [0.025, 0.975])
+    width = expected[1] - expected[0]
+    np.testing.assert_allclose(bands.auc, expected, atol=0.12 * width)
+    assert bands.auc[0] < roc.auc < bands.auc[1]
+    assert bands.average_precision[0] < roc.average_precision < bands.average_precision[1]
+    assert bands.equal_error_rate[0] < roc.equal_error_rate < bands.equal_error_rate[1]
+    inside = np.array([roc.tpr_at(rate) for rate in bands.tpr.at])
+    slack = 0.02  # between cuts the drawn curves are straight
+    assert (bands.tpr.low - slack <= inside).all()
+    assert (inside <= bands.tpr.high + slack).all()
+    assert (bands.precision.low <= bands.precision.high).all()
+    again = curve_bands(counts, roc, n_resamples=600)
+    assert again.auc == bands.auc
+
+
+@pytest.mark.parametrize("bad", [{"confidence": 1.0}, {"n_resamples": 1}])
+def test_bands_refuse(bad):
+    X, Y, relevance, _ = problem()
+    roc = evaluate(VectorScorer(), X, Y, relevance, [AUC()]).roc
+    with pytest.raises(ValueError, match=r"confidence|n_resamples"):
+        curve_bands(score_counts(VectorScorer(), X, Y, relevance), roc, **bad)
+
+
+def test_average_precision_equals_sklearn_and_averages_over_ties():
+    rng = np.random.default_rng(0)
+    scores, relevant = rng.random(300), rng.random(300) < 0.2
+    roc = Roc.from_scores(scores, relevant)
+    expected = average_precision_score(relevant, scores)
+    np.testing.assert_allclose(roc.average_precision, expected, atol=1e-12)
+    tied, few = rng.integers(0, 4, 12).astype(float), rng.random(12) < 0.4
+    orders = [tied + 1e-3 * rng.permutation(12) for _ in range(20_000)]
+    brute = np.mean([average_precision_score(few, order) for order in orders])
+    assert Roc.from_scores(tied, few).average_precision == pytest.approx(brute, abs=3e-3)
+
+
+def test_precision_and_equal_error_rate():
+    roc = Roc.from_scores([4.0, 3.0, 2.0, 1.0], [True, False, True, False])
+    np.testing.assert_allclose(roc.precision, [np.nan, 1, 1 / 2, 2 / 3, 1 / 2])
+    assert roc.equal_error_rate == 0.5
+    assert np.isnan(Roc.from_scores([1.0], [True]).equal_error_rate)
+
+
+def test_calibration_is_isotonic_regression():
+    X, Y, relevance, grades = problem(noise=2.0)
+    scorer = VectorScorer()
+    scores = np.concatenate(list(scorer.iter_similarity(X, Y))).ravel().astype(float)
+    distinct = np.unique(scores)
+    counts = score_counts(scorer, X, Y, relevance, cuts=distinct)
+    calibration = Calibration.fit(counts)
+    expected = IsotonicRegression().fit(scores, grades.ravel() > 0).predict(scores)
+    np.testing.assert_allclose(calibration.of(scores), expected, atol=1e-12)
+    seen = score_counts(scorer, X, Y, relevance, cuts=calibration.cuts)
+    held = reliability(calibration, seen)
+    assert held.gap < 1e-12  # on the very pairs it was fitted on
+    assert held.n_pairs.sum() == grades.size
+    assert held.from_score[0] == -np.inf
+    assert held.to_score[-1] == np.inf
+    assert (held.low <= held.observed).all()
+    halved = Calibration.fit(counts, odds=0.5)
+    odds = calibration.probability / (1 - np.minimum(calibration.probability, 1 - 1e-16))
+    certain = calibration.probability == 1
+    np.testing.assert_allclose(
+        halved.probability[~certain], (odds / 2 / (1 + odds / 2))[~certain], atol=1e-12
+    )
+
+
+def test_reliability_refuses_other_cuts_and_no_relevant_pair():
+    X, Y, relevance, _ = problem()
+    counts = score_counts(VectorScorer(), X, Y, relevance)
+    calibration = Calibration.fit(counts)
+    with pytest.raises(ValueError, match="other cuts"):
+        reliability(calibration, counts)
+    nothing = Relevance(sp.csr_array((N_X, N_Y)))
+    empty = score_counts(VectorScorer(), X, Y, nothing, cuts=calibration.cuts)
+    with pytest.raises(ValueError, match="relevant"):
+        reliability(calibration, empty)
+    with pytest.raises(ValueError, match="both"):
+        Calibration.fit(empty)
