@@ -11,6 +11,7 @@ from typing import Any
 
 from simviz.exceptions import StoreError
 from simviz.jobs.folder import JobFolder
+from simviz.jobs.selection import Found
 from simviz.jobs.spec import JobSpec
 from simviz.jobs.status import ACTIVE, JobStatus, Record, eta_seconds
 from simviz.store.process import is_alive, own_process
@@ -68,6 +69,25 @@ class JobArchive:
         record = self.settled(job_id, folder)
         events = tuple(folder.read_events()) if history else ()
         return make_status(job_id, record, folder.read_spec(), events)
+
+    def result(self, job_id: str, workspace: str | None = None) -> Found:
+        """What a search found.
+
+        Raises
+        ------
+        StoreError
+            If there is no such job for this workspace, or it found nothing.
+        """
+        tree = self.folder(job_id, workspace).read_result()
+        if tree is None:
+            raise StoreError("This job has no result of a search. Repeat it.")
+        return Found(tree)
+
+    def is_kept(self, job_id: str, spec: JobSpec) -> bool:
+        """Whether what a job that succeeded has made is still there."""
+        if spec.search is None:
+            return self.store.has_run(spec.digest)
+        return self.folder(job_id).read_result() is not None
 
     def settle_all(self) -> None:
         """Settle whatever a process that is gone has left."""

@@ -131,7 +131,7 @@ class JobQueue:
             last = self.store.last_attempt(digest)
             if last is not None:
                 state = self.status(last).state
-                if state in ACTIVE or (state == "succeeded" and self._is_there(last, spec)):
+                if state in ACTIVE or (state == "succeeded" and self._archive.is_kept(last, spec)):
                     self.store.follow(last, spec.workspace)
                     return last
             if self.store.has_run(digest):
@@ -265,17 +265,9 @@ class JobQueue:
         Returns
         -------
         Found
-            All settings and the chosen one.
-
-        Raises
-        ------
-        StoreError
-            If there is no such job for this workspace, or it found nothing.
+            All settings and the chosen one; `StoreError` where there is none.
         """
-        tree = self._archive.folder(job_id, workspace).read_result()
-        if tree is None:
-            raise StoreError("This job has no result of a search. Repeat it.")
-        return Found(tree)
+        return self._archive.result(job_id, workspace)
 
     def wait(self, job_id: str, timeout: float | None = None) -> JobStatus:
         """Wait until a job of this queue has ended and its files are written.
@@ -372,12 +364,6 @@ class JobQueue:
             self._fail(job, error)
         finally:
             job.future = None  # what it holds may be large
-
-    def _is_there(self, job_id: str, spec: JobSpec) -> bool:
-        """Whether what a job found is still there."""
-        if spec.search is None:
-            return self.store.has_run(spec.digest)
-        return self._archive.folder(job_id).read_result() is not None
 
     def _keep(self, job: Job, files: RunFiles | Found) -> None:
         """Store a run, unless the job was cancelled before it is there."""

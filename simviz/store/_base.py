@@ -19,9 +19,11 @@ from simviz.store.process import is_alive, own_process
 from simviz.store.records import Limits
 
 #: Kinds of directories, each holding one directory an id.
-FOLDERS = ("datasets", "runs", "jobs")
+FOLDERS = ("datasets", "runs", "jobs", "trash")
 _ID = re.compile(r"[0-9a-f]{32}(-[0-9]{1,6})?")
 _WORKSPACE = re.compile(r"[0-9A-Za-z_-]{1,64}")
+#: A deleted run can be brought back for so long, in seconds.
+TRASH_SECONDS = 3_600.0
 #: A workspace is noted as used at most so often, in seconds.
 _TOUCH_SECONDS = 60.0
 
@@ -222,6 +224,7 @@ class StoreBase:
                 "DELETE FROM jobs WHERE created < ? OR id NOT IN (SELECT job_id FROM followers)",
                 (oldest,),
             )
+            db.execute("DELETE FROM trash WHERE deleted < ?", (time.time() - TRASH_SECONDS,))
         trash = []
         # Directories are moved into place inside transactions like this one, so
         # one without a row belongs to nobody.
@@ -258,7 +261,7 @@ def printable(text: str) -> str:
 
 def not_found(kind: str) -> StoreError:
     """The same words for what never existed, was deleted, or belongs to others."""
-    what = {"datasets": "data set", "runs": "run", "jobs": "job"}[kind]
+    what = {"datasets": "data set", "runs": "run", "jobs": "job", "trash": "run"}[kind]
     return StoreError(
         f"There is no such {what} here. It may have been deleted, or it belongs to another "
         "workspace; ask its owner to share it."

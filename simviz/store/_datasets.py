@@ -167,9 +167,12 @@ class DatasetStore(StoreBase):
         with self._index.writing() as db:
             runs = db.execute("SELECT id FROM runs WHERE dataset_id=?", (dataset_id,)).fetchall()
             db.execute("DELETE FROM runs WHERE dataset_id=?", (dataset_id,))
+            gone = db.execute("SELECT id FROM trash WHERE dataset_id=?", (dataset_id,)).fetchall()
+            db.execute("DELETE FROM trash WHERE dataset_id=?", (dataset_id,))
             db.execute("DELETE FROM feedback WHERE dataset_id=?", (dataset_id,))
             db.execute("DELETE FROM datasets WHERE id=?", (dataset_id,))
         self._discard("runs", [run["id"] for run in runs])
+        self._discard("trash", [run["id"] for run in gone])
         self._discard("datasets", [dataset_id])
 
     def _check_room(

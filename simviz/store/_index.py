@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simviz.exceptions import StoreError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 #: Seconds to wait for another process that is writing.
 BUSY_SECONDS = 20.0
 
@@ -60,6 +60,15 @@ CREATE TABLE feedback (
 );
 """,
     3: "ALTER TABLE shares ADD COLUMN expires REAL",  # NULL: never
+    4: """
+CREATE TABLE trash (
+    id TEXT PRIMARY KEY,
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    method TEXT, spec TEXT, summary TEXT, name TEXT, note TEXT,
+    seconds REAL, n_bytes INTEGER, created REAL, opened REAL, deleted REAL
+);
+""",
 }
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from contextlib import suppress
 
 from simviz.exceptions import StoreError
 from simviz.store._base import (
+    TRASH_SECONDS,
     not_found,
     printable,
     refuse_beyond,
@@ -16,11 +18,14 @@ from simviz.store._base import (
     used_bytes,
 )
 from simviz.store._datasets import DatasetStore, is_demo
+from simviz.store.files import remove_tree
 from simviz.store.records import RunInfo
 from simviz.store.run import Run, RunFiles
 
 #: Opening a demo's run is noted at most so often, in seconds.
 _OPENED_SECONDS = 600.0
+#: Deleted runs that a workspace can bring back at most.
+_DELETED = 20
 _LONGEST_NAME = 200
 _LONGEST_NOTE = 5_000
 
@@ -184,7 +189,7 @@ class RunStore(DatasetStore):
                     )
 
     def delete_run(self, run_id: str, workspace: str) -> None:
-        """Delete a run.
+        """Delete a run; for an hour, `restore_run` brings it back.
 
         Parameters
         ----------
@@ -197,7 +202,75 @@ class RunStore(DatasetStore):
             If there is none in this workspace, or it is a demo's.
         """
         self._require_own(run_id, workspace)
-        self.drop_run(run_id)
+        now = time.time()
+        with self._index.writing() as db:
+            old = db.execute(
+                "SELECT id FROM trash WHERE id=? OR (workspace=? AND (deleted < ? OR id NOT IN "
+                "(SELECT id FROM trash WHERE workspace=? ORDER BY deleted DESC LIMIT ?)))",
+                (run_id, workspace, now - TRASH_SECONDS, workspace, _DELETED - 1),
+            ).fetchall()
+            db.executemany("DELETE FROM trash WHERE id=?", [(row["id"],) for row in old])
+            db.execute("INSERT INTO trash SELECT *, ? FROM runs WHERE id=?", (now, run_id))
+            db.execute("DELETE FROM runs WHERE id=?", (run_id,))
+        self._discard("trash", [row["id"] for row in old if row["id"] != run_id])
+        with self._index.writing() as db:
+            # Nobody has trained it again, or brought it back, since.
+            is_run = _row(db, run_id) is not None
+            if not is_run and db.execute("SELECT 1 FROM trash WHERE id=?", (run_id,)).fetchone():
+                place = self._folder("trash", run_id)
+                remove_tree(place)
+                with suppress(FileNotFoundError):
+                    self._folder("runs", run_id).replace(place)
+
+    def restore_run(self, run_id: str, workspace: str) -> None:
+        """Bring back a run that was deleted.
+
+        Parameters
+        ----------
+        run_id, workspace : str
+            The run and who asks.
+
+        Raises
+        ------
+        StoreError
+            If it is gone for good, or there is no room for it.
+        """
+        place = self._folder("trash", run_id)
+        with self._index.writing() as db:
+            row = db.execute(
+                "SELECT * FROM trash WHERE id=? AND workspace=?", (run_id, workspace)
+            ).fetchone()
+            if row is None:
+                raise not_found("trash")
+            if _row(db, run_id) is None:
+                self._check_run_room(db, workspace, row["dataset_id"], row["n_bytes"])
+                if not place.is_dir():
+                    raise not_found("trash")
+                self._settle(place, "runs", run_id)
+                kept = tuple(row)[:-1]
+                db.execute("INSERT INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", kept)
+            db.execute("DELETE FROM trash WHERE id=?", (run_id,))
+
+    def deleted_runs(self, workspace: str, dataset_id: str) -> list[RunInfo]:
+        """Runs that can be brought back.
+
+        Parameters
+        ----------
+        workspace, dataset_id : str
+            Whose, and trained on what.
+
+        Returns
+        -------
+        list of RunInfo
+            The one deleted last comes first.
+        """
+        with self._index.reading() as db:
+            rows = db.execute(
+                "SELECT * FROM trash WHERE workspace=? AND dataset_id=? AND deleted >= ? "
+                "ORDER BY deleted DESC, id",
+                (workspace, dataset_id, time.time() - TRASH_SECONDS),
+            ).fetchall()
+        return [_info(row) for row in rows]
 
     def drop_run(self, run_id: str) -> None:
         """Delete a run whoever owns it: for jobs that were cancelled while they saved."""
@@ -247,8 +320,8 @@ def _row(db: sqlite3.Connection, run_id: str) -> sqlite3.Row | None:
 
 def _info(row: sqlite3.Row) -> RunInfo:
     fields = dict(row)
-    for name in ("workspace", "opened"):
-        fields.pop(name)
+    for name in ("workspace", "opened", "deleted"):
+        fields.pop(name, None)
     for name in ("spec", "summary"):
         fields[name] = json.loads(fields[name])
     return RunInfo(**fields)

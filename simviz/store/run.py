@@ -165,6 +165,29 @@ class Run:
         """Tidy quality by dimension; empty where the method has no such curve."""
         return list(read_json(self.folder / "curve.json"))
 
+    def learning(self) -> list[dict[str, Any]]:
+        """Tidy quality by size of the training part; empty where nobody asked for it."""
+        path = self.folder / "learning.json"
+        return list(read_json(path)) if path.exists() else []
+
+    def put_learning(self, records: list[dict[str, Any]]) -> None:
+        """Keep the quality by size of the training part with the run.
+
+        Parameters
+        ----------
+        records : list of dict
+            See `simviz.evaluation.LearningCurve.to_records`.
+
+        Raises
+        ------
+        StoreError
+            If the run was deleted in the meantime.
+        """
+        try:
+            write_json(self.folder / "learning.json", records)
+        except FileNotFoundError as error:
+            raise StoreError("This run was deleted in the meantime.") from error
+
     def maps(self) -> tuple[str, ...]:
         """Names of the drawings that are kept, sorted."""
         return tuple(sorted(p.stem.removeprefix("map-") for p in self.folder.glob("map-*.npz")))

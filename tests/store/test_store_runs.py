@@ -221,3 +221,74 @@ def test_attempts_are_counted_and_followed(store, mine, theirs):
     store.sweep()
     with pytest.raises(StoreError):
         store.attempt_folder(second)
+
+
+def test_a_deleted_run_can_be_brought_back_whole(store, mine, theirs, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.rename_run(RUN, mine, name="best", note="kept")
+    before = store.get_run(RUN, mine)
+    token = store.publish(mine, "map", [RUN])
+    store.delete_run(RUN, mine)
+    assert not store.has_run(RUN) and store.list_runs(mine) == []
+    assert store.resolve(token).run_ids == (), "a share does not show what was deleted"
+    assert [r.name for r in store.deleted_runs(mine, dataset_id)] == ["best"]
+    assert store.deleted_runs(theirs, dataset_id) == []
+    with pytest.raises(StoreError):
+        store.restore_run(RUN, theirs)
+    again = Store(store.root)  # opening sweeps, and leaves it
+    again.restore_run(RUN, mine)
+    after = again.get_run(RUN, mine)
+    assert after.info == before.info and after.meta == before.meta
+    assert store.resolve(token).run_ids == (RUN,)
+    with pytest.raises(StoreError):
+        store.restore_run(RUN, mine)
+    assert store.deleted_runs(mine, dataset_id) == []
+
+
+def test_deleted_runs_leave_after_an_hour_and_with_what_they_belong_to(
+    store, mine, dataset_id, files, monkeypatch
+):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.delete_run(RUN, mine)
+    store.sweep()
+    assert list((store.root / "trash").iterdir())
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3_700)
+    assert store.deleted_runs(mine, dataset_id) == []
+    store.sweep()
+    assert not list((store.root / "trash").iterdir())
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.delete_run(RUN, mine)
+    store.delete_dataset(dataset_id, mine)
+    assert not list((store.root / "trash").iterdir())
+    with pytest.raises(StoreError):
+        store.restore_run(RUN, mine)
+
+
+def test_a_run_trained_again_after_its_deletion_stays(store, mine, dataset_id, files):
+    for _ in range(2):
+        store.put_run(RUN, files, dataset_id, "cca", mine)
+        store.delete_run(RUN, mine)
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.restore_run(RUN, mine)
+    assert store.get_run(RUN, mine).spec == files.spec
+    assert store.deleted_runs(mine, dataset_id) == []
+    store.sweep()
+    assert store.get_run(RUN, mine).spec and not list((store.root / "trash").iterdir())
+
+
+def test_only_the_last_deleted_runs_are_kept_and_none_beyond_the_limits(
+    tmp_path, pairs, files, monkeypatch
+):
+    monkeypatch.setattr("simviz.store._runs._DELETED", 2)
+    store = Store(tmp_path, Limits(runs=1))
+    mine = store.create_workspace()
+    dataset_id = store.put_dataset(pairs, mine)
+    for digit in "123":
+        store.put_run(digit * 32, files, dataset_id, "cca", mine)
+        store.delete_run(digit * 32, mine)
+    assert [r.id[0] for r in store.deleted_runs(mine, dataset_id)] == ["3", "2"]
+    assert len(list((tmp_path / "trash").iterdir())) == 2
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    with pytest.raises(StoreError, match="holds 1 runs"):
+        store.restore_run("3" * 32, mine)
