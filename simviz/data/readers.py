@@ -132,7 +132,8 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     notes += _left_out_notes(table, left_out)
     x = distinct_items(table, roles.x, roles.x_id, rows)
     y = distinct_items(table, roles.y, roles.y_id, rows)
-    notes += _merge_notes(table, rows, x.codes, y.codes, values)
+    more, disputed = _merge_notes(table, rows, x.codes, y.codes, values)
+    notes += more
     metadata, more = attach(table, roles, rows, {"x": _grouping(x), "y": _grouping(y)})
     notes += more
     relevance = Relevance.from_pairs(
@@ -156,7 +157,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
         x_name=roles.x,
         y_name=roles.y,
     )
-    return ReadResult(pairs, tuple(notes), tuple(left_out), table, roles)
+    return ReadResult(pairs, tuple(notes), tuple(left_out), table, roles, disputed)
 
 
 def _from_groups(table: Table, roles: Roles) -> ReadResult:
@@ -191,16 +192,22 @@ def _long_form_columns(table: Table) -> tuple[str, ...]:
 
 def _merge_notes(
     table: Table, rows: Codes, x: Codes, y: Codes, values: NDArray[np.float64] | None
-) -> list[str]:
-    """Say how many rows repeat a pair, and where they contradict one another."""
+) -> tuple[list[str], Codes]:
+    """Say how many rows repeat a pair, and where they contradict one another.
+
+    Also returns the pairs of the latter, by x and y item.
+    """
     pair = x.astype(np.int64) * (int(y.max()) + 1) + y
-    _, of, times = np.unique(pair, return_inverse=True, return_counts=True)
+    _, first, of, times = np.unique(
+        pair, return_index=True, return_inverse=True, return_counts=True
+    )
+    none = np.empty((0, 2), dtype=np.intp)
     n_repeats = len(pair) - len(times)
     if not n_repeats:
-        return []
+        return [], none
     repeats = f"{counted(n_repeats, 'row repeats', 'rows repeat')} a pair that is listed before; "
     if values is None:
-        return [repeats + "each pair counts once."]
+        return [repeats + "each pair counts once."], none
     notes = [repeats + "each pair counts once, with its highest label."]
     low, high = np.full(len(times), np.inf), np.full(len(times), -np.inf)
     np.minimum.at(low, of, values)
@@ -212,7 +219,8 @@ def _merge_notes(
             f"{counted(int(conflict.sum()), 'pair is', 'pairs are')} judged both relevant and "
             f"not relevant ({table.named(rows[where])}); they count as relevant."
         )
-    return notes
+    at = first[conflict]
+    return notes, np.column_stack([x[at], y[at]])
 
 
 def _left_out_notes(table: Table, left_out: Sequence[LeftOut]) -> list[str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simviz.data.pairs import PairSet
 from simviz.data.roles import Roles
 from simviz.data.tables import Table
@@ -41,6 +44,8 @@ class ReadResult:
         The file as it was read, for a preview.
     roles : Roles
         The roles that were used.
+    disputed : ndarray of int, shape (n, 2), optional
+        Pairs, by x and y item, that one row judges relevant and another not.
     """
 
     pairs: PairSet
@@ -48,3 +53,4 @@ class ReadResult:
     left_out: tuple[LeftOut, ...]
     table: Table
     roles: Roles
+    disputed: NDArray[np.intp] | None = None

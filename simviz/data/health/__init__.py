@@ -1,0 +1,14 @@
+"""Health of data: what would make figures wrong, found before anything is trained."""
+
+from simviz.data.health.check import check_health, estimate_seconds
+from simviz.data.health.finding import Finding, HealthReport, SharedWords
+from simviz.data.health.remedies import Remedy
+
+__all__ = [
+    "Finding",
+    "HealthReport",
+    "Remedy",
+    "SharedWords",
+    "check_health",
+    "estimate_seconds",
+]

@@ -1,0 +1,249 @@
+"""Remedies: each makes a new pair set of the one that something was found in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.exceptions import DatasetError
+from simviz.relevance import Relevance, Unjudged
+
+Index = NDArray[np.intp]
+#: What a part is called in a column that says where an item belongs.
+PARTS = ("train", "validation", "test")
+
+
+class Remedy(Protocol):
+    """Mends what a finding is about."""
+
+    @property
+    def label(self) -> str:
+        """What it does, as a button says it."""
+
+    def __call__(self, pairs: PairSet, /) -> PairSet:
+        """The pairs as they should be.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            The data set that was checked.
+
+        Returns
+        -------
+        PairSet
+            A new one; the old one stays as it is.
+
+        Raises
+        ------
+        DatasetError
+            If nothing would be left, or these are not the pairs that were
+            checked.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DropItems:
+    """Leave items out, with all judgments on them.
+
+    Parameters
+    ----------
+    label : str
+        What it does, as a button says it.
+    x, y : array of int
+        Positions of the items to leave out.
+    shape : tuple of int
+        Of the pair set they are from.
+    """
+
+    label: str
+    x: Index
+    y: Index
+    shape: tuple[int, int]
+
+    def __call__(self, pairs: PairSet, /) -> PairSet:
+        """The pairs without these items; see `Remedy`."""
+        _check(pairs, self.shape)
+        x, y = (
+            np.setdiff1d(np.arange(n), out)
+            for n, out in zip(pairs.shape, (self.x, self.y), strict=True)
+        )
+        if pairs.x is pairs.y:
+            x = y = np.intersect1d(x, y)
+        if not len(x) or not len(y):
+            raise DatasetError("Nothing would be left. Mend the file instead.")
+        taken = pairs.take(x, y)
+        return replace(taken, y=taken.x) if pairs.x is pairs.y else taken
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DropJudgments:
+    """Forget what was said about some pairs; their items stay.
+
+    Parameters
+    ----------
+    label : str
+        What it does, as a button says it.
+    x, y : array of int, shape (n,)
+        The pairs, by the positions of their items.
+    shape : tuple of int
+        Of the pair set they are from.
+    """
+
+    label: str
+    x: Index
+    y: Index
+    shape: tuple[int, int]
+
+    def __call__(self, pairs: PairSet, /) -> PairSet:
+        """The pairs without these judgments; see `Remedy`."""
+        _check(pairs, self.shape)
+        matrix = pairs.relevance.matrix
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        n_y = matrix.shape[1]
+        keep = ~np.isin(rows * n_y + matrix.indices, self.x.astype(np.int64) * n_y + self.y)
+        found = _rebuilt(
+            pairs.relevance,
+            (rows[keep], matrix.indices[keep]),
+            matrix.data[keep],
+            pairs.relevance.shape,
+        )
+        if not found.positives.nnz:
+            raise DatasetError("No relevant pair would be left. Mend the file instead.")
+        return replace(pairs, relevance=found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MergeItems:
+    """Make one item of those that are the same; their judgments add up.
+
+    Of several judgments on what becomes one pair the highest stays, and of
+    several parts of a split the earliest: train before validation before test.
+
+    Parameters
+    ----------
+    label : str
+        What it does, as a button says it.
+    x, y : array of int, shapes (n_x,) and (n_y,)
+        A number for each item, equal for those that become one.
+    """
+
+    label: str
+    x: Index
+    y: Index
+
+    def __call__(self, pairs: PairSet, /) -> PairSet:
+        """The pairs with fewer items; see `Remedy`."""
+        _check(pairs, (len(self.x), len(self.y)))
+        x, x_of = _merged(pairs.x, self.x)
+        y, y_of = (x, x_of) if pairs.x is pairs.y else _merged(pairs.y, self.y)
+        matrix = pairs.relevance.matrix
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        index = (x_of[rows], y_of[matrix.indices])
+        relevance = _rebuilt(pairs.relevance, index, matrix.data, (len(x), len(y)))
+        return replace(pairs, x=x, y=y, relevance=relevance)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixParts:
+    """Write down which part each item belongs to, in a column "split".
+
+    Parameters
+    ----------
+    label : str
+        What it does, as a button says it.
+    x, y : array of int or None
+        0, 1 or 2 for train, validation or test, one an item; None for a side
+        that is not kept apart.
+    """
+
+    label: str
+    x: NDArray[np.int8] | None
+    y: NDArray[np.int8] | None
+
+    def __call__(self, pairs: PairSet, /) -> PairSet:
+        """The same pairs, to be split by column; see `Remedy`."""
+        for items, parts in ((pairs.x, self.x), (pairs.y, self.y)):
+            if parts is not None and len(parts) != len(items):
+                raise _other()
+        x = _with_parts(pairs.x, self.x)
+        y = x if pairs.x is pairs.y else _with_parts(pairs.y, self.y)
+        return replace(pairs, x=x, y=y)
+
+
+@dataclass(frozen=True, slots=True)
+class CountUnlisted:
+    """Say what a pair means that is not listed.
+
+    Parameters
+    ----------
+    label : str
+        What it does, as a button says it.
+    unjudged : {"negative", "ignore"}
+        Not relevant, or unknown.
+    """
+
+    label: str
+    unjudged: Unjudged
+
+    def __call__(self, pairs: PairSet, /) -> PairSet:
+        """The same judgments with another meaning of the rest; see `Remedy`."""
+        return replace(pairs, relevance=replace(pairs.relevance, unjudged=self.unjudged))
+
+
+def _check(pairs: PairSet, shape: tuple[int, int]) -> None:
+    if pairs.shape != shape:
+        raise _other()
+
+
+def _other() -> DatasetError:
+    return DatasetError(
+        "This remedy is for other pairs than these. Check these again and take its remedy."
+    )
+
+
+def _rebuilt(
+    relevance: Relevance,
+    index: tuple[Index, Index],
+    values: NDArray[np.float64],
+    shape: tuple[int, int],
+) -> Relevance:
+    """Judgments on other items, of the same kind and meaning."""
+    return Relevance.from_pairs(
+        *index,
+        values,
+        shape=shape,
+        unjudged=relevance.unjudged,
+        kind=relevance.kind,
+        threshold=relevance.threshold,
+    )
+
+
+def _merged(items: Items, codes: Index) -> tuple[Items, Index]:
+    """The first item of each code, and the new position of every old item."""
+    _, first, of = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    of = place[of.ravel()]
+    merged = items.take(first[order])
+    if "split" not in items.metadata:
+        return merged, of
+    words = [str(word) for word in items.metadata["split"].tolist()]
+    ranks = np.array([PARTS.index(w) if w in PARTS else len(PARTS) for w in words])
+    best = np.lexsort((np.arange(len(of)), ranks, of))
+    earliest = best[np.searchsorted(of[best], np.arange(len(order)))]
+    metadata = dict(merged.metadata) | {"split": items.metadata["split"][earliest]}
+    return Items(merged.ids, merged.content, merged.kind, metadata), of
+
+
+def _with_parts(items: Items, parts: NDArray[np.int8] | None) -> Items:
+    """The items with their parts in the column "split"; without it where there are none."""
+    metadata = {k: v for k, v in items.metadata.items() if k != "split"}
+    if parts is not None:
+        metadata["split"] = np.array(PARTS, dtype=object)[parts]
+    return Items(items.ids, items.content, items.kind, metadata)

@@ -1,0 +1,124 @@
+"""What the checks look at: pairs, their split, and what several of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.health.content import content_codes, plain_text
+from simviz.data.health.near import near_pairs
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.data.splitting import PARTS, Split
+
+Index = NDArray[np.intp]
+SIDES = ("x", "y")
+#: Characters of a cell of an example.
+_CELL = 160
+
+
+class Subject:
+    """A pair set under examination.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        What is checked.
+    split : Split, optional
+        How it is split; without one nothing is said about leaks.
+    disputed : ndarray of int, shape (n, 2), optional
+        Pairs on which the file contradicted itself, by x and y item.
+    """
+
+    def __init__(
+        self, pairs: PairSet, split: Split | None = None, disputed: Index | None = None
+    ) -> None:
+        self.pairs = pairs
+        self.split = split
+        self.disputed = np.empty((0, 2), dtype=np.intp) if disputed is None else disputed
+
+    @property
+    def sides(self) -> Sequence[str]:
+        """The sides that differ: one where a collection is linked to itself."""
+        return SIDES[:1] if self.pairs.x is self.pairs.y else SIDES
+
+    def items(self, side: str) -> Items:
+        """The items of a side."""
+        return self.pairs.x if side == "x" else self.pairs.y
+
+    def name(self, side: str) -> str:
+        """What the items of a side are called, in quotation marks."""
+        return f"“{self.pairs.x_name if side == 'x' else self.pairs.y_name}”"
+
+    def is_text(self, side: str) -> bool:
+        """Whether a side is made of text that says more than a name."""
+        return self.items(side).kind == "text"
+
+    def label(self, side: str, item: int) -> str:
+        """What stands for an item in an example."""
+        items = self.items(side)
+        text = str(
+            items.content[item] if items.kind in ("text", "keyword") else items.labels[item]
+        )
+        return text if len(text) <= _CELL else text[:_CELL] + "…"
+
+    def id(self, side: str, item: int) -> str:
+        """The id of an item, as an example shows it."""
+        text = str(self.items(side).ids[item])
+        return text if len(text) <= _CELL else text[:_CELL] + "…"
+
+    @cached_property
+    def codes(self) -> dict[str, Index]:
+        """By side, a number for each item, equal for equal content."""
+        found = {side: content_codes(self.items(side)) for side in self.sides}
+        return found if "y" in found else {"x": found["x"], "y": found["x"]}
+
+    def first_of(self, side: str) -> Index:
+        """The first item of each content."""
+        return np.unique(self.codes[side], return_index=True)[1].astype(np.intp)
+
+    @cached_property
+    def near(self) -> dict[str, tuple[Index, Index]]:
+        """By side of text, pairs of contents (as numbered by `codes`) that are nearly the same."""
+        found = {}
+        for side in filter(self.is_text, self.sides):
+            texts = [plain_text(self.items(side).content[i]) for i in self.first_of(side)]
+            a, b, similarity = near_pairs(texts)
+            order = np.argsort(-similarity, kind="stable")
+            found[side] = (a[order], b[order])
+        return found
+
+    @cached_property
+    def held(self) -> Sequence[str]:
+        """The sides whose items the split keeps apart."""
+        if self.split is None:
+            return ()
+        by = self.split.by
+        if by in SIDES:
+            return (by,)
+        if by == "pair":
+            return self.sides
+        index = {"x": self.split.x_index, "y": self.split.y_index}
+        apart = [s for s in self.sides if _are_disjoint([index[s][p] for p in PARTS])]
+        return tuple(apart) or ("x",)
+
+    def members(self, side: str, part: str) -> Index:
+        """The items of a side in a part of the split."""
+        if self.split is None:
+            raise ValueError("There is no split to ask for members of a part.")
+        return (self.split.x_index if side == "x" else self.split.y_index)[part]
+
+    def parts(self, side: str) -> NDArray[np.int8]:
+        """The part of each item, the earliest of several; train where it is in none."""
+        found = np.zeros(len(self.items(side)), dtype=np.int8)
+        for number in (2, 1, 0):
+            found[self.members(side, PARTS[number])] = number
+        return found
+
+
+def _are_disjoint(parts: Sequence[Index]) -> bool:
+    together = np.concatenate(parts)
+    return len(np.unique(together)) == len(together)
