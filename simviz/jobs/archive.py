@@ -12,7 +12,7 @@ from typing import Any
 from simviz.exceptions import StoreError
 from simviz.jobs.folder import JobFolder
 from simviz.jobs.selection import Found
-from simviz.jobs.spec import JobSpec
+from simviz.jobs.spec import EXPERIMENT, JobSpec
 from simviz.jobs.status import ACTIVE, JobStatus, Record, eta_seconds
 from simviz.store.process import is_alive, own_process
 from simviz.store.store import Store
@@ -85,7 +85,7 @@ class JobArchive:
 
     def is_kept(self, job_id: str, spec: JobSpec) -> bool:
         """Whether what a job that succeeded has made is still there."""
-        if spec.search is None:
+        if spec.search is None and spec.method != EXPERIMENT:
             return self.store.has_run(spec.digest)
         return self.folder(job_id).read_result() is not None
 
