@@ -1,0 +1,227 @@
+"""What a data set is made of: counts, lengths, scripts, words, grades."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.data.health.content import plain_text, words_of
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.data.scripts import scripts_of
+
+#: Distinct grades that are counted one by one; more are put into as many bins.
+_BINS = 10
+#: Texts whose words are counted; of more, so many are taken, spread evenly.
+_TEXTS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How numbers are spread.
+
+    Parameters
+    ----------
+    low, middle, high, most : float
+        Their 5 % quantile, median, 95 % quantile and maximum.
+    """
+
+    low: float
+    middle: float
+    high: float
+    most: float
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Spread:
+        """Measure some numbers.
+
+        Parameters
+        ----------
+        values : array-like of shape (n,)
+            At least one.
+
+        Returns
+        -------
+        Spread
+            Of them.
+        """
+        found = np.quantile(np.asarray(values, dtype=np.float64), [0.05, 0.5, 0.95, 1.0])
+        return cls(*(float(value) for value in found))
+
+
+@dataclass(frozen=True, slots=True)
+class SideDescription:
+    """One side of a data set.
+
+    Parameters
+    ----------
+    name, kind : str
+        What its items are called, and what they are.
+    n : int
+        Items.
+    n_linked : int
+        Those with a relevant pair.
+    answers : Spread
+        Relevant pairs an item, over those that have one.
+    characters, words : Spread or None
+        Lengths of texts and keywords.
+    n_words : int
+        Different words, of texts.
+    scripts : tuple of (str, float)
+        Writing systems and the share of items mainly written in each, the
+        most frequent first.
+    size : tuple of int or None
+        Height, width and channels of pictures; the numbers of a vector.
+    filled : float
+        Share of the numbers of vectors that are not 0; NaN for others.
+    columns : tuple of str
+        What else is known of the items.
+    """
+
+    name: str
+    kind: str
+    n: int
+    n_linked: int
+    answers: Spread
+    characters: Spread | None
+    words: Spread | None
+    n_words: int
+    scripts: tuple[tuple[str, float], ...]
+    size: tuple[int, ...] | None
+    filled: float
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Both sides of a data set and what is between them.
+
+    Parameters
+    ----------
+    x, y : SideDescription
+        The sides.
+    n_shared_words : int or None
+        Different words that stand on both sides; None where one has no text.
+    grades : tuple of (str, int)
+        Judgments of each grade, or of each interval of scores, the highest
+        first.
+    is_score : bool
+        Whether judgments are scores.
+    """
+
+    x: SideDescription
+    y: SideDescription
+    n_shared_words: int | None
+    grades: tuple[tuple[str, int], ...]
+    is_score: bool
+
+
+def describe(pairs: PairSet) -> Description:
+    """Say what a data set is made of.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Of any kind.
+
+    Returns
+    -------
+    Description
+        Of both sides and their judgments.
+
+    Examples
+    --------
+    >>> told = describe(PairSet.from_texts(["red car", "car"], ["coche rojo", "car"]))
+    >>> told.x.n_words, told.n_shared_words, told.x.scripts, told.grades
+    (2, 1, (('Latin', 1.0),), (('1', 2),))
+    """
+    positives = pairs.relevance.positives
+    x_words, y_words = _words(pairs.x), _words(pairs.y)
+    shared = None
+    if x_words is not None and y_words is not None:
+        shared = len(x_words.vocabulary & y_words.vocabulary)
+    return Description(
+        _side(pairs.x, pairs.x_name, np.diff(positives.indptr), x_words),
+        _side(
+            pairs.y,
+            pairs.y_name,
+            np.bincount(positives.indices, minlength=positives.shape[1]),
+            y_words,
+        ),
+        shared,
+        _grades(pairs.relevance.matrix.data),
+        pairs.relevance.kind == "score",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Words of the texts of a side."""
+
+    counts: Sequence[int]
+    vocabulary: set[str]
+
+
+def _words(items: Items) -> _Words | None:
+    if items.kind not in ("text", "keyword"):
+        return None
+    at = np.linspace(0, len(items) - 1, min(_TEXTS, len(items))).astype(np.intp)
+    counts: list[int] = []
+    vocabulary: set[str] = set()
+    for text in items.content[at]:
+        words = words_of(plain_text(text))
+        counts.append(len(words))
+        vocabulary.update(words)
+    return _Words(counts, vocabulary)
+
+
+def _side(
+    items: Items, name: str, answers: NDArray[np.integer], words: _Words | None
+) -> SideDescription:
+    linked = answers[answers > 0]
+    size, filled = None, float("nan")
+    if items.kind == "image":
+        size = items.content.shape[1:]
+    elif items.kind == "vector":
+        size = items.content.shape[1:]
+        n_set = (
+            items.content.nnz if sp.issparse(items.content) else np.count_nonzero(items.content)
+        )
+        filled = float(n_set) / max(1, items.content.shape[0] * items.content.shape[1])
+    return SideDescription(
+        name=name,
+        kind=items.kind,
+        n=len(items),
+        n_linked=len(linked),
+        answers=Spread.of(linked if len(linked) else [0]),
+        characters=None if words is None else Spread.of([len(text) for text in items.content]),
+        words=None if words is None else Spread.of(words.counts),
+        n_words=0 if words is None else len(words.vocabulary),
+        scripts=() if words is None else _shares(scripts_of(items.content)),
+        size=size,
+        filled=filled,
+        columns=tuple(items.metadata),
+    )
+
+
+def _shares(names: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    """Share of each name, the most frequent first."""
+    return tuple((name, n / len(names)) for name, n in Counter(names).most_common())
+
+
+def _grades(values: NDArray[np.float64]) -> tuple[tuple[str, int], ...]:
+    """How often each grade was given, or how many scores fall into each interval."""
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) <= _BINS:
+        told = zip(distinct.tolist(), counts.tolist(), strict=True)
+        return tuple((f"{value:g}", n) for value, n in told)[::-1]
+    counts, edges = np.histogram(values, bins=_BINS)
+    return tuple(
+        (f"{low:.3g} to {high:.3g}", int(n))
+        for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
+    )[::-1]
