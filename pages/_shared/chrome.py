@@ -18,6 +18,7 @@ PAGES = (
     ("pages/map.py", "Map", ":material/scatter_plot:"),
     ("pages/search.py", "Search", ":material/search:"),
     ("pages/methods.py", "Methods", ":material/menu_book:"),
+    ("pages/papers.py", "Papers", ":material/science:"),
 )
 
 # Only what the theme cannot say: figures in columns align, tables and findings have a look.

@@ -20,7 +20,7 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
     Parameters
     ----------
     method : str
-        Its id, or "blend".
+        Its id, "blend" or "experiment".
     spec : mapping
         The request, as JSON.
 
@@ -29,11 +29,13 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
     str
         Such as "S2Net on pretrained vectors", "CCA, augmented", or "0.3 CCA + 0.7 BM25".
     """
-    from simviz.jobs.spec import BLEND
+    from simviz.jobs.spec import BLEND, EXPERIMENT
     from simviz.methods import get_method
 
     if method == BLEND:
         return _blend_title(spec.get("params", {}))
+    if method == EXPERIMENT:
+        return _experiment_title(spec.get("params", {}))
     title = get_method(method).tags.title
     if spec.get("features") == "pretrained":
         title += " on pretrained vectors"
@@ -54,6 +56,13 @@ def differing(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of a run that are not the usual ones."""
     usual = usual_params(method)
     return {name: value for name, value in params.items() if usual.get(name, value) != value}
+
+
+def _experiment_title(params: Mapping[str, Any]) -> str:
+    from simviz.experiments import all_experiments
+
+    cls = all_experiments().get(str(params.get("name")))
+    return cls.title if cls else "experiment"
 
 
 def _blend_title(params: Mapping[str, Any]) -> str:

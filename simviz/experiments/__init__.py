@@ -12,6 +12,7 @@ from typing import Any
 
 from simviz.discovery import find_classes, unknown_name
 from simviz.experiments._claims import VERDICTS, Claim, Verdict
+from simviz.experiments._document import SIGNS, cell_text, tables_csv, to_markdown
 from simviz.experiments._experiment import ONLY_DRAWN, SIZES, Experiment, Paper, Size
 from simviz.experiments._findings import Figure, Findings, Series, Table
 from simviz.experiments._parts import Parts, read_parts
@@ -19,6 +20,7 @@ from simviz.experiments._progress import Progress
 
 __all__ = [
     "ONLY_DRAWN",
+    "SIGNS",
     "SIZES",
     "VERDICTS",
     "Claim",
@@ -33,8 +35,11 @@ __all__ = [
     "Table",
     "Verdict",
     "all_experiments",
+    "cell_text",
     "get_experiment",
     "read_parts",
+    "tables_csv",
+    "to_markdown",
 ]
 
 

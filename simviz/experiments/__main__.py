@@ -13,8 +13,14 @@ from pathlib import Path
 
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 from simviz.exceptions import SimvizError
-from simviz.experiments import SIZES, Progress, Size, all_experiments, get_experiment
-from simviz.experiments._document import to_markdown
+from simviz.experiments import (
+    SIZES,
+    Progress,
+    Size,
+    all_experiments,
+    get_experiment,
+    to_markdown,
+)
 
 _SUFFIXES = (".md", ".json")
 _TELL_SECONDS = 2.0

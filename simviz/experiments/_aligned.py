@@ -19,8 +19,6 @@ from simviz.methods import get_method
 TOPICS = ("jplsa", "cplsa")
 SPECTRAL = ("opca", "cca", "cl_lsi")
 N_TERMS = 20_000  # of a vocabulary, as in the paper
-#: Ridges that are tried, relative to the variance; the papers tune theirs on dev data.
-REGULARIZATIONS = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: How long a method takes, to tell how far everything is.
 _WEIGHTS = {"opca": 2.0, "cca": 2.0, "cl_lsi": 1.0, "jplsa": 2.0, "cplsa": 6.0, "s2net": 8.0}
 
@@ -35,12 +33,15 @@ class Grid:
         Dimensions of spectral methods, of S2Net, and numbers of topics.
     passes : int
         Iterations of S2Net and of topic models at most.
+    ridges : tuple of float
+        Of CCA and OPCA, relative to the variance.
     """
 
     spectral: tuple[int, ...]
     learned: tuple[int, ...]
     topics: tuple[int, ...]
     passes: int
+    ridges: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +142,11 @@ class Aligned:
             return self._network(grid, starts, progress)
         if method in TOPICS:
             return self._topics(method, grid, progress)
-        return self._spectral(method, grid.spectral, progress)
+        return self._spectral(method, grid, progress)
 
-    def _spectral(
-        self, method: str, dimensions: Sequence[int], progress: Progress
-    ) -> dict[int, Point]:
+    def _spectral(self, method: str, grid: Grid, progress: Progress) -> dict[int, Point]:
         best: dict[int, Point] = {}
+        dimensions = grid.spectral
         cls = get_method(method)
         for shared, part in progress.over([True, False]):
             space = "tfidf", shared
@@ -159,12 +159,12 @@ class Aligned:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
                 if hasattr(model, "regularization_path"):
-                    path = model.regularization_path(*data, values=REGULARIZATIONS)
-                    told_of = [f"{words}, ridge {value:g}" for value in REGULARIZATIONS]
+                    path = model.regularization_path(*data, values=grid.ridges)
+                    told_of = [f"{words}, ridge {value:g}" for value in grid.ridges]
                 else:
                     path, told_of = iter([model.fit(*data)]), [words]
-                for settings, fitted in zip(told_of, path, strict=True):
-                    part(told, 0.9)
+                for i, (settings, fitted) in enumerate(zip(told_of, path, strict=True), start=1):
+                    part(told, i / len(told_of))
                     self._cut(method, settings, fitted, space, dimensions, best)
         return dict(sorted(best.items()))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterable
+from typing import Any
 
 from simviz.experiments._claims import Claim
 from simviz.experiments._experiment import Experiment
@@ -14,7 +16,7 @@ from simviz.experiments._findings import Cell, Findings, Table
 SIGNS = {"holds": "✓", "does not hold": "✗", "not comparable": "–"}
 
 
-def to_markdown(experiment: Experiment, found: Findings) -> str:  # type: ignore[type-arg]
+def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
     """A page about what an experiment found.
 
     Parameters
@@ -116,6 +118,23 @@ def to_csv(table: Table) -> str:
     return text.getvalue()
 
 
+def tables_csv(tables: Iterable[Table]) -> str:
+    """Tables one below the other, each under its title.
+
+    Parameters
+    ----------
+    tables : iterable of Table
+        What to write.
+
+    Returns
+    -------
+    str
+        As `to_csv` writes each, with an empty line between them.
+    """
+    parts = [f"{_safe(_quoted(table.title))}\n{to_csv(table)}" for table in tables]
+    return "\n".join(parts)
+
+
 def cell_text(cell: Cell) -> str:
     """A cell as it is shown: three decimals, and nothing for what is not there.
 
@@ -149,6 +168,10 @@ def _grid(head: tuple[str, ...], rows: list[list[str]]) -> str:
 def _plain(text: str) -> str:
     """On one line, and no column of its own."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _safe(cell: Cell) -> Cell:
