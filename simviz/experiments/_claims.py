@@ -187,6 +187,7 @@ class Claim:
         if not interval and math.isnan(self.p_value):
             told += f" (needed {signed(self.bound)})"
         p = "" if math.isnan(self.p_value) else f", {p_in_words(self.p_value)}"
+        p += "; cannot be told apart" if self.p_value > ALPHA else ""
         return f"{f'{self.quantity}: ' if self.quantity else ''}{told}{p}"
 
     def to_json(self) -> dict[str, Any]:
