@@ -156,6 +156,7 @@ def describe_split(split: Mapping[str, Any], names: tuple[str, str]) -> str:
         "y": f"new {names[1]}",
         "group": f"new groups ({key or 'group'})",
         "column": f"as the column {key or 'split'} says",
+        "time": f"the latest by {key or 'date'}",
     }[by]
     if by == "column":
         return what

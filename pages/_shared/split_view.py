@@ -25,6 +25,8 @@ _MEANS = {
     "group": "What has the same value in the column stands in one part, so the test asks about "
     "groups that are new.",
     "column": "The column says of each item where it belongs.",
+    "time": "The latest items are the test, those before them for validation. Training knows "
+    "nothing that came later, as in real use; the seed plays no part.",
 }
 
 
@@ -83,19 +85,26 @@ def choose(
 
 def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
     from simviz.data.suggestion import group_columns, part_columns
+    from simviz.data.timeline import time_columns
     from simviz.jobs import SplitSpec
 
     key = f"data-split-{content_id}"
-    groups, columns = group_columns(pairs), part_columns(pairs)
+    fitting = {
+        "group": group_columns(pairs),
+        "column": part_columns(pairs),
+        "time": time_columns(pairs),
+    }
     ways = {
         "pair": "pair: both sides new",
         "x": f"x: new items of {pairs.x_name}",
         "y": f"y: new items of {pairs.y_name}",
     }
-    if groups:
-        ways["group"] = "group: new groups"
-    if columns:
-        ways["column"] = "column: as the data say"
+    offered = {
+        "group": "group: new groups",
+        "column": "column: as the data say",
+        "time": "time: the latest",
+    }
+    ways |= {way: label for way, label in offered.items() if fitting[way]}
     names = list(ways)
     by = st.selectbox(
         "Split by",
@@ -107,12 +116,12 @@ def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
         "second says when to stop; all results are about the third, the test.",
     )
     group_key = None
-    if by in ("group", "column"):
-        fitting = groups if by == "group" else columns
+    if by in offered:
+        names = fitting[by]
         group_key = st.selectbox(
             "Column",
-            fitting,
-            index=fitting.index(chosen.group_key) if chosen.group_key in fitting else 0,
+            names,
+            index=names.index(chosen.group_key) if chosen.group_key in names else 0,
             key=f"{key}-{by}",
         )
     validation, test, seed = st.columns(3)

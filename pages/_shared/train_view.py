@@ -178,6 +178,7 @@ def split_words(split: SplitSpec, pairs: PairSet) -> str:
         "x": f"the test asks for new {pairs.x_name}",
         "y": f"the test asks for new {pairs.y_name}",
         "group": f"groups by {split.group_key} stay whole",
+        "time": f"the test asks for the latest by {split.group_key}",
     }
     if split.by == "column":
         return f"Split as the column {split.group_key} says."

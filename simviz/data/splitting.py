@@ -14,11 +14,12 @@ from simviz.data import partition
 from simviz.data.apportion import Parts
 from simviz.data.items import ItemKind
 from simviz.data.pairs import PairSet
+from simviz.data.timeline import by_time
 from simviz.data.wording import counted
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
-By = Literal["pair", "x", "y", "group", "column"]
+By = Literal["pair", "x", "y", "group", "column", "time"]
 Index = NDArray[np.intp]
 PARTS = partition.NAMES
 
@@ -31,7 +32,7 @@ class Split:
     ----------
     train, validation, test : PairSet
         The parts; what a pair means is inherited from the whole.
-    by : {"pair", "x", "y", "group", "column"}
+    by : {"pair", "x", "y", "group", "column", "time"}
         What was kept apart.
     seed : int
         Of the random assignment.
@@ -70,7 +71,7 @@ def split(
     ----------
     pairs : PairSet
         What to split.
-    by : {"pair", "x", "y", "group", "column"}, default="pair"
+    by : {"pair", "x", "y", "group", "column", "time"}, default="pair"
         What must not stand in two parts.
 
         * "pair": no item of either side. Items that are linked, directly or
@@ -81,13 +82,17 @@ def split(
           sides have it.
         * "column": as the metadata column `group_key` says: train, validation
           or test. Without a validation part, one is drawn from train.
+        * "time": by the metadata column `group_key`, dates or numbers: the
+          latest items are the test, those before them the validation part.
+          Nothing is drawn at random.
     fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
         Shares of train, validation and test: of the judgments by "pair", of
         the items otherwise.
     seed : int, default=0
         Equal pairs and seeds give equal splits, on any machine.
     group_key : str, optional
-        Metadata column; "group" by group and "split" by column when omitted.
+        Metadata column; "group" by group, "split" by column and "date" by
+        time when omitted.
 
     Returns
     -------
@@ -140,10 +145,45 @@ def split(
         x, y = partition.by_group(pairs, group_key or "group", shares, rng)
     elif by == "column":
         x, y = partition.by_column(pairs, group_key or "split", shares, rng, notes)
+    elif by == "time":
+        x, y = by_time(pairs, group_key or "date", shares, notes)
     else:
         raise DatasetError(
-            f"Pairs are split by 'pair', 'x', 'y', 'group' or 'column'; got {by!r}."
+            f"Pairs are split by 'pair', 'x', 'y', 'group', 'column' or 'time'; got {by!r}."
         )
+    return assemble(pairs, (x, y), by, seed, notes)
+
+
+def assemble(
+    pairs: PairSet, parts_of: partition.Partition, by: By, seed: int, notes: Sequence[str]
+) -> Split:
+    """Make a split of the part that each item belongs to.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        What is split.
+    parts_of : tuple of array of int8 or None
+        By side, 0, 1 or 2 for each item; None for a side that follows the
+        other.
+    by : {"pair", "x", "y", "group", "column", "time"}
+        What was kept apart.
+    seed : int
+        Of the random assignment.
+    notes : sequence of str
+        What to know about it.
+
+    Returns
+    -------
+    Split
+        The parts, their indices and notes.
+
+    Raises
+    ------
+    DatasetError
+        If a part would be without a relevant pair.
+    """
+    x, y = parts_of
     if y is None and x is not None:
         x_index = _members(x)
         y_index, more = _pools(pairs.relevance, x_index, pairs.y.kind, "y")
@@ -161,7 +201,7 @@ def split(
         seed=seed,
         x_index=MappingProxyType(x_index),
         y_index=MappingProxyType(y_index),
-        notes=tuple(notes + more),
+        notes=(*notes, *more),
     )
 
 

@@ -34,7 +34,7 @@ class SplitSpec:
 
     Parameters
     ----------
-    by : {"pair", "x", "y", "group", "column"}, default="pair"
+    by : {"pair", "x", "y", "group", "column", "time"}, default="pair"
         What must not stand in two parts.
     fractions : tuple of 3 float, default=(0.7, 0.1, 0.2)
         Shares of train, validation and test.
