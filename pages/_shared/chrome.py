@@ -40,6 +40,14 @@ STYLE = """
 .sv-scroll { overflow-x: auto; }
 </style>
 """
+# On dark ground the main colour can carry white text, or be text, but not both.
+DARK_STYLE = """
+<style>
+button[data-testid="stBaseButton-pillsActive"], button[data-testid="stBaseButton-pillsActive"] p,
+button[data-testid="stBaseButton-segmented_controlActive"],
+button[data-testid="stBaseButton-segmented_controlActive"] p { color: #6cc0e5; }
+</style>
+"""
 
 
 def begin(title: str) -> None:
@@ -56,7 +64,7 @@ def begin(title: str) -> None:
         layout="wide",
         initial_sidebar_state="auto",
     )
-    st.html(STYLE)
+    st.html(STYLE + (DARK_STYLE if state.theme() == "dark" else ""))
     if "share" in st.query_params:
         _open_share()
     if st.context.is_embedded:

@@ -84,10 +84,11 @@ def show_table(choice: Choice) -> None:
         n_metrics = 3 if verdicts is None else 2 if verdicts.beside is None else 1
         metrics = choice.metrics if everything else few[:n_metrics]
         rows = table_rows(choice.entries, choice.direction, metrics)
+        runs = [entry.run for entry in choice.entries]
         with st.popover("Export", icon=":material/download:", type="tertiary"):
             compare_files.show(choice, rows, metrics, verdicts)
-        runs = [entry.run for entry in choice.entries]
-        model_files.show(runs, {entry.run.id: entry.label for entry in choice.entries})
+            st.divider()
+            model_files.show(runs, {entry.run.id: entry.label for entry in choice.entries})
         sharing.show_button("compare", runs)
     columns = [compare_columns.metric(rows, metric) for metric in metrics]
     if verdicts is not None:

@@ -24,6 +24,7 @@ CAPTION = (
     "Icons and the words people look for them by, as CCA sees them after training on seven "
     "tenths of the icons. Press a button above to train it here."
 )
+PICTURED = "A map on which icons and words that belong together lie side by side."
 PROMISE = "Bring pairs that belong together. Train every method. See which one is right, and why."
 
 
@@ -55,7 +56,7 @@ def show_cards() -> None:
     )
     picture = PICTURES / f"map-{state.theme()}.png"
     if picture.exists():
-        st.image(str(picture), caption=CAPTION, width="stretch")
+        st.image(str(picture), caption=CAPTION, width="stretch", alt=PICTURED)
 
 
 def _show_card(info: DemoInfo) -> None:

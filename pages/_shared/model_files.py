@@ -21,7 +21,7 @@ scores = model.similarity(x_items, y_items)  # simviz.data.Items of both sides""
 
 
 def show(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
-    """A button with every form in which one of the runs can leave.
+    """Buttons with every form in which one of the runs can leave.
 
     Parameters
     ----------
@@ -30,26 +30,25 @@ def show(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
     labels : mapping of str to str
         What each is called, by its id.
     """
-    with st.popover("Take a model", icon=":material/deployed_code:", type="tertiary"):
-        ids = [run.id for run in runs]
-        chosen = ids[0]
-        if len(ids) > 1:
-            chosen = st.selectbox(
-                "Which", ids, format_func=lambda run_id: labels[run_id], key="take-model"
-            )
-        run = next(run for run in runs if run.id == chosen)
-        name = f"{run.info.method}.simviz"
-        st.download_button(
-            "Whole model",
-            run.pipeline_bytes,
-            name,
-            "application/zip",
-            key="take-whole",
-            on_click="ignore",
-            help="Features and method in one file of JSON and arrays, for simviz.",
+    ids = [run.id for run in runs]
+    chosen = ids[0]
+    if len(ids) > 1:
+        chosen = st.selectbox(
+            "Model of", ids, format_func=lambda run_id: labels[run_id], key="take-model"
         )
-        st.code(_LOAD.format(file=name), language="python")
-        _show_forms(run)
+    run = next(run for run in runs if run.id == chosen)
+    name = f"{run.info.method}.simviz"
+    st.download_button(
+        "Whole model",
+        run.pipeline_bytes,
+        name,
+        "application/zip",
+        key="take-whole",
+        on_click="ignore",
+        help="Features and method in one file of JSON and arrays, for simviz.",
+    )
+    st.code(_LOAD.format(file=name), language="python")
+    _show_forms(run)
 
 
 def _show_forms(run: Run) -> None:
