@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz.charts._lines import add_band, add_line
 from simviz.charts.style import (
     Theme,
     ThemeName,
@@ -54,7 +55,7 @@ def dimension_figure(
     metric: str = "MRR",
     theme: ThemeName | Theme = "light",
 ) -> go.Figure:
-    """Draw a metric against the number of dimensions, and mark each best point.
+    """Draw a metric against the number of dimensions; mark each knee and best point.
 
     Parameters
     ----------
@@ -68,8 +69,9 @@ def dimension_figure(
     Returns
     -------
     plotly Figure
-        With a logarithmic axis to base 2, ticks at the dimensions measured
-        and a ring around the best point of each curve.
+        With a logarithmic axis to base 2, ticks at the dimensions measured,
+        a ring around the best point of each curve, and a dotted line down
+        from its `knee`.
         `dimension_records` gives the rows behind it.
 
     Raises
@@ -95,32 +97,41 @@ def dimension_figure(
         best_at, best = _best(curve)
         label = safe_text(curve.label, 28)
         if curve.low is not None and curve.high is not None:
+            add_band(figure, style, dimensions, curve.low, curve.high)
+        add_line(
+            figure,
+            style,
+            f"{label} {best:.3f} at {best_at:g}",
+            dimensions,
+            values,
+            "%{y:.3f} with %{x:,} dimensions",
+            customdata=[curve.method] * len(values),
+            markers=True,
+        )
+        at_knee = knee(dimensions, values)
+        if at_knee is not None and at_knee != best_at:
+            height = float(values[dimensions == at_knee][0])
             figure.add_trace(
                 go.Scatter(
-                    x=np.r_[dimensions, dimensions[::-1]],
-                    y=np.r_[np.asarray(curve.high), np.asarray(curve.low)[::-1]],
-                    fill="toself",
-                    fillcolor=_translucent(style.colour, 0.13),
-                    line={"width": 0},
+                    x=[at_knee, at_knee],
+                    y=[0, height],
                     mode="lines",
+                    line={"color": style.colour, "width": 1, "dash": "dot"},
                     hoverinfo="skip",
                     showlegend=False,
                 )
             )
-        figure.add_trace(
-            go.Scatter(
-                x=dimensions,
-                y=values,
-                mode="lines+markers",
-                name=f"{label} {best:.3f} at {best_at:g}",
-                line={"color": style.colour, "dash": style.dash, "width": 2.2},
-                marker={"symbol": style.symbol, "size": 7, "color": style.colour},
-                customdata=[curve.method] * len(values),
-                hovertemplate=(
-                    "<b>%{fullData.name}</b><br>%{y:.3f} with %{x:,} dimensions<extra></extra>"
-                ),
+            figure.add_annotation(
+                x=np.log10(at_knee),
+                y=height,
+                text="knee",
+                showarrow=False,
+                xanchor="left",
+                yanchor="top",
+                xshift=6,
+                yshift=-2,
+                font={"size": 11, "color": style.colour},
             )
-        )
         figure.add_trace(
             go.Scatter(
                 x=[best_at],
@@ -151,12 +162,60 @@ def dimension_figure(
     )
     figure.update_yaxes(title_text=safe_text(metric, 40), rangemode="tozero")
     legend_below(figure, f"best {safe_text(metric, 30)}")
-    told = [f"{clean_text(c.label, 40)} {_best(c)[1]:.3f} at {_best(c)[0]:g}" for c in drawn]
+    told = [
+        f"{clean_text(c.label, 40)} {_best(c)[1]:.3f} at {_best(c)[0]:g}"
+        + (f", knee at {at:g}" if (at := knee(c.dimensions, c.values)) else "")
+        for c in drawn
+    ]
     return describe(
         figure,
         f"{clean_text(metric, 40)} against the number of dimensions for {len(drawn)} methods; "
         f"best values: {', '.join(told) or 'none'}.",
     )
+
+
+def knee(dimensions: ArrayLike, values: ArrayLike) -> float | None:
+    """Where a curve bends most: more dimensions help less from there on.
+
+    The point highest above the straight line from the first to the best one,
+    both axes scaled to [0, 1] and dimensions on a logarithmic scale [1]_.
+
+    Parameters
+    ----------
+    dimensions : array-like of shape (n,)
+        Ascending, from 1.
+    values : array-like of shape (n,)
+        The metric at each.
+
+    Returns
+    -------
+    float or None
+        Its number of dimensions; None where the curve does not rise, or lies
+        nowhere above that line.
+
+    References
+    ----------
+    .. [1] V. Satopää, J. Albrecht, D. Irwin and B. Raghavan. "Finding a
+       'kneedle' in a haystack: detecting knee points in system behavior."
+       ICDCS Workshops 2011.
+
+    Examples
+    --------
+    >>> knee([1, 2, 4, 8, 16], [0.0, 0.4, 0.7, 0.75, 0.8])
+    4.0
+    """
+    across = np.log2(np.asarray(dimensions, dtype=np.float64))
+    up = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(up).all():
+        return None
+    end = int(np.argmax(up))
+    if end < 2 or up[end] <= up[0]:
+        return None
+    part_x = (across[: end + 1] - across[0]) / (across[end] - across[0])
+    part_y = (up[: end + 1] - up[0]) / (up[end] - up[0])
+    above = part_y - part_x
+    at = int(np.argmax(above))
+    return float(np.asarray(dimensions)[at]) if above[at] > 1e-9 else None
 
 
 def dimension_records(
@@ -242,9 +301,3 @@ def _spaced_ticks(dimensions: Iterable[int]) -> list[int]:
         if not ticks or dimension >= ticks[-1] * 1.4:
             ticks.append(dimension)
     return ticks
-
-
-def _translucent(colour: str, opacity: float) -> str:
-    """Turn "#rrggbb" into an rgba colour."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, {opacity})"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz.charts._lines import add_band, add_chance, add_line, square, thinned, with_interval
 from simviz.charts.style import (
     Theme,
     ThemeName,
@@ -22,8 +23,6 @@ from simviz.charts.text import clean_text, safe_text
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-#: Most points of a curve that are drawn; the rest would be less than a pixel.
-MAX_POINTS = 400
 #: Where a logarithmic axis of false positives begins.
 LOWEST_RATE = 1e-4
 
@@ -43,6 +42,11 @@ class RocCurve(NamedTuple):
         Area under the curve.
     ci : tuple of float, optional
         95 % confidence interval of the area.
+    thresholds, precision : array-like of shape (n,), optional
+        For the pointer: at which score a pair passes, and how many of those
+        that pass are relevant.
+    band : tuple of 3 array-like, optional
+        False positive rates, and the lower and upper bound of the curve there.
     """
 
     method: str
@@ -51,12 +55,16 @@ class RocCurve(NamedTuple):
     tpr: ArrayLike
     auc: float
     ci: tuple[float, float] | None = None
+    thresholds: ArrayLike | None = None
+    precision: ArrayLike | None = None
+    band: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None
 
 
 def roc_figure(
     curves: Sequence[RocCurve | tuple[Any, ...]],
     *,
     log_fpr: bool = False,
+    max_fpr: float = 1.0,
     theme: ThemeName | Theme = "light",
 ) -> go.Figure:
     """Draw ROC curves over one another, with the diagonal of chance.
@@ -67,6 +75,8 @@ def roc_figure(
         Or of tuples in its order.
     log_fpr : bool, default=False
         Show low false positive rates, from 1e-4, on a logarithmic axis.
+    max_fpr : float, default=1.0
+        Where a linear axis of false positives ends.
     theme : {"light", "dark"} or Theme, default="light"
         Look of the figure.
 
@@ -93,45 +103,41 @@ def roc_figure(
     drawn = sorted(map(_as_roc, curves), key=lambda curve: -curve.auc)
     figure = go.Figure()
     chance = np.geomspace(LOWEST_RATE, 1, 60) if log_fpr else np.array([0.0, 1.0])
-    figure.add_trace(
-        go.Scatter(
-            x=chance,
-            y=chance,
-            mode="lines",
-            line={"color": look.muted, "width": 1, "dash": "dot"},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    )
+    add_chance(figure, look, chance, chance)
     for curve in drawn:
+        if curve.band is not None:
+            at, low, high = (np.asarray(part, dtype=np.float64) for part in curve.band)
+            keep = at >= LOWEST_RATE if log_fpr else at <= max_fpr
+            style = method_style(curve.method, look)
+            add_band(figure, style, at[keep], low[keep], high[keep])
+    for curve in drawn:
+        fpr, tpr = _rates(curve)
+        kept, fpr, tpr = _essential(fpr, tpr, log_fpr, max_fpr)
+        name = f"{safe_text(curve.label, 28)} {with_interval(curve.auc, curve.ci)}"
+        told = "finds %{y:.1%} of the relevant<br>at %{x:.2%} false alarms"
+        customdata: list[Any] = [curve.method] * len(fpr)
+        if curve.thresholds is not None and curve.precision is not None:
+            told += "<br>threshold %{customdata[1]}, precision %{customdata[2]}"
+            customdata = [
+                [curve.method, threshold, precision]
+                for threshold, precision in zip(
+                    as_told(curve.thresholds, kept, "{:.4g}"),
+                    as_told(curve.precision, kept, "{:.1%}"),
+                    strict=True,
+                )
+            ]
         style = method_style(curve.method, look)
-        fpr, tpr = _essential(*_rates(curve), log_fpr)
-        name = f"{safe_text(curve.label, 28)} {curve.auc:.3f}"
-        if curve.ci is not None:
-            name += f" [{curve.ci[0]:.3f}, {curve.ci[1]:.3f}]"
-        figure.add_trace(
-            go.Scatter(
-                x=fpr,
-                y=tpr,
-                mode="lines",
-                name=name,
-                line={"color": style.colour, "dash": style.dash, "width": 2.2},
-                customdata=[curve.method] * len(fpr),
-                # The name by reference: a label may hold what Plotly would fill in.
-                hovertemplate=(
-                    "<b>%{fullData.name}</b><br>finds %{y:.1%} of the relevant"
-                    "<br>at %{x:.2%} false alarms<extra></extra>"
-                ),
-            )
-        )
+        add_line(figure, style, name, fpr, tpr, told, customdata=customdata)
     apply_theme(figure, look)
-    rates = {"tickformat": ".0%", "showgrid": True}
     figure.update_xaxes(
         title_text="false positive rate" + (", logarithmic" if log_fpr else ""),
-        range=[np.log10(LOWEST_RATE), 0] if log_fpr else [-0.005, 1.0],
-        **rates,
+        range=[np.log10(LOWEST_RATE), 0] if log_fpr else [-0.005 * max_fpr, max_fpr],
+        tickformat=".0%",
+        showgrid=True,
     )
-    figure.update_yaxes(title_text="true positive rate", range=[0, 1.005], **rates)
+    figure.update_yaxes(
+        title_text="true positive rate", range=[0, 1.005], tickformat=".0%", showgrid=True
+    )
     if log_fpr:
         figure.update_xaxes(
             type="log",
@@ -139,8 +145,7 @@ def roc_figure(
             ticktext=["0.01%", "0.1%", "1%", "10%", "100%"],
         )
     else:
-        figure.update_yaxes(scaleanchor="x", scaleratio=1, constrain="domain")
-        figure.update_xaxes(constrain="domain")
+        square(figure, max_fpr)
     legend_below(figure, "area under the curve")
     best = [f"{clean_text(c.label, 40)} {c.auc:.3f}" for c in drawn]
     return describe(
@@ -161,13 +166,21 @@ def roc_records(curves: Sequence[RocCurve | tuple[Any, ...]]) -> list[dict[str, 
     Returns
     -------
     list of dict
-        With ``method``, ``label``, ``fpr``, ``tpr``, ``auc``.
+        With ``method``, ``label``, ``fpr``, ``tpr``, ``auc``, and
+        ``threshold`` and ``precision`` where the curve knows them.
     """
-    return [
-        {"method": c.method, "label": c.label, "fpr": fpr, "tpr": tpr, "auc": float(c.auc)}
-        for c in map(_as_roc, curves)
-        for fpr, tpr in zip(*(rate.tolist() for rate in _rates(c)), strict=True)
-    ]
+    rows = []
+    for curve in map(_as_roc, curves):
+        columns = {"fpr": _rates(curve)[0], "tpr": _rates(curve)[1]}
+        for name, values in (("threshold", curve.thresholds), ("precision", curve.precision)):
+            if values is not None:
+                columns[name] = np.asarray(values, dtype=np.float64)
+        for line in zip(*(values.tolist() for values in columns.values()), strict=True):
+            told = dict(zip(columns, line, strict=True))
+            rows.append(
+                {"method": curve.method, "label": curve.label, **told, "auc": float(curve.auc)}
+            )
+    return rows
 
 
 def _as_roc(curve: RocCurve | tuple[Any, ...]) -> RocCurve:
@@ -192,25 +205,34 @@ def _rates(curve: RocCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return fpr, tpr
 
 
+def as_told(values: ArrayLike, kept: NDArray[np.intp], form: str) -> list[str]:
+    """Some of the values as text; what is no number, as a dash."""
+    chosen = np.asarray(values, dtype=np.float64)[kept]
+    return [form.format(value) if np.isfinite(value) else "–" for value in chosen.tolist()]
+
+
 def _essential(
-    fpr: NDArray[np.float64], tpr: NDArray[np.float64], log_fpr: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Leave out points on the straight line between their neighbours, then thin."""
+    fpr: NDArray[np.float64], tpr: NDArray[np.float64], log_fpr: bool, max_fpr: float
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Leave out points on the straight line between their neighbours, then thin.
+
+    The first array says which points were kept.
+    """
+    kept = np.arange(len(fpr))
     if log_fpr:
         # A rate of 0 has no logarithm: the curve begins at the left border.
         start = float(np.interp(LOWEST_RATE, fpr, tpr))
-        keep = fpr > LOWEST_RATE
-        fpr, tpr = np.r_[LOWEST_RATE, fpr[keep]], np.r_[start, tpr[keep]]
+        inside = np.flatnonzero(fpr > LOWEST_RATE)
+        kept = np.r_[inside[0] - 1 if len(inside) and inside[0] else 0, inside]
+        fpr, tpr = np.r_[LOWEST_RATE, fpr[inside]], np.r_[start, tpr[inside]]
     elif len(fpr) > 2:
         # A straight line stays straight on linear axes only.
         turn = np.diff(fpr[:-1]) * np.diff(tpr[1:]) - np.diff(fpr[1:]) * np.diff(tpr[:-1])
-        keep = np.r_[True, np.abs(turn) > 1e-15, True]
-        fpr, tpr = fpr[keep], tpr[keep]
-    if len(fpr) > MAX_POINTS:
-        # Evenly along the drawn path, so that steep parts keep their shape.
-        across = np.log10(fpr) / -np.log10(LOWEST_RATE) if log_fpr else fpr
-        path = np.r_[0.0, np.cumsum(np.hypot(np.diff(across), np.diff(tpr)))]
-        wanted = np.linspace(0, path[-1], MAX_POINTS)
-        keep = np.unique(np.r_[0, np.searchsorted(path, wanted[1:-1]), len(fpr) - 1])
-        fpr, tpr = fpr[keep], tpr[keep]
-    return fpr, tpr
+        kept = np.flatnonzero(np.r_[True, np.abs(turn) > 1e-15, True])
+        if max_fpr < 1:
+            # One point beyond the border, towards which the line leaves.
+            kept = kept[: int(np.searchsorted(fpr[kept], max_fpr, side="right")) + 1]
+        fpr, tpr = fpr[kept], tpr[kept]
+    across = np.log10(fpr) / -np.log10(LOWEST_RATE) if log_fpr else fpr / max_fpr
+    few = thinned(across, tpr)
+    return kept[few], fpr[few], tpr[few]

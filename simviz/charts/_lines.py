@@ -1,0 +1,131 @@
+"""Lines and bands as every curve of the app is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.charts.style import MethodStyle, Theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+#: Most points of a curve that are drawn; the rest would be less than a pixel.
+MAX_POINTS = 400
+
+
+def add_line(
+    figure: go.Figure,
+    style: MethodStyle,
+    name: str,
+    x: ArrayLike,
+    y: ArrayLike,
+    hover: str,
+    *,
+    customdata: Sequence[Any],
+    markers: bool = False,
+) -> None:
+    """Add a method's curve.
+
+    Parameters
+    ----------
+    figure : plotly Figure
+        Where to.
+    style : MethodStyle
+        Colour, dash and marker.
+    name : str
+        For the legend; made safe before.
+    x, y : array-like of shape (n,)
+        The curve.
+    hover : str
+        Plotly's template below the name.
+    customdata : sequence of length n
+        For the template.
+    markers : bool, default=False
+        Mark the points: they were measured, the line between was not.
+    """
+    import plotly.graph_objects as go
+
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines+markers" if markers else "lines",
+            name=name,
+            line={"color": style.colour, "dash": style.dash, "width": 2.2},
+            marker={"symbol": style.symbol, "size": 7, "color": style.colour} if markers else None,
+            customdata=customdata,
+            # The name by reference: a label may hold what Plotly would fill in.
+            hovertemplate=f"<b>%{{fullData.name}}</b><br>{hover}<extra></extra>",
+        )
+    )
+
+
+def add_band(
+    figure: go.Figure, style: MethodStyle, x: ArrayLike, low: ArrayLike, high: ArrayLike
+) -> None:
+    """Add a confidence band, which no pointer catches and no legend names."""
+    import plotly.graph_objects as go
+
+    across = np.asarray(x)
+    figure.add_trace(
+        go.Scatter(
+            x=np.r_[across, across[::-1]],
+            y=np.r_[np.asarray(high), np.asarray(low)[::-1]],
+            fill="toself",
+            fillcolor=translucent(style.colour, 0.13),
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    )
+
+
+def add_chance(figure: go.Figure, look: Theme, x: ArrayLike, y: ArrayLike) -> None:
+    """Add the line of a score that knows nothing."""
+    import plotly.graph_objects as go
+
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            line={"color": look.muted, "width": 1, "dash": "dot"},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+    )
+
+
+def square(figure: go.Figure, ratio: float = 1.0) -> None:
+    """Make both axes equally long, where the x axis spans `ratio` times what the y axis does."""
+    figure.update_yaxes(scaleanchor="x", scaleratio=ratio, constrain="domain")
+    figure.update_xaxes(constrain="domain")
+
+
+def translucent(colour: str, opacity: float) -> str:
+    """Turn "#rrggbb" into an rgba colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
+def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Which points to draw of a path in the unit square, evenly along it.
+
+    Steep parts keep their shape; what is left out lies within a pixel.
+    """
+    if len(x) <= MAX_POINTS:
+        return np.arange(len(x))
+    path = np.r_[0.0, np.cumsum(np.hypot(np.diff(x), np.diff(y)))]
+    wanted = np.linspace(0, path[-1], MAX_POINTS)
+    return np.unique(np.r_[0, np.searchsorted(path, wanted[1:-1]), len(x) - 1])
+
+
+def with_interval(value: float, interval: tuple[float, float] | None) -> str:
+    """A value with its bounds, as legends show it."""
+    told = f"{value:.3f}"
+    return told if interval is None else f"{told} [{interval[0]:.3f}, {interval[1]:.3f}]"
