@@ -289,7 +289,7 @@ def _figure(tested: Mapping[str, Tested]) -> Figure:
         tuple(series),
         "false-positive rate",
         "true-positive rate",
-        f"All pairs of the test that count. The paper draws it up to {LOW_FPR:.0%} false positives.",
+        f"All pairs of the test that count. The paper draws false positives up to {LOW_FPR:.0%}.",
     )
 
 

@@ -1,0 +1,128 @@
+"""The papers page has a card for every experiment, runs one, and shows what it found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.experiments import (
+    Claim,
+    Figure,
+    Findings,
+    Series,
+    Table,
+    all_experiments,
+    get_experiment,
+)
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+NAME = "s2net_languages"
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    yield AppTest.from_file(APP, default_timeout=60)
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """An experiment that trains nothing."""
+
+    def run(self, data, *, size="demo", seed=0, methods=None, progress=None):
+        line = Series("CCA", (25.0, 50.0), (0.4, 0.5), "cca", low=(0.3, 0.4), high=(0.5, 0.6))
+        return Findings(
+            self.id,
+            data.name,
+            "a <b>few</b> pairs",
+            size,
+            seed,
+            (Table("Table 1", ("method", "MRR", "MRR, published"), (("CCA", 0.5, 0.738),)),),
+            (Figure("Figure 2", "dimensions", (line,), "dimensions", "MRR"),),
+            (
+                Claim("CCA <i>is</i> ahead.", 0.1, p_value=0.01, test="paired randomisation"),
+                Claim("OPCA is ahead.", -0.1, p_value=0.5, published="0.773"),
+                Claim("CPLSA is ahead.", reason="CPLSA was not run."),
+            ),
+            ("A note.",),
+        )
+
+    monkeypatch.setattr(type(get_experiment(NAME)), "run", run)
+
+
+def titles(app):
+    return [heading.value for heading in app.subheader]
+
+
+def html(app):
+    return [e.proto.body for e in app.get("html")]
+
+
+def finished(app):
+    """Once the job that was asked for has ended."""
+    from pages._shared import state
+
+    queue = state.queue()
+    mine = app.session_state["workspace"]
+    for status in queue.jobs(mine):
+        queue.wait(status.id, timeout=60)
+    return app.run()
+
+
+def test_every_experiment_has_a_card(app):
+    app.switch_page("pages/papers.py").run()
+    assert not app.exception
+    known = all_experiments().values()
+    assert sorted(titles(app)) == sorted(cls.title for cls in known)
+    buttons = [b for b in app.button if b.label == "Run on the demo"]
+    assert len(buttons) == len(known)
+    papers = {cls.paper.title for cls in known}
+    assert {heading.value for heading in app.header} == papers
+
+
+def test_a_link_opens_one_card(app):
+    app.query_params["experiment"] = NAME
+    app.switch_page("pages/papers.py").run()
+    assert titles(app) == [get_experiment(NAME).title]
+    app.button(key="papers-all").click().run()
+    assert len(titles(app)) == len(all_experiments())
+
+
+def test_an_experiment_is_run_and_shown(app, quick):
+    app.query_params["experiment"] = NAME
+    app.switch_page("pages/papers.py").run()
+    app.button(key=f"papers-run-{NAME}-demo").click().run()
+    app = finished(app)
+    assert not app.exception
+    shown = "".join(html(app))
+    claims = next(body for body in html(app) if "sv-claims" in body and "<ul" in body)
+    for sign, verdict in (
+        ("✓", "holds"), ("✗", "does not hold"), ("–", "not comparable"),
+    ):  # fmt: skip
+        assert f"{sign} {verdict}" in claims
+    assert "Test: paired randomisation." in claims and "The paper: 0.773." in claims
+    assert "CPLSA was not run." in claims
+    assert "CCA &lt;i&gt;is&lt;/i&gt; ahead." in claims, "text is never markup"
+    assert "<b>few</b>" not in shown
+    assert "0.738" in shown, "the paper's number beside ours"
+    assert len(app.get("plotly_chart")) == 1
+    assert app.code[-1].value.startswith(f"python -m simviz.experiments {NAME}")
+    assert len(app.get("download_button")) == 2
+    assert not [b for b in app.button if b.label == "Run on the demo"]
+
+
+def test_what_one_brought_is_offered_where_it_fits(app, quick):
+    app.query_params["data"] = "demo:pydocs"
+    app.switch_page("pages/papers.py").run()
+    assert not app.exception
+    keys = {b.key for b in app.button}
+    assert f"papers-run-{NAME}-own" not in keys, "summaries and documents are not aligned texts"
+    app.query_params["data"] = "demo:emoji"
+    app.run()
+    assert f"papers-run-{NAME}-own" not in {b.key for b in app.button}, "that is the demo"
