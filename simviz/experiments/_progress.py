@@ -35,6 +35,8 @@ class Progress:
 
     def __init__(self, heard: Heard | None = None, low: float = 0.0, high: float = 1.0) -> None:
         self._heard, self._low, self._high = heard, low, high
+        # Shared by all parts: what is told never goes back.
+        self._furthest = [low]
 
     def __call__(self, words: str, fraction: float = 0.0) -> None:
         """Tell what is done now.
@@ -68,7 +70,9 @@ class Progress:
             Heard by the same.
         """
         width = self._high - self._low
-        return Progress(self._heard, self._low + low * width, self._low + high * width)
+        part = Progress(self._heard, self._low + low * width, self._low + high * width)
+        part._furthest = self._furthest
+        return part
 
     def over(self, things: Mapping[T, float] | Sequence[T]) -> list[tuple[T, Progress]]:
         """Each thing with a part of its own.
@@ -116,4 +120,5 @@ class Progress:
         if self._heard is None:
             return False
         within = self._low + min(max(fraction, 0.0), 1.0) * (self._high - self._low)
-        return bool(self._heard(words, within))
+        self._furthest[0] = max(self._furthest[0], within)
+        return bool(self._heard(words, self._furthest[0]))
