@@ -6,8 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simviz.data.collection.reader import read_collection
+    from simviz.data.frames import from_frame, table_from_frame
     from simviz.data.images import read_images
     from simviz.data.items import Items
+    from simviz.data.limits import ReadingLimits, get_limits, reading_limits
     from simviz.data.pairs import PairSet
     from simviz.data.readers import read_pairs, to_pairs
     from simviz.data.result import LeftOut, ReadResult
@@ -23,15 +26,21 @@ _WHERE = {
     "LeftOut": "result",
     "PairSet": "pairs",
     "ReadResult": "result",
+    "ReadingLimits": "limits",
     "Roles": "roles",
     "Split": "splitting",
     "Table": "tables",
     "dump_pairs": "writers",
+    "from_frame": "frames",
+    "get_limits": "limits",
     "guess_roles": "roles",
+    "read_collection": "collection.reader",
     "read_images": "images",
     "read_pairs": "readers",
     "read_table": "tables",
+    "reading_limits": "limits",
     "split": "splitting",
+    "table_from_frame": "frames",
     "to_pairs": "readers",
     "write_pairs": "writers",
 }
@@ -41,15 +50,21 @@ __all__ = [
     "LeftOut",
     "PairSet",
     "ReadResult",
+    "ReadingLimits",
     "Roles",
     "Split",
     "Table",
     "dump_pairs",
+    "from_frame",
+    "get_limits",
     "guess_roles",
+    "read_collection",
     "read_images",
     "read_pairs",
     "read_table",
+    "reading_limits",
     "split",
+    "table_from_frame",
     "to_pairs",
     "write_pairs",
 ]

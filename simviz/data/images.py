@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
+from typing import Literal
 
 import numpy as np
 
-from simviz.data.archives import safe_entries, unpack
+from simviz.data.archives import open_zip, safe_entries, unpack
 from simviz.data.items import Items
+from simviz.data.limits import get_limits
 from simviz.data.pairs import PairSet
 from simviz.data.result import LeftOut, ReadResult
 from simviz.data.roles import Roles
@@ -24,6 +24,7 @@ from simviz.relevance import Relevance
 
 _TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".jsonl")
 _DELIMITERS = ("|", ";", ",")
+_SENTENCE = 5  # words; keywords separated by commas are rarely as many
 
 
 def read_images(
@@ -48,8 +49,8 @@ def read_images(
         The table, where it is not in the zip.
     name, keywords_name : str, optional
         File names, where bytes are given.
-    max_bytes : int, default=200 MiB
-        Largest zip.
+    max_bytes : int, optional
+        Largest zip; as in `ReadingLimits` when omitted.
 
     Returns
     -------
@@ -77,36 +78,65 @@ def read_images(
     (['red', 'bar'], (1, 64, 64, 3))
     """
     name, data = load_bytes(source, name, max_bytes)
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise DatasetError(
-            f"{name} is not a zip archive that can be opened ({error}). Pack the images again."
-        ) from error
-    with archive:
-        entries = safe_entries(name, archive)
+    with open_zip(name, data) as archive:
+        entries = {e.filename: e for e in safe_entries(name, archive)}
         if keywords is None:
-            inside = _table_entry(name, entries)
-            content = unpack(name, archive, inside)
-            table = read_table(content, inside.filename, max_bytes=max_bytes)
+            inside = _table_entry(name, list(entries))
+            table = read_table(unpack(name, archive, entries[inside]), inside, max_bytes=max_bytes)
         else:
             table = read_table(keywords, keywords_name, max_bytes=max_bytes)
-        images = [e for e in entries if _ending(e.filename) in IMAGE_ENDINGS]
+        images = [path for path in entries if _ending(path) in IMAGE_ENDINGS]
         if not images:
             raise DatasetError(
                 f"{name} holds no image. Add files that end in {', '.join(IMAGE_ENDINGS)}."
             )
-        return _assemble(name, archive, images, table)
+        return assemble(name, lambda path: unpack(name, archive, entries[path]), images, table)
 
 
-def _assemble(
-    name: str, archive: zipfile.ZipFile, images: Sequence[zipfile.ZipInfo], table: Table
+def assemble(
+    name: str,
+    read: Callable[[str], bytes],
+    images: Sequence[str],
+    table: Table,
+    title: str | None = None,
 ) -> ReadResult:
-    """Match the table to the images and render those that have a keyword."""
-    by_key = _keys(images)
+    """Match a table to images, and render those that have a keyword.
+
+    Parameters
+    ----------
+    name : str
+        Where the images are, for messages.
+    read : callable
+        From the path of an image to its bytes.
+    images : sequence of str
+        The paths there are.
+    table : Table
+        File names and keywords, or captions.
+    title : str, optional
+        Name of the data set; from `name` when omitted.
+
+    Returns
+    -------
+    ReadResult
+        As `read_images`.
+
+    Raises
+    ------
+    DatasetError
+        If no row names an image, there are too many, or none can be used.
+    """
+    limit = get_limits().images
+    if len(images) > limit:
+        raise DatasetError(
+            f"{name} holds {len(images):,} images; the limit is {limit:,}. Bring a sample."
+        )
+    by_key = keys_of(images)
     file_column, word_column = _columns(table, by_key)
-    delimiter = _keyword_delimiter(table.columns[word_column])
+    captions = _are_captions(table, word_column)
+    delimiter = None if captions else _keyword_delimiter(table.columns[word_column])
     notes = list(table.notes)
+    if captions:
+        notes.append(f"Column {shown(word_column)} holds captions: each is one text.")
     if delimiter:
         notes.append(f"Keywords in column {shown(word_column)} are separated by {delimiter!r}.")
     left_out: list[LeftOut] = []
@@ -139,12 +169,12 @@ def _assemble(
         )
     wanted = {path for path, _ in links}
     sprites, refused = {}, []
-    for entry in images:
-        if entry.filename in wanted:
+    for path in images:
+        if path in wanted:
             try:
-                sprites[entry.filename] = make_sprite(unpack(name, archive, entry))
+                sprites[path] = make_sprite(read(path))
             except ImageError as error:
-                refused.append(f"{shown(entry.filename)} {error}")
+                refused.append(f"{shown(path)} {error}")
     if refused:
         more = f", and {len(refused) - 5:,} more" if len(refused) > 5 else ""
         notes.append(f"{counted(len(refused), 'image')} left out: {', '.join(refused[:5])}{more}.")
@@ -156,7 +186,8 @@ def _assemble(
             f"{name}: no image can be used. {' '.join(notes)} "
             f"Check the file names in column {shown(file_column)} of {table.name}."
         )
-    pairs = _pair_set(PurePosixPath(name).stem, sprites, links)
+    title = title or PurePosixPath(name).stem
+    pairs = _pair_set(title, sprites, links, "text" if captions else "keyword")
     roles = Roles(
         x=word_column,
         y=file_column,
@@ -166,7 +197,10 @@ def _assemble(
 
 
 def _pair_set(
-    name: str, sprites: dict[str, np.ndarray], links: Iterable[tuple[str, str]]
+    name: str,
+    sprites: dict[str, np.ndarray],
+    links: Iterable[tuple[str, str]],
+    kind: Literal["keyword", "text"],
 ) -> PairSet:
     """Keywords and images with what belongs together."""
     images = {path: i for i, path in enumerate(sprites)}
@@ -182,20 +216,20 @@ def _pair_set(
             columns.append(images[path])
     words = np.array(list(spelling.values()), dtype=object)
     return PairSet(
-        Items(words, words, "keyword"),
+        Items(words, words, kind),
         Items(np.array(list(images), dtype=object), np.stack(list(sprites.values())), "image"),
         Relevance.from_pairs(rows, columns, shape=(len(index), len(images)), unjudged="negative"),
         name=name or "images",
-        x_name="keywords",
+        x_name="keywords" if kind == "keyword" else "captions",
         y_name="images",
     )
 
 
-def _table_entry(name: str, entries: Sequence[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+def _table_entry(name: str, entries: Sequence[str]) -> str:
     """The one table in the archive."""
-    tables = [e for e in entries if _ending(e.filename) in _TABLE_ENDINGS]
+    tables = [path for path in entries if _ending(path) in _TABLE_ENDINGS]
     if len(tables) != 1:
-        listed = ", ".join(shown(t.filename) for t in tables[:4])
+        listed = ", ".join(map(shown, tables[:4]))
         raise DatasetError(
             (f"{name} holds several tables ({listed}). " if tables else f"{name} holds no table. ")
             + "Put one CSV with the columns file and keywords into the zip, or give it beside it."
@@ -207,15 +241,27 @@ def _ending(path: str) -> str:
     return PurePosixPath(path).suffix.lower()
 
 
-def _keys(images: Iterable[zipfile.ZipInfo]) -> dict[str, str | None]:
-    """What a table may call an image: its path or its file name; None if ambiguous."""
+def keys_of(images: Iterable[str]) -> dict[str, str | None]:
+    """What a table may call an image: its path or its file name; None if ambiguous.
+
+    Parameters
+    ----------
+    images : iterable of str
+        Their paths.
+
+    Returns
+    -------
+    dict of str to str or None
+        Names without capitals to paths.
+    """
     keys: dict[str, str | None] = {}
-    for entry in images:
-        path = PurePosixPath(entry.filename)
+    images = list(images)
+    for image in images:
+        path = PurePosixPath(image)
         for key in {path.name.casefold(), path.stem.casefold()} - {str(path).casefold()}:
-            keys[key] = None if key in keys else entry.filename
+            keys[key] = None if key in keys else image
     # A full path always wins over another file's short name.
-    return keys | {str(PurePosixPath(e.filename)).casefold(): e.filename for e in images}
+    return keys | {str(PurePosixPath(image)).casefold(): image for image in images}
 
 
 def _find(keys: dict[str, str | None], cell: str) -> str | None:
@@ -237,9 +283,19 @@ def _columns(table: Table, keys: dict[str, str | None]) -> tuple[str, str]:
             f"{shown(next(iter(table.columns.values()))[0])}. Write the file names, one a row."
         )
     others = [c for c in table.columns if c != file_column]
-    named = [c for c in others if re.search(r"(?i)keyword|tag|label|word|caption", c)]
+    named = [
+        c for c in others if re.search(r"(?i)keyword|tag|label|word|caption|text|description", c)
+    ]
     text = [c for c in others if table.kinds[c] == "text"]
     return file_column, (named or text or others)[0]
+
+
+def _are_captions(table: Table, column: str) -> bool:
+    """Whether cells are sentences about one picture rather than keywords of many."""
+    cells = [c for c in table.columns[column] if c.strip()]
+    n_words = float(np.median([len(c.split()) for c in cells])) if cells else 0.0
+    delimited = any("|" in c or ";" in c for c in cells)
+    return n_words >= _SENTENCE and not delimited
 
 
 def _keyword_delimiter(cells: Iterable[str]) -> str | None:

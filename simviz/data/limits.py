@@ -99,7 +99,13 @@ _CURRENT: ContextVar[ReadingLimits | None] = ContextVar("simviz_reading_limits",
 
 
 def get_limits() -> ReadingLimits:
-    """The limits that hold here: of the context, else of the environment."""
+    """The limits that hold here.
+
+    Returns
+    -------
+    ReadingLimits
+        Of `reading_limits` around this, else of the environment.
+    """
     return _CURRENT.get() or ReadingLimits.from_environment()
 
 

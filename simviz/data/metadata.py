@@ -85,7 +85,7 @@ def attach(
         for side in candidates:
             if not len(differing[side]):
                 unique = name if name not in metadata[side] else column
-                metadata[side][unique] = _typed(cells[sides[side][1]], column == roles.group)
+                metadata[side][unique] = typed(cells[sides[side][1]], column == roles.group)
         if all(len(rows_) for rows_ in differing.values()):
             side = candidates[0]
             notes.append(_dropped(table, column, cells, rows, sides[side], differing[side]))
@@ -184,8 +184,21 @@ def _split_words(table: Table, column: str, rows: Codes) -> NDArray[np.object_]:
     return words
 
 
-def _typed(cells: NDArray[np.object_], as_text: bool) -> NDArray[Any]:
-    """Metadata as whole numbers, numbers, or trimmed text."""
+def typed(cells: NDArray[np.object_], as_text: bool) -> NDArray[Any]:
+    """Metadata as whole numbers, numbers, or trimmed text.
+
+    Parameters
+    ----------
+    cells : object array of str
+        As they stand in the file.
+    as_text : bool
+        Whether numbers stay text.
+
+    Returns
+    -------
+    array of the same length
+        Of int64, float64 with NaN where nothing is known, or object.
+    """
     if not as_text and are_numbers(cells):  # type: ignore[arg-type]
         values = np.array([np.nan if is_missing(c) else float(c) for c in cells])
         whole = np.isfinite(values).all() and (values == np.round(values)).all()

@@ -362,6 +362,17 @@ def _text_rank(table: Table, column: str) -> tuple[bool, bool, bool, float]:
     return table.kinds[column] == "text", bool(words & _TEXT_WORDS), len(words) == 1, length
 
 
+def is_label_name(name: str) -> bool:
+    """Whether a column is named like a judgment.
+
+    Examples
+    --------
+    >>> is_label_name("Relevance"), is_label_name("query")
+    (True, False)
+    """
+    return _plain(name) in _LABEL_NAMES
+
+
 def _plain(name: str) -> str:
     """A column name in lower case with single underscores."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)

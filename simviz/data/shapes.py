@@ -26,7 +26,7 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
     table : Table
         One triplet a row.
     roles : Roles
-        x: the anchor, y: the positive, `negatives`: the others.
+        The anchor as `x`, the positive as `y`, the others as `negatives`.
 
     Returns
     -------

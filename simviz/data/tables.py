@@ -71,7 +71,7 @@ class Table:
     delimiter: str = ""
     notes: tuple[str, ...] = ()
     vectors: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    _coded: dict[str, Coded] = field(default_factory=dict, repr=False)
+    _coded: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -341,7 +341,7 @@ def make_table(
             f"{name} has very long cells: {'; '.join(long[:3])}{more}. They were read whole; "
             "if that is a surprise, look for a missing closing quote there."
         )
-    return Table(
+    table = Table(
         name=name,
         columns=MappingProxyType(frozen),
         rows=np.asarray(rows, dtype=np.int64),
@@ -349,8 +349,9 @@ def make_table(
         delimiter=delimiter,
         notes=tuple(said),
         vectors=MappingProxyType(dict(columns.vectors)),
-        _coded=coded,
     )
+    table._coded.update(coded)
+    return table
 
 
 def _long_cells(

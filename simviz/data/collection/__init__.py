@@ -1,0 +1,1 @@
+"""Several files that belong together: items of two sides, judgments, splits."""

@@ -1,0 +1,314 @@
+"""The items of one side, from whatever file holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.cells import is_missing
+from simviz.data.coded import as_cells
+from simviz.data.collection import trec
+from simviz.data.collection.vectors import ENDINGS as VECTOR_ENDINGS
+from simviz.data.collection.vectors import read_matrices
+from simviz.data.items import ItemKind, Items
+from simviz.data.limits import get_limits
+from simviz.data.metadata import typed
+from simviz.data.sources import decode_text, signature
+from simviz.data.tables import Table, read_table
+from simviz.data.wording import counted, shown
+from simviz.exceptions import DatasetError
+
+_ID_NAMES = ("id", "_id", "docid", "docno", "doc_id", "document_id", "qid", "query_id", "x_id")
+_TEXT_NAMES = ("text", "contents", "content", "body", "title", "query", "question", "name")
+
+
+@dataclass(slots=True)
+class Side:
+    """Items without their partners.
+
+    Parameters
+    ----------
+    ids : sequence of str
+        One an item.
+    content : array or matrix
+        What they are.
+    kind : {"text", "keyword", "image", "vector"}
+        Of the content.
+    metadata : dict of str to array
+        What else is known.
+    notes : list of str
+        What was done to read them.
+    aliases : mapping of str to str
+        Other names that judgments may use, to ids.
+    """
+
+    ids: Sequence[str]
+    content: Any
+    kind: ItemKind
+    metadata: dict[str, NDArray[Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def items(self) -> Items:
+        """As the side of a pair set."""
+        return Items(self.ids, self.content, self.kind, self.metadata)
+
+
+def read_side(path: str, data: bytes, ids: Sequence[str] | None = None) -> Side:
+    """Read the items of one side.
+
+    Parameters
+    ----------
+    path : str
+        Name of the file.
+    data : bytes
+        Its content: a table with ids and texts or vectors, TREC documents or
+        topics, plain lines of text, or a matrix.
+    ids : sequence of str, optional
+        Ids of the rows of a matrix; counted from 0 when omitted.
+
+    Returns
+    -------
+    Side
+        Texts without surrounding spaces; empty items and repetitions dropped,
+        with a note.
+
+    Raises
+    ------
+    DatasetError
+        If no items can be read, or one id stands for two of them.
+    """
+    name = PurePosixPath(path).name
+    if PurePosixPath(path).suffix.lower() in VECTOR_ENDINGS or data.startswith(b"\x93NUMPY"):
+        return side_of_matrix(name, _only(name, read_matrices(name, data)), ids)
+    if signature(data) is None:
+        text, notes = decode_text(name, data)
+        if trec.looks_like_documents(text):
+            return _of_rows(name, trec.read_documents(name, text), notes)
+        if trec.looks_like_topics(text):
+            return _of_rows(name, trec.read_topics(name, text), notes)
+        if _is_plain(name, text):
+            return _of_lines(name, text, notes)
+    return side_of_table(_table(name, data))
+
+
+def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
+    """Vectors under their ids.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    matrix : array or CSR matrix of shape (n, d)
+        The vectors.
+    ids : sequence of str or None
+        One a row; "0", "1", ... if None.
+
+    Returns
+    -------
+    Side
+        Of kind "vector".
+
+    Raises
+    ------
+    DatasetError
+        If there are more or fewer ids than rows.
+    """
+    n = matrix.shape[0]
+    if ids is not None and len(ids) != n:
+        raise DatasetError(
+            f"{name} has {n:,} rows, but {len(ids):,} ids are given. Write one id a row."
+        )
+    notes = [f"{name}: {n:,} vectors of {matrix.shape[1]:,} numbers."]
+    return Side([str(i) for i in range(n)] if ids is None else ids, matrix, "vector", {}, notes)
+
+
+def side_of_table(table: Table) -> Side:
+    """Items from a table with a column of ids and one of texts or vectors.
+
+    Parameters
+    ----------
+    table : Table
+        One item a row.
+
+    Returns
+    -------
+    Side
+        Its other columns are metadata.
+
+    Raises
+    ------
+    DatasetError
+        If there is no such column, or an id stands for two items.
+    """
+    id_column = _id_column(table)
+    free = [c for c in table.columns if c != id_column]
+    texts = [c for c in free if table.kinds[c] in ("text", "number")]
+    named = [c for n in _TEXT_NAMES for c in texts if c.lower() == n]
+    worded = [c for c in texts if table.kinds[c] == "text"]
+    column = next(iter([*named, *sorted(worded, key=lambda c: -_length(table, c))]), None)
+    if column is None:
+        if not table.vectors:
+            raise DatasetError(
+                f"{table.name} has no column with text or vectors beside the id "
+                f"({', '.join(shown(c) for c in table.columns)}). Name it 'text'."
+            )
+        return _vectors_of_table(table, id_column)
+    cells = table.columns[column]
+    title = next((c for c in worded if c.lower() == "title" and c != column), None)
+    used = {id_column, column}
+    if id_column == "_id" and title is not None:
+        # BEIR keeps the title apart from the text and searches both.
+        cells = as_cells([f"{t} {c}" for t, c in zip(table.columns[title], cells, strict=True)])
+    rows = list(zip(table.columns[id_column], cells, strict=True))
+    side, kept = _distinct(table.name, rows, table)
+    said = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
+    side.notes = [*table.notes, said, *side.notes]
+    for other in table.columns:
+        if other not in used and other not in table.vectors and table.kinds[other] != "empty":
+            side.metadata[other] = typed(table.columns[other][kept], False)
+    return side
+
+
+def read_ids(path: str, data: bytes) -> list[str]:
+    """One id a line.
+
+    Parameters
+    ----------
+    path : str
+        Name of the file.
+    data : bytes
+        Its content.
+
+    Returns
+    -------
+    list of str
+        Without surrounding spaces.
+    """
+    text, _ = decode_text(PurePosixPath(path).name, data)
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _table(name: str, data: bytes) -> Table:
+    table = read_table(data, name)
+    first = next(iter(table.columns))
+    # A list of ids and texts often has no header: its first line is an item.
+    if table.delimiter and len(table.columns) == 2 and first.strip().isdecimal():
+        return read_table(data, name, header=False)
+    return table
+
+
+def _only(name: str, matrices: Mapping[str, Any]) -> Any:
+    if len(matrices) != 1:
+        listed = ", ".join(map(shown, matrices)) or "none"
+        raise DatasetError(
+            f"{name} holds {len(matrices)} matrices ({listed}); one side needs one. Save it alone."
+        )
+    return next(iter(matrices.values()))
+
+
+def _is_plain(name: str, text: str) -> bool:
+    """Lines of text without columns, as sentence collections have them."""
+    if PurePosixPath(name).suffix.lower() not in ("", ".txt") and not _is_language(name):
+        return False
+    head = text[:100_000].split("\n")[:200]
+    return "\t" not in text[:100_000] and not all("|" in line for line in head if line.strip())
+
+
+def _is_language(name: str) -> bool:
+    ending = PurePosixPath(name).suffix[1:]
+    return len(ending) == 2 and ending.isalpha() and ending.islower()
+
+
+def _of_lines(name: str, text: str, notes: list[str]) -> Side:
+    """One item a line, its id the number of the line, so that gaps stay gaps."""
+    rows = [(str(i), line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not rows:
+        raise DatasetError(f"{name} holds only blank lines. Export it again.")
+    if len(rows) > get_limits().rows:
+        raise DatasetError(f"{name} has {len(rows):,} lines; the limit is {get_limits().rows:,}.")
+    side = Side([r[0] for r in rows], as_cells([r[1] for r in rows]), "text")
+    side.notes = [*notes, f"{name}: {counted(len(rows), 'line')}, one item each."]
+    return side
+
+
+def _of_rows(name: str, rows: trec.Rows, notes: list[str]) -> Side:
+    side, _ = _distinct(name, rows, None)
+    side.notes = [*notes, *side.notes]
+    return side
+
+
+def _distinct(
+    name: str, rows: Sequence[tuple[str, str]], table: Table | None
+) -> tuple[Side, NDArray[np.intp]]:
+    """Items by id in order; an id may come again with the same text only."""
+    seen: dict[str, str] = {}
+    kept: list[int] = []
+    empty: list[int] = []
+    for i, (raw, cell) in enumerate(rows):
+        key, text = raw.strip(), cell.strip()
+        if not key or not text:
+            empty.append(i)
+        elif key not in seen:
+            seen[key] = text
+            kept.append(i)
+        elif seen[key] != text:
+            where = name if table is None else table.place(i)
+            raise DatasetError(
+                f"{where}: id {shown(key)} stands for {shown(text)} here and for "
+                f"{shown(seen[key])} before. Give one of them another id."
+            )
+    if not kept:
+        raise DatasetError(f"{name} holds no item with an id and a text.")
+    notes = []
+    if empty:
+        where = "" if table is None else f" ({table.named(empty)})"
+        notes.append(f"{name}: {counted(len(empty), 'item')} without id or text left out{where}.")
+    # What is its own id is a keyword rather than a text.
+    kind: ItemKind = "keyword" if all(k == v for k, v in seen.items()) else "text"
+    side = Side(list(seen), as_cells(list(seen.values())), kind, {}, notes)
+    return side, np.array(kept, dtype=np.intp)
+
+
+def _vectors_of_table(table: Table, id_column: str) -> Side:
+    column = next(iter(table.vectors))
+    ids = [cell.strip() for cell in table.columns[id_column]]
+    if len(set(ids)) < len(ids) or "" in ids:
+        raise DatasetError(
+            f"{table.name}: column {shown(id_column)} does not tell the vectors apart. Give every "
+            "row an id of its own."
+        )
+    side = side_of_matrix(table.name, table.vectors[column], ids)
+    for other in table.columns:
+        if other != id_column and other not in table.vectors and table.kinds[other] != "empty":
+            side.metadata[other] = typed(table.columns[other], False)
+    return side
+
+
+def _id_column(table: Table) -> str:
+    """The column with ids: by its name, else the first that tells all rows apart."""
+    for name in _ID_NAMES:
+        for column in table.columns:
+            if column.lower() == name and column not in table.vectors:
+                return column
+    for column in table.columns:
+        if column not in table.vectors:
+            coded = table.coded(column)
+            known = [w for w in coded.words if not is_missing(w)]
+            if len(known) == len(table) and column.lower() not in _TEXT_NAMES:
+                return column
+    raise DatasetError(
+        f"{table.name} has no column that tells its rows apart "
+        f"({', '.join(shown(c) for c in table.columns)}). Name one 'id'."
+    )
+
+
+def _length(table: Table, column: str) -> float:
+    coded = table.coded(column)
+    sizes = np.fromiter(map(len, coded.words), dtype=np.int64, count=len(coded.words))
+    return float(sizes @ coded.counts) / len(table)

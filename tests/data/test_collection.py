@@ -1,0 +1,327 @@
+"""Several files as one data set: layouts that people have, and what is refused."""
+
+import gzip
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from PIL import Image
+
+from simviz.data import read_collection
+from simviz.data.collection.naming import part_of
+from simviz.data.limits import reading_limits
+from simviz.exceptions import DatasetError
+
+X = b'{"id": "a", "text": "heart", "lang": "en"}\n{"id": "b", "text": "car", "lang": "en"}\n'
+Y = b'{"id": "1", "text": "coraz\xc3\xb3n"}\n{"id": "2", "text": "coche"}\n'
+REL = b"x_id\ty_id\tgrade\na\t1\t2\nb\t2\t1\na\t2\t-1\n"
+
+
+def zipped(files):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def npz(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def sparse(matrix):
+    buffer = io.BytesIO()
+    sp.save_npz(buffer, matrix)
+    return buffer.getvalue()
+
+
+def png(colour="red"):
+    buffer = io.BytesIO()
+    Image.new("RGB", (20, 10), colour).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def dense(pairs):
+    return pairs.relevance.matrix.toarray().tolist()
+
+
+OWN = {
+    "x.jsonl.gz": gzip.compress(X),
+    "y.jsonl.gz": gzip.compress(Y),
+    "relevance.tsv.gz": gzip.compress(REL),
+    "split.tsv.gz": gzip.compress(b"x_id\tsplit\na\ttrain\nb\tdev\n"),
+    "folds.tsv.gz": gzip.compress(b"fold\tx_id\n0\ta\n1\ta\n1\tb\n"),
+    "README.md": b"# no data\n",
+}
+
+
+def test_a_folder_a_zip_and_uploads_give_the_same_pairs(tmp_path):
+    for name, data in OWN.items():
+        (tmp_path / name).write_bytes(data)
+    read = [
+        read_collection(tmp_path),
+        read_collection(zipped(OWN), "own.zip"),
+        read_collection(zipped({f"inner/{n}": d for n, d in OWN.items()}), "own.zip"),
+        read_collection(OWN, "own"),
+    ]
+    assert len({result.pairs.digest for result in read}) == 1
+    pairs = read[0].pairs
+    assert dense(pairs) == [[2, -1], [0, 1]]
+    assert pairs.relevance.unjudged == "ignore"
+    assert list(pairs.x.metadata["split"]) == ["train", "validation"]
+    assert list(pairs.x.metadata["fold"]) == ["0 | 1", "1"]
+    assert list(pairs.x.metadata["lang"]) == ["en", "en"]
+    assert any("Not used: README.md" in note for note in read[0].notes)
+    assert read[0].roles.label == "grade"
+
+
+def test_beir_with_one_file_of_judgments_a_part():
+    line = '{{"_id": "{}", "title": "{}", "text": "{}", "metadata": {{}}}}\n'.format
+    files = {
+        "corpus.jsonl": (line("d1", "Hearts", "pump blood") + line("d2", "", "wheels")).encode(),
+        "queries.jsonl": b'{"_id": "q1", "text": "heart"}\n{"_id": "q2", "text": "car"}\n',
+        "qrels/train.tsv": b"query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td2\t0\n",
+        "qrels/test.tsv": b"query-id\tcorpus-id\tscore\nq2\td2\t2\n",
+    }
+    result = read_collection(files, "beir")
+    assert list(result.pairs.y.content) == ["Hearts pump blood", "wheels"]
+    assert dense(result.pairs) == [[1, -1], [0, 2]]
+    assert list(result.pairs.x.metadata["split"]) == ["train", "test"]
+    assert (result.pairs.x_name, result.pairs.y_name) == ("queries", "corpus")
+
+
+def test_trec_topics_documents_and_qrels():
+    files = {
+        "topics.301-302": b"",
+        "topics.txt": b"<top>\n<num> Number: 301\n<title> heart\n<desc> Description:\nx\n</top>\n"
+        b"<top>\n<num> Number: 302\n<title> fast car\n</top>\n",
+        "docs.sgml": b"<DOC>\n<DOCNO> FT-1 </DOCNO>\n<TITLE>Blood</TITLE><TEXT>a pump</TEXT>\n"
+        b"</DOC>\n<DOC><DOCNO>FT-2</DOCNO><TEXT>four &amp; wheels</TEXT></DOC>\n",
+        "qrels.txt": b"301 0 FT-1 2\n301 0 FT-2 0\n302 0 FT-2 1\n302 0 FT-9 1\n",
+    }
+    del files["topics.301-302"]
+    result = read_collection(files, "trec")
+    assert list(result.pairs.x.content) == ["heart", "fast car"]
+    assert list(result.pairs.y.content) == ["Blood a pump", "four & wheels"]
+    assert dense(result.pairs) == [[2, -1], [0, 1]]
+    assert [(item.row, item.reason) for item in result.left_out] == [(4, "no y item has that id")]
+
+
+def test_lists_of_ids_and_texts_without_a_header():
+    files = {
+        "queries.tsv": b"7\theart\n8\tcar\n",
+        "collection.tsv": b"1\tblood pump\n2\tfour wheels\n",
+        "qrels.tsv": b"7\t0\t1\t1\n8\t0\t2\t1\n",
+    }
+    assert dense(read_collection(files).pairs) == [[1, 0], [0, 1]]
+
+
+def test_grades_that_look_like_ids_are_no_ids():
+    files = {
+        "x.csv": b"id,text\n1,a b\n2,c d\n",
+        "y.csv": b"id,text\n1,e f\n2,g h\n3,i j\n",
+        "relevance.tsv": b"x_id\ty_id\tgrade\n1\t3\t1\n1\t9\t2\n2\t2\t2\n",
+    }
+    assert dense(read_collection(files).pairs) == [[0, 0, 1], [0, 2, 0]]
+
+
+def test_lines_of_two_languages_pair_by_number_and_keep_gaps():
+    files = {"x.txt": b"heart\n\ncar\nred\n", "y.txt": "corazón\nx\ncoche\n\n".encode()}
+    result = read_collection(files)
+    assert [r for r in result.pairs.relevance.positives.nonzero()[0]] == [0, 1]
+    assert list(result.pairs.y.content[[0, 2]]) == ["corazón", "coche"]
+    assert any("2 items have no partner" in note for note in result.notes)
+
+
+VECTORS = np.array([[1.0, 0, 2], [0, 3, 0]], dtype=np.float32)
+
+
+def vector_files():
+    rows = [list(map(float, row)) for row in VECTORS]
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"id": ["1", "2"], "embedding": rows}), buffer)
+    arrow = io.BytesIO()
+    table = pa.table({"id": ["1", "2"], "v": pa.array(rows, pa.list_(pa.float32(), 3))})
+    with pa.ipc.new_file(arrow, table.schema) as writer:
+        writer.write_table(table)
+    lines = "\n".join(json.dumps({"id": str(i + 1), "v": r}) for i, r in enumerate(rows))
+    return {
+        "y.npy": npy(VECTORS),
+        "y.npz": sparse(sp.csr_array(VECTORS)),
+        "y_dense.npz": npz(vectors=VECTORS),
+        "y.svmlight": b"0 1:1 3:2\n0 2:3\n",
+        "y.mtx": b"%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1\n1 3 2\n2 2 3\n",
+        "y.parquet": buffer.getvalue(),
+        "y.arrow": arrow.getvalue(),
+        "y.jsonl": lines.encode(),
+    }
+
+
+@pytest.mark.parametrize("name", vector_files())
+def test_texts_on_one_side_and_vectors_on_the_other(name):
+    files = {"x.jsonl": X, "relevance.tsv": REL, name: vector_files()[name]}
+    if not name.endswith(("parquet", "jsonl", "arrow")):
+        files["y_ids.txt"] = b"1\n2\n"
+    pairs = read_collection(files).pairs
+    assert (pairs.x.kind, pairs.y.kind) == ("text", "vector")
+    content = pairs.y.content.toarray() if sp.issparse(pairs.y.content) else pairs.y.content
+    assert content.tolist() == VECTORS.tolist()
+    assert list(pairs.y.ids) == ["1", "2"] and dense(pairs) == [[2, -1], [0, 1]]
+
+
+def test_both_sides_in_one_npz_or_two_npy_pair_row_by_row():
+    one = read_collection({"v.npz": npz(x=VECTORS, y=VECTORS[:, :2])}).pairs
+    two = read_collection({"x.npy": npy(VECTORS), "y.npy": npy(VECTORS[:, :2])}).pairs
+    assert one.digest == two.digest and one.relevance.is_identity
+
+
+def test_links_between_the_items_of_one_collection():
+    files = {"x.npz": sparse(sp.csr_array(VECTORS)), "ids.txt": b"a\nb\n"}
+    files["relevance.tsv"] = b"x_id\ty_id\tgrade\na\tb\t1\n"
+    pairs = read_collection(files).pairs
+    assert pairs.x is pairs.y and dense(pairs) == [[0, 1], [0, 0]]
+
+
+def test_images_by_folder_by_keywords_by_caption_and_by_judgments():
+    by_folder = read_collection({"red/1.png": png(), "blue_sky/2.png": png("blue")}).pairs
+    assert list(by_folder.x.content) == ["red", "blue sky"] and by_folder.y.kind == "image"
+    table = b"file,keywords\n1.png,red|warm\n2.png,blue\n"
+    images = {"a/1.png": png(), "a/2.png": png("blue")}
+    by_words = read_collection({**images, "keywords.csv": table}).pairs
+    assert list(by_words.x.content) == ["red", "warm", "blue"]
+    captions = (
+        b'file,caption\n1.png,"a red, warm square of paper"\n2.png,a blue square on the wall\n'
+    )
+    by_caption = read_collection({**images, "captions.csv": captions}).pairs
+    assert by_caption.x.kind == "text" and len(by_caption.x) == 2
+    judged = {
+        **images,
+        "queries.jsonl": X,
+        "qrels.tsv": b"query\timage\tgrade\na\t1.png\t1\nb\t2\t1\n",
+    }
+    mixed = read_collection(judged).pairs
+    assert (mixed.x.kind, mixed.y.kind) == ("text", "image") and dense(mixed) == [[1, 0], [0, 1]]
+
+
+REFUSED = {
+    "two x sides": ({"x.csv": X, "queries.csv": X, "y.csv": Y}, "both look like the items"),
+    "nothing known": ({"a.csv": X, "b.csv": Y}, "it is not clear which file holds what"),
+    "one side": ({"x.jsonl": X}, "one side only"),
+    "no common id": ({"x.jsonl": X, "y.jsonl": Y}, "no id occurs on both sides"),
+    "strange ids": (
+        {"x.jsonl": X, "y.jsonl": Y, "qrels.tsv": b"a\tb\tc\nv\tw\t1\n"},
+        "no row names an item of both sides",
+    ),
+    "objects": (
+        {"x.npy": npy(np.array([{}], dtype=object)), "y.npy": npy(VECTORS)},
+        "Python objects, which are never unpickled",
+    ),
+    "ids too few": (
+        {"x.npy": npy(VECTORS), "x_ids.txt": b"1\n", "y.npy": npy(VECTORS)},
+        "2 rows, but 1 ids",
+    ),
+    "nan": ({"x.npy": npy(VECTORS * np.nan), "y.npy": npy(VECTORS)}, "NaN or infinity"),
+    "one id two texts": (
+        {"x.csv": b"id,text\n1,a\n1,b\n", "y.csv": Y},
+        "id '1' stands for 'b' here",
+    ),
+    "zip in zip": ({"x.zip": zipped({"a.csv": X}), "y.jsonl": Y}, "is a zip archive, not a table"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_understood_is_refused_with_a_remedy(case):
+    files, message = REFUSED[case]
+    with pytest.raises(DatasetError, match=message):
+        read_collection(files)
+
+
+def test_links_out_of_a_folder_and_in_a_zip_are_not_followed(tmp_path):
+    secret = tmp_path / "secret.jsonl"
+    secret.write_bytes(X)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "y.jsonl").write_bytes(Y)
+    (folder / "x.jsonl").symlink_to(secret)
+    with pytest.raises(DatasetError, match="one side only"):
+        read_collection(folder)
+    entry = zipfile.ZipInfo("x.jsonl")
+    entry.external_attr = 0o120777 << 16
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(entry, "/etc/passwd")
+    with pytest.raises(DatasetError, match="holds a link"):
+        read_collection(buffer.getvalue(), "l.zip")
+
+
+@pytest.mark.parametrize("path", ["../x.jsonl", "/x.jsonl", "a/../../x.jsonl", "C:\\x.jsonl"])
+def test_paths_out_of_a_zip_are_refused(path):
+    with pytest.raises(DatasetError, match="leads out of the archive"):
+        read_collection(zipped({path: X}), "t.zip")
+
+
+def test_limits_hold_for_the_whole(tmp_path):
+    (tmp_path / "x.jsonl").write_bytes(X)
+    (tmp_path / "y.jsonl").write_bytes(Y)
+    for limit in ({"files": 1}, {"unpacked_bytes": 50}):
+        with reading_limits(**limit), pytest.raises(DatasetError, match=r"limit|more than"):
+            read_collection(tmp_path)
+    with reading_limits(images=1), pytest.raises(DatasetError, match="the limit is 1"):
+        read_collection({"red/1.png": png(), "blue/2.png": png()})
+
+
+def test_parts_can_be_named():
+    files = {"first.jsonl": X, "second.jsonl": Y, "third.tsv": REL}
+    parts = {"x": "first.jsonl", "y": "second.jsonl", "relevance": "third.tsv"}
+    assert dense(read_collection(files, parts=parts).pairs) == [[2, -1], [0, 1]]
+    with pytest.raises(DatasetError, match="no file 'fourth'"):
+        read_collection(files, parts={"x": "fourth"})
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("x_split.tsv", "about"),
+        ("y.npz", "y"),
+        ("data/topics", "x"),
+        ("robust04.qrels", "relevance"),
+        ("images/a.PNG", "images"),
+        ("LICENSE", "other"),
+        ("x_ids.txt", "ids"),
+    ],
+)
+def test_names_tell_the_parts(path, part):
+    assert part_of(path)[0] == part
+
+
+FOLDER = os.environ.get("SIMVIZ_BENCHMARK_DATA", "")
+
+
+@pytest.mark.skipif(
+    not Path(FOLDER or "/nowhere").is_dir(), reason="SIMVIZ_BENCHMARK_DATA not set"
+)
+def test_every_benchmark_set_is_read_without_special_code():
+    read = 0
+    for folder in sorted(p for p in Path(FOLDER).iterdir() if p.is_dir()):
+        result = read_collection(folder)
+        assert result.pairs.relevance.positives.nnz > 0, folder.name
+        assert result.pairs.name == folder.name
+        # Nothing but items without a text may be lost.
+        assert len(result.left_out) <= 2, folder.name
+        read += 1
+    assert read
