@@ -1,0 +1,125 @@
+"""Nobody reads what is another's, whatever they write into the address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data import PairSet
+from simviz.exceptions import StoreError
+from simviz.jobs import JobQueue, JobSpec
+from simviz.store import Store
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+PAGES = sorted(path.name for path in (APP.parent / "pages").glob("*.py"))
+SECRET = "xylophone"  # stands in every text of the owner, and nowhere else
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """An owner's data set, run, job and share, all of which tell the secret; and a stranger."""
+    store = Store(tmp_path_factory.mktemp("isolation"))
+    owner, stranger = store.create_workspace(), store.create_workspace()
+    texts = [f"{SECRET} {a}{b}" for a in "abcde" for b in "fghi"]
+    pairs = PairSet.from_texts(texts, [t[::-1] for t in texts], name=SECRET, x_name=SECRET)
+    data = store.put_dataset(pairs, owner, notes=[SECRET])
+    spec = JobSpec(data, pairs.digest, "cca", {"n_components": 3}, workspace=owner)
+    with JobQueue(store) as queue:
+        job = queue.submit(spec)
+        run = queue.wait(job, 120).run_id
+    store.rename_run(run, owner, SECRET, SECRET)
+    token = store.publish(owner, "map", run_ids=[run])
+    store.put_feedback(data, owner, [(SECRET, SECRET, 1.0)])
+    return {
+        "store": store,
+        "owner": owner,
+        "stranger": stranger,
+        "data": data,
+        "run": run,
+        "job": job,
+        "token": token,
+    }
+
+
+@pytest.fixture
+def visit(home, monkeypatch):
+    """Open a page with an address of one's own making."""
+    monkeypatch.setenv("SIMVIZ_HOME", str(home["store"].root))
+    monkeypatch.setenv("SIMVIZ_PUBLIC", "1")
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+    def opened(page, who, **params):
+        app = AppTest.from_file(APP, default_timeout=60)
+        app.switch_page(f"pages/{page}")
+        app.session_state["workspace"] = home[who]
+        for name, value in params.items():
+            app.query_params[name] = value
+        return app.run()
+
+    yield opened
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_addresses_of_others_show_nothing(visit, home, page):
+    guesses = (
+        {"data": home["data"]},
+        {"data": home["data"], "run": home["run"], "job": home["job"]},
+        {"data": "demo:emoji", "run": home["run"], "runs": home["run"]},
+        {"share": home["token"][:-1] + ("A" if home["token"][-1] != "A" else "B")},
+        {"share": home["run"], "data": home["data"]},
+        {"share": home["owner"]},
+        {"data": f"{home['data']}/../{home['data']}"},
+    )
+    for params in guesses:
+        app = visit(page, "stranger", **params)
+        assert not app.exception, params
+        assert SECRET not in str(app._tree), params
+        assert SECRET not in str(app.query_params), params
+
+
+def test_the_owner_sees_them(visit, home):
+    told = {page: str(visit(page, "owner", data=home["data"])._tree) for page in PAGES}
+    assert sum(SECRET in text for text in told.values()) >= 4
+
+
+def test_what_was_seen_as_owner_is_not_kept_for_the_next(visit, home):
+    for page in PAGES:
+        visit(page, "owner", data=home["data"], run=home["run"])
+        assert SECRET not in str(visit(page, "stranger", data=home["data"], run=home["run"])._tree)
+
+
+def test_ids_of_others_open_nothing_in_the_store(home):
+    store, stranger = home["store"], home["stranger"]
+    with JobQueue(store) as queue:
+        for read in (
+            lambda: store.get_dataset(home["data"], stranger),
+            lambda: store.get_dataset_info(home["data"], stranger),
+            lambda: store.get_run(home["run"], stranger),
+            lambda: store.delete_run(home["run"], stranger),
+            lambda: store.restore_run(home["run"], stranger),
+            lambda: store.rename_run(home["run"], stranger, "mine"),
+            lambda: store.delete_dataset(home["data"], stranger),
+            lambda: store.withdraw(home["token"], stranger),
+            lambda: store.publish(stranger, "map", run_ids=[home["run"]]),
+            lambda: store.put_feedback(home["data"], stranger, [("a", "b", 1.0)]),
+            lambda: queue.status(home["job"], stranger),
+            lambda: queue.cancel(home["job"], stranger),
+            lambda: queue.repeat(home["job"], stranger),
+            lambda: queue.result(home["job"], stranger),
+        ):
+            with pytest.raises(StoreError) as refused:
+                read()
+            assert SECRET not in str(refused.value)
+        assert store.list_runs(stranger, home["data"]) == []
+        assert store.list_feedback(home["data"], stranger) == []
+        assert all(info.is_demo for info in store.list_datasets(stranger))
+        assert queue.jobs(stranger) == [] and store.list_shares(stranger) == []
