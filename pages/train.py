@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._shared import chrome, runs_table, state, train_jobs, train_view, warm
+from pages._shared import chrome, runs_table, state, train_jobs, train_search, train_view, warm
 from simviz.exceptions import SimvizError
 
 chrome.begin("Train")
@@ -18,8 +18,9 @@ else:
         train_view.show_unknown(str(error))
     else:
         train_view.show_head(dataset_id, pairs)
-        train_view.show_choice(dataset_id, pairs)
         train_jobs.show_jobs(dataset_id)
+        train_view.show_choice(dataset_id, pairs)
+        train_search.show_searches(dataset_id)
         runs_table.show_runs(dataset_id, pairs)
 chrome.end()
 warm.start_topics()

@@ -19,9 +19,12 @@ DOING = {
     "training": "training",
     "scoring": "measuring on the test part",
     "drawing": "drawing the map",
+    "searching": "trying settings",
 }
 #: What methods tell while they train that is worth a curve.
 _WATCHED = ("loss", "perplexity", "validation")
+#: Jobs up to which each has a line of its own while it waits, and names of those that have none.
+_MOST_LINES, _NAMED = 5, 8
 ENDED = {
     "failed": ":material/error:",
     "cancelled": ":material/cancel:",
@@ -71,8 +74,10 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
     active = [s for s in statuses if s.is_active]
     if active:
         _watch([s.id for s in active], key)
+        # Of a long line, what waits is cancelled all at once, see the page.
+        few = active if len(active) <= _MOST_LINES else [s for s in active if s.state == "running"]
         with st.container(horizontal=True):
-            for status in active:
+            for status in few:
                 st.button(
                     f"Cancel {title(status)}",
                     key=f"{key}-cancel-{status.id}",
@@ -129,7 +134,15 @@ def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
 @st.fragment(run_every=0.5)
 def _watch(job_ids: list[str], key: str) -> None:
     statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
+    waiting = [s for s in statuses if s.state == "queued"]
+    if len(statuses) > _MOST_LINES and waiting:
+        names = ", ".join(title(s) for s in waiting[:_NAMED])
+        more = f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
+        st.markdown(f"{len(waiting)} wait: {names}{more}")
+        statuses = [s for s in statuses if s.state != "queued"]
     for status in statuses:
+        if not status.is_active:
+            continue
         left = f" · about {status.eta_seconds:.0f} s left" if status.eta_seconds else ""
         if status.state == "queued":
             words = f"**{title(status)}** waits, number {status.queue_position} in line"

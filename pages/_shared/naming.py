@@ -37,6 +37,8 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
     if method == EXPERIMENT:
         return _experiment_title(spec.get("params", {}))
     title = get_method(method).tags.title
+    if spec.get("search") is not None:
+        title = f"Best values for {title}"
     if spec.get("features") == "pretrained":
         title += " on pretrained vectors"
     return f"{title}, augmented" if spec.get("augment") else title

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import forms, naming, plain, splits, state
+from pages._shared import compare_runs, forms, naming, plain, runs_actions, splits, state
 from pages._shared.results import value_of
+from pages._shared.runs_metric import main_metric
 from pages._shared.train_view import page_link
-from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -33,12 +35,18 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
     st.markdown("#### Finished runs")
     if not runs:
         st.caption("None yet. What is trained above stays here, with its figures.")
+        runs_actions.show_deleted(dataset_id)
         return
     chosen = _show_table(runs, dataset_id, pairs)
+    runs_actions.show_deleted(dataset_id)
     if chosen:
         _show_actions(chosen)
     else:
-        st.caption("Tick rows to compare them, or one to see its map.")
+        st.caption(
+            "Tick a row to name it, train it again with a change or delete it; tick two "
+            "or more to see what differs."
+        )
+    _show_splits(runs, main_metric(dataset_id, pairs, runs))
 
 
 def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> list[RunInfo]:
@@ -49,12 +57,14 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
 
     metric = main_metric(dataset_id, pairs, runs)
     split = splits.current_split(dataset_id)
+    noted = any(run.note for run in runs)
     rows = [
         {
             "": "■",
             "run": naming.run_title(run),
             metric: _measured(run.id, metric),
             "parameters": _differences(run, split),
+            **({"note": run.note} if noted else {}),
             "time": run.seconds,
             "trained": datetime.fromtimestamp(run.created, UTC),
         }
@@ -87,8 +97,10 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
 
 def _show_actions(chosen: Sequence[RunInfo]) -> None:
     """What can be done with the ticked runs."""
+    from simviz.jobs.spec import BLEND
     from simviz.jobs.topics import has_topics
 
+    own = [run for run in chosen if not run.is_demo]
     with st.container(horizontal=True, vertical_alignment="center"):
         data, ids = chosen[0].dataset_id, ",".join(run.id for run in chosen)
         page_link("pages/compare.py", "Compare", ":material/leaderboard:", data=data, runs=ids)
@@ -97,78 +109,65 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
             if has_topics(chosen[0].method):
                 to = {"data": data, "runs": ids, "tab": "topics"}
                 page_link("pages/compare.py", "Topics", ":material/list:", **to)
-        if any(run.is_demo for run in chosen):
-            plain.quiet("Runs of a demo belong to all: they cannot be renamed or deleted.")
-            return
-        if len(chosen) == 1:
-            with st.popover("Rename", icon=":material/edit:"):
-                _show_rename(chosen[0])
-        n = len(chosen)
-        with st.popover("Delete", icon=":material/delete:"):
-            st.markdown("This cannot be undone.")
+            if chosen[0].method != BLEND:
+                with st.popover("Again, with a change", icon=":material/content_copy:"):
+                    runs_actions.show_again(chosen[0])
+            if own:
+                with st.popover("Name and note", icon=":material/edit:"):
+                    runs_actions.show_name_and_note(chosen[0])
+        if own:
+            n = len(own)
             st.button(
-                "Delete this run" if n == 1 else f"Delete {n} runs",
+                "Delete" if n == 1 else f"Delete {n} runs",
                 key="train-delete",
-                type="primary",
-                on_click=_delete,
-                args=([run.id for run in chosen],),
+                icon=":material/delete:",
+                on_click=runs_actions.delete,
+                args=([run.id for run in own],),
             )
+    if not own:
+        plain.quiet("Runs of a demo belong to all: they cannot be named or deleted.")
+    if len(chosen) > 1:
+        names = list(compare_runs.label_runs(chosen).values())
+        runs_actions.show_differences(chosen, names)
+    elif chosen[0].note:
+        plain.said(chosen[0].note)
 
 
-def _show_rename(run: RunInfo) -> None:
-    key = f"train-name-{run.id}"
-    st.text_input(
-        "Name",
-        value=run.name,
-        key=key,
-        max_chars=80,
-        placeholder="the name of its method",
-        on_change=_rename,
-        args=(run.id, key),
-    )
+def _show_splits(runs: Sequence[RunInfo], metric: str) -> None:
+    """Runs that differ in the seed of their split only: mean and spread."""
+    rows = []
+    for group in repeated(runs):
+        values = [v for run in group if (v := _measured(run.id, metric)) is not None]
+        if len(values) > 1:
+            told = forms.in_words(naming.differing(group[0].method, group[0].spec["params"]))
+            name = naming.trained_title(group[0].method, group[0].spec)
+            rows.append([f"{name}, {told}" if told else name, f"{mean(values):.3f}",
+                         f"{stdev(values):.3f}", str(len(values))])  # fmt: skip
+    if not rows:
+        return
+    with st.expander("Across random splits", type="compact", key="train-splits"):
+        rows.sort(key=lambda row: row[1], reverse=True)
+        plain.table(["trained", f"mean {metric}", "standard deviation", "splits"], rows)
 
 
-def _rename(run_id: str, key: str) -> None:
-    name = st.session_state[key].strip()
-    state.store().rename_run(run_id, state.workspace(), name=name)
-
-
-def _delete(run_ids: Sequence[str]) -> None:
-    for run_id in run_ids:
-        try:
-            state.store().delete_run(run_id, state.workspace())
-        except SimvizError:
-            continue  # gone already, in another tab
-
-
-def main_metric(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> str:
-    """The one metric to look at first.
+def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
+    """Runs that are equal but for the seed of their split, where there are several.
 
     Parameters
     ----------
-    dataset_id : str
-        A data set; a demo names its own.
-    pairs : PairSet
-        Its content.
     runs : sequence of RunInfo
-        Runs on it.
+        On one data set.
 
     Returns
     -------
-    str
-        Name of a metric that all of them have.
+    list of list of RunInfo
+        In the order of the runs.
     """
-    from simviz.datasets import DEMOS
-
-    demo = dataset_id.removeprefix("demo:")
-    relevance = pairs.relevance
-    usual = "AUC" if relevance.unjudged == "ignore" else "MRR"
-    if relevance.kind == "score":
-        usual = "Spearman"
-    if demo != dataset_id and demo in DEMOS:
-        usual = DEMOS[demo].metric
-    known = [name for name in runs[0].summary if all(name in run.summary for run in runs)]
-    return usual if usual in known or not known else known[0]
+    groups: dict[str, list[RunInfo]] = {}
+    for run in runs:
+        split = {**run.spec["split"], "seed": None}
+        groups.setdefault(json.dumps({**run.spec, "split": split}, sort_keys=True), []).append(run)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 @st.cache_data(show_spinner=False, max_entries=3_000)

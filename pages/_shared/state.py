@@ -56,7 +56,8 @@ def queue() -> JobQueue:
     """The one queue of this server; its threads outlive every page."""
     from simviz.jobs import JobQueue
 
-    return JobQueue(store())
+    # One person may line up a whole comparison; on a public server, others wait behind it.
+    return JobQueue(store(), limit=8 if deployment().public else 40)
 
 
 def is_warm() -> bool:

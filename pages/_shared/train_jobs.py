@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -17,6 +18,8 @@ _SCROLL = """<script>
 document.querySelector(".st-key-train-jobs")?.scrollIntoView(
   {behavior: "smooth", block: "nearest"});
 </script>"""
+#: Trainings that are asked for at once, at most.
+MOST = 40
 #: Ended jobs that are shown; older ones are only counted.
 _SHOWN = 5
 _REFUSAL, _LOOK = "train-refusal", "train-look"
@@ -51,6 +54,15 @@ def show_jobs(dataset_id: str) -> None:
         if refusal:
             plain.problem(refusal)
         jobs.show_progress([s.id for s in active + ended[:_SHOWN]], key="train")
+        if len(active) > 2:
+            st.button(
+                f"Cancel all {len(active)}",
+                key="train-cancel-all",
+                type="tertiary",
+                icon=":material/stop_circle:",
+                on_click=_cancel,
+                args=([s.id for s in active],),
+            )
         if ended:
             older = len(ended) - _SHOWN
             st.button(
@@ -58,7 +70,7 @@ def show_jobs(dataset_id: str) -> None:
                 key="train-clear",
                 type="tertiary",
                 icon=":material/clear_all:",
-                on_click=_forget,
+                on_click=forget,
                 args=([s.id for s in ended],),
             )
     if st.session_state.pop(_LOOK, False):
@@ -82,7 +94,13 @@ def jobs_on(dataset_id: str) -> tuple[list[JobStatus], list[JobStatus]]:
     return active[::-1], ended
 
 
-def _forget(job_ids: Iterable[str]) -> None:
+def _cancel(job_ids: Iterable[str]) -> None:
+    for job_id in job_ids:
+        with suppress(SimvizError):  # it has ended meanwhile
+            state.queue().cancel(job_id, state.workspace())
+
+
+def forget(job_ids: Iterable[str]) -> None:
     """Take jobs out of sight, and with them the earlier attempts at the same."""
     digests = {job_id.rpartition("-")[0] for job_id in job_ids}
     for status in state.queue().jobs(state.workspace()):

@@ -2,111 +2,39 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import augment_view, chrome, fitting, forms, plain, splits, state, train_jobs
+from pages._shared import (
+    chrome,
+    fitting,
+    plain,
+    splits,
+    state,
+    train_cards,
+    train_jobs,
+    train_plan,
+)
+from pages._shared.train_plan import Choice, Setting
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.jobs import Estimate, JobSpec, SplitSpec
-    from simviz.params import ParamSpec
+    from simviz.jobs import SplitSpec
     from simviz.pipeline import Features
 
 STYLE = """
 <style>
 [class*="st-key-train-set-"] { padding-left: 1.6rem; }
+[class*="st-key-train-card-"] { transition: border-color .15s; height: 100%; }
+[class*="st-key-train-card-"]:has(label input:checked) { border-color: var(--sv-accent); }
 /* The box that the app puts around a container, or there would be no room to stick in. */
 div:has(> .st-key-train-bar) { position: sticky; bottom: 0; z-index: 2; }
 .st-key-train-bar { padding: .7rem 0; }
 </style>
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What every method on the page meets.
-
-    Parameters
-    ----------
-    dataset_id, digest : str
-        The data set and its content.
-    pairs : PairSet
-        The data set.
-    split : SplitSpec
-        How it is split.
-    one_vocabulary : bool
-        Whether its sides have words in common.
-    start : mapping of str to mapping
-        Parameters to begin with, by method.
-    marks : mapping of str to str
-        What became of requests, by their digest.
-    features : {"usual", "pretrained"}
-        What texts become.
-    augmentation : Augmentation
-        What is made of the training pairs.
-    """
-
-    dataset_id: str
-    digest: str
-    pairs: PairSet
-    split: SplitSpec
-    one_vocabulary: bool
-    start: Mapping[str, Mapping[str, Any]]
-    marks: Mapping[str, str]
-    features: Features
-    augmentation: augment_view.Augmentation
-
-    @classmethod
-    def of(cls, dataset_id: str, pairs: PairSet, features: Features) -> Setting:
-        """The setting of this visitor."""
-        split = splits.current_split(dataset_id)
-        return cls(
-            dataset_id,
-            _digest(dataset_id, pairs),
-            pairs,
-            split,
-            _one_vocabulary(dataset_id, pairs),
-            _demo_methods(dataset_id),
-            _marks(dataset_id),
-            features,
-            augment_view.choose(dataset_id, pairs, split),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One method as it is set on the page.
-
-    Parameters
-    ----------
-    title : str
-        Its name.
-    ticked : bool
-        Whether it is wanted.
-    spec : JobSpec
-        The request.
-    expected : Estimate
-        What it will cost.
-    mark : str
-        "trained", "in training", or nothing.
-    """
-
-    title: str
-    ticked: bool
-    spec: JobSpec
-    expected: Estimate
-    mark: str
-
-    @property
-    def is_new(self) -> bool:
-        """Whether pressing the button would train it."""
-        return self.ticked and not self.mark and self.expected.reason_to_refuse is None
 
 
 def show_empty() -> None:
@@ -155,8 +83,11 @@ def show_head(dataset_id: str, pairs: PairSet) -> None:
     """What is trained on, and how it is split."""
     from simviz.charts.style import get_theme
 
-    paper = get_theme(state.theme()).paper
-    st.html(STYLE + f"<style>.st-key-train-bar {{ background: {paper}; }}</style>")
+    look = get_theme(state.theme())
+    st.html(
+        STYLE + f"<style>:root {{ --sv-accent: {look.accent}; }} "
+        f".st-key-train-bar {{ background: {look.paper}; }}</style>"
+    )
     plain.style()
     st.title("Which methods?")
     n = pairs.relevance.positives.nnz
@@ -201,10 +132,59 @@ def show_choice(dataset_id: str, pairs: PairSet) -> None:
     first = [m for m in setting.start if m in fits] or list(
         fitting.first_choice(fits, one_vocabulary=setting.one_vocabulary)
     )
-    choices = [_show_method(m, setting, is_first=True) for m in first]
-    choices += [_show_method(m, setting, is_first=False) for m in fits if m not in first]
-    _show_unfit({m: reason for m, reason in reasons.items() if reason is not None})
+    # Above the cards, though what it says is known only when they are drawn.
+    at_once = st.container()
+    choices = train_cards.show_cards(first, setting, ticked=True)
+    others = [method for method in fits if method not in first]
+    if others:
+        st.markdown("##### These fit, too")
+        choices += train_cards.show_cards(others, setting, ticked=False)
+    with at_once:
+        _show_all_or_first(dataset_id, first, choices)
+    unfit = [(method, reason) for method, reason in reasons.items() if reason is not None]
+    if unfit:
+        names = f"{len(unfit)} methods do not fit" if len(unfit) > 1 else "1 method does not fit"
+        with st.expander(f"{names} these data, and why", type="compact"):
+            train_cards.show_unfit(unfit)
     _show_start(choices)
+
+
+def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[Choice]) -> None:
+    """Tick everything that fits, with what that costs, or only a first try."""
+    able = [c for c in choices if c.once.expected.reason_to_refuse is None]
+    new = [c.once for c in able if not c.once.mark]
+    if len(able) < 2:
+        return
+    seconds, needed = train_plan.total(new) if new else (0.0, 0.0)
+    cost = f": {fitting.duration(seconds)}, up to {fitting.memory(needed)}" if new else ""
+    keys = {c.method: train_cards.tick_key(dataset_id, c.method) for c in choices}
+    all_of_them = {c.method for c in able}
+    wanted = {c.method for c in choices if c.ticked}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("##### Worth a first try", width="content")
+        st.button(
+            f"Compare all {len(able)} that fit{cost}",
+            key="train-all",
+            icon=":material/select_all:",
+            type="tertiary",
+            disabled=wanted == all_of_them,
+            on_click=_tick,
+            args=(keys, all_of_them),
+        )
+        if wanted != set(first):
+            st.button(
+                "Only these",
+                key="train-first",
+                icon=":material/filter_list:",
+                type="tertiary",
+                on_click=_tick,
+                args=(keys, set(first)),
+            )
+
+
+def _tick(keys: Mapping[str, str], wanted: Set[str]) -> None:
+    for method, key in keys.items():
+        st.session_state[key] = method in wanted
 
 
 def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
@@ -227,77 +207,16 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     return chosen or "usual"
 
 
-def _show_method(method: str, setting: Setting, *, is_first: bool) -> Choice:
-    """One method: a box to tick with a line about it, and its parameters."""
-    from simviz.jobs import JobSpec
-    from simviz.methods import get_method
-    from simviz.params import param_specs
-
-    cls, dataset_id, pairs = get_method(method), setting.dataset_id, setting.pairs
-    hidden = () if pairs.x.kind == pairs.y.kind else ("shared",)
-    specs = forms.shown_specs(param_specs(cls), hidden)
-    form: dict[str, Any] = {
-        "key": f"train-{dataset_id}-{method}",
-        "start": setting.start.get(method, {}),
-        # Left out, this one is decided by the data: see `default_pipeline`.
-        "defaults": {"shared": setting.one_vocabulary} if _has_shared(specs) else {},
-    }
-    params = forms.values(specs, **form)
-    # What knows no pairs learns nothing from more of them.
-    is_augmented = cls.tags.uses != "unsupervised" and bool(setting.augmentation.steps)
-    spec = JobSpec(
-        dataset_id,
-        setting.digest,
-        method,
-        params,
-        setting.split,
-        workspace=state.workspace(),
-        # The encoder alone reads nothing else, so its request is the same either way.
-        features="usual" if cls.tags.input == "pretrained" else setting.features,
-        augment=setting.augmentation.steps if is_augmented else (),
-    )
-    asked = json.dumps(params, sort_keys=True)
-    expected = _estimate(dataset_id, method, asked, spec.features, pairs)
-    if is_augmented:
-        seconds = expected.seconds * setting.augmentation.growth
-        expected = replace(expected, seconds=seconds)
-    mark = setting.marks.get(spec.digest, "")
-    shared = params.get("shared", setting.one_vocabulary)
-    line = fitting.plain_line(cls, one_vocabulary=shared)
-    cost = "" if expected.reason_to_refuse else f" :gray[· {fitting.duration(expected.seconds)}]"
-    badge = f" :gray-badge[{mark}]" if mark else ""
-    with st.container(gap="xsmall"):
-        ticked = st.checkbox(
-            f"**{cls.tags.title}**{cost}{badge}  \n:gray[{line}]",
-            value=is_first,
-            key=f"train-{dataset_id}-tick-{method}",
-            persist_state="session",
-            width="stretch",
-        )
-        if ticked:
-            with st.container(key=f"train-set-{method}", gap="xsmall"):
-                if expected.reason_to_refuse:
-                    plain.problem(expected.reason_to_refuse)
-                if specs:
-                    label = "Parameters" + (f": {forms.in_words(params)}" if params else "")
-                    with st.expander(label, key=f"{form['key']}:form", type="compact"):
-                        forms.show(specs, **form)
-    return Choice(cls.tags.title, ticked, spec, expected, mark)
-
-
-def _has_shared(specs: Iterable[ParamSpec]) -> bool:
-    return any(spec.name == "shared" for spec in specs)
-
-
 def _show_start(choices: Iterable[Choice]) -> None:
     """What it will cost, and the one button."""
     ticked = [choice for choice in choices if choice.ticked]
-    new = [choice for choice in ticked if choice.is_new]
-    there = [c for c in ticked if c.mark]
+    tasks = [task for choice in ticked for task in choice.tasks]
+    new = [task for task in tasks if task.is_new]
     with st.container(key="train-bar", horizontal=True, vertical_alignment="center"):
         n = len(new)
+        what = "method" if len(tasks) <= len(ticked) else "run"
         pressed = st.button(
-            f"Train {n} method{'' if n == 1 else 's'}" if n else "Train",
+            f"Train {n} {what}{'' if n == 1 else 's'}" if n else "Train",
             type="primary",
             key="train-start",
             disabled=not n,
@@ -305,77 +224,19 @@ def _show_start(choices: Iterable[Choice]) -> None:
         )
         words = []
         if new:
-            # Two run at once; the slowest sets the pace where it is alone.
-            seconds = [choice.expected.seconds for choice in new]
-            expected = max(max(seconds), sum(seconds) / 2)
-            needed = sum(sorted(choice.expected.bytes for choice in new)[-2:])
+            seconds, needed = train_plan.total(new)
             words.append(
-                f"{fitting.duration(expected)} in all, up to {fitting.memory(needed)} of memory."
+                f"{fitting.duration(seconds)} in all, up to {fitting.memory(needed)} of memory."
             )
-        for mark in dict.fromkeys(c.mark for c in there):
-            titles = [choice.title for choice in there if choice.mark == mark]
+        for mark in dict.fromkeys(task.mark for task in tasks if task.mark):
+            titles = [c.title for c in ticked if any(t.mark == mark for t in c.tasks)]
             names = " and ".join(", ".join(titles).rsplit(", ", 1))
             words.append(f"{'Already' if mark == 'trained' else 'Now'} {mark}: {names}.")
         if not ticked:
             words.append("Tick a method to train it.")
+        elif not tasks:
+            words.append("Find the best values first, in the card above.")
         text = " ".join(words)
         plain.quiet(text[:1].upper() + text[1:])
     if pressed:
-        train_jobs.submit(choice.spec for choice in new)
-
-
-def _show_unfit(reasons: Mapping[str, str]) -> None:
-    """The methods that these data do not suit, and why."""
-    from simviz.methods import get_method
-
-    if not reasons:
-        return
-    st.markdown("##### Not for these data")
-    for method, reason in reasons.items():
-        st.checkbox(
-            f"**{get_method(method).tags.title}**  \n:gray[{reason}]",
-            key=f"train-unfit-{method}",
-            disabled=True,
-            width="stretch",
-        )
-
-
-def _marks(dataset_id: str) -> dict[str, str]:
-    """What became of requests: trained, or in training."""
-    marks = {
-        status.id.rpartition("-")[0]: "in training"
-        for status in state.queue().jobs(state.workspace())
-        if status.is_active
-    }
-    return marks | {run.id: "trained" for run in state.runs(dataset_id)}
-
-
-def _demo_methods(dataset_id: str) -> Mapping[str, Mapping[str, Any]]:
-    """What a demo recommends: method to parameters."""
-    from simviz.datasets import DEMOS
-
-    demo = dataset_id.removeprefix("demo:")
-    return DEMOS[demo].methods if demo != dataset_id and demo in DEMOS else {}
-
-
-# The id of a data set stands for its content, which is hashed anew at every asking.
-@st.cache_data(show_spinner=False, max_entries=64)
-def _digest(dataset_id: str, _pairs: PairSet) -> str:
-    return _pairs.digest
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def _one_vocabulary(dataset_id: str, _pairs: PairSet) -> bool:
-    from simviz.pipeline import same_vocabulary
-
-    return same_vocabulary(_pairs)
-
-
-@st.cache_data(show_spinner=False, max_entries=2_000, ttl=3_600)
-def _estimate(
-    dataset_id: str, method: str, params: str, features: Features, _pairs: PairSet
-) -> Estimate:
-    """What training will cost; free memory, which it counts, changes with the hour."""
-    from simviz.jobs import estimate
-
-    return estimate(method, _pairs, json.loads(params), features)
+        train_jobs.submit(task.spec for task in new)

@@ -1,0 +1,57 @@
+"""The one metric that a data set is looked at by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.store import RunInfo
+
+
+def usual_metric(dataset_id: str, pairs: PairSet) -> str:
+    """The metric to look at first.
+
+    Parameters
+    ----------
+    dataset_id : str
+        A data set; a demo names its own.
+    pairs : PairSet
+        Its content.
+
+    Returns
+    -------
+    str
+        Name of a metric.
+    """
+    from simviz.datasets import DEMOS
+
+    demo = dataset_id.removeprefix("demo:")
+    if demo != dataset_id and demo in DEMOS:
+        return DEMOS[demo].metric
+    if pairs.relevance.kind == "score":
+        return "Spearman"
+    return "AUC" if pairs.relevance.unjudged == "ignore" else "MRR"
+
+
+def main_metric(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> str:
+    """The metric to look at first, of those that some runs have.
+
+    Parameters
+    ----------
+    dataset_id : str
+        A data set.
+    pairs : PairSet
+        Its content.
+    runs : sequence of RunInfo
+        Runs on it.
+
+    Returns
+    -------
+    str
+        Name of a metric that all of them have.
+    """
+    usual = usual_metric(dataset_id, pairs)
+    known = [name for name in runs[0].summary if all(name in run.summary for run in runs)]
+    return usual if usual in known or not known else known[0]
