@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import chrome, plain, split_view, splits, state
+from pages._shared import chrome, describe_view, health_view, plain, split_view, splits, state
 from pages._shared.upload_view import column_width, show_counts, table_height
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def show(info: DatasetInfo) -> None:
     with left:
         st.markdown("#### What is in it")
         _show_rows(info.id, pairs)
+        describe_view.show(pairs)
     with right:
         st.markdown("#### How it is split")
         chosen = splits.current_split(info.id)
@@ -55,6 +56,7 @@ def show(info: DatasetInfo) -> None:
         if info.notes:
             with st.expander(f"What was done to read it ({len(info.notes)})"):
                 plain.notes(info.notes)
+    health_view.show(info, pairs, spec)
 
 
 def _show_origin(info: DatasetInfo) -> None:
@@ -93,7 +95,7 @@ def _show_rows(dataset_id: str, pairs: PairSet) -> None:
         frame,
         hide_index=True,
         column_config=config,
-        height=table_height(len(frame), 520, row_height),
+        height=table_height(len(frame), 360, row_height),
         row_height=row_height,
         key=f"data-frame-{dataset_id}-{way}",
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -12,6 +14,7 @@ import streamlit as st
 from pages._shared import splits, state
 
 if TYPE_CHECKING:
+    from simviz.data.health import Finding
     from simviz.data.pairs import PairSet
     from simviz.data.result import ReadResult
     from simviz.data.roles import Roles
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from simviz.jobs import SplitSpec
     from simviz.relevance import Unjudged
 
+#: Files that hold numbers alone: both sides, or one of several files.
+VECTORS = (".npz", ".npy", ".mtx", ".svm", ".svmlight", ".libsvm")
 # In the session: the file that waits, what was wrong with the last one, the
 # files that were read, and how often the uploader was emptied.
 _WAITING, _PROBLEM, _TAKEN, _TURN = (f"data-{n}" for n in ("waiting", "problem", "taken", "turn"))
@@ -36,8 +41,8 @@ class Upload:
         The file as it is.
     guessed : Roles
         The roles as they were guessed.
-    is_images : bool
-        Whether the table names pictures of a zip; its roles are then fixed.
+    is_fixed : bool
+        Whether several files were read together; the roles are then fixed.
     roles : Roles
         The roles in use.
     result : ReadResult, optional
@@ -51,7 +56,7 @@ class Upload:
     digest: str
     table: Table
     guessed: Roles
-    is_images: bool
+    is_fixed: bool
     roles: Roles
     result: ReadResult | None = None
     pairs_digest: str = ""
@@ -73,10 +78,29 @@ class Upload:
         pairs = self._pairs()
         if pairs.relevance.unjudged == meaning:
             return
-        if not self.is_images:
+        if not self.is_fixed:
             self.read_as(replace(self.roles, unjudged=meaning))
         elif self.result is not None:
             relevance = replace(pairs.relevance, unjudged=meaning)
+            self._understand(replace(self.result, pairs=replace(pairs, relevance=relevance)))
+
+    def mend(self, finding: Finding) -> None:
+        """Take the remedy of something that was found while reading."""
+        if self.result is None or finding.remedy is None:
+            raise ValueError(f"{finding.title}: nothing mends this at one stroke.")
+        notes = (*self.result.notes, f"Mended: {finding.title}. {finding.remedy.label}.")
+        pairs = finding.remedy(self._pairs())
+        self._understand(replace(self.result, pairs=pairs, notes=notes, disputed=None))
+
+    def set_threshold(self, threshold: float) -> None:
+        """Say from which score on a pair is relevant."""
+        if self._pairs().relevance.threshold == threshold:
+            return
+        if not self.is_fixed:
+            self.read_as(replace(self.roles, threshold=threshold))
+        elif self.result is not None:
+            pairs = self.result.pairs
+            relevance = replace(pairs.relevance, threshold=threshold)
             self._understand(replace(self.result, pairs=replace(pairs, relevance=relevance)))
 
     def _understand(self, result: ReadResult) -> None:
@@ -104,24 +128,54 @@ def turn() -> int:
     return int(st.session_state.get(_TURN, 0))
 
 
-def is_zip(file: Any) -> bool:
-    """Whether a file is handed in as a zip of pictures."""
-    return bool(file.name.lower().endswith(".zip"))
-
-
-def take(file: Any, keywords: Any = None) -> None:
-    """Read a file that was handed in, once; if it is no good, what waits stays.
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """Lines that were typed or pasted, as if they were a file.
 
     Parameters
     ----------
-    file : UploadedFile
-        A table, or a zip of images.
-    keywords : UploadedFile, optional
-        The table of a zip that has none inside.
+    text : str
+        The lines.
+    name : str
+        As which they are shown.
+    """
+
+    text: str
+    name: str = "pasted lines"
+
+    @property
+    def file_id(self) -> str:
+        """The same for the same lines."""
+        return self.text
+
+    def getvalue(self) -> bytes:
+        """The lines as a file holds them."""
+        return self.text.encode("utf-8", "replace")
+
+    getbuffer = getvalue
+
+
+def is_zip(file: Any) -> bool:
+    """Whether a file is handed in as a zip."""
+    return bool(file.name.lower().endswith(".zip"))
+
+
+def was_taken(text: str) -> bool:
+    """Whether these lines are what was read last."""
+    return bool(st.session_state.get(_TAKEN) == [text])
+
+
+def take(*parts: Any) -> None:
+    """Read what was handed in, once; if it is no good, what waits stays.
+
+    Parameters
+    ----------
+    *parts : UploadedFile or Pasted
+        A table; a zip, with its table beside it where it has none; or several
+        files that belong together.
     """
     from simviz.exceptions import DatasetError
 
-    parts = [part for part in (file, keywords) if part is not None]
     ids = [part.file_id for part in parts]
     if st.session_state.get(_TAKEN) == ids:
         return
@@ -132,7 +186,7 @@ def take(file: Any, keywords: Any = None) -> None:
         try:
             # A large file takes many times its size while it is read: one at a time.
             with st.spinner("Reading the file"), _one_reader():
-                st.session_state[_WAITING] = _read(digest, file, keywords)
+                st.session_state[_WAITING] = _read(digest, parts)
         except DatasetError as error:
             st.session_state[_PROBLEM] = str(error)
     st.session_state[_TAKEN] = ids
@@ -182,7 +236,7 @@ def _names(pairs: PairSet) -> tuple[str, str, str]:
     return pairs.name, pairs.x_name, pairs.y_name
 
 
-def _digest(parts: list[Any]) -> str:
+def _digest(parts: Sequence[Any]) -> str:
     """Of names and bytes, so that the same file is read once."""
     hasher = hashlib.blake2b(digest_size=16)
     for part in parts:
@@ -193,22 +247,37 @@ def _digest(parts: list[Any]) -> str:
     return hasher.hexdigest()
 
 
-def _read(digest: str, file: Any, keywords: Any) -> Upload:
-    from simviz.data import guess_roles, read_images, read_table
+def _read(digest: str, parts: Sequence[Any]) -> Upload:
+    from simviz.data import guess_roles, read_collection, read_images, read_table
 
-    data = file.getvalue()
-    if is_zip(file):
-        beside = None if keywords is None else keywords.getvalue()
-        beside_name = None if keywords is None else keywords.name
-        result = read_images(data, beside, name=file.name, keywords_name=beside_name)
-        upload = Upload(digest, result.table, result.roles, True, result.roles)
-        upload._understand(result)
+    first = parts[0]
+    data = first.getvalue()
+    if len(parts) == 1 and not first.name.lower().endswith((".zip", *VECTORS)):
+        table = read_table(data, first.name)
+        roles = guess_roles(table)
+        upload = Upload(digest, table, roles, False, roles)
+        upload.read_as(roles)
         return upload
-    table = read_table(data, file.name)
-    roles = guess_roles(table)
-    upload = Upload(digest, table, roles, False, roles)
-    upload.read_as(roles)
+    if len(parts) == 2 and is_zip(first):
+        result = read_images(
+            data, parts[1].getvalue(), name=first.name, keywords_name=parts[1].name
+        )
+    elif len(parts) == 1:
+        result = read_collection({first.name: data}, first.name)
+    else:
+        result = read_collection({part.name: part.getvalue() for part in parts}, _common(parts))
+    upload = Upload(digest, result.table, result.roles, True, result.roles)
+    upload._understand(result)
     return upload
+
+
+def _common(parts: Sequence[Any]) -> str:
+    """A name for several files: what all their names begin with, or a plain word."""
+    names = [part.name for part in parts]
+    shared = "".join(
+        letters[0] for letters in takewhile(lambda z: len(set(z)) == 1, zip(*names, strict=False))
+    )
+    return shared.strip("._- ") if len(shared.strip("._- ")) > 2 else "my files"
 
 
 @st.cache_resource(show_spinner=False)

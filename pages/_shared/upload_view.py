@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import chrome, plain, split_view, splits, state, upload
+from pages._shared import chrome, health_view, plain, split_view, splits, state, upload
 
 if TYPE_CHECKING:
     from pages._shared.upload import Upload
     from simviz.data.pairs import PairSet
-    from simviz.data.roles import Roles
+    from simviz.data.roles import Roles, Shape
     from simviz.jobs import SplitSpec
 
-ENDINGS = ["csv", "tsv", "txt", "jsonl", "ndjson", "json", "parquet", "pq", "gz", "zip"]
+TABLES = "csv tsv tab txt jsonl ndjson json parquet pq arrow arrows feather xlsx gz".split()
+ENDINGS = [*TABLES, "zip", *(ending[1:] for ending in upload.VECTORS)]
+# What several files may be beside tables and vectors.
+_PARTS = "sgml xml trec topics qrels qrel dat all png jpg jpeg gif webp bmp".split()
+_WAYS = {"one": "One file", "several": "Several files", "paste": "Paste lines"}
 MAX_MEGABYTES = 200
 _ROWS = 20
 _PICTURES = 24
@@ -31,6 +36,25 @@ _ROLES = {
     "split": ("Train, validation or test", False),
     "group": ("Group", False),
 }
+# What a row says, which roles there are then, and what they are called.
+_SHAPES: dict[Shape, str] = {
+    "pairs": "these two belong together, or how far they do",
+    "groups": "this item stands in that group; members of a group belong together",
+    "triplets": "this belongs to the anchor, that does not",
+}
+_ASKED: dict[Shape, list[str]] = {
+    "pairs": list(_ROLES),
+    "groups": ["x", "y", "x_id", "split"],
+    "triplets": ["x", "y", "x_id", "split", "group"],
+}
+_NAMED = {
+    ("groups", "x"): "Item",
+    ("groups", "y"): "Its group",
+    ("groups", "x_id"): "Id of the item",
+    ("triplets", "x"): "Anchor",
+    ("triplets", "y"): "What belongs to it",
+    ("triplets", "x_id"): "Id of the anchor",
+}
 _NONE = ""
 _WITHOUT = {
     "label": "every row is a pair that belongs together",
@@ -42,41 +66,88 @@ _MEANINGS = {"negative": "not relevant", "ignore": "unknown"}
 
 
 def show_uploader() -> None:
-    """Take a file, and a table beside it where the file is a zip of pictures."""
-    file = st.file_uploader(
-        "A table of pairs, or a zip of pictures with a table of keywords",
-        ENDINGS,
-        key=f"data-file-{upload.turn()}",
-        max_upload_size=MAX_MEGABYTES,
+    """Take one file, several that belong together, or lines that are pasted."""
+    way = st.segmented_control(
+        "What you bring",
+        list(_WAYS),
+        format_func=_WAYS.__getitem__,
+        default="one",
+        required=True,
+        key="data-way",
+        label_visibility="collapsed",
     )
-    keywords = None
-    if file is not None and upload.is_zip(file):
-        keywords = st.file_uploader(
-            "Its table of keywords, where it is not in the zip",
-            ENDINGS[:-1],
-            key=f"data-keywords-{upload.turn()}",
-            max_upload_size=MAX_MEGABYTES,
-        )
+    parts = {"one": _one_file, "several": _several_files, "paste": _pasted}[way or "one"]()
     # The uploader is also empty while a file replaces another, and after another
     # page: what waits is dropped by its own button only.
-    if file is not None:
-        upload.take(file, keywords)
+    if parts:
+        upload.take(*parts)
         if upload.problem():
             plain.problem(upload.problem())
 
 
+def _one_file() -> list[Any]:
+    """A table or a zip; a table beside it where the zip holds pictures alone."""
+    file = st.file_uploader(
+        "A table, or a zip of several files",
+        ENDINGS,
+        key=f"data-file-{upload.turn()}",
+        max_upload_size=MAX_MEGABYTES,
+        help="CSV, TSV, JSON, JSONL, Parquet, Arrow, Feather or Excel, also gzipped; NumPy .npz "
+        "with arrays x and y; or a zip, such as pictures with a table of keywords.",
+    )
+    keywords = None
+    if file is not None and upload.is_zip(file):
+        keywords = st.file_uploader(
+            "A table of keywords, where pictures have none in the zip",
+            TABLES,
+            key=f"data-keywords-{upload.turn()}",
+            max_upload_size=MAX_MEGABYTES,
+        )
+    return [part for part in (file, keywords) if part is not None]
+
+
+def _several_files() -> list[Any]:
+    """Items of the two sides, their judgments, and what else there is."""
+    files = st.file_uploader(
+        "Items of the two sides, and what belongs together",
+        [*ENDINGS, *_PARTS],
+        accept_multiple_files=True,
+        key=f"data-files-{upload.turn()}",
+        max_upload_size=MAX_MEGABYTES,
+    )
+    plain.quiet(
+        "Names say which is which: x, queries, topics · y, documents, corpus, images · "
+        "relevance, qrels · split, folds, groups · ids. Texts, vectors and pictures may be mixed."
+    )
+    # One file alone says nothing yet: the others are still to come.
+    return list(files) if len(files) > 1 else []
+
+
+def _pasted() -> list[Any]:
+    text = st.text_area(
+        "Lines, the first with the names of the columns",
+        placeholder="query, document, grade\nhow to boil an egg, Seven minutes in hot water., 2",
+        height=140,
+        key=f"data-pasted-{upload.turn()}",
+        max_chars=200_000,
+    )
+    read = st.button("Read these lines", key="data-paste", disabled=not text.strip())
+    # Kept in the widget, so that a rerun shows the same.
+    return [upload.Pasted(text)] if text.strip() and (read or upload.was_taken(text)) else []
+
+
 def show_templates() -> None:
-    """Small files to begin with."""
+    """Small files to begin with, one for each shape."""
     from simviz.data.templates import TEMPLATES, make_template
 
     with st.popover("Templates", type="tertiary", icon=":material/download:"):
-        for suffix, what in TEMPLATES.items():
+        for name, what in TEMPLATES.items():
             st.download_button(
-                f"{suffix[1:].upper() if suffix != '.parquet' else 'Parquet'}: {what}",
-                lambda suffix=suffix: make_template(suffix),
-                f"template{suffix}",
+                f"{what} ({PurePosixPath(name).suffix})",
+                lambda name=name: make_template(name),
+                name,
                 "application/octet-stream",
-                key=f"data-template-{suffix[1:]}",
+                key=f"data-template-{name}",
                 on_click="ignore",
                 type="tertiary",
             )
@@ -87,7 +158,7 @@ def show_waiting(file: Upload) -> None:
     top = st.container()
     left, right = st.columns([3, 2], gap="large")
     with left:
-        if not file.is_images:
+        if not file.is_fixed:
             _correct_roles(file)
         st.markdown("#### The file as it is")
         _show_table(file)
@@ -156,37 +227,61 @@ def _summary(pairs: PairSet, left_out: int) -> str:
 
 def _correct_roles(file: Upload) -> None:
     """Ask for each role, with the guess and its reason; read anew where one changed."""
-    chosen: dict[str, str | None] = {}
-    first = [role for role, (_, at_once) in _ROLES.items() if at_once]
+    shape = st.selectbox(
+        "A row says",
+        list(_SHAPES),
+        index=list(_SHAPES).index(file.roles.shape),
+        format_func=_SHAPES.__getitem__,
+        key=f"data-role-{file.digest}-shape",
+    )
+    reason = file.guessed.reasons.get("shape")
+    if reason and shape == file.guessed.shape:
+        plain.quiet(f"guessed: {reason}")
+    chosen: dict[str, str | None] = dict.fromkeys(_ROLES)
+    asked = _ASKED[shape]
+    first = [role for role in asked if _ROLES[role][1]]
     for column, role in zip(st.columns(len(first)), first, strict=True):
         with column:
-            chosen[role] = _ask(file, role)
-    rest = [role for role in _ROLES if role not in first]
+            chosen[role] = _ask(file, role, shape)
+    negatives: list[str] = []
+    if shape == "triplets":
+        negatives = st.multiselect(
+            "What does not belong",
+            [c for c in file.table.columns if c not in chosen.values()],
+            [c for c in file.roles.negatives if c not in chosen.values()],
+            key=f"data-role-{file.digest}-negatives",
+        )
+    rest = [role for role in asked if role not in first]
     guessed = [f"{_ROLES[r][0].lower()}" for r in rest if getattr(file.guessed, r)]
     label = f"More roles: {', '.join(guessed)} found" if guessed else "More roles"
     with st.expander(label, key=f"data-more-{file.digest}"):
         for pair in (rest[:2], rest[2:]):
-            for column, role in zip(st.columns(2), pair, strict=True):
+            for column, role in zip(st.columns(2), pair, strict=False):
                 with column:
-                    chosen[role] = _ask(file, role)
+                    chosen[role] = _ask(file, role, shape)
         ignored = st.multiselect(
             "Columns to leave out",
             [c for c in file.table.columns if c not in chosen.values()],
             key=f"data-role-{file.digest}-ignored",
             help="All other columns describe the items whose rows agree on them.",
         )
-    roles = _roles(file, chosen, ignored)
-    if roles != replace(file.roles, unjudged=None):
+    roles = replace(
+        _roles(file, chosen, [*ignored, *negatives]),
+        shape=shape,
+        ignored=tuple(ignored),
+        negatives=tuple(negatives),
+    )
+    if roles != replace(file.roles, unjudged=None, threshold=None):
         with st.spinner("Reading the file"):
             file.read_as(roles)
 
 
-def _ask(file: Upload, role: str) -> str | None:
+def _ask(file: Upload, role: str, shape: Shape = "pairs") -> str | None:
     """The column of a role, with the reason of the guess below it."""
     guess: str | None = getattr(file.guessed, role)
     options = list(file.table.columns) if role in ("x", "y") else [_NONE, *file.table.columns]
     answer = st.selectbox(
-        _ROLES[role][0],
+        _NAMED.get((shape, role), _ROLES[role][0]),
         options,
         index=options.index(getattr(file.roles, role) or _NONE),
         format_func=lambda column: column or "none",
@@ -222,6 +317,8 @@ def _roles(file: Upload, chosen: dict[str, str | None], ignored: list[str]) -> R
 
 def _show_table(file: Upload) -> None:
     """The first rows, columns coloured by their role."""
+    from simviz.data.delimited import DELIMITERS
+
     table, colours = file.table, _colours()
     roles = {column: role for role in _ROLES if (column := getattr(file.roles, role))}
     plain.legend((_solid(role), _words(role)) for role in dict.fromkeys(roles.values()))
@@ -241,9 +338,10 @@ def _show_table(file: Upload) -> None:
     st.dataframe(styled, column_config=config, height=height, key=f"data-table-{file.digest}")
     more = len(table) - len(frame)
     of = f"{len(frame)} of {len(table):,} rows" if more > 0 else f"All {len(table):,} rows"
-    plain.quiet(f"{of} of {table.name}, numbered by {table.unit}.")
-    if file.is_images and file.result is not None:
-        pictures = file.result.pairs.y
+    cut = f" Cells are separated by {DELIMITERS[table.delimiter]}." if table.delimiter else ""
+    plain.quiet(f"{of} of {table.name}, numbered by {table.unit}.{cut}")
+    pictures = None if file.result is None else file.result.pairs.y
+    if pictures is not None and pictures.kind == "image":
         st.image(list(pictures.content[:_PICTURES]), width=64, alt=list(pictures.ids[:_PICTURES]))
 
 
@@ -299,6 +397,19 @@ def _show_understood(file: Upload) -> None:
     if meaning is not None and meaning != result.pairs.relevance.unjudged:
         file.set_unjudged(meaning)
         st.rerun()
+    health_view.show_disputed(file)
+    relevance = result.pairs.relevance
+    if relevance.kind == "score" and relevance.threshold is not None:
+        start = st.number_input(
+            "A score counts as relevant from",
+            value=float(relevance.threshold),
+            format="%g",
+            key=f"data-threshold-{file.digest}-{file.roles.label}",
+            help="For metrics that ask yes or no; Spearman and Pearson use the scores.",
+        )
+        if start != relevance.threshold:
+            file.set_threshold(start)
+            st.rerun()
     if result.left_out:
         _show_left_out(file)
     plain.notes(result.notes)

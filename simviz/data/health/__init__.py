@@ -1,6 +1,6 @@
 """Health of data: what would make figures wrong, found before anything is trained."""
 
-from simviz.data.health.check import check_health, estimate_seconds
+from simviz.data.health.check import check_health, estimate_seconds, find_disputed
 from simviz.data.health.finding import Finding, HealthReport, SharedWords
 from simviz.data.health.remedies import Remedy
 
@@ -11,4 +11,5 @@ __all__ = [
     "SharedWords",
     "check_health",
     "estimate_seconds",
+    "find_disputed",
 ]

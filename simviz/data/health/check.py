@@ -99,6 +99,31 @@ def check_health(
     )
 
 
+def find_disputed(result: ReadResult) -> Finding | None:
+    """What rows of a file contradict one another; quick at any size.
+
+    Parameters
+    ----------
+    result : ReadResult
+        What a reader answered.
+
+    Returns
+    -------
+    Finding or None
+        None where no row contradicts another. Its remedy is for the pairs as
+        they were read.
+
+    Raises
+    ------
+    DatasetError
+        By its remedy, where no relevant pair would be left.
+    """
+    if result.disputed is None or not len(result.disputed):
+        return None
+    found = find_contradictions(Subject(result.pairs, None, result.disputed))
+    return found[0] if found else None
+
+
 def estimate_seconds(pairs: PairSet) -> float:
     """About how long `check_health` takes.
 

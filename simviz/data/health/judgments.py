@@ -49,7 +49,7 @@ def find_contradictions(subject: Subject) -> list[Finding]:
     examples = [(subject.label("x", rows[i]), subject.label("y", columns[i])) for i in at]
     n = len(found)
     unlisted = relevance.unjudged == "negative"
-    label = "Count them as not relevant" if unlisted else "Forget these judgments"
+    label = "Count as not relevant" if unlisted else "Forget these judgments"
     return [
         Finding(
             "contradictions",
@@ -97,7 +97,7 @@ def find_one_class(subject: Subject) -> list[Finding]:
                 int(good.sum()),
                 "Nothing is known to be wrong, so nothing can be measured: every method that "
                 "finds all pairs similar is right.",
-                remedy=CountUnlisted("Count unlisted pairs as not relevant", "negative"),
+                remedy=CountUnlisted("Count unlisted as not relevant", "negative"),
             )
         ]
     judged = good + bad > 0

@@ -177,7 +177,7 @@ def _tied(subject: Subject, ties: Ties) -> FixParts | None:
     }
     if subject.pairs.x is subject.pairs.y:
         cut["y"] = cut["x"]
-    return FixParts(f"Move {counted(n_moved, 'test item')} to training", x=cut["x"], y=cut["y"])
+    return FixParts(f"Move {n_moved:,} to training", x=cut["x"], y=cut["y"])
 
 
 def _mixed(rows: Index, columns: Index, parts: NDArray[np.int8]) -> NDArray[np.bool_]:

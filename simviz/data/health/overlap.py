@@ -56,7 +56,7 @@ def find_identical(subject: Subject) -> list[Finding]:
     found, asked = np.unique(rows[same]).astype(np.intp), np.unique(rows)
     remedy = None
     if 2 * len(found) < len(asked):
-        label = f"Leave {counted(len(found), 'such item')} out, of all parts"
+        label = f"Leave all {len(found):,} out"
         nothing = np.empty(0, dtype=np.intp)
         remedy = DropItems(label, found, nothing, subject.pairs.shape)
     where = ""

@@ -1,0 +1,84 @@
+"""What a data set is made of, side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages._shared import plain
+
+if TYPE_CHECKING:
+    from simviz.data.describe import Description, SideDescription, Spread
+    from simviz.data.pairs import PairSet
+
+_SHOWN_SCRIPTS = 3
+
+
+def show(pairs: PairSet) -> None:
+    """Show counts, lengths, words, scripts and grades.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        A data set.
+    """
+    told = _described(pairs.digest, pairs)
+    sides = (told.x, told.y)
+    rows = [
+        ("with a relevant pair", [f"{s.n_linked:,} of {s.n:,}" for s in sides]),
+        ("relevant pairs of one", [_spread(s.answers) for s in sides]),
+        ("characters", [_spread(s.characters) for s in sides]),
+        ("words", [_spread(s.words) for s in sides]),
+        ("different words", [f"{s.n_words:,}" if s.words else "" for s in sides]),
+        ("script", [_scripts(s) for s in sides]),
+        ("size", [_size(s) for s in sides]),
+    ]
+    if told.n_shared_words is not None:
+        both = f"{told.n_shared_words:,}"
+        rows.insert(5, ("of them on both sides", [both, both]))
+    plain.table(
+        ["", told.x.name, told.y.name],
+        [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],
+    )
+    plain.quiet("In brackets: from the lowest to the highest, but for 5 % at either end.")
+    if len(told.grades) > 1:
+        what = "Scores" if told.is_score else "Grades"
+        grades = " · ".join(f"{grade}: {n:,}" for grade, n in told.grades)
+        plain.quiet(f"{what}, the highest first: {grades}.")
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _described(digest: str, _pairs: PairSet) -> Description:
+    """Found once for a content."""
+    from simviz.data.describe import describe
+
+    return describe(_pairs)
+
+
+def _spread(spread: Spread | None) -> str:
+    if spread is None:
+        return ""
+    low, middle, high = (f"{value:,.0f}" for value in (spread.low, spread.middle, spread.high))
+    return middle if spread.low == spread.most else f"{middle} ({low} – {high})"
+
+
+def _scripts(side: SideDescription) -> str:
+    shown = side.scripts[:_SHOWN_SCRIPTS]
+    if len(side.scripts) == 1:
+        return shown[0][0]
+    more = " …" if len(side.scripts) > len(shown) else ""
+    return ", ".join(f"{name} {_percent(share)}" for name, share in shown) + more
+
+
+def _percent(share: float) -> str:
+    return "< 1 %" if share < 0.005 else f"{100 * share:.0f} %"
+
+
+def _size(side: SideDescription) -> str:
+    if side.size is None:
+        return ""
+    if side.kind == "vector":
+        return f"{side.size[0]:,} numbers, {_percent(side.filled)} not 0"
+    height, width, *channels = side.size
+    return f"{width} × {height} pixels, {'colour' if channels else 'grey'}"

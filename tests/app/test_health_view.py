@@ -1,0 +1,156 @@
+"""The Data page says what data are made of, what is wrong with them, and mends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data import read_pairs
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    at = AppTest.from_file(APP, default_timeout=60)
+    at.switch_page("pages/data.py")
+    yield at
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
+
+
+def messy():
+    """A file whose test part has twins in training, with a hostile text and dates."""
+    rows = ["query_id,query,document_id,document,split,date"]
+    words = "red green blue gold grey pink teal plum navy lime".split()
+    for i in range(60):
+        part = ("train", "train", "train", "validation", "test")[i % 5]
+        query = f"{words[i % 10]} {words[i // 10]} thing"
+        rows.append(f"q{i},{query},d{i},the {query} itself,{part},2026-01-{1 + i % 28:02d}")
+    rows[5] = f"q4,{HOSTILE},d4,an odd one,test,2026-02-01"
+    rows[1] = f"q0,{HOSTILE.upper()},d0,another odd one,train,2026-02-01"
+    return "\n".join(rows).encode()
+
+
+def store_messy(app):
+    from pages._shared import state
+
+    app.run()
+    mine = app.session_state.workspace
+    pairs = read_pairs(messy(), "messy.csv").pairs
+    dataset_id = state.store().put_dataset(pairs, mine)
+    app.query_params["data"] = dataset_id
+    app.run()
+    assert not app.exception
+    return dataset_id
+
+
+def test_demo_is_described_and_checked(app):
+    app.query_params["data"] = "demo:emoji"
+    app.run()
+    assert not app.exception
+    text = html(app)
+    assert "different words" in text and "Latin" in text
+    assert "the words that both sides share reach MRR 0.15" in text
+    assert "nearly the same" in text and "Looked for: items that are empty" in text
+
+
+def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
+    from pages._shared import state
+
+    first = store_messy(app)
+    text = html(app)
+    assert "1 test item is known from training" in text
+    assert "&lt;img src=x onerror=alert(1)&gt;" in text and "<img" not in text
+    app.button(key="data-remedy-leak").click().run()
+    assert not app.exception
+    second = app.session_state.dataset_id
+    assert second != first
+    text = html(app)
+    assert "messy, version 2" in text
+    assert "known from training<" not in text.replace("or nearly", "")
+    assert app.session_state["split"][second]["by"] == "column"
+    mended = state.store().get_dataset(second, app.session_state.workspace)
+    assert mended.digest != state.store().get_dataset(first, app.session_state.workspace).digest
+    assert mended.x.metadata["split"][4] == "train"
+    notes = state.store().get_dataset_info(second, app.session_state.workspace).notes
+    assert notes[-1].startswith("Mended: 1 test item is known from training.")
+    app.button(key="data-health-undo").click().run()
+    assert not app.exception
+    assert app.session_state.dataset_id == first
+    assert any(b.key == "data-remedy-leak" for b in app.button)
+
+
+def test_remedy_for_a_demo_leaves_the_demo_alone(app):
+    app.query_params["data"] = "demo:icons"
+    app.run()
+    app.button(key="data-remedy-duplicates").click().run()
+    assert not app.exception
+    assert not app.session_state.dataset_id.startswith("demo:")
+    assert "1,339" in html(app)
+    app.query_params["data"] = "demo:icons"
+    app.run()
+    assert "1,340" in html(app)
+
+
+def test_remedy_without_room_says_so(app, monkeypatch):
+    from pages._shared import state
+    from simviz.store import Limits
+
+    first = store_messy(app)
+    monkeypatch.setattr(state.store(), "limits", Limits(datasets=1))
+    app.button(key="data-remedy-leak").click().run()
+    assert not app.exception
+    assert app.session_state.dataset_id == first
+    assert "data sets" in html(app)
+
+
+def test_long_checks_wait_until_they_are_asked_for(app, monkeypatch):
+    from pages._shared import health_view
+
+    monkeypatch.setattr(health_view, "PATIENCE", 0.0)
+    store_messy(app)
+    assert "takes about 0 seconds" in html(app)
+    assert "known from training" not in html(app)
+    app.button(key="data-health-check").click().run()
+    assert not app.exception
+    assert "1 test item is known from training" in html(app)
+    app.run()
+    assert "1 test item is known from training" in html(app)
+
+
+def test_split_by_time_is_offered_where_there_are_dates(app):
+    dataset_id = store_messy(app)
+    app.selectbox(key=f"data-split-{dataset_id}-by").select("time").run()
+    assert not app.exception
+    assert app.session_state["split"][dataset_id]["by"] == "time"
+    assert app.session_state["split"][dataset_id]["group_key"] == "date"
+    assert "Training knows nothing that came later" in html(app)
+
+
+def test_rows_that_contradict_one_another_are_shown_before_the_file_is_kept(app):
+    app.run()
+    rows = "".join(f"question {i},answer {i},{int(i % 3 > 0)}\n" for i in range(40))
+    data = f"query,document,label\n{rows}question 4,answer 4,0\n"
+    app.file_uploader[0].upload("q.csv", data.encode()).run()
+    assert not app.exception
+    assert "1 pair is judged both relevant and not relevant" in html(app)
+    [button] = [b for b in app.button if b.key.startswith("data-disputed-")]
+    button.click().run()
+    assert not app.exception
+    assert "39 pairs" in html(app)
+    assert "Mended: 1 pair is judged" in html(app)
+    assert not any(b.key.startswith("data-disputed-") for b in app.button)
