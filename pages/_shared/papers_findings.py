@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STYLE = """
 <style>
 .sv-claims { list-style: none; margin: .3rem 0; padding: 0; max-width: 60rem; }
-.sv-claims li { display: grid; grid-template-columns: 9.2rem 1fr; gap: .1rem 1rem;
+.sv-claims li { margin: 0; display: grid; grid-template-columns: 9.2rem 1fr; gap: .1rem 1rem;
   padding: .55rem 0; line-height: 1.5; overflow-wrap: anywhere;
   border-bottom: 1px solid color-mix(in srgb, currentColor 9%, transparent); }
 .sv-claims small { grid-column: 2; font-size: .875rem; opacity: .75;
@@ -60,8 +60,8 @@ def show(experiment: Experiment[Any], status: JobStatus, key: str) -> None:
         st.html(claims_html(found.claims))
     for place, figure in enumerate(found.figures):
         _show_figure(figure, f"{key}-figure-{place}")
-    for table in found.tables:
-        with st.expander(table.title):
+    for place, table in enumerate(found.tables):
+        with st.expander(table.title, expanded=not place and not state.is_narrow()):
             _show_table(table)
     if found.notes:
         with st.expander("How it was done"):

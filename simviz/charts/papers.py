@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from simviz.experiments import Figure, Series
 
+#: Part of a ROC that is drawn: in the rest, good methods cannot be told apart.
+_LOW_FPR = 0.25
 #: Side of a picture in a scatter plot, as a share of its width.
 _PICTURE = 0.06
 
@@ -64,7 +66,7 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
         return dimension_figure(curves, metric=found.y_name or "MRR", theme=theme)
     if found.kind == "roc":
         drawn = [RocCurve(_look(s), _named(s), s.x, s.y, _area(s)) for s in found.series]
-        return roc_figure(drawn, theme=theme)
+        return _low_false_positives(roc_figure(drawn, theme=theme))
     if found.kind == "scatter":
         return _scatter(found.series, found.title, get_theme(theme))
     raise ValueError(f"A figure shows dimensions, roc or scatter; got {found.kind!r}.")
@@ -82,6 +84,13 @@ def _named(series: Series) -> str:
 
 def _area(series: Series) -> float:
     return float(np.trapezoid(series.y, series.x))
+
+
+def _low_false_positives(figure: go.Figure) -> go.Figure:
+    """The part of the axis where a filter works, as wide as there is room."""
+    figure.update_xaxes(range=[-0.001, _LOW_FPR], constrain=None)
+    figure.update_yaxes(scaleanchor=None, scaleratio=None, constrain=None)
+    return figure
 
 
 def _scatter(series: Sequence[Series], title: str, look: Theme) -> go.Figure:

@@ -97,7 +97,7 @@ S2NET = Paper(
 )
 SLIDES = Paper(
     "slides",
-    "Learning Discriminative Projections for Text Similarity Measures (the talk's slides)",
+    "Learning Discriminative Projections: slides of the talk",
     "Yih, Toutanova, Platt & Meek",
     2011,
     "CoNLL",
