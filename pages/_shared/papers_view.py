@@ -81,8 +81,7 @@ def _show_card(experiment: Experiment[Any], done: papers_jobs.Known) -> None:
     targets = papers_jobs.targets(experiment)
     with st.container(horizontal=True, vertical_alignment="center"):
         for target in targets:
-            status = done.get((experiment.id, target.dataset_id))
-            if status is None or not (status.is_active or status.state == "succeeded"):
+            if (experiment.id, target.dataset_id) not in done:
                 st.button(
                     target.words,
                     key=f"papers-run-{experiment.id}-{target.place}",

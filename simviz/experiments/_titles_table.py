@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from simviz.data.pairs import PairSet
 from simviz.data.taxonomy import taxonomy_pairs
 from simviz.evaluation.intervals import confidence_interval
 from simviz.evaluation.scoring import evaluate
+from simviz.evaluation.significance import paired_randomization
 from simviz.experiments._claims import Claim
 from simviz.experiments._progress import Progress
 from simviz.experiments._titles import (
@@ -277,34 +278,57 @@ def _frame(known: Mapping[tuple[str, str], NDArray[np.float64]]) -> pd.DataFrame
 
 
 def _claims(known: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[Claim, ...]:
-    def mean(row: str, test: str) -> float:
-        values = known.get((row, test))
-        return float("nan") if values is None else float(values.mean())
-
     none, typos, synonyms, extra, feedback = ROWS
-    tests = (TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)
     last = max((row for row, _ in known if row in ROWS), key=ROWS.index, default=none)
-    lost = [mean(feedback, test) - mean(extra, test) for test in tests]
+
+    def lifts(statement: str, row: str, base: str, test: str, bound: float) -> Claim:
+        """What is said of a difference; it has to be sure, and as large as the bound."""
+        pair = known.get((row, test)), known.get((base, test))
+        if pair[0] is None or pair[1] is None:
+            return Claim(statement, bound=bound)
+        found = replace(paired_randomization(pair[0], pair[1]), unit="text")
+        quantity = f"hits on {test}, {pair[0].mean():.3f} − {pair[1].mean():.3f}"
+        return replace(Claim.ahead(statement, found, quantity), bound=bound)
+
     return (
-        Claim("Typos hit from row (1) on.", mean(typos, TYPOS), 0.95),
-        Claim(
-            "Synonyms lift Composition.",
-            mean(synonyms, COMPOSITION) - mean(typos, COMPOSITION),
-            0.15,
-        ),
-        Claim("Extra words lift Extra words.", mean(extra, EXTRA) - mean(synonyms, EXTRA), 0.25),
-        Claim(
-            "Feedback corrects what it speaks of.",
-            mean(feedback, CORRECTED) - mean(extra, CORRECTED),
-            0.5,
-        ),
-        Claim("Feedback costs nothing elsewhere.", min(lost), -0.02),
+        _share("Typos hit from row (1) on.", known.get((typos, TYPOS)), 0.95),
+        lifts("Synonyms lift Composition.", synonyms, typos, COMPOSITION, 0.15),
+        lifts("Extra words lift Extra words.", extra, synonyms, EXTRA, 0.25),
+        lifts("Feedback corrects what it speaks of.", feedback, extra, CORRECTED, 0.5),
+        _unharmed("Feedback costs nothing elsewhere.", known, feedback, extra),
         *(
-            Claim(
+            lifts(
                 f"With all augmentations, ahead of the n-gram matcher on {test}.",
-                mean(last, test) - mean(BASELINE, test),
-                0.0,
+                last, BASELINE, test, np.nextafter(0.0, 1.0),
             )
             for test in (COMPOSITION, ANNOTATIONS)
         ),
-    )
+    )  # fmt: skip
+
+
+def _share(statement: str, values: NDArray[np.float64] | None, bound: float) -> Claim:
+    if values is None:
+        return Claim(statement, bound=bound)
+    low, high = confidence_interval(values)
+    share = float(values.mean())
+    told = f"{share:.3f} of {len(values):,} texts [{low:.3f}, {high:.3f}] (needed {bound:.2f})"
+    return Claim(statement, share, bound, low=low, high=high, ours=told)
+
+
+def _unharmed(
+    statement: str,
+    known: Mapping[tuple[str, str], NDArray[np.float64]],
+    row: str,
+    base: str,
+    margin: float = 0.02,
+) -> Claim:
+    """Whether no test lost more than the margin."""
+    lost = {
+        test: float(known[row, test].mean() - known[base, test].mean())
+        for test in (TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)
+        if (row, test) in known and (base, test) in known
+    }
+    if len(lost) < len((TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)):
+        return Claim(statement, bound=-margin)
+    worst = min(lost, key=lambda test: lost[test])
+    return Claim(statement, lost[worst], -margin, f"largest loss, hits on {worst}")

@@ -106,7 +106,7 @@ class QueryDocument(Experiment[Parts]):
     methods = (
         "s2net", "tfidf_cosine", "hdlr", "cplsa", "pca", "opca", "jplsa", "cca", "plsa",
     )  # fmt: skip
-    minutes = 4.0
+    minutes = 3.0
     pool = "all"
     split_by = "x"
 

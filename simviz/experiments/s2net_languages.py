@@ -62,7 +62,7 @@ class AcrossLanguages(Experiment[Parts]):
     demo = "emoji"
     sets = ("en_es_docs", "en_es_sentences", "libreoffice_help")
     methods = ("s2net", "opca", "cca", "cplsa", "jplsa", "cl_lsi")
-    minutes = 2.0
+    minutes = 1.5
     pool = "mates"
     split_by = "pair"
 
