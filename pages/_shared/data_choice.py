@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import plain, state, upload, upload_view
+from pages._shared import plain, state, upload, upload_view, upload_ways
 
 if TYPE_CHECKING:
     from simviz.store import DatasetInfo
@@ -19,16 +19,16 @@ _REFUSED = "data-refused"  # in the session: why something could not be deleted
 def show() -> None:
     """Offer all there is; a file that waits comes first and alone."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("#### Your own file", width="content")
-        upload_view.show_templates()
-    upload_view.show_uploader()
+        st.markdown("#### Your own data", width="content")
+        upload_ways.show_templates()
+    upload_ways.show_uploader()
     file = upload.waiting()
     if file is not None:
         upload_view.show_waiting(file)
         return
     plain.quiet(
-        "One row is one pair; which column is which is guessed, and can be corrected before "
-        "anything is kept. What you keep is seen in your own workspace only."
+        "Which column is which is guessed, and can be corrected before anything is kept. What "
+        "you keep is seen in your own workspace only."
     )
     st.space("small")
     st.markdown("#### Demos")

@@ -155,7 +155,7 @@ def test_meaning_of_what_is_not_listed_can_be_chosen(app):
 
 def test_zip_takes_its_table_from_inside_or_beside(app):
     app.run()
-    whole = make_template(".zip")
+    whole = make_template("pictures.zip")
     assert "6 pairs" in hand_in(app, "pictures.zip", whole)
     assert len(app.image[0].proto.imgs) == 3
     inside = zipfile.ZipFile(io.BytesIO(whole))
@@ -164,11 +164,11 @@ def test_zip_takes_its_table_from_inside_or_beside(app):
         for name in inside.namelist():
             if name.endswith(".png"):
                 archive.writestr(name, inside.read(name))
-    assert "holds no table" in hand_in(app, "bare.zip", bare.getvalue())
+    assert "no table of keywords" in hand_in(app, "bare.zip", bare.getvalue())
     app.file_uploader[1].upload("words.csv", b"file,words\nred-square.png,warm\n").run()
     assert not app.exception
     assert "1 pair" in html(app)
-    assert "holds no table" not in html(app)
+    assert "no table of keywords" not in html(app)
 
 
 BAD = {
@@ -311,3 +311,69 @@ def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):
     assert not app.exception
     assert "data sets" in html(app)
     assert "40 pairs" in html(app)
+
+
+def way(app, name):
+    app.button_group(key="data-way").set_value(name).run()
+    assert not app.exception
+
+
+def test_pasted_lines_are_read_as_a_file(app):
+    app.run()
+    way(app, "paste")
+    app.text_area[0].set_value("x;y\nheart;corazón\ncar;coche\n").run()
+    app.button(key="data-paste").click().run()
+    assert not app.exception
+    assert "2 pairs" in html(app) and "separated by semicolons" in html(app)
+    assert keep(app).n_x == 2
+
+
+def test_several_files_are_read_together(app):
+    app.run()
+    way(app, "several")
+    files = [
+        ("queries.csv", b"id,text\nq1,heart\nq2,car\n", "text/csv"),
+        ("documents.csv", b"id,text\nd1,blood pump\nd2,four wheels\n", "text/csv"),
+        ("qrels.txt", b"q1 0 d1 2\nq2 0 d2 1\nq2 0 d9 1\n", "text/plain"),
+    ]
+    app.file_uploader[0].set_value(files[:1]).run()
+    assert "Keep this data set" not in [b.label for b in app.button]
+    app.file_uploader[0].set_value(files).run()
+    assert not app.exception
+    text = html(app)
+    assert "2 pairs, 1 row left out" in text and "they name items that are not there" in text
+    info = keep(app)
+    assert (info.n_x, info.n_y, info.n_judged) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("groups.csv", "8 pairs"),
+        ("triplets.csv", "6 pairs"),
+        ("vectors.npz", "6 pairs"),
+        ("texts-and-vectors.jsonl", "3 pairs"),
+        ("trec.zip", "5 pairs"),
+        ("folders.zip", "3 pairs"),
+    ],
+)
+def test_every_shape_is_taken_and_kept(app, name, said):
+    app.run()
+    assert said in hand_in(app, name, make_template(name))
+    assert keep(app).n_x >= 2
+
+
+def test_a_shape_and_a_threshold_can_be_chosen(app):
+    app.run()
+    hand_in(app, "scores.csv", make_template("scores.csv"))
+    [start] = [n for n in app.number_input if n.key.startswith("data-threshold-")]
+    start.set_value(4.5).run()
+    assert not app.exception
+    assert "relevant from 4.5" in html(app)
+    assert keep(app).n_relevant == 1
+    app.session_state["data-view"] = "other"
+    app.run()
+    hand_in(app, "g.csv", "title,kind\n" + "".join(f"t{i},{i % 3}\n" for i in range(9)))
+    role(app, "shape").select("groups").run()
+    assert not app.exception
+    assert "18 pairs" in html(app)
