@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from simviz.evaluation.bands import CurveBands, curve_bands
     from simviz.evaluation.baselines import ChanceScorer, PopularityScorer, VectorScorer
     from simviz.evaluation.blends import BlendCurve, blend_curve
+    from simviz.evaluation.calibration import Calibration, Reliability, reliability
+    from simviz.evaluation.classes import ScoreCounts, score_counts
     from simviz.evaluation.curves import DimensionCurve, dimension_curve, dimension_grid
     from simviz.evaluation.groups import (
         Comparisons,
@@ -37,11 +39,9 @@ if TYPE_CHECKING:
         parse_metric,
     )
     from simviz.evaluation.power import Plan, queries_needed
-    from simviz.evaluation.reliability import Calibration, Reliability, reliability
     from simviz.evaluation.resampled import corrected_resampled_t, partitioned_auc_t
     from simviz.evaluation.result import Direction, Evaluation, Pool, Record
     from simviz.evaluation.roc import Roc
-    from simviz.evaluation.score_counts import ScoreCounts, score_counts
     from simviz.evaluation.scoring import Scorer, evaluate
     from simviz.evaluation.significance import (
         compare,
@@ -132,9 +132,9 @@ _MODULES = (
     "power",
     "units",
     "verdict",
-    "score_counts",
+    "classes",
     "bands",
-    "reliability",
+    "calibration",
     "learning",
 )
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.evaluation.classes import ScoreCounts
 from simviz.evaluation.roc import Roc
-from simviz.evaluation.score_counts import ScoreCounts
 
 Reals = NDArray[np.float64]
 Interval = tuple[float, float]

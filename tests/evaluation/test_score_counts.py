@@ -10,9 +10,9 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from simviz.evaluation import AUC, VectorScorer, evaluate
 from simviz.evaluation.bands import curve_bands
-from simviz.evaluation.reliability import Calibration, reliability
+from simviz.evaluation.calibration import Calibration, reliability
+from simviz.evaluation.classes import score_counts
 from simviz.evaluation.roc import Roc
-from simviz.evaluation.score_counts import score_counts
 from simviz.exceptions import JobCancelled
 from simviz.relevance import Relevance
 

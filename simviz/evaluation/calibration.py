@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.evaluation.score_counts import ScoreCounts
+from simviz.evaluation.classes import ScoreCounts
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
