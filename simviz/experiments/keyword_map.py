@@ -1,0 +1,327 @@
+"""Figure 1 of Wu, Xu and Li (2010): keywords and their pictures on one map."""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data import Items, PairSet
+from simviz.evaluation import ChanceScorer, evaluate, paired_randomization
+from simviz.evaluation.metrics import Precision
+from simviz.experiments._claims import Claim
+from simviz.experiments._experiment import WXL, Experiment, Size
+from simviz.experiments._findings import Figure, Findings, Series, Table
+from simviz.experiments._keyword_groups import related_keywords
+from simviz.experiments._parts import Parts
+from simviz.experiments._progress import Progress
+from simviz.pipeline import PairPipeline, default_pipeline
+from simviz.projection import joint_map
+
+METHOD = "heterogeneous_svd"
+_SIZES = (5, 10, 20, 50, 100)
+_WEIGHTS: tuple[str | float, ...] = ("paper", "balanced", 0.1)
+_N_PICTURES, _SHUFFLES = 5, 10_000
+#: Pictures of the test that a keyword of the figure has at least.
+_LEAST = 3
+#: Ink of drawings, which can be read on a light ground and on a dark one.
+_INK, _SIDE = (110, 120, 135), 48
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Points of the figure.
+
+    Parameters
+    ----------
+    group, where : ndarrays of shape (n,) and (n, 2)
+        Group of each keyword, and its position.
+    pictures : ndarray of int, shape (m,)
+        y items that are among the first of a keyword.
+    picture_group, picture_where : ndarrays of shape (m,) and (m, 2)
+        Group for which each picture is among the first most often, and its
+        position.
+    """
+
+    group: NDArray[np.int64]
+    where: NDArray[np.float64]
+    pictures: NDArray[np.int64]
+    picture_group: NDArray[np.int64]
+    picture_where: NDArray[np.float64]
+
+
+class KeywordMap(Experiment[Parts]):
+    """Three groups of seven keywords and their first five pictures, by scaling."""
+
+    title = "Keywords and pictures on one map"
+    paper = WXL
+    shown_as = "Figure 1"
+    sentence = "Do keywords that belong together, and their pictures, lie together?"
+    needs = "keywords of pictures"
+    demo = "icons"
+    sets = ("corel5k",)
+    methods = (METHOD,)
+    minutes = 0.5
+    split_by = "y"
+
+    def refusal(self, pairs: PairSet) -> str:
+        """Why it cannot be run on these pairs.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            What somebody brought.
+
+        Returns
+        -------
+        str
+            A sentence; empty for keywords with pictures or vectors.
+        """
+        shown = pairs.x.kind == "keyword" and pairs.y.kind in ("image", "vector")
+        return "" if shown else f"It needs {self.needs}."
+
+    def run(
+        self,
+        data: Parts,
+        *,
+        size: Size = "demo",
+        seed: int = 0,
+        methods: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Findings:
+        """Train, choose by validation, and draw pictures of the test.
+
+        Parameters
+        ----------
+        data : Parts
+            Keywords, and pictures divided into three parts.
+        size : {"demo", "full"}, default="demo"
+            Not used here.
+        seed : int, default=0
+            Of the shuffles.
+        methods : sequence of str, optional
+            There is one.
+        progress : Progress, optional
+            Hears how far it is, and may stop it.
+
+        Returns
+        -------
+        Findings
+            The figure, its points as a table, and claims.
+        """
+        self.chosen(methods)
+        progress = progress or Progress()
+        seen = np.diff(data.test.relevance.positives.indptr) >= _LEAST
+        groups = related_keywords(data.train.relevance.positives, seen)
+        model, setting = _chosen(data, progress.part(0, 0.9))
+        progress("Drawing", 0.9)
+        keywords = np.concatenate(groups)
+        shown = data.test.take(keywords)
+        drawn = _drawn(model, shown, np.repeat(np.arange(len(groups)), len(groups[0])))
+        return self.findings(
+            data.name,
+            f"{data.in_words()}; {len(data.test.y):,} pictures of the test may be shown",
+            size,
+            seed,
+            tables=[_table(model, shown)],
+            figures=[_figure(drawn, shown)],
+            claims=_claims(model, shown, drawn, seed),
+            notes=[
+                *data.notes,
+                f"Chosen by P@5 of the keywords of validation pictures: {setting}.",
+                "Groups are chosen by a rule, from training pictures: keywords that share "
+                "pictures without being names of one thing, in groups that hardly share any; each "
+                f"with {_LEAST} pictures of the test or more.",
+                "Pictures are of the test: the model has not seen them. The paper shows images "
+                "of the ESP game.",
+            ],
+        )
+
+
+def _chosen(data: Parts, progress: Progress) -> tuple[PairPipeline, str]:
+    """Dimensions and weight of negatives, by keywords of validation pictures."""
+    best: tuple[float, PairPipeline, str] | None = None
+    held = data.validation
+    for weight, part in progress.over(list(_WEIGHTS)):
+        words = f"Training, weight of negatives {weight}"
+        part(words)
+        pipeline = default_pipeline(
+            METHOD, data.train, n_components=max(_SIZES), negative_weight=weight
+        ).set_callbacks(part.listen(words))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+            fitted = pipeline.fit(data.train)
+        part(words, 0.8)
+        top = fitted.model_.n_components_
+        for k in sorted({min(k, top) for k in _SIZES}):
+            small = fitted.truncate(k)
+            found = evaluate(
+                small, held.x, held.y, held.relevance, [Precision(5)], directions=["y2x"]
+            )
+            value = found.value(Precision(5), "y2x")
+            if best is None or value > best[0]:
+                best = value, small, f"{k} dimensions, weight of negatives {weight}"
+    if best is None:
+        raise ValueError("There is nothing to choose from.")
+    return best[1], best[2]
+
+
+def _drawn(model: PairPipeline, shown: PairSet, group: NDArray[np.int64]) -> Drawn:
+    """Keywords and the first pictures of each, by classical scaling."""
+    order = _first(model, shown)
+    pictures = np.unique(order)
+    votes = np.zeros((len(pictures), group.max() + 1))
+    np.add.at(votes, (np.searchsorted(pictures, order).ravel(), np.repeat(group, _N_PICTURES)), 1)
+    drawn = joint_map(*model.coordinates(shown.x, shown.y.take(pictures)), quality=False)
+    return Drawn(group, drawn.x, pictures, votes.argmax(axis=1), drawn.y)
+
+
+def _first(model: PairPipeline, shown: PairSet) -> NDArray[np.int64]:
+    """The first pictures of each keyword."""
+    scores = model.similarity(shown.x, shown.y)
+    return np.argsort(-scores, axis=1, kind="stable")[:, :_N_PICTURES].astype(np.int64)
+
+
+def _figure(drawn: Drawn, shown: PairSet) -> Figure:
+    """A series of words and one of pictures for each group."""
+    words, names = shown.x.labels, shown.y.labels
+    series = []
+    for g in range(drawn.group.max() + 1):
+        of, near = np.flatnonzero(drawn.group == g), np.flatnonzero(drawn.picture_group == g)
+        told = ", ".join(words[of[:3]])
+        series.append(
+            Series(f"{told} …", *_points(drawn.where[of]), names=tuple(str(words[i]) for i in of))
+        )
+        if len(near):
+            places = drawn.pictures[near]
+            series.append(
+                Series(
+                    f"pictures of {told} …",
+                    *_points(drawn.picture_where[near]),
+                    names=tuple(str(names[i]) for i in places),
+                    pictures=_pictures(shown.y.take(places)),
+                )
+            )
+    return Figure(
+        "Figure 1: keywords and their first pictures",
+        "scatter",
+        tuple(series),
+        note="Classical multidimensional scaling of the learned space; a keyword and a picture "
+        "lie near each other where the model finds them alike.",
+    )
+
+
+def _points(where: NDArray[np.float64]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return tuple(where[:, 0].tolist()), tuple(where[:, 1].tolist())
+
+
+def _pictures(items: Items) -> tuple[str, ...]:
+    """Each picture as a ``data:`` address; none where there are no pixels."""
+    if items.kind != "image":
+        return ()
+    from PIL import Image
+
+    addresses = []
+    for pixels in items.content:
+        picture = Image.fromarray(pixels)
+        if pixels.ndim == 2:  # a drawing: its ink on no ground
+            strength = Image.fromarray(255 - pixels)
+            picture = Image.new("RGBA", strength.size, _INK)
+            picture.putalpha(strength)
+        picture.thumbnail((_SIDE, _SIDE))
+        buffer = io.BytesIO()
+        picture.save(buffer, format="PNG")
+        code = base64.b64encode(buffer.getvalue()).decode("ascii")
+        addresses.append(f"data:image/png;base64,{code}")
+    return tuple(addresses)
+
+
+def _table(model: PairPipeline, shown: PairSet) -> Table:
+    relevant = shown.relevance.positives
+    names = shown.y.labels
+    rows = []
+    for i, order in enumerate(_first(model, shown)):
+        given = set(relevant[[i]].indices.tolist())
+        told = ", ".join(f"{names[j]}{'*' if int(j) in given else ''}" for j in order)
+        rows.append((str(shown.x.labels[i]), len(given), told))
+    return Table(
+        "The first five pictures of each keyword",
+        ("keyword", "pictures that have it", "first five"),
+        tuple(rows),
+        "* has this keyword. Pictures are of the test.",
+    )
+
+
+def _claims(model: PairPipeline, shown: PairSet, drawn: Drawn, seed: int) -> list[Claim]:
+    args = shown.x, shown.y, shown.relevance, [Precision(5)]
+    ours, chance = (
+        evaluate(scorer, *args, directions=["x2y"]).per_query(Precision(5), "x2y")
+        for scorer in (model, ChanceScorer())
+    )
+    n_words, n_pictures = len(drawn.group), len(drawn.pictures)
+    rng = np.random.default_rng(seed)
+    return [
+        Claim.ahead(
+            "The first five pictures have the keyword.",
+            paired_randomization(ours, chance),
+            "P@5 of unseen pictures, learned − chance",
+            published="only drawn in the paper",
+        ),
+        _together(
+            "Related keywords lie together.",
+            "share of keywords whose nearest is of their group",
+            lambda group: _same_nearest(drawn.where, drawn.where, group, group),
+            drawn.group,
+            f"{n_words} keywords",
+            rng,
+        ),
+        _together(
+            "Pictures lie with the keywords that find them.",
+            "share of pictures whose nearest keyword is of their group",
+            lambda group: _same_nearest(drawn.picture_where, drawn.where, group, drawn.group),
+            drawn.picture_group,
+            f"{n_pictures} pictures",
+            rng,
+        ),
+    ]
+
+
+def _together(
+    statement: str,
+    quantity: str,
+    share: Callable[[NDArray[np.int64]], float],
+    group: NDArray[np.int64],
+    counted: str,
+    rng: np.random.Generator,
+) -> Claim:
+    """Whether a share is higher than that of shuffled groups."""
+    found = share(group)
+    shuffled = np.array([share(rng.permutation(group)) for _ in range(_SHUFFLES)])
+    p = float((1 + (shuffled >= found - 1e-12).sum()) / (1 + _SHUFFLES))
+    return Claim(
+        statement,
+        found,
+        float(shuffled.mean()),
+        quantity,
+        "only drawn in the paper",
+        f"groups shuffled {_SHUFFLES:,} times (mean {shuffled.mean():.3f}), {counted}",
+        p,
+    )
+
+
+def _same_nearest(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    a_group: NDArray[np.int64],
+    b_group: NDArray[np.int64],
+) -> float:
+    """Share of points whose nearest other point on the map is of their group."""
+    distance = np.linalg.norm(a[:, None] - b[None], axis=2)
+    if a is b:
+        np.fill_diagonal(distance, np.inf)
+    return float((b_group[distance.argmin(axis=1)] == a_group).mean())

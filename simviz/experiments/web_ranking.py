@@ -1,0 +1,319 @@
+"""Web ranking of the talk on S2Net: trained on clicks, measured by judgments."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from simviz.data import PairSet
+from simviz.datasets import load_demo
+from simviz.evaluation.groups import correct
+from simviz.evaluation.metrics import NDCG
+from simviz.evaluation.result import Evaluation
+from simviz.evaluation.significance import paired_randomization, paired_t
+from simviz.experiments._blending import Chosen, choose
+from simviz.experiments._claims import Claim
+from simviz.experiments._clicks import Clicks, of_judgments, of_links
+from simviz.experiments._experiment import SLIDES, Experiment, Size
+from simviz.experiments._findings import Cell, Findings, Table
+from simviz.experiments._parts import Parts, read_parts
+from simviz.experiments._progress import Progress
+from simviz.features import TextCounts, Tfidf
+from simviz.methods import get_method
+from simviz.pipeline import PairPipeline
+
+#: What is chosen by, and what is tested.
+METRIC = NDCG(10)
+_METRICS = (NDCG(1), NDCG(3), METRIC)
+_LINK_DEMO = "pydocs_links"
+_SPECTRAL = (50, 100, 200, 400)
+_TOPICS: Mapping[Size, tuple[int, ...]] = {"demo": (50,), "full": (50, 100)}
+_LEARNED = (100, 400)
+_RIDGES = (0.1, 1.0, 10.0)
+#: How long each takes, about.
+_COSTS = {"lsa": 1.0, "plsa": 1.5, "cl_lsi": 1.0, "opca": 2.0, "cplsa": 4.0, "s2net": 8.0}
+_NAMES = {"lsa": "LSA"}
+
+
+class WebRanking(Experiment[Clicks]):
+    """NDCG of models trained on clicks, each alone and combined with the vector space model."""
+
+    title = "Trained on clicks, measured by judgments"
+    paper = SLIDES
+    shown_as = "Web search ranking"
+    sentence = "Does what is learned from clicks rank documents for other queries well?"
+    needs = "queries and documents with graded judgments"
+    demo = "pydocs"
+    sets = ("nfcorpus",)
+    methods = ("tfidf_cosine", "lsa", "plsa", "cl_lsi", "opca", "cplsa", "s2net")
+    minutes = 2.0
+    pool = "all"
+    split_by = "x"
+
+    def load(
+        self,
+        path: str | Path | None = None,
+        *,
+        size: Size = "demo",
+        seed: int = 0,
+        n_train: int | None = None,
+        n_pool: int | None = None,
+    ) -> Clicks:
+        """Read clicks and judgments.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Folder, see `simviz.experiments.read_parts`: relevant pairs of the
+            training queries stand for clicks. Without one, links of the demo
+            "pydocs_links" are clicks, and "pydocs" judges.
+        size : {"demo", "full"}, default="demo"
+            Not used here.
+        seed : int, default=0
+            Of the split, where the data have none.
+        n_train, n_pool : int, optional
+            Queries to keep of train, and of validation and of test.
+
+        Returns
+        -------
+        Clicks
+            What is learned from, and what measures it.
+        """
+        if path is None:
+            pairs = load_demo(self.demo)
+            return self.prepared(pairs, seed=seed, n_train=n_train, n_pool=n_pool)
+        parts = read_parts(path, pool="all", seed=seed)
+        return of_judgments(parts.thinned(n_train, n_pool, pool="all"))
+
+    def prepared(
+        self,
+        pairs: PairSet,
+        *,
+        seed: int = 0,
+        n_train: int | None = None,
+        n_pool: int | None = None,
+    ) -> Clicks:
+        """Make data of pairs that somebody brought.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Judged queries; the demo is learned from its links.
+        seed : int, default=0
+            Of the split.
+        n_train, n_pool : int, optional
+            As in `load`; the demo's clicks are all used.
+
+        Returns
+        -------
+        Clicks
+            What is learned from, and what measures it.
+        """
+        if pairs.name == self.demo:
+            return of_links(pairs, load_demo(_LINK_DEMO), seed)
+        given = "split" in pairs.x.metadata
+        parts = Parts.of(pairs, by="column" if given else "x", pool="all", seed=seed)
+        return of_judgments(parts.thinned(n_train, n_pool, pool="all"))
+
+    def refusal(self, pairs: PairSet) -> str:
+        """Why it cannot be run on these pairs.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            What somebody brought.
+
+        Returns
+        -------
+        str
+            A sentence; empty for texts with graded judgments.
+        """
+        texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
+        graded = pairs.relevance.kind == "grade" and len(set(pairs.relevance.matrix.data)) > 1
+        return "" if texts and graded else f"It needs {self.needs}."
+
+    def run(
+        self,
+        data: Clicks,
+        *,
+        size: Size = "demo",
+        seed: int = 0,
+        methods: Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Findings:
+        """Train on clicks, choose by judgments of validation queries, test on others.
+
+        Parameters
+        ----------
+        data : Clicks
+            What `load` answered.
+        size : {"demo", "full"}, default="demo"
+            How many numbers of dimensions and topics are tried.
+        seed : int, default=0
+            Of the methods.
+        methods : sequence of str, optional
+            Ids; all when omitted. The vector space model is always run.
+        progress : Progress, optional
+            Hears how far it is, and may stop it.
+
+        Returns
+        -------
+        Findings
+            The table and its claims.
+        """
+        progress = progress or Progress()
+        wanted = [method for method in self.chosen(methods) if method in _COSTS]
+        vsm = _pipeline("tfidf_cosine", {}).fit(data.clicked)
+        tests = {"VSM": data.test.evaluate(vsm, _METRICS)}
+        told: dict[str, str] = {}
+        found: dict[str, Chosen] = {}
+        for method, part in progress.over({method: _COSTS[method] for method in wanted}):
+            name = _name(method)
+            part(f"Training {name}")
+            found[name] = choose(
+                _candidates(method, data, size, seed, part.part(0, 0.8)),
+                vsm, data.clicked, data.validation, METRIC,
+                callback=part.part(0.8, 0.9).listen(f"Weighing {name}"),
+            )  # fmt: skip
+            part(f"Testing {name}", 0.9)
+            blend = f"{name} + VSM"
+            tests[name] = data.test.evaluate(found[name].learned, _METRICS)
+            tests[blend] = data.test.evaluate(found[name].blend, _METRICS)
+            told[name] = found[name].setting
+            told[blend] = f"α = {found[name].alpha:.2f}, {found[name].blend_setting}"
+        return self.findings(
+            data.name, data.in_words(), size, seed,
+            tables=[_table(tests, told)],
+            claims=_claims(tests, found),
+            notes=[
+                *data.notes,
+                data.stands_for,
+                "All models, and the weights of terms, are learned from clicked pairs alone, in "
+                "one vocabulary without English stop words.",
+                f"Dimensions, topics, ridges, similarity of topics and α: chosen by the {METRIC} "
+                "of the validation queries' judgments. Scores of a blend are divided by their "
+                "spread in training.",
+                "The talk trains on titles clicked in a search engine, which are not public.",
+            ],
+        )  # fmt: skip
+
+
+def _name(method: str) -> str:
+    return _NAMES.get(method) or str(get_method(method).tags.title)
+
+
+def _pipeline(method: str, params: Mapping[str, Any]) -> PairPipeline:
+    """Not fitted, one vocabulary for both sides."""
+    cls = get_method(method)
+    if cls.tags.input == "counts":
+        features = TextCounts(min_df=2, stop_words="english")
+    else:
+        features = Tfidf(tf="log1p", min_df=2, stop_words="english")
+    shared = {"shared": True} if cls.tags.space == "either" else {}
+    return PairPipeline(cls(**shared, **params), features)
+
+
+def _candidates(
+    method: str, data: Clicks, size: Size, seed: int, progress: Progress
+) -> dict[str, PairPipeline]:
+    """Fitted pipelines by their settings, in words."""
+    title, grid = _name(method), _grid(method, size, data)
+    found: dict[str, PairPipeline] = {}
+    for setting, part in progress.over(list(grid)):
+        words = f"Training {title}, {setting}" if setting else f"Training {title}"
+        part(words)
+        pipeline = _pipeline(method, {**grid[setting], "random_state": seed})
+        pipeline.set_callbacks(part.listen(words))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+            fitted = pipeline.fit(data.clicked, data.validation.pairs)
+        part(words, 1.0)
+        before = f"{setting}, " if setting else ""
+        if method in ("plsa", "cplsa"):
+            found |= {f"{before}{m}": _compared(fitted, m) for m in ("js", "cosine")}
+        elif get_method(method).tags.nested:
+            top = fitted.model_.n_components_
+            sizes = sorted({min(k, top) for k in _SPECTRAL})
+            found |= {f"{before}k = {k}": fitted.truncate(k) for k in sizes}
+        else:
+            found[setting] = fitted
+    return found
+
+
+def _grid(method: str, size: Size, data: Clicks) -> dict[str, dict[str, Any]]:
+    """What is fitted: setting, in words, to parameters."""
+    most = min(max(_SPECTRAL), *data.clicked.shape)
+    if method == "opca":
+        return {f"ridge {r:g}": {"n_components": most, "regularization": r} for r in _RIDGES}
+    if method in ("plsa", "cplsa"):
+        return {f"{k} topics": {"n_components": k} for k in _TOPICS[size]}
+    if method == "s2net":
+        settings = {"loss": "logistic", "init": "pca", "max_iter": 30, "patience": 5}
+        sizes = sorted({min(k, *data.clicked.shape) for k in _LEARNED})
+        return {f"k = {k}": {"n_components": k, **settings} for k in sizes}
+    return {"": {"n_components": most}}
+
+
+def _compared(fitted: PairPipeline, measure: str) -> PairPipeline:
+    """The same topics, compared in another way."""
+    other = copy.copy(fitted)
+    other.model_ = copy.copy(fitted.model_).set_params(measure=measure)
+    return other
+
+
+def _table(tests: Mapping[str, Evaluation], told: Mapping[str, str]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(result.value(metric, "x2y") for metric in _METRICS), told.get(name, ""))
+        for name, result in tests.items()
+    ]
+    return Table(
+        "Ranking by judgments",
+        ("model", *(str(metric) for metric in _METRICS), "chosen by validation"),
+        tuple(rows),
+        "All documents are ranked for each query. The talk's own numbers are of other data and "
+        "are not shown.",
+    )
+
+
+def _claims(tests: Mapping[str, Evaluation], found: Mapping[str, Chosen]) -> list[Claim]:
+    """What the talk concludes, each with its test."""
+    if "S2Net" not in found:
+        return []
+    values = {name: result.per_query(METRIC, "x2y") for name, result in tests.items()}
+    wanted = [
+        ("S2Net", "VSM", "S2Net alone ranks better than the vector space model."),
+        ("S2Net + VSM", "VSM", "Combined with S2Net the vector space model ranks better."),
+        ("S2Net + VSM", "S2Net", "S2Net ranks better when combined with the vector space model."),
+    ]
+    others = [name for name in found if name != "S2Net"]
+    if others:
+        best = max(others, key=lambda name: found[name].value)
+        mixed = max(others, key=lambda name: found[name].blend_value)
+        wanted += [
+            (
+                "S2Net",
+                best,
+                f"S2Net ranks better than {best}, in validation the best other model.",
+            ),
+            (
+                "S2Net + VSM",
+                f"{mixed} + VSM",
+                f"Combined with VSM, S2Net ranks better than {mixed}, in validation the best "
+                "other model.",
+            ),
+        ]
+    tested = correct(
+        {(0, i): paired_randomization(values[a], values[b]) for i, (a, b, _) in enumerate(wanted)}
+    )
+    return [
+        Claim.ahead(
+            statement,
+            tested[0, i],
+            f"{METRIC}, {a} − {b}",
+            paper=paired_t(values[a], values[b]),
+        )
+        for i, (a, b, statement) in enumerate(wanted)
+    ]

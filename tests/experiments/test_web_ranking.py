@@ -1,0 +1,78 @@
+"""Ranking by judgments after learning from clicks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simviz.data import PairSet
+from simviz.datasets import load_demo
+from simviz.experiments import Parts, get_experiment
+from simviz.experiments._clicks import Clicks, of_judgments
+from simviz.relevance import Relevance
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return get_experiment("web_ranking").load()
+
+
+def test_no_click_knows_a_page_of_a_judged_query(demo):
+    held = set()
+    for asked in (demo.validation, demo.test):
+        matrix = asked.pairs.relevance.matrix
+        held |= set(asked.pairs.y.ids[matrix.indices[matrix.data == 3]])
+    assert not held & set(demo.clicked.y.ids)
+    judged = {*demo.validation.pairs.x.content, *demo.test.pairs.x.content}
+    assert not judged & set(demo.clicked.x.content)
+    assert set(demo.clicked.relevance.matrix.data) == {1.0}
+    assert len(demo.test.pairs.y) == len(load_demo("pydocs").y)
+    assert "clicks of" in demo.in_words()
+
+
+def test_links_are_read_in_both_directions(demo):
+    links, pydocs = load_demo("pydocs_links"), load_demo("pydocs")
+    place = {name: i for i, name in enumerate(links.x.ids)}
+    summary = dict(zip(pydocs.x.content, pydocs.x.ids, strict=True))
+    matrix = demo.clicked.relevance.matrix.tocoo()
+    asks = [summary[text] for text in demo.clicked.x.content[matrix.row]]
+    assert 0.3 < np.mean([name in place for name in asks]) < 0.7
+
+
+def small():
+    words = [f"red{i} sea{i % 7} car{i % 5}" for i in range(80)]
+    documents = [f"{w} and sky{i % 3} tree{i % 7}" for i, w in enumerate(words)]
+    grades = np.full(80, 2.0)
+    relevance = Relevance.from_pairs(
+        [*range(80), *range(80)], [*range(80), *((i + 7) % 80 for i in range(80))],
+        [*grades, *(grades / 2)], shape=(80, 80), unjudged="negative",
+    )  # fmt: skip
+    return PairSet.from_texts(words, documents, relevance, name="small")
+
+
+def test_grades_are_dropped_and_unclicked_documents_unknown():
+    parts = Parts.of(small(), by="x", pool="all")
+    clicks = of_judgments(parts)
+    assert isinstance(clicks, Clicks)
+    assert set(clicks.clicked.relevance.matrix.data) == {1.0}
+    assert len(clicks.clicked.y) < 80 == len(clicks.test.pairs.y)
+    assert set(clicks.test.pairs.relevance.matrix.data) == {1.0, 2.0}
+
+
+def test_models_are_measured_alone_and_combined():
+    experiment = get_experiment("web_ranking")
+    pairs = small()
+    assert experiment.refusal(pairs) == ""
+    assert experiment.refusal(load_demo("icons")) != ""
+    data = experiment.prepared(pairs)
+    found = experiment.run(data, methods=["plsa", "opca", "s2net"])
+    rows = {row[0]: row for row in found.tables[0].rows}
+    names = ["PLSA", "OPCA", "S2Net"]
+    assert list(rows) == ["VSM", *(n for name in names for n in (name, f"{name} + VSM"))]
+    assert all(0 <= value <= 1 for row in rows.values() for value in row[1:4])
+    assert len(found.claims) == 5
+    assert all("Holm, 5 comparisons" in claim.test for claim in found.claims)
+    assert all(claim.paper_test.startswith("paired t") for claim in found.claims)
+    assert any("stand for clicks" in note for note in found.notes)
+    alone = experiment.run(data, methods=["lsa"])
+    assert alone.claims == ()
