@@ -18,8 +18,8 @@ else:
         train_view.show_unknown(str(error))
     else:
         train_view.show_head(dataset_id, pairs)
-        train_jobs.show_jobs(dataset_id)
         train_view.show_choice(dataset_id, pairs)
+        train_jobs.show_jobs(dataset_id)
         train_search.show_searches(dataset_id)
         runs_table.show_runs(dataset_id, pairs)
 chrome.end()

@@ -46,7 +46,9 @@ def show_cards(methods: Sequence[str], setting: Setting, *, ticked: bool) -> lis
     for start in range(0, len(methods), _COLUMNS):
         row = methods[start : start + _COLUMNS]
         for column, method in zip(st.columns(_COLUMNS, gap="small"), row, strict=False):
-            with column.container(border=True, key=f"train-card-{method}", gap="xsmall"):
+            with column.container(
+                border=True, height="stretch", key=f"train-card-{method}", gap="xsmall"
+            ):
                 choices.append(_show_card(method, setting, ticked=ticked))
     return choices
 
@@ -108,7 +110,13 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
             plain.problem(refused)
         if specs:
             way = st.session_state.get(f"{form['key']}-way", ONCE)
-            with st.expander(_label(way, params), key=f"{form['key']}:form", type="compact"):
+            with st.popover(
+                _label(way, params),
+                key=f"{form['key']}:form",
+                icon=":material/tune:",
+                type="tertiary",
+                wrap=True,
+            ):
                 tasks = _show_settings(specs, form, once, setting)
     return Choice(method, cls.tags.title, wanted, tasks, once)
 

@@ -97,9 +97,10 @@ def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
     with right:
         failed = [t for t in selection.trials if t.reason and t.mean != t.mean]
         seconds = sum(trial.seconds for trial in selection.trials)
+        fits = f"{selection.n_fits} fit{'' if selection.n_fits == 1 else 's'}"
         plain.quiet(
-            f"{len(selection.trials)} settings from {selection.n_fits} fits in "
-            f"{max(1, round(seconds))} s. The test part took no part in it; what the search "
+            f"{len(selection.trials)} settings from {fits} in {max(1, round(seconds))} s. "
+            "The test part took no part in it; what the search "
             "reports of its own choice is a little flattered, so judge it by the run."
         )
         if failed:

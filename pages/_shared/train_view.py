@@ -137,8 +137,17 @@ def show_choice(dataset_id: str, pairs: PairSet) -> None:
     choices = train_cards.show_cards(first, setting, ticked=True)
     others = [method for method in fits if method not in first]
     if others:
-        st.markdown("##### These fit, too")
-        choices += train_cards.show_cards(others, setting, ticked=False)
+        ticked = sum(
+            bool(st.session_state.get(train_cards.tick_key(dataset_id, m))) for m in others
+        )
+        label = f"{len(others)} more fit these data" if first else "These fit these data"
+        with st.expander(
+            label + (f", {ticked} ticked" if ticked else ""),
+            key=f"train-{dataset_id}-more",
+            icon=":material/widgets:",
+            expanded=not first,
+        ):
+            choices += train_cards.show_cards(others, setting, ticked=False)
     with at_once:
         _show_all_or_first(dataset_id, first, choices)
     unfit = [(method, reason) for method, reason in reasons.items() if reason is not None]

@@ -25,6 +25,7 @@ from simviz.pipeline import default_pipeline
 #: Values of one parameter, settings tried, and folds, at most.
 MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
 _ASKED = ("params", "folds", "metric", "n_iter")
+_RIDGE = "model__regularization"
 #: Decides which features there are, so it is no setting among others.
 _FIXED = ("shared",)
 #: Settings of which so many are estimated; the others cost what lies between.
@@ -240,13 +241,15 @@ def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
     for group in groups[::step][:_ESTIMATED]:
         largest = dict(spec.params) | _largest([candidates[i] for i in group.members])
         costs.append(estimate(spec.method, pairs, largest, spec.features))
+    # Ridges share a decomposition at best; where they do not, each is a fit.
+    n_fits = sum(len({repr(own.get(_RIDGE)) for own in group.free}) for group in groups)
     if reason := next((c.reason_to_refuse for c in costs if c.reason_to_refuse), None):
         return Estimate(0.0, 0, reason)
     share = 1 - spec.split.fractions[2]
     folds = asked["folds"]
     share *= 1 if folds == 1 else (folds - 1) / folds
     mean = sum(cost.seconds for cost in costs) / len(costs)
-    seconds = share * mean * len(groups) * folds
+    seconds = share * mean * n_fits * folds
     reason = None
     if seconds > MAX_SECONDS:
         reason = (

@@ -48,6 +48,10 @@ def html(app):
     return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
 
 
+def popovers(app):
+    return [block.proto.popover.label for block in app.get("popover")]
+
+
 def words(app):
     kinds = (app.markdown, app.caption, app.title, app.text)
     return " ".join(str(e.value) for kind in kinds for e in kind)
@@ -151,7 +155,7 @@ def test_demo_starts_with_its_own_methods_and_says_what_does_not_fit(app):
     assert ticked == set(methods)
     for method, params in methods.items():
         if params:
-            assert any(e.label == f"Parameters: {in_words(params)}" for e in app.expander), method
+            assert f"Parameters: {in_words(params)}" in popovers(app), method
     unfit = app.checkbox(key="train-unfit-bm25")
     assert unfit.disabled and "An image is not a list of things to count" in unfit.label
     assert "keyword items meet image items" in app.checkbox(key="train-unfit-lsa").label
@@ -177,7 +181,7 @@ def test_trains_what_is_ticked_once(own):
     tick_only(run(own), "bm25", "cca")
     field(own, "cca", "n_components").set_value(7)
     run(own)
-    assert any("n_components 7" in e.label for e in own.expander)
+    assert any("n_components 7" in label for label in popovers(own))
     assert button(own).label == "Train 2 methods"
     button(own).click()
     run(own)

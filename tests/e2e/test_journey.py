@@ -55,6 +55,7 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(90_000)
     page.goto(f"{server.url}/train?demo=icons")
+    page.get_by_text(re.compile("more fit these data")).click()
     page.get_by_text("SSI", exact=True).click()
     page.get_by_role("button", name=re.compile("^Train 4 methods")).click()
 
