@@ -43,6 +43,8 @@ def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
     """
     evaluation = result.evaluation
     records = evaluation.to_records()
+    # Lists show what is known before the test part is opened.
+    told = records if result.validation is None else result.validation
     arrays: Arrays = dict(result.parts)
     per_query: Arrays = {}
     for direction, ranking in evaluation.rankings.items():
@@ -62,6 +64,7 @@ def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
         pipeline=result.pipeline,
         evaluation={
             "records": records,
+            "validation": result.validation,
             "baselines": dict(result.baselines),
             "metrics": [metric.name for metric in evaluation.metrics],
             "directions": list(evaluation.directions),
@@ -83,9 +86,7 @@ def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
             "versions": {name: version(name) for name in ("simviz", "numpy", "scikit-learn")}
             | {"python": platform.python_version()},
         },
-        summary={
-            r["metric"]: r["value"] for r in records if r["direction"] in (_SUMMARY, "pairs")
-        },
+        summary={r["metric"]: r["value"] for r in told if r["direction"] in (_SUMMARY, "pairs")},
         seconds=sum(result.seconds.values()),
     )
 

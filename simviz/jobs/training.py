@@ -62,6 +62,9 @@ class RunResult:
         What was trained.
     evaluation : Evaluation
         On the test part, both directions.
+    validation : list of Record or None
+        The same metrics on the validation part, to choose by; None for demos,
+        whose test parts are open to all.
     baselines : mapping of str to list of Record
         The same metrics of scorers that know nothing ("chance") or only how
         popular an item is ("popularity").
@@ -81,6 +84,7 @@ class RunResult:
 
     pipeline: Pipeline
     evaluation: Evaluation
+    validation: list[Record] | None
     baselines: Mapping[str, list[Record]]
     curve: DimensionCurve | None
     parts: Mapping[str, Index]
@@ -158,7 +162,8 @@ def train(
     progress.enter("scoring")
     test = parts.test
     sides = (test.x, test.y, test.relevance)
-    evaluation = evaluate(pipeline, *sides, callback=progress.during("scoring", 0.0, 0.4))
+    evaluation = evaluate(pipeline, *sides, callback=progress.during("scoring", 0.0, 0.35))
+    validation = None if spec.is_demo else _validate(pipeline, parts.validation, evaluation)
     scorers: dict[str, Scorer[Items]] = {
         "popularity": PopularityScorer(parts.train),
         "chance": ChanceScorer(),
@@ -177,6 +182,7 @@ def train(
     return RunResult(
         pipeline=pipeline,
         evaluation=evaluation,
+        validation=validation,
         baselines=baselines,
         curve=curve,
         parts={f"{side}_{part}": at for side in index for part, at in index[side].items()},
@@ -186,6 +192,12 @@ def train(
         notes=tuple(notes),
         seconds=progress.seconds(),
     )
+
+
+def _validate(pipeline: Pipeline, part: PairSet, tested: Evaluation) -> list[Record]:
+    """The metrics of the test on the validation part: what runs are chosen by."""
+    sides = (part.x, part.y, part.relevance)
+    return evaluate(pipeline, *sides, metrics=tested.metrics).to_records()
 
 
 def augmented(steps: Sequence[Mapping[str, Any]], parts: Split) -> PairSet:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simviz.exceptions import StoreError
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 #: Seconds to wait for another process that is writing.
 BUSY_SECONDS = 20.0
 
@@ -67,6 +67,14 @@ CREATE TABLE trash (
     dataset_id TEXT NOT NULL,
     method TEXT, spec TEXT, summary TEXT, name TEXT, note TEXT,
     seconds REAL, n_bytes INTEGER, created REAL, opened REAL, deleted REAL
+);
+""",
+    5: """
+CREATE TABLE looks (
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    part TEXT NOT NULL, times INTEGER, last REAL,
+    PRIMARY KEY (workspace, dataset_id, part)
 );
 """,
 }
