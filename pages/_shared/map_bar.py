@@ -15,10 +15,12 @@ from pages._shared.map_state import DRAWINGS, View
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs.placed import Placed
-    from simviz.projection import JointMap
     from simviz.store import RunInfo
 
 BOTH, EVERY = "Both sides", "All parts"
+#: What colours can mean beside columns of the data: the side, the part of the split, how soon an
+#: item finds what belongs to it, and how similar its nearest is.
+COLOURS = ("side", "part", "found", "score")
 _OPTION_CHARACTERS = 70
 
 
@@ -95,8 +97,8 @@ def _take_drawing(view: View) -> None:
 
 
 def pick_colour(pairs: PairSet) -> str:
-    """Choose what the colours mean: "side", "part", or a metadata column as "=name"."""
-    choices = ["side", "part", *(f"={name}" for name in _columns(pairs.digest, pairs))]
+    """Choose what the colours mean: one of `COLOURS`, or a metadata column as "=name"."""
+    choices = [*COLOURS, *(f"={name}" for name in _columns(pairs.digest, pairs))]
     return st.selectbox(
         "Colour by",
         choices,
@@ -137,7 +139,7 @@ def find(view: View, placed: Placed, pairs: PairSet) -> None:
 def _select_found(view: View) -> None:
     picked = st.session_state.get("map-find")
     if picked:
-        view.item = ("x" if picked[0] == "x" else "y", int(picked[1:]))
+        map_state.select(view, ("x" if picked[0] == "x" else "y", int(picked[1:])))
         st.session_state["map-find"] = None
 
 
@@ -201,18 +203,3 @@ def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str
     records = map_records(placed.drawing, *items)
     lines = [[*record.values(), where] for record, where in zip(records, part, strict=True)]
     return csv_text([[*records[0], "part"], *lines])
-
-
-def show_trust(drawing: JointMap) -> None:
-    """Say in words how far to trust the drawing, with the numbers behind them."""
-    from simviz.projection.trust import trust_level, trust_sentences
-
-    if drawing.quality is None:
-        return
-    level = trust_level(drawing.quality)
-    with st.popover(
-        level, icon=":material/straighten:", type="tertiary", help=drawing.quality.describe()
-    ):
-        st.markdown("**How far to trust this drawing**")
-        for sentence in (*trust_sentences(drawing.quality), *drawing.notes):
-            st.text(sentence)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simviz.store.run import Run
 
 _LONGEST = 600  # characters of a text that is read in the drawer
-_STYLE = """
+STYLE = """
 <style>
 .st-key-map-drawer { gap: .5rem; }
 .st-key-map-nearest { gap: 0; }
@@ -52,7 +52,7 @@ def show(
     """Show the selected item, then its nearest of the other side."""
     if view.item is None:
         return
-    st.html(_STYLE)
+    st.html(STYLE)
     with st.container(key="map-drawer"):
         _show_item(view, pairs, parts)
         if topics is not None:
@@ -82,7 +82,7 @@ def _show_item(view: View, pairs: PairSet, parts: tuple[Any, Any]) -> None:
         st.button(
             "Close",
             key="map-close",
-            on_click=_select,
+            on_click=map_state.select,
             args=(view, None),
             type="tertiary",
             icon=":material/close:",
@@ -90,14 +90,38 @@ def _show_item(view: View, pairs: PairSet, parts: tuple[Any, Any]) -> None:
     picture = _picture(items, row, "sv-shot")
     if picture:
         st.html(picture)
-    st.html(f'<p class="sv-read">{escape(_text(items, row))}</p>')
+    show_text(_text(items, row))
+
+
+def show_text(text: str) -> None:
+    """What is looked at, in full."""
+    st.html(f'<p class="sv-read" dir="auto">{escape(text)}</p>')
 
 
 def _show_nearest(view: View, pairs: PairSet, found: Neighbors, placed: Placed) -> None:
     side, row = view.item or ("x", 0)
+    show_list(view, pairs, found, relevant(pairs, side, row), placed.kept_near(row, found))
+
+
+def show_list(
+    view: View, pairs: PairSet, found: Neighbors, belongs: set[int], kept: Any | None
+) -> None:
+    """List what a model finds nearest, each to be selected.
+
+    Parameters
+    ----------
+    view : View
+        Changed when one is selected.
+    pairs : PairSet
+        The data set.
+    found : Neighbors
+        By their positions in it, best first.
+    belongs : set of int
+        Those that are right.
+    kept : ndarray of bool, optional
+        Which of them the drawing keeps near; None where that means nothing.
+    """
     others, name = _side(pairs, found.side)
-    belongs = _relevant(pairs, side, row)
-    kept = placed.kept_near(row, found)
     st.markdown(f"**Nearest {escape_markdown(name)}**")
     with st.container(key="map-nearest"):
         for place, (other, score) in enumerate(zip(found.index, found.scores, strict=True)):
@@ -110,13 +134,13 @@ def _show_nearest(view: View, pairs: PairSet, found: Neighbors, placed: Placed) 
                 st.button(
                     escape_markdown(_text(others, int(other), 60)),
                     key=f"map-go-{place}",
-                    on_click=_select,
+                    on_click=map_state.select,
                     args=(view, (found.side, int(other))),
                     type="tertiary",
                     width="stretch",
                 )
                 mark = " ✓" if int(other) in belongs else ""
-                far = "" if kept[place] else " ↗"
+                far = "" if kept is None or kept[place] else " ↗"
                 st.html(f'<span class="sv-score">{score:.2f}{mark}{far}</span>', width="content")
 
 
@@ -125,7 +149,7 @@ def _show_caption(
 ) -> None:
     side, row = view.item or ("x", 0)
     _, name = _side(pairs, found.side)
-    belongs = _relevant(pairs, side, row)
+    belongs = relevant(pairs, side, row)
     n_kept = int(placed.kept_near(row, found).sum())
     where = (
         f"Nearest in the model's {space.n_dimensions:,} dimensions, not on this drawing."
@@ -143,15 +167,11 @@ def _show_caption(
         plain.quiet(f"✓ belongs to it: {n_met} of its {len(belongs):,} {name} are in this list.")
 
 
-def _select(view: View, item: map_state.Item | None) -> None:
-    view.item = item
-
-
 def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
     return (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
 
 
-def _relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
+def relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
     """What belongs to an item, by position on the other side."""
     relevance = pairs.relevance if side == "x" else pairs.relevance.T
     return set(relevance.positives[[row]].indices.tolist())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from pages._shared import links, state
+from pages._shared import links, map_camera, map_canvas, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -23,6 +23,9 @@ DRAWINGS = {"mds": "MDS", "umap": "UMAP", "pca": "PCA"}
 FIRST_DRAWING = "mds-2"
 CHART = "map-chart"
 _DRAWING = re.compile(r"(mds|umap|pca)-([23])")
+#: What is done about the gap between the sides: names in links and of drawings.
+BALANCES = ("center", "none", "rank")
+_LONGEST_QUERY = 2_000
 _ITEM = re.compile(r"([xy])(\d{1,9})")
 
 
@@ -44,6 +47,18 @@ class View:
         What of the link could not be followed.
     regions : bool, optional
         Whether regions are labelled; None where nobody chose.
+    balance : str
+        One of `BALANCES`.
+    has_halos : bool
+        Whether single items show how far to trust their place.
+    at : tuple of float, optional
+        Where the reader looks; None for the whole map.
+    at_n : int
+        Counts how often the link said where to look: the map then follows.
+    query : (side, str), optional
+        What was asked of the model.
+    enclosed : tuple of int
+        Rows of the drawing that were enclosed, the y side after the x side.
     """
 
     dataset_id: str
@@ -52,6 +67,17 @@ class View:
     item: Item | None = None
     lost: str = ""
     regions: bool | None = None
+    balance: str = BALANCES[0]
+    has_halos: bool = False
+    at: map_camera.Place | None = None
+    at_n: int = 0
+    query: tuple[Side, str] | None = None
+    enclosed: tuple[int, ...] = ()
+
+    @property
+    def kept_as(self) -> str:
+        """The name of the drawing, such as "umap-2-none"."""
+        return self.drawing if self.balance == BALANCES[0] else f"{self.drawing}-{self.balance}"
 
 
 def current(dataset_id: str) -> View:
@@ -60,7 +86,7 @@ def current(dataset_id: str) -> View:
     if not isinstance(view, View) or view.dataset_id != dataset_id:
         view = View(dataset_id)
         st.session_state["map-view"] = view
-        for key in ("map-link", "map-run", "map-clicked"):
+        for key in ("map-link", "map-run", "map-clicked", map_canvas.KEY):
             st.session_state.pop(key, None)
     return view
 
@@ -103,8 +129,15 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
         view.drawing = told["drawing"]
     if told.get("regions") in ("0", "1"):
         view.regions = told["regions"] == "1"
+    if told.get("gap") in BALANCES:
+        view.balance = told["gap"]
+    if "halos" in told:
+        view.has_halos = told["halos"] == "1"
     if "sel" in told:
         view.item = _item(told["sel"], pairs)
+    place = map_camera.parse(told.get("at"))
+    if place is not None:
+        view.at, view.at_n = place, view.at_n + 1
     return []
 
 
@@ -138,6 +171,67 @@ def follow_click(view: View, pairs: PairSet) -> None:
             view.item = side, int(found[0])
 
 
+def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
+    """Take over what was clicked, enclosed or asked on the map since the last run.
+
+    Parameters
+    ----------
+    view : View
+        Changed in place.
+    pairs : PairSet
+        Its data set.
+    n_drawn : int
+        Items of both sides on the map.
+    """
+    from simviz.charts.canvas import rows_of_bits
+
+    picked = _news("picked")
+    if picked is not None:
+        key = picked.get("key")
+        view.item = _item(key, pairs) if isinstance(key, str) else None
+        view.query = None
+        if key is None:
+            view.enclosed = ()
+    region = _news("region")
+    if region is not None:
+        rows = rows_of_bits(map_canvas.unpacked(region.get("rows") or ""), n_drawn)
+        view.enclosed = tuple(rows.tolist())
+    asked = _news("asked")
+    if asked is not None and asked.get("side") in ("x", "y"):
+        text = str(asked.get("text", "")).strip()[:_LONGEST_QUERY]
+        view.query = (asked["side"], text) if text else None
+        view.item = None
+
+
+def _news(name: str) -> dict[str, object] | None:
+    """What the map told under a name, once."""
+    told = map_canvas.told(name)
+    if not told or told.get("n") == st.session_state.get(f"map-heard-{name}"):
+        return None
+    st.session_state[f"map-heard-{name}"] = told.get("n")
+    return told
+
+
+def select(view: View, item: Item | None) -> None:
+    """Select an item, or nothing; a query gives way to it."""
+    view.item, view.query = item, None
+
+
+def hear_camera(view: View) -> None:
+    """Let the link follow the reader over the map."""
+    told = st.session_state.get(map_canvas.CAMERA_KEY)
+    place = map_camera.checked(told.get("at") if told else None)
+    if place is None:
+        return
+    view.at = place
+    told_link = st.session_state.get("map-link")
+    if isinstance(told_link, dict):
+        link = {name: value for name, value in told_link.items() if name != "at"}
+        link |= map_camera.link(place)
+        st.session_state["map-link"] = link
+        st.query_params.from_dict(link)
+
+
 def write_link(view: View, run: Run) -> dict[str, str]:
     """Put the view into the address; answer with what is about the map alone."""
     own = {} if view.drawing == FIRST_DRAWING else {"drawing": view.drawing}
@@ -145,6 +239,11 @@ def write_link(view: View, run: Run) -> dict[str, str]:
         own["sel"] = f"{view.item[0]}{view.item[1]}"
     if view.regions is not None:
         own["regions"] = "1" if view.regions else "0"
+    if view.balance != BALANCES[0]:
+        own["gap"] = view.balance
+    if view.has_halos:
+        own["halos"] = "1"
+    own |= map_camera.link(view.at)
     if state.share() is not None:
         base = {"share": st.query_params["share"]}
     else:

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 Side = Literal["x", "y"]
 #: Topics of an item that are told when it is pointed at, and when it is selected.
 _HOVERED, _SELECTED = 3, 4
-#: Fewer items are not grouped.
-_FEWEST = 60
+#: Fewer items are not grouped, and a region has so many on average at least.
+_FEWEST, _FEWEST_EACH = 60, 12
+#: Regions of each tier, with the first and the last level of zoom at which they are named; a
+#: level doubles the area. Topics are as they are, and named from afar.
+_TIERS, _TOPICAL = ((9, 0, 2), (26, 3, 5), (64, 6, 9)), (0, 6)
+#: Partners that are read to say what a picture is about.
+_PARTNERS = 20
+Tiers = list[tuple[int, int, int, "Region"]]
 _STYLE = """
 <style>
 .sv-about { border-collapse: collapse; width: 100%; font-size: .875rem;
@@ -52,7 +58,7 @@ def pick(view: View, run: Run) -> bool:
     topical = has_topics(run.info.method)
     if view.drawing.endswith("3"):
         return False  # what covers what would depend on the camera
-    is_on = topical if view.regions is None else view.regions
+    is_on = view.regions is not False
     name = "Topics" if topical else "Regions"
     st.session_state["map-regions"] = [name] if is_on else []
     st.pills(
@@ -73,36 +79,56 @@ def _take(view: View) -> None:
 
 def regions(
     run: Run, drawing: str, placed: Placed, pairs: PairSet, topics: RunTopics | None
-) -> list[Region]:
-    """Parts of a drawing and what they are about."""
+) -> Tiers:
+    """Parts of a drawing and what they are about, coarse ones for afar and fine ones for near."""
     return _regions(run.id, drawing, placed, pairs, topics)
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
 def _regions(
     run_id: str, drawing: str, _placed: Placed, _pairs: PairSet, _topics: RunTopics | None
-) -> list[Region]:
+) -> Tiers:
     from simviz.projection import topic_regions, word_regions
 
     sides = [
         (_placed.drawing.x, _pairs.x, _placed.x_rows),
         (_placed.drawing.y, _pairs.y, _placed.y_rows),
     ]
-    if _topics is None:
-        if len(_placed.x_rows) + len(_placed.y_rows) < _FEWEST:
-            return []
-        return word_regions([(points, _texts(items, rows)) for points, items, rows in sides])
-    return topic_regions(
-        np.concatenate([points for points, _, _ in sides]),
-        np.concatenate([_topics.x_theta[_placed.x_rows], _topics.y_theta[_placed.y_rows]]),
-        [_lines(_topics, topic) for topic in range(_topics.x_theta.shape[1])],
-    )
+    if _topics is not None:
+        told = topic_regions(
+            np.concatenate([points for points, _, _ in sides]),
+            np.concatenate([_topics.x_theta[_placed.x_rows], _topics.y_theta[_placed.y_rows]]),
+            [_lines(_topics, topic) for topic in range(_topics.x_theta.shape[1])],
+        )
+        return [(0, *_TOPICAL, region) for region in told]
+    n = len(_placed.x_rows) + len(_placed.y_rows)
+    if n < _FEWEST:
+        return []
+    read = [(points, _texts(items, rows, _pairs)) for points, items, rows in sides]
+    return [
+        (tier, first, last, region)
+        for tier, (n_regions, first, last) in enumerate(_TIERS)
+        for region in word_regions(read, min(n_regions, n // _FEWEST_EACH))
+    ]
 
 
-def _texts(items: Items, rows: np.ndarray) -> list[str] | None:
-    if items.kind not in ("text", "keyword"):
+def _texts(items: Items, rows: np.ndarray, pairs: PairSet) -> list[str] | None:
+    """What items say; of pictures, what the words say that belong to them."""
+    if items.kind in ("text", "keyword"):
+        return [str(items.content[row]) for row in rows]
+    other, positives = pairs.y, pairs.relevance.positives
+    if items is pairs.y:
+        other, positives = pairs.x, positives.T.tocsr()
+    if other.kind not in ("text", "keyword"):
         return None
-    return [str(items.content[row]) for row in rows]
+    ends = positives.indptr
+    return [
+        " ".join(
+            str(other.content[j])
+            for j in positives.indices[ends[row] : min(ends[row + 1], ends[row] + _PARTNERS)]
+        )
+        for row in rows
+    ]
 
 
 def _lines(topics: RunTopics, topic: int) -> tuple[str, ...]:

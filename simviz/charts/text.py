@@ -15,6 +15,12 @@ _KEPT_FORMATS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 _WIDTHS = dict.fromkeys("ijl.,:;'|!", 0.29) | dict.fromkeys("ftrI()[]-/ ", 0.37)
 _WIDTHS |= dict.fromkeys("mwMW@%", 0.95)
 _WIDTH, _CAPITAL_WIDTH, _WIDE = 0.62, 0.74, 1.05
+#: Characters that are not seen: some turn the direction of what follows.
+_UNSEEN = {
+    code: " " if unicodedata.category(chr(code)) == "Cc" else None
+    for code in (*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, *range(0x200B, 0x2070), 0xFEFF)
+    if unicodedata.category(chr(code)) in ("Cc", "Cf") and chr(code) not in _KEPT_FORMATS
+}
 
 
 def clean_text(text: object, limit: int = 80) -> str:
@@ -50,6 +56,32 @@ def clean_text(text: object, limit: int = 80) -> str:
     cut = line[: limit - 1]
     space = cut.rfind(" ")
     return (cut[:space] if space > limit // 2 else cut).rstrip(" ,;:.") + "…"
+
+
+def safe_line(text: object, limit: int = 80) -> str:
+    r"""One line without control characters, cut at `limit`, for where nothing reads markup.
+
+    Quicker than `clean_text`, which looks at each character and cuts at words.
+
+    Parameters
+    ----------
+    text : object
+        Anything; its ``str`` is taken.
+    limit : int, default=80
+        Most characters to keep; a cut ends in "…".
+
+    Returns
+    -------
+    str
+        Not escaped.
+
+    Examples
+    --------
+    >>> safe_line("a\nlong   story\u202e", 8)
+    'a long…'
+    """
+    line = " ".join(str(text)[: 2 * limit + 64].translate(_UNSEEN).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip(" ,;:.") + "…"
 
 
 def safe_text(text: object, limit: int = 80) -> str:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from simviz.data import PairSet
 from simviz.exceptions import SimvizError
@@ -16,11 +16,14 @@ from simviz.jobs.drawing import draw
 from simviz.jobs.pool import DaemonPool
 from simviz.jobs.results import pack_map
 from simviz.jobs.threads import limit_threads, threads_per_job
+from simviz.projection.gap import Balance
 from simviz.projection.joint import METHODS, Method
 from simviz.store.run import Run
 
 _log = logging.getLogger(__name__)
-_NAME = re.compile(rf"({'|'.join(METHODS)})-([23])")
+#: What may be done about the gap between the sides; the first where a drawing does not say.
+_BALANCES: tuple[Balance, ...] = ("center", "none", "rank")
+_NAME = re.compile(rf"({'|'.join(METHODS)})-([23])(?:-({'|'.join(_BALANCES)}))?")
 #: Drawings that may wait, and failures that are remembered.
 MAX_WAITING, _REMEMBERED = 20, 100
 
@@ -50,7 +53,8 @@ def kept_name(drawing: str) -> str:
     Parameters
     ----------
     drawing : str
-        Method and dimensions, such as "umap-3".
+        Method and dimensions, such as "umap-3", and what is done about the gap
+        between the sides unless they are centred, such as "umap-3-none".
 
     Returns
     -------
@@ -62,18 +66,18 @@ def kept_name(drawing: str) -> str:
     ValueError
         If there is no such drawing.
     """
-    _parsed(drawing)
-    return f"{drawing}-center"
+    return "{}-{}-{}".format(*_parsed(drawing))
 
 
-def _parsed(drawing: str) -> tuple[Method, Literal[2, 3]]:
+def _parsed(drawing: str) -> tuple[Method, Literal[2, 3], Balance]:
     found = _NAME.fullmatch(drawing)
     if not found:
         raise ValueError(
             f"A drawing is a method ({', '.join(METHODS)}) and 2 or 3 dimensions, such as "
-            f"'umap-2'; got {drawing!r}."
+            f"'umap-2', and may name a balance ({', '.join(_BALANCES)}); got {drawing!r}."
         )
-    return cast(Method, found[1]), cast(Literal[2, 3], int(found[2]))
+    balance = cast(Balance, found[3] or _BALANCES[0])
+    return cast(Method, found[1]), cast(Literal[2, 3], int(found[2])), balance
 
 
 class DrawingDesk:
@@ -121,7 +125,7 @@ class DrawingDesk:
         ValueError
             If there is no such drawing.
         """
-        method, n_dimensions = _parsed(drawing)
+        method, n_dimensions, balance = _parsed(drawing)
         key = run.id, drawing
         if kept_name(drawing) in run.maps():
             with self._lock:
@@ -133,7 +137,8 @@ class DrawingDesk:
             if sum(s.state == "waiting" for s in self._sketches.values()) >= MAX_WAITING:
                 return Sketch("failed", message="Too many drawings wait. Ask again in a minute.")
             self._sketches[key] = Sketch("waiting")
-        self._executor.submit(self._draw, run, pairs, drawing, method, n_dimensions)
+        options = {"method": method, "n_dimensions": n_dimensions, "balance": balance}
+        self._executor.submit(self._draw, run, pairs, drawing, options)
         return Sketch("waiting")
 
     def progress(self, run_id: str, drawing: str) -> Sketch | None:
@@ -148,9 +153,7 @@ class DrawingDesk:
             if sketch is not None and sketch.state == "failed":
                 del self._sketches[run_id, drawing]
 
-    def _draw(
-        self, run: Run, pairs: PairSet, drawing: str, method: Method, n_dimensions: Literal[2, 3]
-    ) -> None:
+    def _draw(self, run: Run, pairs: PairSet, drawing: str, options: Mapping[str, Any]) -> None:
         key = run.id, drawing
 
         def heard(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
@@ -166,9 +169,8 @@ class DrawingDesk:
                 run.pipeline(),
                 pairs,
                 seed=seed,
-                method=method,
-                n_dimensions=n_dimensions,
                 callback=heard,
+                **options,
             )
             run.put_map(kept_name(drawing), *pack_map(*made))
         except SimvizError as error:

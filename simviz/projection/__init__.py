@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simviz.projection.barycentre import Spot, place_among
     from simviz.projection.gap import Gap, balance_sides, side_gap
     from simviz.projection.joint import JointMap, joint_map
     from simviz.projection.mds import mds_map
@@ -25,6 +26,7 @@ _HOMES = {
     "Neighbors": "nearest",
     "Quality": "quality",
     "Region": "regions",
+    "Spot": "barycentre",
     "balance_sides": "gap",
     "joint_map": "joint",
     "kept_near": "nearest",
@@ -32,6 +34,7 @@ _HOMES = {
     "mds_map": "mds",
     "nearest_across": "nearest",
     "pca_map": "pca",
+    "place_among": "barycentre",
     "side_gap": "gap",
     "topic_regions": "regions",
     "umap_map": "umap",
@@ -46,6 +49,7 @@ __all__ = [
     "Neighbors",
     "Quality",
     "Region",
+    "Spot",
     "balance_sides",
     "joint_map",
     "kept_near",
@@ -53,6 +57,7 @@ __all__ = [
     "mds_map",
     "nearest_across",
     "pca_map",
+    "place_among",
     "side_gap",
     "topic_regions",
     "umap_map",

@@ -1,4 +1,4 @@
-"""The gap between two sides, and the two ways to close it."""
+"""The gap between two sides, and the ways to close it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simviz.projection._rank_matching import rank_matched
 from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
 
-Balance = Literal["none", "center", "rms"]
-BALANCES: tuple[Balance, ...] = ("none", "center", "rms")
+Balance = Literal["none", "center", "rms", "rank"]
+BALANCES: tuple[Balance, ...] = ("none", "center", "rms", "rank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +101,21 @@ def balance_sides(
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates in the model's space.
-    balance : {"none", "center", "rms"}
+    balance : {"none", "center", "rms", "rank"}
         "none" leaves every distance as the model has it. "center" subtracts
         each side's mean: distances within a side stay, the constant offset
         between the sides goes. "rms" also scales both sides to the same root
-        mean square length: what stays is the shape of each side.
+        mean square length: what stays is the shape of each side. "rank"
+        gives the item of some rank on the other side the distance that the
+        item of this rank has on the own side: what stays are the distances
+        within the sides, and the order of each item's list of the other side
+        as far as both sides agree on it.
 
     Returns
     -------
     x, y : ndarray
-        New coordinates. A side without spread is not scaled.
+        New coordinates. A side without spread is not scaled. "rank" may
+        change the number of dimensions.
 
     Raises
     ------
@@ -127,6 +133,8 @@ def balance_sides(
     x, y = check_sides(x_vectors, y_vectors)
     if balance == "none":
         return x, y
+    if balance == "rank":
+        return rank_matched(x, y)
     x, y = centred(x), centred(y)
     if balance == "rms":
         lengths = [float(np.sqrt((side**2).sum() / len(side))) for side in (x, y)]

@@ -31,7 +31,7 @@ class JointMap:
         Positions, d being 2 or 3.
     method : {"mds", "umap", "pca"}
         How they were found.
-    balance : {"none", "center", "rms"}
+    balance : {"none", "center", "rms", "rank"}
         What was done about the gap between the sides.
     seed : int
         Seed of what is random in it.
@@ -91,7 +91,7 @@ def joint_map(
         differs within the sides, weighing both alike.
     n_dimensions : {2, 3}, default=2
         Flat or spatial.
-    balance : {"none", "center", "rms"}, default="center"
+    balance : {"none", "center", "rms", "rank"}, default="center"
         See `balance_sides`. The default moves the centres of the two sides
         together. Distances within a side stay exact and only the constant
         offset goes, which says nothing about which item belongs to which.
@@ -192,6 +192,7 @@ def _balance_note(balance: Balance, before: Gap, after: Gap) -> str:
     done = {
         "center": "The centres of the two sides were moved together",
         "rms": "The two sides were centred and scaled to one size",
+        "rank": "Distances across the sides were matched by rank to those within them",
     }[balance]
     return (
         f"{done} (distances within a side over those across: {before.distance_ratio:.2f} before, "

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
+import itertools
+import json
 import time
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec
 from simviz.relevance import Relevance
@@ -49,6 +54,24 @@ def labels(app):
 
 def charts(app):
     return app.get("plotly_chart")
+
+
+def canvas(app):
+    """What the flat map is told; None where there is none."""
+    told = [e.proto for e in app.get("bidi_component")]
+    return next((json.loads(p.json) for p in told if p.component_name == "simviz_map"), None)
+
+
+def shown(app):
+    """How many items of each side the flat map shows."""
+    told = canvas(app)
+    n_x, n_y = (entry["count"] for entry in told["legend"][:2])
+    if told["hidden"] is None:
+        return n_x, n_y
+    hidden = set(rows_of_bits(base64.b64decode(told["hidden"]), n_x + n_y).tolist())
+    return sum(i not in hidden for i in range(n_x)), sum(
+        i not in hidden for i in range(n_x, n_x + n_y)
+    )
 
 
 def link(app):
@@ -96,7 +119,20 @@ def trained(app, sentences):
 
 
 def click(app, key):
+    """A click in three dimensions."""
     app.session_state["map-chart"] = {"selection": {"points": [{"customdata": key}]}}
+    app.run()
+    assert not app.exception
+
+
+TOLD = itertools.count(1)
+
+
+def tell(app, **told):
+    """What the canvas tells: something that was picked, enclosed or asked."""
+    app.session_state["map-canvas"] = {
+        name: {**value, "n": next(TOLD)} for name, value in told.items()
+    }
     app.run()
     assert not app.exception
 
@@ -139,10 +175,12 @@ def test_job_that_failed_says_why(app, sentences):
 def test_click_shows_the_nearest_in_the_model(trained, sentences):
     app, dataset_id, run_id = trained
     go(app, data=dataset_id)
-    assert len(charts(app)) == 1
+    assert not charts(app)
+    told = canvas(app)
+    assert told["selected"] is None
+    assert "60 x and 60 y" in told["alt"] and "table" in told["alt"]
     assert link(app) == {"data": dataset_id, "run": run_id}
-    assert "Click a point" in words(app)
-    click(app, "x:7")
+    tell(app, picked={"key": "x7"})
     assert link(app)["sel"] == "x7"
     text = words(app)
     assert sentences.x.content[7] in text
@@ -150,37 +188,157 @@ def test_click_shows_the_nearest_in_the_model(trained, sentences):
     assert "of these 10 near" in text
     near = [b for b in app.button if b.key.startswith("map-go-")]
     assert len(near) == 10
+    selected = canvas(app)["selected"]
+    assert selected["item"] == 7
+    assert selected["partners"] == [60 + 7], "the y side follows the x side"
+    assert len(selected["nearest"]) == 10
+    scores = [score for _, score, _ in selected["nearest"]]
+    assert scores == sorted(scores, reverse=True)
+    assert [67, True] in [[row, belongs] for row, _, belongs in selected["nearest"]]
     near[0].click().run()
     assert not app.exception
     assert link(app)["sel"].startswith("y")
     app.button(key="map-close").click().run()
     assert "sel" not in link(app)
-    assert "Click a point" in words(app)
+    assert canvas(app)["selected"] is None
 
 
 def test_click_is_taken_once(trained):
     app, dataset_id, _ = trained
-    go(app, data=dataset_id)
+    go(app, data=dataset_id, sel="y3")
+    tell(app, picked={"key": "x7"})
+    assert link(app)["sel"] == "x7"
+    app.button(key="map-close").click().run()
+    assert "sel" not in link(app), "the old click does not come back"
+    app.run()
+    assert "sel" not in link(app)
+    tell(app, picked={"key": "z99"})
+    assert "sel" not in link(app)
+    tell(app, picked={"key": "x99999"})
+    assert "sel" not in link(app)
+
+
+def test_click_in_three_dimensions_is_taken_once(trained):
+    app, dataset_id, run_id = trained
+    draw(app, dataset_id, run_id, "pca-3")
     click(app, "x:7")
+    assert link(app)["sel"] == "x7"
     app.selectbox(key="map-find").set_value("y3").run()
     assert link(app)["sel"] == "y3", "the old click does not come back"
     click(app, "z:nobody")
     assert link(app)["sel"] == "y3"
 
 
-def test_link_shows_the_same_again(trained):
-    app, dataset_id, run_id = trained
-    go(app, data=dataset_id, run=run_id, sel="y3", drawing="pca-3")
-    assert link(app)["sel"] == "y3"
+def draw(app, dataset_id, run_id, drawing, **query):
+    """Open a drawing that must first be made."""
     from pages._shared import state
+    from simviz.jobs.desk import kept_name
 
+    name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
+    go(app, data=dataset_id, run=run_id, drawing=drawing, **query)
     deadline = time.monotonic() + 30
-    while (
-        "pca-3-center" not in state.store().get_run(run_id).maps() and time.monotonic() < deadline
-    ):
+    while kept_name(name) not in state.store().get_run(run_id).maps():
+        assert time.monotonic() < deadline
         time.sleep(0.1)
     app.run()
     assert not app.exception
+
+
+def test_query_falls_among_its_nearest(trained, sentences):
+    app, dataset_id, _ = trained
+    go(app, data=dataset_id)
+    assert canvas(app)["asked"] == [{"side": "x", "name": "x"}, {"side": "y", "name": "y"}]
+    text = sentences.x.content[7]
+    tell(app, asked={"text": f"  {text} ", "side": "x"})
+    query = canvas(app)["query"]
+    assert query["text"].rstrip("…") in text and query["spread"] >= 0
+    assert query["nearest"][0][0] == 67, "it is what it says"
+    assert "Asked as one of the x" in words(app)
+    assert "sel" not in link(app) and text not in str(link(app)), "links carry no content"
+    tell(app, asked={"text": "zzz qqq", "side": "x"})
+    assert canvas(app)["query"] is None
+    assert "knows nothing in this query" in words(app)
+    tell(app, asked={"text": "anything", "side": "nowhere"})
+    tell(app, picked={"key": "x1"})
+    assert canvas(app)["query"] is None and link(app)["sel"] == "x1"
+
+
+def test_enclosed_items_become_a_table_with_figures(trained, sentences):
+    app, dataset_id, _ = trained
+    go(app, data=dataset_id)
+    inside = np.isin(np.arange(120), [3, 5, 64])
+    tell(app, region={"rows": base64.b64encode(bits(inside)).decode()})
+    text = words(app)
+    assert "3 items enclosed" in text and "2 x · 1 y" in text
+    assert "MRR of 2 x (all:" in text and "MRR of 1 y (all:" in text
+    table = app.dataframe[0].value
+    assert table["text"].tolist() == [
+        *sentences.x.content[[3, 5]].tolist(),
+        sentences.y.content[4],
+    ]
+    assert table["id"].tolist() == ["3", "5", "4"]
+    assert canvas(app)["region"] is True
+    app.button(key="map-let-go").click().run()
+    assert not app.exception
+    assert "enclosed" not in words(app) and canvas(app)["region"] is False
+    tell(app, region={"rows": "!!"})
+    assert "enclosed" not in words(app), "nonsense encloses nothing"
+
+
+def test_table_says_what_the_map_shows(trained):
+    app, dataset_id, _ = trained
+    go(app, data=dataset_id)
+    assert not app.dataframe
+    app.toggle(key="map-table").set_value(True).run()
+    assert len(app.dataframe[0].value) == 120
+    app.radio(key="map-part").set_value("test").run()
+    assert len(app.dataframe[0].value) == 24
+
+
+def test_colours_by_what_is_found_and_by_score(trained):
+    app, dataset_id, _ = trained
+    go(app, data=dataset_id)
+    app.selectbox(key="map-colour").set_value("found").run()
+    assert not app.exception
+    groups = [entry for entry in canvas(app)["legend"] if entry.get("shape") == "square"]
+    assert groups[0]["name"] == "found first"
+    assert sum(entry["count"] for entry in groups) == 120
+    app.selectbox(key="map-colour").set_value("score").run()
+    assert not app.exception
+    scale = next(entry for entry in canvas(app)["legend"] if "scale" in entry)
+    assert scale["name"] == "similarity to the nearest" and float(scale["high"]) <= 1.0
+
+
+def test_halos_and_the_gap_are_in_the_link(trained):
+    app, dataset_id, run_id = trained
+    go(app, data=dataset_id)
+    assert canvas(app)["halos"] is None
+    app.toggle(key="map-halos").set_value(True).run()
+    assert not app.exception
+    halos = canvas(app)["halos"]
+    assert {len(base64.b64decode(told)) for told in halos.values()} == {120}
+    assert link(app)["halos"] == "1"
+    assert "False neighbours" in str(canvas(app)["legend"])
+    before = canvas(app)["places"]
+    draw(app, dataset_id, run_id, "mds-2", gap="rank")
+    assert link(app)["gap"] == "rank" and canvas(app)["places"] != before
+    assert "matched by rank" in words(app)
+    assert "MRR on the map" in words(app)
+
+
+def test_link_says_where_to_look(trained):
+    app, dataset_id, run_id = trained
+    go(app, data=dataset_id, run=run_id, at="0.1,-0.25,4")
+    assert canvas(app)["camera"]["at"] == [0.1, -0.25, 4.0]
+    assert link(app)["at"] == "0.1,-0.25,4"
+    go(app, data=dataset_id, run=run_id, at="nowhere")
+    assert canvas(app)["camera"]["at"] == [0.1, -0.25, 4.0], "nonsense changes nothing"
+
+
+def test_link_shows_the_same_again(trained):
+    app, dataset_id, run_id = trained
+    draw(app, dataset_id, run_id, "pca-3", sel="y3")
+    assert link(app)["sel"] == "y3"
     assert link(app)["drawing"] == "pca-3"
     assert "PCA, 3 dimensions" in charts(app)[0].proto.alt
     go(app, data=dataset_id, run=run_id, sel="y999", drawing="../etc")
@@ -192,13 +350,31 @@ def test_run_of_the_link_that_is_not_here(trained):
     app, dataset_id, run_id = trained
     go(app, data=dataset_id, run="f" * 32)
     assert "The run of this link is not here" in words(app)
-    assert len(charts(app)) == 1
+    assert canvas(app) is not None
     assert link(app)["run"] == run_id
 
 
 def test_filter_keeps_what_is_selected(trained):
     app, dataset_id, _ = trained
     go(app, data=dataset_id)
+    assert shown(app) == (60, 60)
+    app.radio(key="map-part").set_value("test").run()
+    assert not app.exception
+    assert shown(app) == (12, 12)
+    app.radio(key="map-side").set_value("x").run()
+    assert shown(app) == (12, 0)
+    tell(app, picked={"key": "x0"})
+    assert shown(app) == (13 if is_left_out(app, "x0") else 12, 10), "its nearest are shown too"
+
+
+def is_left_out(app, key):
+    """Whether an item is in another part than that of the test."""
+    return "x · test part" not in words(app)
+
+
+def test_filter_keeps_what_is_selected_in_three_dimensions(trained):
+    app, dataset_id, run_id = trained
+    draw(app, dataset_id, run_id, "pca-3")
     app.radio(key="map-part").set_value("test").run()
     assert not app.exception
     assert "12 x and 12 y" in charts(app)[0].proto.alt
@@ -217,11 +393,12 @@ def test_colours_by_part_and_by_column(app):
     dataset_id, mine = put(app, pairs)
     train(pairs, dataset_id, mine, n_components=5)
     go(app, data=dataset_id)
-    assert app.selectbox(key="map-colour").options == ["side", "part", "kind"]
+    assert app.selectbox(key="map-colour").options == ["side", "part", "found", "score", "kind"]
     for choice, name in (("part", "validation"), ("=kind", "kind 1")):
         app.selectbox(key="map-colour").set_value(choice).run()
         assert not app.exception
-        assert name in charts(app)[0].proto.spec
+        assert name in [entry["name"] for entry in canvas(app)["legend"]]
+        assert len(base64.b64decode(canvas(app)["groups"])) == 80
 
 
 def test_method_without_vectors_has_neighbours_too(app):
@@ -233,8 +410,7 @@ def test_method_without_vectors_has_neighbours_too(app):
     go(app, data=dataset_id, sel="x7")
     assert "Nearest by the model's own scores" in words(app)
     assert sorted(app.selectbox(key="map-run").options) == ["BM25", "BM25 · b 0.5"]
-    app.selectbox(key="map-find").set_value("x40").run()
-    assert not app.exception
+    tell(app, picked={"key": "x40"})
     assert "So nothing is near it" in words(app) or "all scores are 0" in words(app)
     assert not [b for b in app.button if b.key.startswith("map-go-")]
 
@@ -256,6 +432,8 @@ def test_positions_can_leave_the_page(trained, sentences):
     app, dataset_id, run_id = trained
     go(app, data=dataset_id)
     assert [button.label for button in app.get("download_button")] == ["Positions as CSV"]
+    app.toggle(key="map-table").set_value(True).run()
+    assert "These items as CSV" in [button.label for button in app.get("download_button")]
     from pages._shared import drawings, map_bar, state
 
     run = state.store().get_run(run_id)

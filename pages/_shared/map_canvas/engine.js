@@ -1,0 +1,43 @@
+// Keeps what is large: the code, the items and their places. Sent once, and again when it changes.
+
+import { readPart } from "./decode.js";
+import { View } from "./view.js";
+
+const HOME = Symbol.for("simviz.map");
+
+/** What the parts of a page share, whichever of them comes first. */
+function home() {
+  globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() };
+  return globalThis[HOME];
+}
+
+export default function ({ data, parentElement }) {
+  const shared = home();
+  shared.mount ??= (component) => mount(shared, component);
+  if (data) {
+    const part = readPart(data);
+    const { digest } = part.header;
+    // What this place on the page held before is let go.
+    const old = parentElement.svDigest;
+    if (old && old !== digest) shared.parts.delete(old);
+    parentElement.svDigest = digest;
+    shared.parts.set(digest, part);
+  }
+  for (const again of [...shared.waiting]) again();
+}
+
+/** Show a map as soon as all its parts are there. */
+function mount(shared, component) {
+  const { data, parentElement } = component;
+  const items = shared.parts.get(data.items);
+  const places = shared.parts.get(data.places);
+  parentElement.svWaiting && shared.waiting.delete(parentElement.svWaiting);
+  if (!items || !places) {
+    parentElement.svWaiting = () => mount(shared, component);
+    shared.waiting.add(parentElement.svWaiting);
+    return;
+  }
+  const told = (camera) => shared.listeners.forEach((hear) => hear(camera));
+  parentElement.svView ??= new View(parentElement, told);
+  parentElement.svView.update(component, items, places);
+}

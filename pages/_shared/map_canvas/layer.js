@@ -1,0 +1,201 @@
+// The map as a picture somewhat larger than the window: while the reader moves, it is only shifted.
+
+import { MODES } from "./placing.js";
+import { makeStamps, press } from "./stamps.js";
+import { TEXT_FONT, WORD_FONT, regionFont, write } from "./writing.js";
+
+/** How far the picture reaches beyond each border, in windows. */
+const MARGIN = 0.25;
+/** A picture that takes longer is not drawn anew while a zoom goes on. */
+const QUICK = 14;
+
+export class Layer {
+  constructor() {
+    this.canvas = document.createElement("canvas");
+    this.pen = this.canvas.getContext("2d");
+    this.cost = 0;
+    this.isStale = true;
+    this.stamps = null;
+    this.radius = 0;
+  }
+
+  /** Whether the picture must be drawn before the window can be filled from it. */
+  isNeeded(camera, ratio, isMoving) {
+    if (this.ratio !== ratio || this.width !== camera.width || this.height !== camera.height) return true;
+    const isZoomed = Math.abs(this.scale / camera.scale - 1) > 1e-9;
+    if (isMoving && (isZoomed || this.isStale) && this.cost > QUICK) {
+      return this.scale / camera.scale > 2.5 || this.scale / camera.scale < 0.4;
+    }
+    if (this.isStale || isZoomed) return true;
+    return (
+      Math.abs(camera.x - this.x) * camera.scale > MARGIN * camera.width ||
+      Math.abs(camera.y - this.y) * camera.scale > MARGIN * camera.height
+    );
+  }
+
+  /** Draw everything that is not under the reader's hand. */
+  render(view, ratio) {
+    const began = performance.now();
+    const { camera } = view;
+    Object.assign(this, {
+      ratio, width: camera.width, height: camera.height, x: camera.x, y: camera.y,
+      scale: camera.scale, isStale: false,
+    });
+    const width = Math.ceil(camera.width * (1 + 2 * MARGIN) * ratio);
+    const height = Math.ceil(camera.height * (1 + 2 * MARGIN) * ratio);
+    const { canvas, pen } = this;
+    if (canvas.width !== width || canvas.height !== height) {
+      canvas.width = width;
+      canvas.height = height;
+      this.image = pen.createImageData(width, height);
+      this.pixels = new Uint32Array(this.image.data.buffer);
+    }
+    this.offsetX = camera.width * MARGIN;
+    this.offsetY = camera.height * MARGIN;
+    const level = view.placing.level(camera.zoom);
+    view.placing.prepare(level);
+    this.#dots(view, level, ratio);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (view.halos) this.#halos(view);
+    this.#pictures(view, level);
+    this.#words(view, level);
+    this.#regions(view, level);
+    this.cost = performance.now() - began;
+  }
+
+  toX(x) {
+    return (x - this.x) * this.scale + this.width / 2 + this.offsetX;
+  }
+
+  toY(y) {
+    return (this.y - y) * this.scale + this.height / 2 + this.offsetY;
+  }
+
+  /** Radius of a dot in pixels: smaller where there are many, larger from near. */
+  static dotRadius(n, zoom) {
+    return Math.min(5.5, (6.4 / Math.pow(Math.max(n, 30), 0.14)) * Math.pow(Math.max(zoom, 1), 0.2));
+  }
+
+  #dots(view, level, ratio) {
+    const { pixels, canvas } = this;
+    const { xs, ys, order, placing, pixelColours, groups, split } = view;
+    pixels.fill(0);
+    const radius = Layer.dotRadius(xs.length, view.camera.zoom) * ratio;
+    if (Math.abs(radius - this.radius) > 0.05) {
+      this.radius = radius;
+      this.stamps = makeStamps(radius);
+      this.rims = makeStamps(radius + 0.8 * ratio);
+    }
+    const w = canvas.width, h = canvas.height, scale = this.scale * ratio;
+    const midX = (this.width / 2 + this.offsetX) * ratio, midY = (this.height / 2 + this.offsetY) * ratio;
+    // A rim in the colour of the page keeps neighbours apart, where they are few enough to be told apart.
+    const hasRims = xs.length <= 8000;
+    for (let j = order.length - 1; j >= 0; j--) {
+      const i = order[j];
+      const x = ((xs[i] - this.x) * scale + midX) | 0, y = ((this.y - ys[i]) * scale + midY) | 0;
+      if (x < -8 || y < -8 || x > w + 8 || y > h + 8 || view.isHidden(i)) continue;
+      if (placing.isShown(i, level)) {
+        const mode = placing.modes[i];
+        if (mode === MODES.word || (mode === MODES.picture && view.pictures.has(i))) continue;
+      }
+      const shape = i < split ? 0 : 1;
+      if (hasRims) press(pixels, w, h, this.rims[shape], x, y, view.paperPixel);
+      press(pixels, w, h, this.stamps[shape], x, y, pixelColours[groups[i]]);
+    }
+    this.pen.setTransform(1, 0, 0, 1, 0, 0);
+    this.pen.putImageData(this.image, 0, 0);
+  }
+
+  /** How far single items can be trusted, behind everything. */
+  #halos(view) {
+    const { pen } = this;
+    const { xs, ys, halos, look } = view;
+    pen.save();
+    pen.globalCompositeOperation = "destination-over";
+    const reach = 5 + 2.2 * Layer.dotRadius(xs.length, view.camera.zoom);
+    for (let i = 0; i < xs.length; i++) {
+      const wrong = halos.false[i], missing = halos.missing[i];
+      if ((!wrong && !missing) || view.isHidden(i)) continue;
+      const x = this.toX(xs[i]), y = this.toY(ys[i]);
+      if (x < -20 || y < -20 || x > this.canvas.width || y > this.canvas.height) continue;
+      if (missing) {
+        pen.globalAlpha = 0.25 + 0.6 * (missing / 3);
+        pen.strokeStyle = look.missing;
+        pen.lineWidth = 0.8 + 0.6 * missing;
+        pen.beginPath();
+        pen.arc(x, y, reach + 2, 0, 7);
+        pen.stroke();
+      }
+      if (wrong) {
+        pen.globalAlpha = 0.14 + 0.12 * wrong;
+        pen.fillStyle = look.false;
+        pen.beginPath();
+        pen.arc(x, y, reach, 0, 7);
+        pen.fill();
+      }
+    }
+    pen.restore();
+  }
+
+  #isOutside(x, y) {
+    return x < -90 || y < -60 || x > this.canvas.width / this.ratio + 90 || y > this.canvas.height / this.ratio + 60;
+  }
+
+  #pictures(view, level) {
+    const { pen } = this;
+    const { xs, ys, order, placing, pictures, groups, colours } = view;
+    const size = placing.pictureSize(view.camera.zoom);
+    pen.imageSmoothingQuality = "medium";
+    for (let j = order.length - 1; j >= 0; j--) {
+      const i = order[j];
+      if (!placing.isShown(i, level) || !pictures.has(i) || view.isHidden(i)) continue;
+      const x = this.toX(xs[i]), y = this.toY(ys[i]);
+      if (!this.#isOutside(x, y)) {
+        pictures.draw(pen, i, x - size / 2, y - size / 2, size, colours[groups[i]]);
+      }
+    }
+  }
+
+  #words(view, level) {
+    const { pen } = this;
+    const { xs, ys, order, placing, groups, colours, look, labels } = view;
+    pen.textBaseline = "middle";
+    pen.lineJoin = "round";
+    const gap = Layer.dotRadius(xs.length, view.camera.zoom) + 4;
+    for (let j = order.length - 1; j >= 0; j--) {
+      const i = order[j], mode = placing.modes[i];
+      if (mode > MODES.text || !placing.isShown(i, level) || view.isHidden(i)) continue;
+      const x = this.toX(xs[i]), y = this.toY(ys[i]);
+      if (this.#isOutside(x, y)) continue;
+      if (mode === MODES.word) {
+        pen.font = WORD_FONT;
+        pen.textAlign = "center";
+        write(pen, labels[i], x, y, colours[groups[i]], look.paper);
+      } else {
+        pen.font = TEXT_FONT;
+        const turn = placing.turn[i];
+        pen.textAlign = turn > 0 ? "left" : "right";
+        write(pen, labels[i], x + turn * gap, y, look.soft, look.paper);
+      }
+    }
+  }
+
+  #regions(view, level) {
+    const { pen } = this;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.lineJoin = "round";
+    for (const region of view.regions) {
+      if (region.from > level || region.to < level) continue;
+      const x = this.toX(region.x);
+      let y = this.toY(region.y) - region.height / 2;
+      region.lines.forEach((line, k) => {
+        const { size, font } = regionFont(region.tier, k);
+        pen.font = font;
+        y += 0.65 * size;
+        write(pen, line, x, y, k ? view.look.muted : view.look.ink, view.look.paper, 5);
+        y += 0.65 * size;
+      });
+    }
+  }
+}

@@ -1,0 +1,23 @@
+// The map's place on the page: small, since it is sent with every change.
+
+const HOME = Symbol.for("simviz.map");
+
+export default function (component) {
+  globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() };
+  const shared = globalThis[HOME];
+  const { parentElement } = component;
+  const start = () => {
+    shared.waiting.delete(start);
+    shared.mount(component);
+  };
+  shared.waiting.delete(parentElement.svStart);
+  parentElement.svStart = start;
+  if (shared.mount) start();
+  else shared.waiting.add(start);
+  return () => {
+    shared.waiting.delete(parentElement.svStart);
+    shared.waiting.delete(parentElement.svWaiting);
+    parentElement.svView?.close();
+    parentElement.svView = undefined;
+  };
+}

@@ -1,0 +1,234 @@
+// What is drawn over the map: the selection and its lines, what was found, what is pointed at.
+
+import { Layer } from "./layer.js";
+import { MODES } from "./placing.js";
+import { WORD_FONT, write } from "./writing.js";
+
+const MOST_NAMED = 400;
+
+/** Boxes taken in this frame; a list is enough for so few. */
+class Taken {
+  constructor() {
+    this.boxes = [];
+  }
+
+  claim(x, y, width, height) {
+    for (const [a, b, w, h] of this.boxes) {
+      if (Math.abs(x - a) < (width + w) / 2 && Math.abs(y - b) < (height + h) / 2) return false;
+    }
+    this.boxes.push([x, y, width, height]);
+    return true;
+  }
+}
+
+/** Whether the map behind steps back. */
+export function isDimmed(view) {
+  return Boolean(view.selected || view.query || view.matches);
+}
+
+export function drawOverlay(pen, view) {
+  const taken = new Taken();
+  const { selected, query } = view;
+  if (view.matches) drawMatches(pen, view, taken);
+  if (selected) {
+    drawLines(pen, view, view.xs[selected.item], view.ys[selected.item], selected);
+    drawItem(pen, view, selected.item, taken, { isStrong: true, ring: view.look.ink });
+    drawNeighbours(pen, view, selected, view.xs[selected.item], view.ys[selected.item], taken);
+  }
+  if (query) {
+    drawLines(pen, view, query.x, query.y, query);
+    drawQuery(pen, view, query, taken);
+    drawNeighbours(pen, view, query, query.x, query.y, taken);
+  }
+  if (view.region) drawOutline(pen, view, view.region, true);
+  if (view.drawn) drawOutline(pen, view, view.drawn, false);
+  for (const i of [view.focused, view.hovered]) {
+    if (i >= 0 && i !== selected?.item) drawItem(pen, view, i, new Taken(), { ring: view.look.ink });
+  }
+}
+
+function drawLines(pen, view, fromX, fromY, { nearest, partners }) {
+  const { camera, look } = view;
+  const x0 = camera.toScreenX(fromX), y0 = camera.toScreenY(fromY);
+  const line = (i) => {
+    pen.beginPath();
+    pen.moveTo(x0, y0);
+    pen.lineTo(camera.toScreenX(view.xs[i]), camera.toScreenY(view.ys[i]));
+    pen.stroke();
+  };
+  const near = new Set(nearest.map(([i]) => i));
+  pen.setLineDash([2, 4]);
+  pen.lineWidth = 1.2;
+  pen.strokeStyle = look.right;
+  pen.globalAlpha = 0.7;
+  for (const i of partners) if (!near.has(i)) line(i);
+  pen.setLineDash([]);
+  nearest.forEach(([i, , belongs], rank) => {
+    pen.strokeStyle = belongs ? look.right : look.ink;
+    pen.lineWidth = belongs ? 2 : 1.1;
+    pen.globalAlpha = belongs ? 0.9 : 0.55 - 0.03 * Math.min(rank, 10);
+    line(i);
+  });
+  pen.globalAlpha = 1;
+}
+
+function drawNeighbours(pen, view, { nearest, partners }, fromX, fromY, taken) {
+  const near = new Set(nearest.map(([i]) => i));
+  const from = [view.camera.toScreenX(fromX), view.camera.toScreenY(fromY)];
+  for (const [i, score, belongs] of nearest) {
+    drawItem(pen, view, i, taken, {
+      ring: belongs ? view.look.right : null, note: score.toFixed(2), isStrong: true,
+      place: atBorder(view, i, from),
+    });
+  }
+  for (const i of partners.slice(0, 40)) {
+    if (!near.has(i)) drawItem(pen, view, i, taken, { ring: view.look.right });
+  }
+}
+
+/** Where the line to an item leaves the window, so that it is named there; null if it does not. */
+function atBorder({ camera, xs, ys }, i, [x0, y0]) {
+  const x = camera.toScreenX(xs[i]), y = camera.toScreenY(ys[i]);
+  const left = 58, right = camera.width - 92, top = 58, low = camera.height - 26;
+  if (x >= 0 && x <= camera.width && y >= 0 && y <= camera.height) return null;
+  if (x0 < left || x0 > right || y0 < top || y0 > low) return null;
+  const share = Math.min(
+    1,
+    x > x0 ? (right - x0) / (x - x0) : (left - x0) / (x - x0 || -1),
+    y > y0 ? (low - y0) / (y - y0) : (top - y0) / (y - y0 || -1),
+  );
+  return [x0 + share * (x - x0), y0 + share * (y - y0)];
+}
+
+/** One item as it is known best: its picture, its words, else its dot. */
+function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = false, place = null } = {}) {
+  const { camera, look, placing, pictures } = view;
+  const [x, y] = place ?? [camera.toScreenX(view.xs[i]), camera.toScreenY(view.ys[i])];
+  const colour = view.colours[view.groups[i]];
+  const mode = placing.modes[i];
+  pen.textBaseline = "middle";
+  pen.lineJoin = "round";
+  pen.font = isStrong ? WORD_FONT.replace("500", "650") : WORD_FONT;
+  if (mode === MODES.picture && pictures.has(i)) {
+    const size = Math.max(isStrong ? 34 : 28, placing.pictureSize(camera.zoom));
+    if (taken.claim(x, y, size, size) || !note) {
+      pen.fillStyle = look.paper;
+      pen.strokeStyle = ring ?? look.faint;
+      pen.lineWidth = ring ? 1.8 : 1;
+      pen.beginPath();
+      pen.roundRect(x - size / 2 - 4, y - size / 2 - 4, size + 8, size + 8, 7);
+      pen.fill();
+      pen.stroke();
+      pictures.draw(pen, i, x - size / 2, y - size / 2, size, colour);
+      if (note && taken.claim(x, y + size / 2 + 12, 26, 12)) {
+        pen.textAlign = "center";
+        pen.font = WORD_FONT.replace(/[\d.]+px/, "10.5px");
+        write(pen, note, x, y + size / 2 + 12, look.soft, look.paper);
+      }
+      return;
+    }
+  }
+  const text = view.labels[i] + (note ? ` ${note}` : "");
+  const width = pen.measureText(text).width;
+  if (mode === MODES.word && (taken.claim(x, y, width + 10, 18) || !note)) {
+    if (ring) {
+      pen.fillStyle = look.paper;
+      pen.strokeStyle = ring;
+      pen.lineWidth = 1.4;
+      pen.beginPath();
+      pen.roundRect(x - width / 2 - 7, y - 11, width + 14, 22, 6);
+      pen.fill();
+      pen.stroke();
+    }
+    pen.textAlign = "center";
+    write(pen, text, x, y, colour, look.paper, ring ? 0 : 3);
+    return;
+  }
+  if (place) return;
+  drawDot(pen, view, i, x, y, ring);
+  if (mode === MODES.text && taken.claim(x + width / 2 + 8, y, width + 14, 17)) {
+    pen.textAlign = "left";
+    write(pen, text, x + 9, y, look.ink, look.paper, 4);
+  }
+}
+
+function drawDot(pen, view, i, x, y, ring) {
+  const radius = Layer.dotRadius(view.xs.length, view.camera.zoom) + 1;
+  pen.fillStyle = view.colours[view.groups[i]];
+  pen.strokeStyle = ring ?? view.look.paper;
+  pen.lineWidth = 1.6;
+  pen.beginPath();
+  if (i < view.split) {
+    pen.arc(x, y, radius, 0, 7);
+  } else {
+    const reach = 1.3 * radius;
+    pen.moveTo(x, y - reach);
+    pen.lineTo(x + reach, y);
+    pen.lineTo(x, y + reach);
+    pen.lineTo(x - reach, y);
+    pen.closePath();
+  }
+  pen.stroke();
+  pen.fill();
+}
+
+function drawMatches(pen, view, taken) {
+  const { camera } = view;
+  let named = 0;
+  for (const i of view.matches) {
+    if (view.isHidden(i)) continue;
+    const x = camera.toScreenX(view.xs[i]), y = camera.toScreenY(view.ys[i]);
+    if (x < 0 || y < 0 || x > camera.width || y > camera.height) continue;
+    if (named < MOST_NAMED) {
+      drawItem(pen, view, i, taken, { isStrong: i === view.matched, ring: i === view.matched ? view.look.ink : null });
+      named++;
+    } else {
+      drawDot(pen, view, i, x, y, null);
+    }
+  }
+}
+
+/** A query that no item is: a cross, and how far apart those lie that it was put among. */
+function drawQuery(pen, view, query, taken) {
+  const { camera, look } = view;
+  const x = camera.toScreenX(query.x), y = camera.toScreenY(query.y);
+  pen.strokeStyle = look.muted;
+  pen.lineWidth = 1;
+  pen.setLineDash([3, 4]);
+  pen.beginPath();
+  pen.arc(x, y, Math.max(10, query.spread * camera.scale), 0, 7);
+  pen.stroke();
+  pen.setLineDash([]);
+  pen.font = WORD_FONT.replace("500", "650");
+  const width = pen.measureText(query.text).width;
+  taken.claim(x, y, width + 16, 24);
+  pen.fillStyle = look.ink;
+  pen.beginPath();
+  pen.roundRect(x - width / 2 - 8, y - 12, width + 16, 24, 6);
+  pen.fill();
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillStyle = look.paper;
+  pen.fillText(query.text, x, y + 0.5);
+}
+
+function drawOutline(pen, view, outline, isDone) {
+  const { camera, look } = view;
+  if (outline.length < 2) return;
+  pen.beginPath();
+  outline.forEach(([x, y], k) => {
+    const px = camera.toScreenX(x), py = camera.toScreenY(y);
+    if (k) pen.lineTo(px, py);
+    else pen.moveTo(px, py);
+  });
+  pen.closePath();
+  pen.globalAlpha = isDone ? 0.06 : 0.1;
+  pen.fillStyle = look.ink;
+  pen.fill();
+  pen.globalAlpha = 1;
+  pen.setLineDash(isDone ? [5, 4] : []);
+  pen.strokeStyle = look.ink;
+  pen.lineWidth = 1.2;
+  pen.stroke();
+  pen.setLineDash([]);
+}

@@ -1,0 +1,217 @@
+// The controls that lie on the map: search, tools, legend, and the card of what is pointed at.
+
+import { ICONS, el, icon } from "./dom.js";
+
+const TOOLS = [
+  ["pan", "Move the map (drag)"],
+  ["lasso", "Choose items by drawing around them"],
+  ["box", "Choose items in a box (Shift and drag)"],
+];
+const LISTED = 7;
+
+export class Panel {
+  constructor(root, view) {
+    this.view = view;
+    this.root = root;
+    this.box = el("div", "sv-map");
+    this.canvas = el("canvas", "sv-canvas", "", { tabindex: "0", role: "application", "aria-describedby": "sv-keys" });
+    this.card = el("div", "sv-card");
+    this.card.hidden = true;
+    this.live = el("div", "sv-unseen", "", { "aria-live": "polite", role: "status" });
+    this.keys = el("p", "sv-unseen", "Arrow keys move the map, plus and minus zoom, 0 shows all. " +
+      "Shift and an arrow key go from item to item, Enter selects, Escape lets go, slash searches.", { id: "sv-keys" });
+    this.legend = el("div", "sv-legend");
+    this.stage = el("div", "sv-stage");
+    this.stage.append(this.canvas, this.#makeFind(), this.#makeTools(), this.card, this.live, this.keys);
+    this.box.append(this.stage, this.legend);
+    root.append(this.box);
+  }
+
+  say(text) {
+    this.live.textContent = text;
+  }
+
+  // Search
+
+  #makeFind() {
+    const box = el("div", "sv-find");
+    const row = el("div", "sv-find-row");
+    this.input = el("input", "", "", {
+      type: "search", placeholder: "Find", "aria-label": "Find items on the map", maxlength: "200",
+      autocomplete: "off", spellcheck: "false",
+    });
+    this.mode = el("select", "", "", { "aria-label": "How to find" });
+    row.append(icon(ICONS.find), this.input, this.mode);
+    this.said = el("div", "sv-find-said");
+    this.list = el("ul", "sv-find-list");
+    box.append(row, this.said, this.list);
+    const look = () => this.view.find(this.input.value, this.mode.value);
+    let waiting = null;
+    this.input.addEventListener("input", () => {
+      clearTimeout(waiting);
+      if (this.mode.value.startsWith("model")) this.told("Press Enter to ask the model.");
+      else waiting = setTimeout(look, 90);
+    });
+    this.input.addEventListener("search", () => {
+      if (!this.input.value) look();
+    });
+    this.mode.addEventListener("change", () => {
+      this.view.find("", "text");
+      look();
+      this.input.focus();
+    });
+    this.input.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter") {
+        clearTimeout(waiting);
+        if (this.mode.value.startsWith("model")) this.view.ask(this.input.value, this.mode.value.slice(6));
+        else this.view.nextMatch(event.shiftKey ? -1 : 1, this.input.value, this.mode.value);
+      } else if (event.key === "Escape") {
+        this.input.value = "";
+        look();
+        this.canvas.focus({ preventScroll: true });
+      }
+    });
+    return box;
+  }
+
+  /** Offer the ways to search: by text, by pattern, and by model where a side has words. */
+  setModes(asked) {
+    const key = JSON.stringify(asked);
+    if (key === this.asked) return;
+    this.asked = key;
+    const kept = this.mode.value;
+    this.mode.replaceChildren();
+    const ways = [["text", "text"], ["pattern", "pattern"]];
+    for (const { side, name } of asked) {
+      ways.push([`model ${side}`, asked.length > 1 ? `model: ${name}` : "model"]);
+    }
+    for (const [value, text] of ways) this.mode.append(el("option", "", text, { value }));
+    if (ways.some(([value]) => value === kept)) this.mode.value = kept;
+  }
+
+  focusSearch() {
+    this.input.focus();
+    this.input.select();
+  }
+
+  told(text) {
+    this.said.textContent = text;
+  }
+
+  /** List what was found, each to be selected. */
+  showMatches(rows, current) {
+    const { view } = this;
+    this.list.replaceChildren();
+    for (const i of rows.slice(0, LISTED)) {
+      const entry = el("li");
+      const button = el("button", i === current ? "sv-now" : "", view.textOf(i, 60), { type: "button", dir: "auto" });
+      button.append(el("span", "", view.names[view.sideOf(i)]));
+      button.addEventListener("click", () => view.pick(i));
+      button.addEventListener("pointerenter", () => view.point(i));
+      button.addEventListener("pointerleave", () => view.point(-1));
+      entry.append(button);
+      this.list.append(entry);
+    }
+  }
+
+  // Tools
+
+  #makeTools() {
+    const box = el("div", "sv-tools", "", { role: "toolbar", "aria-label": "Tools of the map" });
+    const zoom = el("div"), tools = el("div");
+    const button = (name, title, act) => {
+      const made = el("button", "", "", { type: "button", title, "aria-label": title });
+      made.append(icon(ICONS[name]));
+      made.addEventListener("click", act);
+      return made;
+    };
+    zoom.append(
+      button("plus", "Zoom in (+)", () => this.view.zoomTowards(1.6)),
+      button("minus", "Zoom out (−)", () => this.view.zoomTowards(1 / 1.6)),
+      button("whole", "Show the whole map (0)", () => this.view.home()),
+    );
+    this.tools = new Map(TOOLS.map(([name, title]) => [name, button(name, title, () => this.view.setTool(name))]));
+    tools.append(...this.tools.values());
+    box.append(zoom, tools);
+    return box;
+  }
+
+  showTool(tool) {
+    for (const [name, button] of this.tools) button.setAttribute("aria-pressed", String(name === tool));
+    this.canvas.classList.toggle("sv-drawing", tool !== "pan");
+  }
+
+  // Legend
+
+  /** Say what colours, shapes and marks mean; entries hide what they stand for when pressed. */
+  showLegend(entries, hidden) {
+    const key = JSON.stringify([entries, [...hidden]]);
+    if (key === this.legendKey) return;
+    this.legendKey = key;
+    this.legend.replaceChildren();
+    for (const entry of entries) {
+      if (entry.scale) {
+        this.legend.append(this.#scale(entry));
+        continue;
+      }
+      const isChoice = entry.key !== undefined;
+      const made = el(isChoice ? "button" : "span", isChoice ? "sv-entry" : "sv-entry sv-note");
+      const mark = el("i", `sv-${entry.shape}`);
+      mark.style.setProperty("--colour", entry.colour);
+      made.append(mark, el("span", "", entry.name, { dir: "auto" }));
+      if (entry.count !== undefined) made.append(el("small", "", entry.count.toLocaleString("en")));
+      if (isChoice) {
+        made.setAttribute("type", "button");
+        made.setAttribute("aria-pressed", String(!hidden.has(entry.key)));
+        made.title = "Press to hide or show";
+        made.addEventListener("click", () => this.view.toggle(entry.key));
+      }
+      this.legend.append(made);
+    }
+  }
+
+  #scale({ name, scale, low, high }) {
+    const made = el("span", "sv-entry sv-note");
+    const bar = el("i", "sv-scale");
+    bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
+    made.append(el("span", "", name), el("small", "", low), bar, el("small", "", high));
+    return made;
+  }
+
+  // Card
+
+  /** Show what is pointed at, beside it and within the window. */
+  showCard(i, px, py) {
+    if (i < 0) {
+      this.card.hidden = true;
+      return;
+    }
+    const { view, card } = this;
+    if (this.carded !== i || card.hidden) {
+      this.carded = i;
+      card.replaceChildren();
+      if (view.pictures.has(i)) {
+        const shot = el("canvas", "sv-shot");
+        shot.width = shot.height = 112;
+        view.pictures.draw(shot.getContext("2d"), i, 0, 0, 112, view.look.ink);
+        card.append(shot);
+      }
+      const words = el("div", "sv-words");
+      words.append(el("b", "", view.textOf(i, 220), { dir: "auto" }));
+      words.append(el("span", "", view.kindOf(i)));
+      for (const [name, value] of view.factsOf(i)) {
+        const line = el("span", "", `${name}: `);
+        line.append(el("em", "", value, { dir: "auto" }));
+        words.append(line);
+      }
+      card.append(words);
+      card.hidden = false;
+    }
+    const { width, height } = view.camera;
+    const w = card.offsetWidth, h = card.offsetHeight;
+    const left = px + 18 + w > width ? px - w - 14 : px + 18;
+    const top = py + 14 + h > height ? py - h - 10 : py + 14;
+    card.style.transform = `translate(${Math.max(4, Math.round(left))}px, ${Math.max(4, Math.round(top))}px)`;
+  }
+}

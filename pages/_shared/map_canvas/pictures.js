@@ -1,0 +1,101 @@
+// Pictures of items out of one sheet; drawings in one ink take the colour they are given.
+
+const GLYPH = 56;
+
+/** A sheet of equal cells, some of them tinted on request. */
+export class Pictures {
+  /** @param onReady called when there is something to draw */
+  constructor(items, onReady) {
+    this.cell = 0;
+    this.columns = 1;
+    this.first = 0;
+    this.count = 0;
+    this.isInk = false;
+    this.sheet = null;
+    this.tinted = new Map();
+    const { sheet } = items.header;
+    if (sheet) {
+      Object.assign(this, {
+        cell: sheet.cell, columns: sheet.columns, first: sheet.first, count: sheet.count,
+        isInk: sheet.is_ink,
+      });
+      const blob = new Blob([items.arrays.sheet], { type: "image/png" });
+      createImageBitmap(blob).then((bitmap) => {
+        this.sheet = bitmap;
+        onReady();
+      });
+    } else if (items.header.glyphs) {
+      this.#drawGlyphs(items.header.glyphs);
+    }
+  }
+
+  /** Emoji are drawn once: to write them anew in every picture would be slow. */
+  #drawGlyphs({ first, labels }) {
+    this.first = first;
+    this.count = labels.length;
+    this.cell = GLYPH;
+    this.columns = Math.max(1, Math.ceil(Math.sqrt(labels.length)));
+    const canvas = document.createElement("canvas");
+    canvas.width = this.columns * GLYPH;
+    canvas.height = Math.ceil(labels.length / this.columns) * GLYPH;
+    this.sheet = canvas;
+    this.glyphs = labels;
+    this.#write("#000000");
+  }
+
+  /** Some systems have glyphs in one ink only: they take that of the page. */
+  #write(ink) {
+    if (this.ink === ink) return;
+    this.ink = ink;
+    const pen = this.sheet.getContext("2d");
+    pen.clearRect(0, 0, this.sheet.width, this.sheet.height);
+    pen.font = `${Math.round(GLYPH * 0.74)}px 'Apple Color Emoji', 'Segoe UI Emoji', ` +
+      "'Noto Color Emoji', system-ui, sans-serif";
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.fillStyle = ink;
+    this.glyphs.forEach((glyph, k) => {
+      const x = (k % this.columns) * GLYPH, y = Math.floor(k / this.columns) * GLYPH;
+      pen.save();
+      pen.beginPath();
+      pen.rect(x, y, GLYPH, GLYPH);
+      pen.clip();
+      pen.fillText(glyph, x + GLYPH / 2, y + GLYPH / 2 + 2, GLYPH);
+      pen.restore();
+    });
+  }
+
+  setInk(ink) {
+    if (this.glyphs) this.#write(ink);
+  }
+
+  has(i) {
+    return this.sheet !== null && i >= this.first && i < this.first + this.count;
+  }
+
+  /** Draw the picture of an item into a square. */
+  draw(pen, i, x, y, size, colour) {
+    const k = i - this.first;
+    const sheet = this.isInk ? this.#inColour(colour) : this.sheet;
+    const left = (k % this.columns) * this.cell, top = Math.floor(k / this.columns) * this.cell;
+    pen.drawImage(sheet, left, top, this.cell, this.cell, x, y, size, size);
+  }
+
+  #inColour(colour) {
+    let canvas = this.tinted.get(colour);
+    if (!canvas) {
+      canvas = document.createElement("canvas");
+      canvas.width = this.sheet.width;
+      canvas.height = this.sheet.height;
+      const pen = canvas.getContext("2d");
+      pen.drawImage(this.sheet, 0, 0);
+      pen.globalCompositeOperation = "source-in";
+      pen.fillStyle = colour;
+      pen.fillRect(0, 0, canvas.width, canvas.height);
+      // A scale has more colours than are worth keeping a sheet for.
+      if (this.tinted.size >= 9) this.tinted.delete(this.tinted.keys().next().value);
+      this.tinted.set(colour, canvas);
+    }
+    return canvas;
+  }
+}

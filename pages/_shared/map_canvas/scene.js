@@ -1,0 +1,197 @@
+// What a map shows, as the server told it: items, places, colours, regions.
+
+import { Camera } from "./camera.js";
+import { fromBase64, mixed, pixelOf } from "./decode.js";
+import { Grid } from "./grid.js";
+import { MODES, Placing } from "./placing.js";
+import { Pictures } from "./pictures.js";
+import { TEXT_FONT, WORD_FONT, measureRegion } from "./writing.js";
+
+const NOTHING = new Float32Array(0);
+/** How near to a dot is on it, and how far above and below a label is looked for. */
+const REACH = 16, TOUCHED = 44;
+
+export class Scene {
+  constructor() {
+    this.camera = new Camera();
+    this.closed = new Set();
+    this.xs = this.ys = NOTHING;
+    this.halos = this.data = this.glide = null;
+  }
+
+  takeItems(items) {
+    this.items = items;
+    const { header } = items;
+    this.split = header.n_x;
+    this.names = header.names;
+    this.labels = header.labels;
+    this.modes = new Uint8Array(header.labels.length);
+    header.modes.forEach((mode, side) => {
+      const from = side ? this.split : 0, to = side ? this.modes.length : this.split;
+      this.modes.fill(MODES[mode], from, to);
+    });
+    this.widths = new Float32Array(header.labels.length);
+    this.folded = null;
+    this.finder?.close();
+    this.finder = null;
+    this.closed.clear();
+    this.letGo(true);
+    this.pictures = new Pictures(items, () => {
+      this.layer.isStale = true;
+      this.draw();
+    });
+    if (this.look) this.pictures.setInk(this.look.ink);
+  }
+
+  takeLook(look) {
+    this.look = look;
+    this.paperPixel = pixelOf(look.paper);
+    this.pictures.setInk(look.ink);
+    for (const [name, value] of Object.entries(look)) {
+      if (typeof value === "string") this.panel.box.style.setProperty(`--sv-${name}`, value);
+    }
+  }
+
+  takeColours({ colours, groups }, isNew) {
+    this.colours = colours;
+    // Words and pictures speak for their dots, which stand back; where colours tell more, they do not.
+    const share = groups || this.items.header.modes.every((mode) => mode === "dot") ? 0.9 : 0.6;
+    this.pixelColours = colours.map((colour) => pixelOf(mixed(colour, this.look.paper, share)));
+    if (groups) this.groups = fromBase64(groups);
+    else if (isNew || this.groupsTold) {
+      this.groups = new Uint8Array(this.labels.length).fill(1, this.split);
+    }
+    if (this.groupsTold !== groups) this.closed.clear();
+    this.groupsTold = groups;
+  }
+
+  takePlaces(told, isNew) {
+    this.places = told;
+    this.order = told.arrays.order;
+    const { places } = told.arrays;
+    const n = places.length / 2;
+    const xs = new Float32Array(n), ys = new Float32Array(n);
+    for (let i = 0; i < n; i++) {
+      xs[i] = places[2 * i];
+      ys[i] = places[2 * i + 1];
+    }
+    const seen = this.grid && !isNew ? this.camera.told() : null;
+    const old = this.camera.bounds;
+    this.grid = new Grid(xs, ys);
+    this.camera.frame(this.grid);
+    if (seen) this.camera.take(seen);
+    else this.camera.take([0, 0, 1]);
+    const isGliding = seen && this.xs.length === n && !this.halos &&
+      !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (isGliding) {
+      // The old places as they would look in the new frame: the eye can follow each item.
+      const { bounds } = this.camera, k = bounds.half / old.half;
+      this.glide = {
+        start: performance.now(), xs, ys,
+        fromX: this.xs.map((x) => (x - old.x) * k + bounds.x),
+        fromY: this.ys.map((y) => (y - old.y) * k + bounds.y),
+      };
+      this.xs = this.glide.fromX.slice();
+      this.ys = this.glide.fromY.slice();
+    } else {
+      this.glide = null;
+      this.xs = xs;
+      this.ys = ys;
+    }
+  }
+
+  takeRegions(told) {
+    this.named = (told ?? []).map(([tier, from, to, x, y, lines]) => ({ tier, from, to, x, y, lines }));
+    for (const region of this.named) Object.assign(region, measureRegion(this.pen, region));
+  }
+
+  /** Labels of one tier do not cover one another: the weightier come first. */
+  thinRegions() {
+    this.regions = [];
+    for (const region of this.named) {
+      const scale = this.camera.fit * Math.pow(2, region.from / 2);
+      const isFree = this.regions.every((other) =>
+        other.tier !== region.tier ||
+        Math.abs(other.x - region.x) * scale > (other.width + region.width) / 2 + 16 ||
+        Math.abs(other.y - region.y) * scale > (other.height + region.height) / 2 + 10);
+      if (isFree) this.regions.push(region);
+    }
+  }
+
+  /** Room for labels is given anew. */
+  replace() {
+    this.thinRegions();
+    const { xs, ys } = this.glide ?? this;
+    this.placing = new Placing({
+      xs, ys, modes: this.modes, order: this.order, fit: this.camera.fit,
+      area: this.camera.width * this.camera.height, widthOf: (i) => this.widthOf(i),
+      isHidden: (i) => this.isHidden(i), regions: this.regions,
+    });
+    this.placedFor = [this.camera.width, this.camera.height];
+  }
+
+  widthOf(i) {
+    if (!this.widths[i]) {
+      this.pen.font = this.modes[i] === MODES.word ? WORD_FONT : TEXT_FONT;
+      this.widths[i] = this.pen.measureText(this.labels[i]).width + 1;
+    }
+    return this.widths[i];
+  }
+
+  // What is known of items
+
+  sideOf(i) {
+    return i < this.split ? 0 : 1;
+  }
+
+  isHidden(i) {
+    if (this.hiddenBits && this.hiddenBits[i >> 3] & (1 << (i & 7))) return true;
+    return this.closed.size > 0 && (this.closed.has(`s${this.sideOf(i)}`) || this.closed.has(`g${this.groups[i]}`));
+  }
+
+  textOf(i, limit) {
+    const text = this.items.header.texts[i];
+    return text.length > limit ? `${text.slice(0, limit - 1)}…` : text;
+  }
+
+  kindOf(i) {
+    const { header, arrays } = this.places;
+    const part = header.parts[arrays.part[i]];
+    return this.names[this.sideOf(i)] + (part ? ` · ${part}` : "");
+  }
+
+  factsOf(i) {
+    const facts = this.items.header.facts
+      .map(([name, values]) => [name, values[i]]).filter(([, value]) => value);
+    const note = this.places.header.notes?.[i];
+    return note ? [...facts, ["topics", note]] : facts;
+  }
+
+  keyOf(i) {
+    return (i < this.split ? "x" : "y") + this.items.arrays.rows[i];
+  }
+
+  /** The item at a pixel: its label or picture, else the nearest dot. */
+  itemAt(px, py) {
+    const { camera, grid, placing } = this;
+    const x = camera.toMapX(px), y = camera.toMapY(py), unit = 1 / camera.scale;
+    const level = placing.level(camera.zoom);
+    const seen = (i) => !this.isHidden(i);
+    const near = grid.nearest(x, y, REACH * unit, seen);
+    const apart = near < 0 ? Infinity : Math.hypot(grid.xs[near] - x, grid.ys[near] - y) * camera.scale;
+    if (apart < 5) return near;
+    let best = -1, closest = Infinity;
+    const reach = Math.max(TOUCHED, placing.pictureSize(camera.zoom) / 2) + 150;
+    grid.each(x - reach * unit, y - TOUCHED * unit, x + reach * unit, y + TOUCHED * unit, (i) => {
+      if (placing.modes[i] === MODES.dot || !placing.isShown(i, level) || !seen(i)) return;
+      const sx = camera.toScreenX(grid.xs[i]), sy = camera.toScreenY(grid.ys[i]);
+      if (!placing.covers(i, camera.zoom, px, py, sx, sy)) return;
+      const squared = (sx - px) ** 2 + (sy - py) ** 2;
+      if (squared < closest) {
+        closest = squared;
+        best = i;
+      }
+    });
+    return best >= 0 ? best : near;
+  }
+}

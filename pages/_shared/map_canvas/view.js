@@ -1,0 +1,386 @@
+// One map on a page: what it shows, what is done to it, and what it tells the server.
+
+import { bitsToBase64, fromBase64 } from "./decode.js";
+import { PatternFinder, findText, folded } from "./find.js";
+import { listen } from "./gestures.js";
+import { isInside } from "./grid.js";
+import { Layer } from "./layer.js";
+import { drawOverlay, isDimmed } from "./overlay.js";
+import { Panel } from "./panel.js";
+import { MODES } from "./placing.js";
+import { Scene } from "./scene.js";
+
+const GLIDE = 650, REST = 220;
+
+export class View extends Scene {
+  constructor(root, told) {
+    super();
+    /** Called with the camera as three numbers when it has come to rest. */
+    this.toldCamera = told;
+    this.layer = new Layer();
+    this.panel = new Panel(root, this);
+    this.canvas = this.panel.canvas;
+    this.pen = this.canvas.getContext("2d");
+    this.tool = "pan";
+    this.hovered = this.focused = -1;
+    this.matches = this.selected = this.query = this.region = this.drawn = null;
+    this.matched = -1;
+    this.isMoving = false;
+    this.panel.showTool("pan");
+    this.stop = listen(this.canvas, this);
+    this.sizes = new ResizeObserver(() => this.#resize());
+    this.sizes.observe(this.canvas);
+    this.frames = 0;
+  }
+
+  close() {
+    this.stop();
+    this.sizes.disconnect();
+    this.finder?.close();
+    clearTimeout(this.resting);
+    cancelAnimationFrame(this.asked);
+    this.isClosed = true;
+  }
+
+  // What the server says
+
+  /** Take over what the page was drawn with. */
+  update(component, items, places) {
+    this.component = component;
+    const { data } = component;
+    const before = this.data;
+    this.data = data;
+    const isNew = this.items !== items;
+    if (isNew) this.takeItems(items);
+    if (before?.look.name !== data.look.name) this.takeLook(data.look);
+    this.takeColours(data, isNew);
+    this.hiddenBits = data.hidden ? fromBase64(data.hidden) : null;
+    this.halos = data.halos
+      ? { false: fromBase64(data.halos.false), missing: fromBase64(data.halos.missing) }
+      : null;
+    const isMoved = this.places !== places || isNew;
+    if (isMoved) this.takePlaces(places, isNew);
+    this.takeRegions(data.regions);
+    const isNamed = JSON.stringify(before?.regions) !== JSON.stringify(data.regions);
+    if (isMoved || isNamed || before?.hidden !== data.hidden) this.replace();
+    if (data.camera && data.camera.n !== this.cameraTaken) {
+      this.cameraTaken = data.camera.n;
+      this.camera.take(data.camera.at);
+    }
+    this.#setSelection(data, before);
+    this.panel.setModes(data.asked);
+    this.panel.showLegend(data.legend, this.closed);
+    this.canvas.setAttribute("aria-label", data.alt);
+    this.panel.box.classList.toggle("sv-narrow", data.narrow);
+    this.panel.box.dataset.n = String(this.xs.length);
+    this.layer.isStale = true;
+    this.draw();
+  }
+
+  #setSelection(data, before) {
+    const isNew = JSON.stringify(before?.selected ?? null) !== JSON.stringify(data.selected ?? null);
+    this.selected = data.selected ?? null;
+    this.query = data.query ?? null;
+    if (this.selected && isNew) {
+      const { item, nearest } = this.selected;
+      this.#bringIntoView(this.glide?.xs[item] ?? this.xs[item], this.glide?.ys[item] ?? this.ys[item]);
+      const near = nearest.slice(0, 3).map(([i]) => this.textOf(i, 40)).join(", ");
+      this.panel.say(`${this.textOf(item, 80)} is selected. ${near ? `Nearest: ${near}.` : ""}`);
+    }
+    if (this.query && before?.query?.text !== this.query.text) {
+      this.#bringIntoView(this.query.x, this.query.y);
+      this.panel.told("Placed among what the model finds nearest.");
+    }
+    if (!data.region) this.region = null;
+  }
+
+  // What the reader does
+
+  #emit(name, value) {
+    this.component.setStateValue(name, { ...value, n: Date.now() });
+  }
+
+  moved() {
+    this.isMoving = true;
+    this.panel.showCard(-1);
+    this.draw();
+    this.rest();
+  }
+
+  /** When the hand has come to rest, what was put off is done, and the link follows. */
+  rest() {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.isMoving = false;
+      this.draw();
+      const told = this.camera.told();
+      if (String(told) !== String(this.lastTold)) {
+        this.lastTold = told;
+        this.toldCamera(told);
+      }
+    }, REST);
+  }
+
+  setTool(tool) {
+    this.tool = tool;
+    this.panel.showTool(tool);
+  }
+
+  zoomTowards(factor, px, py) {
+    const { camera } = this;
+    if (px === undefined) camera.flyTo(camera.x, camera.y, camera.zoom * factor, performance.now(), 220);
+    else {
+      const x = camera.toMapX(px), y = camera.toMapY(py);
+      camera.flyTo(x + (camera.x - x) / factor, y + (camera.y - y) / factor, camera.zoom * factor, performance.now(), 220);
+    }
+    this.moved();
+  }
+
+  home() {
+    this.camera.flyHome(performance.now());
+    this.moved();
+  }
+
+  #bringIntoView(x, y) {
+    const { camera } = this;
+    const px = camera.toScreenX(x), py = camera.toScreenY(y);
+    if (px > 60 && py > 60 && px < camera.width - 60 && py < camera.height - 60) return;
+    camera.flyTo(x, y, camera.zoom, performance.now());
+    this.moved();
+  }
+
+  pointAt(px, py) {
+    if (!this.grid || this.glide) return;
+    const i = px === null ? -1 : this.itemAt(px, py);
+    this.canvas.classList.toggle("sv-over", i >= 0);
+    this.panel.showCard(i, px, py);
+    this.point(i);
+  }
+
+  point(i) {
+    if (i === this.hovered) return;
+    this.hovered = i;
+    this.draw();
+  }
+
+  click(px, py) {
+    if (!this.grid || this.glide) return;
+    const i = this.itemAt(px, py);
+    if (i >= 0) this.pick(i);
+    else if (this.selected || this.query || this.matches || this.region) this.letGo();
+  }
+
+  pick(i) {
+    // Shown at once; the neighbours follow when the server has answered.
+    this.selected = { item: i, nearest: [], partners: [] };
+    this.query = null;
+    this.panel.showCard(-1);
+    this.draw();
+    this.#emit("picked", { key: this.keyOf(i) });
+  }
+
+  /** Nothing is selected, found or enclosed any more. */
+  letGo(isQuiet = false) {
+    const isTold = this.selected || this.query || this.region;
+    this.selected = this.query = this.region = this.matches = null;
+    this.hovered = this.focused = this.matched = -1;
+    this.panel.input.value = "";
+    this.panel.told("");
+    this.panel.showMatches([], -1);
+    if (isQuiet) return;
+    if (isTold) this.#emit("picked", { key: null });
+    this.draw();
+  }
+
+  toggle(key) {
+    if (!this.closed.delete(key)) this.closed.add(key);
+    this.panel.showLegend(this.data.legend, this.closed);
+    this.replace();
+    this.layer.isStale = true;
+    this.draw();
+  }
+
+  // Lasso and box
+
+  draft(points) {
+    this.drawn = points;
+    this.draw();
+  }
+
+  enclose(points) {
+    const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
+    const rows = [];
+    this.grid.each(Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys), (i) => {
+      if (!this.isHidden(i) && isInside(this.grid.xs[i], this.grid.ys[i], points)) rows.push(i);
+    });
+    this.region = rows.length ? points : null;
+    this.panel.say(`${rows.length} items are enclosed.`);
+    this.#emit("region", { rows: rows.length ? bitsToBase64(rows, this.xs.length) : null });
+    this.draw();
+  }
+
+  // Search
+
+  async find(typed, mode) {
+    if (!typed.trim() || mode.startsWith("model")) {
+      this.#found(null);
+      this.panel.told("");
+      return;
+    }
+    if (mode === "pattern") {
+      this.finder ??= new PatternFinder(this.items.header.texts);
+      const { rows, problem } = await this.finder.find(typed);
+      if (problem) {
+        this.#found(null);
+        this.panel.told(problem);
+        return;
+      }
+      this.#found(rows);
+      return;
+    }
+    this.folded ??= this.items.header.texts.map(folded);
+    this.#found(findText(this.folded, typed));
+  }
+
+  #found(rows) {
+    this.matches = rows?.filter((i) => !this.isHidden(i)) ?? null;
+    this.matched = -1;
+    const n = this.matches?.length ?? 0;
+    if (rows) this.panel.told(n ? `${n.toLocaleString("en")} found` : "Nothing found. Ask the model to place it.");
+    this.panel.showMatches(this.matches ?? [], -1);
+    if (!n) this.matches = null;
+    this.draw();
+  }
+
+  async nextMatch(turn, typed, mode) {
+    if (!this.matches) await this.find(typed, mode);
+    const n = this.matches?.length;
+    if (!n) return;
+    const at = this.matches.indexOf(this.matched);
+    this.matched = this.matches[(at + turn + n) % n];
+    this.panel.showMatches(this.matches, this.matched);
+    this.panel.say(this.textOf(this.matched, 80));
+    this.camera.flyTo(this.xs[this.matched], this.ys[this.matched], Math.max(this.camera.zoom, 2.5), performance.now());
+    this.moved();
+  }
+
+  ask(text, side) {
+    if (!text.trim()) return;
+    this.panel.told("Asking the model…");
+    this.matches = null;
+    this.panel.showMatches([], -1);
+    this.#emit("asked", { text: text.trim().slice(0, 2000), side });
+  }
+
+  // Keyboard
+
+  /** Go to the nearest item in a direction. */
+  step(dx, dy) {
+    if (!this.grid) return;
+    const { camera, grid } = this;
+    const from = this.focused >= 0 ? this.focused : this.selected?.item ?? -1;
+    if (from < 0) {
+      this.focus(grid.nearest(camera.x, camera.y, 1e9, (i) => !this.isHidden(i)));
+      return;
+    }
+    let best = -1, least = Infinity;
+    for (let i = 0; i < grid.xs.length; i++) {
+      if (i === from || this.isHidden(i)) continue;
+      const x = grid.xs[i] - grid.xs[from], y = grid.ys[from] - grid.ys[i];
+      const along = x * dx + y * dy, aside = Math.abs(x * dy) + Math.abs(y * dx);
+      if (along > 0 && along >= aside && along + 1.5 * aside < least) {
+        least = along + 1.5 * aside;
+        best = i;
+      }
+    }
+    if (best >= 0) this.focus(best);
+  }
+
+  focus(i) {
+    if (i < 0) return;
+    this.focused = i;
+    this.#bringIntoView(this.xs[i], this.ys[i]);
+    this.panel.say(`${this.textOf(i, 120)}, ${this.kindOf(i)}`);
+    this.panel.showCard(i, this.camera.toScreenX(this.xs[i]), this.camera.toScreenY(this.ys[i]));
+    this.draw();
+  }
+
+  unfocus() {
+    this.focused = -1;
+    this.panel.showCard(-1);
+    this.draw();
+  }
+
+  pickFocused() {
+    if (this.focused >= 0) this.pick(this.focused);
+  }
+
+  // Drawing
+
+  #resize() {
+    const { clientWidth, clientHeight } = this.canvas;
+    if (!clientWidth || !clientHeight) return;
+    Object.assign(this.camera, { width: clientWidth, height: clientHeight });
+    if (this.placing) {
+      const [w, h] = this.placedFor;
+      if (Math.abs(w / clientWidth - 1) + Math.abs(h / clientHeight - 1) > 0.04) this.replace();
+    }
+    this.layer.isStale = true;
+    this.panel.showCard(-1);
+    this.#paint(performance.now());
+  }
+
+  draw() {
+    if (!this.asked && !this.isClosed) this.asked = requestAnimationFrame((now) => this.#paint(now));
+  }
+
+  #paint(now) {
+    cancelAnimationFrame(this.asked);
+    this.asked = 0;
+    if (!this.placing || this.isClosed) return;
+    const { camera, canvas, pen, layer } = this;
+    const ratio = window.devicePixelRatio || 1;
+    const width = Math.round(camera.width * ratio), height = Math.round(camera.height * ratio);
+    if (canvas.width !== width || canvas.height !== height) {
+      canvas.width = width;
+      canvas.height = height;
+    }
+    const isFlying = camera.step(now);
+    const isGliding = this.#glideOn(now);
+    if (layer.isNeeded(camera, ratio, this.isMoving || isFlying)) layer.render(this, ratio);
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    pen.globalAlpha = isDimmed(this) ? this.look.dim : 1;
+    const k = camera.scale / layer.scale;
+    pen.imageSmoothingEnabled = k !== 1;
+    const left = (camera.width / 2 - (layer.width / 2 + layer.offsetX) * k + (layer.x - camera.x) * camera.scale) * ratio;
+    const top = (camera.height / 2 - (layer.height / 2 + layer.offsetY) * k + (camera.y - layer.y) * camera.scale) * ratio;
+    if (k === 1) pen.drawImage(layer.canvas, Math.round(left), Math.round(top));
+    else pen.drawImage(layer.canvas, left, top, layer.canvas.width * k, layer.canvas.height * k);
+    pen.imageSmoothingEnabled = true;
+    pen.globalAlpha = 1;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    drawOverlay(pen, this);
+    this.frames++;
+    if (isFlying || isGliding) this.draw();
+  }
+
+  /** The next step of items on their way to new places. */
+  #glideOn(now) {
+    const { glide } = this;
+    if (!glide) return false;
+    const done = Math.min(1, Math.max(0, (now - glide.start) / GLIDE));
+    const eased = done * done * (3 - 2 * done);
+    for (let i = 0; i < this.xs.length; i++) {
+      this.xs[i] = glide.fromX[i] + eased * (glide.xs[i] - glide.fromX[i]);
+      this.ys[i] = glide.fromY[i] + eased * (glide.ys[i] - glide.fromY[i]);
+    }
+    this.layer.isStale = true;
+    if (done === 1) {
+      this.xs = glide.xs;
+      this.ys = glide.ys;
+      this.glide = null;
+    }
+    return true;
+  }
+}

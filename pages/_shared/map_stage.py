@@ -1,0 +1,311 @@
+"""The flat map and what lies beside and below it: all that a click changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages._shared import (
+    drawings,
+    map_ask,
+    map_canvas,
+    map_colours,
+    map_drawer,
+    map_region,
+    map_state,
+    map_trust,
+    sharing,
+    state,
+)
+from pages._shared.map_state import View
+
+if TYPE_CHECKING:
+    from simviz.charts.canvas import Part
+    from simviz.data.pairs import PairSet
+    from simviz.jobs.placed import Placed
+    from simviz.jobs.topics import RunTopics
+    from simviz.projection import Neighbors
+    from simviz.store.run import Run
+
+_NEIGHBORS, _PARTNERS, _REGION_CHARACTERS = 10, 60, 34
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """What is drawn, before anything on it is selected.
+
+    Parameters
+    ----------
+    run, pairs, placed : Run, PairSet, Placed
+        Whose eyes, what, and where.
+    parts : tuple of ndarray
+        The part of the split of each x item and each y item of the data set.
+    masks : tuple of ndarray of bool
+        Which items of the drawing are shown.
+    items, places : Part
+        What the browser keeps.
+    colour : str
+        What colours mean, see `map_bar.pick_colour`.
+    regions : sequence
+        See `map_topics.regions`.
+    topics : RunTopics, optional
+        Of a method that has some.
+    notes : tuple of list of str, optional
+        What the topics say of each x item and each y item of the data set.
+    """
+
+    run: Run
+    pairs: PairSet
+    placed: Placed
+    parts: tuple[Any, Any]
+    masks: tuple[Any, Any]
+    items: Part
+    places: Part
+    colour: str
+    regions: Sequence[Any]
+    topics: RunTopics | None
+    notes: tuple[list[str], list[str]] | None
+
+    @property
+    def n_x(self) -> int:
+        """Items of the x side that are drawn; those of the y side follow them."""
+        return len(self.placed.x_rows)
+
+    def joint(self, side: map_state.Side, rows: Any) -> list[int]:
+        """Rows of one side of the drawing as rows of both."""
+        shift = 0 if side == "x" else self.n_x
+        return [int(row) + shift for row in rows]
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def items_part(key: str, _placed: Placed, _pairs: PairSet) -> Part:
+    """The items of a drawing as the browser keeps them; the key says which data set and items."""
+    from simviz.charts.canvas import pack_items
+
+    return pack_items(
+        _pairs.x.take(_placed.x_rows),
+        _pairs.y.take(_placed.y_rows),
+        x_rows=_placed.x_rows,
+        y_rows=_placed.y_rows,
+        x_name=_pairs.x_name,
+        y_name=_pairs.y_name,
+    )
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def places_part(
+    run_id: str,
+    drawing: str,
+    _placed: Placed,
+    _pairs: PairSet,
+    _parts: tuple[Any, Any],
+    _notes: tuple[list[str], list[str]] | None,
+) -> Part:
+    """Where the items of a drawing stand, and what the run says of them."""
+    from simviz.charts.canvas import importance, pack_places
+
+    x_rows, y_rows = _placed.x_rows, _placed.y_rows
+    order = importance(
+        _pairs.x.take(x_rows),
+        _pairs.y.take(y_rows),
+        _placed.drawing.x,
+        _placed.drawing.y,
+        _pairs.relevance.take(x_rows, y_rows),
+    )
+    notes = None
+    if _notes is not None:
+        notes = [_notes[0][row] for row in x_rows] + [_notes[1][row] for row in y_rows]
+    parts = np.concatenate([_parts[0][x_rows], _parts[1][y_rows]])
+    return pack_places(_placed.drawing.x, _placed.drawing.y, order, parts=parts, notes=notes)
+
+
+def rows_key(pairs_digest: str, placed: Placed) -> str:
+    """Which items of which data set a drawing shows."""
+    import hashlib
+
+    rows = np.concatenate([placed.x_rows, [-1], placed.y_rows]).astype(np.int64)
+    return f"{pairs_digest}-{hashlib.blake2b(rows.tobytes(), digest_size=8).hexdigest()}"
+
+
+@st.fragment
+def show(view: View, scene: Scene) -> None:
+    """Draw the map, and what is known of what is selected on it.
+
+    Parameters
+    ----------
+    view : View
+        What the reader chose; what was done on the map is taken over first.
+    scene : Scene
+        What is drawn.
+    """
+    pairs, placed = scene.pairs, scene.placed
+    map_state.follow_canvas(view, pairs, scene.n_x + len(placed.y_rows))
+    own = map_state.write_link(view, scene.run)
+    space = None
+    if view.item is not None or view.query is not None:
+        space = drawings.space(scene.run.id, scene.run, pairs)
+    found = None
+    if view.item is not None and space is not None:
+        found = space.nearest(*view.item, _NEIGHBORS)
+    answer = None
+    if view.query is not None and space is not None:
+        answer = map_ask.ask(view.query, space, pairs, placed, _NEIGHBORS)
+    with st.container(key="map-stage"):
+        left, right = st.columns([7, 3], gap="medium")
+        with left:
+            map_canvas.show(_data(view, scene, found, answer))
+            with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
+                sharing.show_button("map", [scene.run], own)
+                map_region.show_twin_switch()
+        with right:
+            if found is not None and space is not None:
+                map_drawer.show(
+                    view, pairs, space, found, placed, scene.parts, scene.topics, scene.run
+                )
+            elif answer is not None:
+                map_ask.show(view, answer, pairs, placed)
+    map_region.show(view, scene)
+
+
+def _data(
+    view: View, scene: Scene, found: Neighbors | None, answer: map_ask.Answer | None
+) -> dict[str, Any]:
+    """What the canvas is told, beside what it keeps."""
+    from simviz.charts.canvas import bits, map_alt
+
+    pairs, placed = scene.pairs, scene.placed
+    grouping = map_colours.grouping(scene)
+    selected = _selected(view, scene, found)
+    hidden = None
+    if not (scene.masks[0].all() and scene.masks[1].all()):
+        shown = np.concatenate(scene.masks)
+        if selected is not None:
+            # What is selected is shown whatever is filtered, and so are its nearest.
+            shown[[selected["item"], *(row for row, _, _ in selected["nearest"])]] = True
+        hidden = map_canvas.packed(bits(~shown))
+    look = _look()
+    halos = None
+    if view.has_halos and placed.drawing.quality is not None:
+        strengths = map_trust.halos(placed.drawing.quality, len(np.concatenate(scene.masks)))
+        halos = {name: map_canvas.packed(told.tobytes()) for name, told in strengths.items()}
+    return {
+        "items": scene.items.digest,
+        "places": scene.places.digest,
+        "look": look,
+        "colours": list(grouping.colours),
+        "groups": None if grouping.index is None else map_canvas.packed(grouping.index.tobytes()),
+        "legend": [*grouping.legend, *_marks(look, halos, selected, answer)],
+        "hidden": hidden,
+        "halos": halos,
+        "regions": [
+            [tier, first, last, *region.point, [_short(line) for line in region.lines]]
+            for tier, first, last, region in scene.regions
+        ],
+        "selected": selected,
+        "query": None if answer is None else _asked(answer, scene),
+        "region": bool(view.enclosed),
+        "camera": None if view.at is None else {"at": list(view.at), "n": view.at_n},
+        "asked": map_ask.sides(pairs),
+        "narrow": state.is_narrow(),
+        "alt": map_alt(placed.drawing, (pairs.x_name, pairs.y_name)),
+    }
+
+
+def _selected(view: View, scene: Scene, found: Neighbors | None) -> dict[str, Any] | None:
+    """The selected item with its nearest and what belongs to it, as rows of the drawing."""
+    if view.item is None or found is None:
+        return None
+    side, item = view.item
+    row = scene.placed.row_of(side, item)
+    if row is None:
+        return None
+    belongs = map_drawer.relevant(scene.pairs, side, item)
+    near = _near(scene, found, belongs)
+    rows = scene.placed.rows(found.side)
+    drawn = np.searchsorted(rows, [i for i in sorted(belongs) if i in rows])[:_PARTNERS]
+    return {
+        "item": scene.joint(side, [row])[0],
+        "nearest": near,
+        "partners": scene.joint(found.side, drawn),
+    }
+
+
+def _near(scene: Scene, found: Neighbors, belongs: set[int]) -> list[list[Any]]:
+    """Neighbours that are drawn: row, score, and whether they belong."""
+    placed = scene.placed.place(found)
+    rows = scene.placed.rows(found.side)
+    return [
+        [joint, float(score), int(rows[row]) in belongs]
+        for joint, row, score in zip(
+            scene.joint(found.side, placed.index), placed.index, placed.scores, strict=True
+        )
+    ]
+
+
+def _asked(answer: map_ask.Answer, scene: Scene) -> dict[str, Any] | None:
+    if answer.spot is None:
+        return None
+    return {
+        "text": answer.text[:40] + ("…" if len(answer.text) > 40 else ""),
+        "x": answer.spot.point[0],
+        "y": answer.spot.point[1],
+        "spread": answer.spot.spread,
+        "nearest": _near(scene, answer.found, set()),
+        "partners": [],
+    }
+
+
+def _look() -> dict[str, Any]:
+    """Colours of the theme, by what they are for."""
+    from simviz.charts._colouring import mix
+    from simviz.charts.style import get_theme
+
+    theme = get_theme(state.theme())
+    return {
+        "name": theme.name,
+        "paper": theme.paper,
+        "ink": theme.ink,
+        "soft": mix(theme.ink, theme.muted, 0.6),
+        "muted": theme.muted,
+        "faint": theme.faint,
+        "accent": theme.accent,
+        "right": theme.palette[2],
+        "false": theme.palette[1],
+        "missing": theme.palette[0],
+        "dim": 0.2,
+    }
+
+
+def _marks(
+    look: dict[str, Any], halos: object, selected: object, answer: object
+) -> list[dict[str, Any]]:
+    """What marks mean that are on the map just now, a sentence each."""
+    marks = []
+    if selected is not None or answer is not None:
+        marks.append({"shape": "line", "colour": look["ink"], "name": "nearest in the model"})
+    if selected is not None:
+        marks.append({"shape": "dashes", "colour": look["right"], "name": "belongs to it"})
+    if halos is not None:
+        marks += [
+            {
+                "shape": "glow",
+                "colour": look["false"],
+                "name": "False neighbours: some drawn near it are far from it in the model.",
+            },
+            {
+                "shape": "ring",
+                "colour": look["missing"],
+                "name": "Missing neighbours: some near it in the model are drawn far away.",
+            },
+        ]
+    return marks
+
+
+def _short(line: str) -> str:
+    from simviz.charts.text import clean_text
+
+    return clean_text(line, _REGION_CHARACTERS)
