@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 STYLE = """
 <style>
-.sv-claims { list-style: none; margin: .3rem 0; padding: 0; max-width: 60rem; }
-.sv-claims li { margin: 0; display: grid; grid-template-columns: 9.2rem 1fr; gap: .1rem 1rem;
+.sv-claims { margin: .3rem 0; max-width: 60rem; }
+.sv-claim { display: grid; grid-template-columns: 9.2rem 1fr; gap: .1rem 1rem;
   padding: .55rem 0; line-height: 1.5; overflow-wrap: anywhere;
   border-bottom: 1px solid color-mix(in srgb, currentColor 9%, transparent); }
 .sv-claims small { grid-column: 2; font-size: .875rem; opacity: .75;
@@ -28,7 +28,7 @@ STYLE = """
 .sv-verdict.sv-no { color: light-dark(#b03a20, #f08a6c); }
 .sv-verdict.sv-open { opacity: .65; }
 @media (max-width: 640px) {
-  .sv-claims li { grid-template-columns: 1fr; }
+  .sv-claim { grid-template-columns: 1fr; }
   .sv-claims small { grid-column: 1; }
 }
 </style>
@@ -94,11 +94,10 @@ def claims_html(claims: tuple[Claim, ...]) -> str:
         lines += [f"The paper’s test: {claim.paper_test}."] if claim.paper_test else []
         lines += [f"The paper: {claim.published}."] if claim.published else []
         told = "".join(f"<small>{escape(line)}</small>" for line in lines if line)
-        entries.append(
-            f'<li><span class="sv-verdict {_LOOKS[verdict]}">{SIGNS[verdict]} {verdict}</span>'
-            f"<span>{escape(claim.statement)}</span>{told}</li>"
-        )
-    return f'<ul class="sv-claims">{"".join(entries)}</ul>'
+        mark = f'<span class="sv-verdict {_LOOKS[verdict]}">{SIGNS[verdict]} {verdict}</span>'
+        said = f"<span>{escape(claim.statement)}</span>"
+        entries.append(f'<div class="sv-claim" role="listitem">{mark}{said}{told}</div>')
+    return f'<div class="sv-claims" role="list">{"".join(entries)}</div>'
 
 
 def _show_figure(found: Any, key: str) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 #: Part of a ROC that is drawn: in the rest, good methods cannot be told apart.
 _LOW_FPR = 0.25
+_HEIGHT = 600
 #: Side of a picture in a scatter plot, as a share of its width.
 _PICTURE = 0.06
 
@@ -90,6 +91,7 @@ def _low_false_positives(figure: go.Figure) -> go.Figure:
     """The part of the axis where a filter works, as wide as there is room."""
     figure.update_xaxes(range=[-0.001, _LOW_FPR], constrain=None)
     figure.update_yaxes(scaleanchor=None, scaleratio=None, constrain=None)
+    figure.update_layout(height=_HEIGHT)
     return figure
 
 

@@ -1,0 +1,45 @@
+"""Figures of papers: curves, ROC, maps."""
+
+from __future__ import annotations
+
+import pytest
+
+from simviz.charts.papers import paper_figure
+from simviz.charts.style import method_style
+from simviz.experiments import Figure, Series
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+
+
+def test_curves_have_the_methods_colours_and_published_ones_a_dash_of_their_own():
+    ours = Series("CCA", (50, 100), (0.4, 0.5), "cca", low=(0.3, 0.4), high=(0.5, 0.6))
+    theirs = Series("CCA", (50, 100), (0.5, 0.7), "cca", published=True)
+    figure = paper_figure(Figure("Figure 2", "dimensions", (ours, theirs), y_name="MRR"))
+    named = {t.name: t for t in figure.data if t.name}
+    assert "CCA, published 0.700 at 100" in named
+    assert named["CCA 0.500 at 100"].line.color == method_style("cca").colour
+    dashes = {t.line.dash for t in named.values()}
+    assert len(dashes) == 2
+
+
+def test_a_roc_is_drawn_where_a_filter_works():
+    curve = Series("CCA", (0.0, 0.2, 1.0), (0.0, 0.9, 1.0), "cca")
+    figure = paper_figure(Figure("Figure 3", "roc", (curve,)))
+    assert figure.layout.xaxis.range[1] == 0.25
+    assert figure.data[1].name == "CCA 0.850"
+
+
+def test_a_map_has_words_and_pictures_in_one_plane():
+    words = Series("keywords", (0.0, 1.0), (0.0, 1.0), names=("red", "<b>car</b>"))
+    pictures = Series("images", (0.5,), (0.5,), names=("a car",), pictures=(PIXEL,))
+    figure = paper_figure(Figure("Figure 1", "scatter", (words, pictures)), theme="dark")
+    assert figure.data[0].mode == "markers+text"
+    assert "<b>" not in figure.data[0].text[1]
+    assert [image.source for image in figure.layout.images] == [PIXEL]
+    assert "keywords, images" in figure.layout.meta["alt"]
+    assert len(paper_figure(Figure("Figure 1", "scatter", ())).data) == 0
+
+
+def test_other_kinds_are_refused():
+    with pytest.raises(ValueError, match="dimensions, roc or scatter"):
+        paper_figure(Figure("Figure 4", "bars", ()))  # type: ignore[arg-type]
