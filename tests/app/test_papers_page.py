@@ -126,3 +126,19 @@ def test_what_one_brought_is_offered_where_it_fits(app, quick):
     app.query_params["data"] = "demo:emoji"
     app.run()
     assert f"papers-run-{NAME}-own" not in {b.key for b in app.button}, "that is the demo"
+
+
+@pytest.mark.parametrize("page", ["train", "compare", "map", "search", "data"])
+def test_other_pages_take_an_experiment_for_a_job_of_its_own(app, quick, monkeypatch, page):
+    monkeypatch.setattr(type(get_experiment(NAME)), "run", broken)
+    app.query_params["data"] = "demo:emoji"
+    app.switch_page("pages/papers.py").run()
+    app.button(key=f"papers-run-{NAME}-demo").click().run()
+    app = finished(app)
+    assert any("Nothing to see here." in text.value for text in app.text)
+    app.switch_page(f"pages/{page}.py").run()
+    assert not app.exception
+
+
+def broken(self, data, **settings):
+    raise ValueError("Nothing to see here.")
