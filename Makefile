@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app test check format clean
+.PHONY: app test fuzz check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -29,6 +29,10 @@ check: .venv/.dev
 test: check
 	$(BIN)/python -m pytest -q -n 2 -m "not e2e"
 	$(BIN)/python -m pytest -q -m e2e tests/e2e
+
+# Readers against 20,000 broken and hostile files; `make test` tries 500 of them.
+fuzz: .venv/.dev
+	SIMVIZ_FUZZ_CASES=20000 $(BIN)/python -m pytest -q -n 2 tests/data/test_fuzz.py
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .

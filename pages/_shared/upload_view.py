@@ -65,7 +65,7 @@ def show_waiting(file: Upload) -> None:
     with left:
         if not file.is_fixed:
             _correct_roles(file)
-        st.markdown("#### The file as it is")
+        st.markdown("#### What belongs together" if file.is_fixed else "#### The file as it is")
         _show_table(file)
     with right:
         spec = None
@@ -346,11 +346,13 @@ def _show_left_out(file: Upload) -> None:
     """Rows that are not in the pairs, each with its reason and what it holds."""
     import pandas as pd
 
+    from simviz.data.wording import counted
+
     if file.result is None:
         return
     left_out = file.result.left_out
     reasons = Counter(item.reason for item in left_out)
-    with st.expander(f"{len(left_out):,} rows left out: see why"):
+    with st.expander(f"{counted(len(left_out), 'row')} left out: see why"):
         plain.notes(f"{reason}: {n:,}" for reason, n in reasons.most_common())
         at = {int(number): i for i, number in enumerate(file.table.rows)}
         shown = left_out[:1000]

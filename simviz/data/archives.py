@@ -75,7 +75,7 @@ def safe_entries(name: str, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         or a file that unpacks to suspiciously more than it takes.
     """
     limits = get_limits()
-    entries = [e for e in archive.infolist() if not e.is_dir()]
+    entries = [e for e in archive.infolist() if not e.filename.endswith("/")]
     if len(entries) > limits.files:
         raise DatasetError(
             f"{name} holds {len(entries):,} files; the limit is {limits.files:,}. Bring a sample."
@@ -118,8 +118,10 @@ def safe_entries(name: str, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def _is_clutter(path: str) -> bool:
-    """Files that operating systems add by themselves."""
+    """Files that operating systems add by themselves, or without a name."""
     parts = PurePosixPath(path).parts
+    if not parts or not path.isprintable():
+        return True
     return parts[0] == "__MACOSX" or parts[-1].startswith(".") or parts[-1] == "Thumbs.db"
 
 

@@ -128,8 +128,8 @@ def read_collection(
         x_items if one_side else y.items(),
         relevance,
         name=title,
-        x_name=_called(plan.x or plan.y, "x"),
-        y_name=_called(plan.y or plan.x, "y"),
+        x_name=_called(plan.x or (plan.y if one_side else None), "x"),
+        y_name=_called(plan.y or (plan.x if one_side else None), y.kind),
     )
     if judged is None:
         table, roles = _preview(files.name, pairs)
@@ -310,9 +310,11 @@ def _said(plan: Plan) -> list[str]:
     return notes
 
 
-def _called(path: str | None, side: str) -> str:
+def _called(path: str | None, otherwise: str) -> str:
     """What the items of a side are called, from the name of their file."""
-    return PurePosixPath(path).stem if path else ("images" if side == "y" else side)
+    if path is None:
+        return {"image": "images", "vector": "y"}.get(otherwise, otherwise)
+    return PurePosixPath(path).stem
 
 
 def _preview(name: str, pairs: PairSet, n: int = 200) -> tuple[Table, Roles]:
