@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from settling import settle
 
 pytestmark = pytest.mark.e2e
 
@@ -20,16 +21,6 @@ PAGES = {
 }
 # Streamlit's formulas scroll inside themselves where a page is narrow; they are not ours.
 THEIRS = (".katex",)
-
-
-def settle(page) -> None:
-    """Wait until the script has run and what it drew stands still."""
-    page.wait_for_function(
-        "!document.querySelector('[data-testid=stApp][data-test-script-state=running]')"
-        " && document.querySelector('h1')",
-        timeout=60_000,
-    )
-    page.wait_for_timeout(1_500)
 
 
 def serious(page) -> list[str]:
