@@ -195,7 +195,7 @@ class Experiment(ABC, Generic[D]):
         seed : int, default=0
             Of the split, where the data have none.
         n_train, n_pool : int, optional
-            x items to keep of train, and of validation and of test; all when
+            Items of the x side to keep of train, and of validation and of test; all when
             omitted.
 
         Returns

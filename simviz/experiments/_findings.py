@@ -27,6 +27,11 @@ class Table:
         Cells: words, numbers, or None where there is nothing.
     note : str
         How to read it, in a sentence or two.
+
+    Raises
+    ------
+    ValueError
+        If a row has more or fewer cells than there are columns.
     """
 
     title: str

@@ -89,7 +89,7 @@ class Parts:
         Parameters
         ----------
         n_train, n_pool : int, optional
-            x items to keep of train, and of validation and of test.
+            Items of the x side to keep of train, and of validation and of test.
         pool : {"mates", "all"}, default="mates"
             Whether y items that are judged for none of them go too.
 
