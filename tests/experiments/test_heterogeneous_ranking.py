@@ -1,0 +1,101 @@
+"""Ranking documents for new queries, over ten divisions."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from simviz.data import PairSet
+from simviz.exceptions import DatasetError
+from simviz.experiments import Findings, get_experiment
+from simviz.experiments._resampling import Collection
+from simviz.methods import get_method
+from simviz.relevance import Relevance
+
+N, DOCUMENTS = 40, 60
+
+
+def texts():
+    """Queries of five topics in words of their own, and documents of the topics in others."""
+    rng = np.random.default_rng(0)
+    queries = [f"ask{i % 5} ask{i % 5}b q{rng.integers(9)}" for i in range(N)]
+    documents = [f"tell{j % 5} tell{j % 5}b word{rng.integers(9)} q{j % 9}" for j in range(60)]
+    # Query words that documents know, so that queries are not empty to them.
+    documents = [f"{d} ask{rng.integers(5)} ask{rng.integers(5)}b" for d in documents]
+    links = [(i, j) for i in range(N) for j in range(DOCUMENTS) if i % 5 == j % 5]
+    return queries, documents, links
+
+
+def pairs():
+    queries, documents, links = texts()
+    of, to = zip(*links, strict=True)
+    relevance = Relevance.from_pairs(of, to, shape=(N, DOCUMENTS), unjudged="negative")
+    return PairSet.from_texts(queries, documents, relevance, name="topics")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    queries, documents, links = texts()
+    for side, listed in (("x", queries), ("y", documents)):
+        with gzip.open(tmp_path / f"{side}.jsonl.gz", "wt") as file:
+            rows = ({"id": f"{side}{i}", "text": text} for i, text in enumerate(listed))
+            file.write("".join(json.dumps(row) + "\n" for row in rows))
+    lines = ["x_id\ty_id\tgrade", *(f"x{i}\ty{j}\t1" for i, j in links if i)]
+    (tmp_path / "relevance.tsv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_a_folder_is_read_whole_without_queries_that_nothing_suits(folder):
+    data = get_experiment("heterogeneous_ranking").load(folder)
+    assert data.shape == (N - 1, DOCUMENTS)
+    assert set(data.x.ids) == {f"x{i}" for i in range(1, N)}
+    for i, name in enumerate(data.x.ids):
+        there = data.relevance.positives[[i]].indices
+        assert {int(j) % 5 for j in there} == {int(name[1:]) % 5}
+    few = get_experiment("heterogeneous_ranking").load(folder, n_train=20)
+    assert few.shape == (20, DOCUMENTS)
+
+
+def test_too_few_queries_are_refused():
+    experiment = get_experiment("heterogeneous_ranking")
+    few = pairs().take(range(10))
+    assert experiment.refusal(pairs()) == ""
+    assert "15 queries" in experiment.refusal(few)
+    with pytest.raises(DatasetError, match="10 queries have a relevant document"):
+        experiment.prepared(few)
+
+
+def test_turned_queries_have_the_same_similarities():
+    collection = Collection(pairs(), (4,), 0)
+    train, test = np.arange(30), np.arange(30, 40)
+    found = collection.svd(train, test)
+    model = get_method("heterogeneous_svd")(4, negative_weight="balanced", measure="dot")
+    model.fit(collection.X[train], collection.Y, collection.judged(train))
+    whole = model.similarity(collection.X[test], collection.Y)
+    np.testing.assert_allclose(found["balanced weights, at most 5 dimensions"], whole, atol=1e-5)
+
+
+def test_trials_are_tabled_and_tested():
+    experiment = get_experiment("heterogeneous_ranking")
+    found = experiment.run(pairs())
+    assert Findings.from_json(found.to_json()) == found
+    rows = {row[0]: row for row in found.tables[0].rows}
+    assert list(rows) == [
+        "VSM", "BM25", "MLC", "MLC + BM25", "heterogeneous SVD", "heterogeneous SVD + BM25",
+    ]  # fmt: skip
+    assert rows["heterogeneous SVD"][1] > rows["VSM"][1]
+    assert rows["BM25"][2] == 0 and rows["BM25"][3] is None
+    assert len(found.claims) == 4
+    assert found.claims[0].verdict == "holds"
+    assert found.claims[0].test.startswith("corrected resampled t, Holm")
+    assert "10 splits" in found.claims[0].paper_test
+
+
+def test_one_learner_is_enough():
+    experiment = get_experiment("heterogeneous_ranking")
+    found = experiment.run(pairs(), methods=["heterogeneous_svd"])
+    assert len(found.tables[0].rows) == 4
+    assert [claim.statement[:4] for claim in found.claims] == ["BM25", "With"]
