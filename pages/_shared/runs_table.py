@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.store import RunInfo
 
+#: What the figures of a run are of: of a demo or not.
+_PART = {True: "On the test part", False: "On the validation part; Compare shows the test"}
+
 
 def show_runs(dataset_id: str, pairs: PairSet) -> None:
     """Show the runs on a data set, newest first.
@@ -86,11 +89,11 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
             "parameters": st.column_config.TextColumn(
                 help="Where they differ from the defaults", width="medium"
             ),
-            metric: st.column_config.NumberColumn(format="%.3f", help="On the test part"),
+            metric: st.column_config.NumberColumn(format="%.3f", help=_PART[runs[0].is_demo]),
             "time": st.column_config.NumberColumn(format="%.1f s"),
             "trained": st.column_config.DatetimeColumn(format="distance"),
         },
-        alt="Finished runs: method, parameters, quality on the test part, time",
+        alt=f"Finished runs: method, parameters, quality {_PART[runs[0].is_demo].lower()}, time",
     )
     return [runs[row] for row in event.selection.rows if row < len(runs)]
 
@@ -172,11 +175,16 @@ def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
 
 @st.cache_data(show_spinner=False, max_entries=3_000)
 def _measured(run_id: str, metric: str) -> float | None:
-    """A figure of a run, in the direction its split asks for; runs never change."""
+    """A figure of a run, in the direction its split asks for; runs never change.
+
+    On the validation part, for methods and settings are chosen here; only a
+    demo's test part is open.
+    """
     run = state.run(run_id)
     direction = "y2x" if run.info.spec["split"]["by"] == "y" else "mean"
+    records = run.evaluation().get("validation") or run.records()
     try:
-        return float(value_of(run.records(), metric, direction)["value"])
+        return float(value_of(records, metric, direction)["value"])
     except StopIteration:
         return run.info.summary.get(metric)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,9 @@ def show(app, **params):
     for name, value in params.items():
         app.query_params[name] = value
     app.run()
+    # The test part of one's own data is shown when it is asked for.
+    for button in [b for b in app.button if b.key == "compare-final-show"]:
+        button.click().run()
     assert not app.exception
     return app
 
@@ -302,7 +306,8 @@ def test_link_restores_everything(page, home):
     assert pills(page).value == [runs["tfidf"]]
     assert page.selectbox(key="compare-metric").value == "P@5"
     assert "Spanish names" in html(page)
-    assert page.session_state["compare-tab"] == "MRR by dimension"
+    assert page.session_state["compare-tab"] == "Curves"
+    assert page.session_state["compare-curve"] == "dimensions"
     assert "None of these methods has such a curve" in said(page)
     assert "1 of the 3 runs in this link is not here" in said(page)
     assert "1 of the runs asked for was measured on another test" in said(page)
@@ -340,15 +345,84 @@ def test_a_run_of_somebody_else_is_not_shown(page, home):
 # -- the tabs -------------------------------------------------------------------------
 
 
-def test_curves(page):
+def pressed(app, label, option):
+    control = next(g for g in app.get("button_group") if g.proto.label == label)
+    control.set_value(option).run()
+    assert not app.exception
+
+
+def test_roc(page):
     show(page, data="demo:icons", tab="roc")
     assert len(page.get("plotly_chart")) == 1
-    page.toggle(key="compare-log").set_value(True).run()
-    assert not page.exception
+    plain = page.get("plotly_chart")[0].proto.spec
+    assert re.search(r"0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", plain), "areas with their intervals"
+    assert "threshold" in plain and "toself" not in plain
+    pressed(page, "False alarms", "log")
     assert "logarithmic" in page.get("plotly_chart")[0].proto.spec
-    show(page, tab="dimensions")
+    pressed(page, "False alarms", "low")
+    assert '"scaleratio":0.25' in page.get("plotly_chart")[0].proto.spec
+    page.toggle(key="compare-bands").set_value(True).run()
+    assert not page.exception
+    assert "toself" in page.get("plotly_chart")[0].proto.spec
+    assert "268 icons" in said(page), "whose draws the bands come from"
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("precision", "recall"),
+        ("det", "equal error rate"),
+        ("scores", "share of each class"),
+        ("reliability", "mean gap to the diagonal"),
+        ("dimensions", "dimensions"),
+    ],
+)
+def test_other_curves(page, kind, words):
+    show(page, data="demo:icons", tab=kind)
+    (chart,) = page.get("plotly_chart")
+    assert words in chart.proto.spec
+    assert param(page, "tab") == kind
+
+
+def test_a_curve_of_another_metric_is_measured(page):
+    show(page, data="demo:icons", tab="dimensions")
     assert "95 % of it with" in html(page)
     assert "MRR of the first dimensions" in said(page)
+    pressed(page, "Metric", "NDCG@3")
+    assert "NDCG@3" in page.get("plotly_chart")[0].proto.spec
+
+
+def test_numbers_stand_behind_a_curve(page):
+    show(page, data="demo:icons", tab="precision")
+    page.session_state["compare-rows-precision"] = True
+    page.run()
+    assert not page.exception
+    assert {"threshold", "recall", "precision"} <= set(page.dataframe[0].value.columns)
+
+
+def test_training_tells_nothing_where_methods_are_solved_at_once(page):
+    show(page, data="demo:icons", tab="training")
+    assert not page.get("plotly_chart")
+    assert "solved at once" in said(page)
+
+
+def test_curves_by_training_size_are_made_when_asked_for(page, home):
+    from pages._shared import compare_training
+
+    show(page, data="demo:icons", tab="size")
+    assert "What would more pairs bring" in said(page)
+    page.button(key="compare-size-train").click().run()
+    assert not page.exception
+    desk = compare_training.desk()
+    ids = [home["runs"][name] for name in ("cca", "small")]
+    deadline = time.monotonic() + 120
+    while any(desk.progress(run_id) is not None for run_id in ids):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    page.run()
+    assert not page.exception
+    assert "pairs trained on" in page.get("plotly_chart")[0].proto.spec
+    assert "last doubling" in html(page)
 
 
 def test_where_two_differ(page, home):
@@ -365,6 +439,8 @@ def test_where_two_differ(page, home):
     body = html(page)
     assert body.count("<caption>") == 2
     assert "✓" in body
+    assert "Lines from the place of each answer" in body
+    assert "Ideal" in body and "Travelled most" in body
     assert param(page, "query").startswith("y2x:")
     counts.set_value("b").run()
     assert not page.exception

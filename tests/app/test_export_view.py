@@ -70,6 +70,7 @@ def test_files_are_made_when_asked_for(page, home):
     app, saved = page
     app.query_params["data"] = home["plain"]
     app.run()
+    app.button(key="compare-final-show").click().run()
     assert not app.exception
     assert saved["Table as Markdown"][0]().startswith("| method")
     text = saved["Report as one page"][0]().decode()
@@ -88,6 +89,7 @@ def test_one_side_that_asks_is_all_that_leaves(page, home):
     app.query_params["data"] = home["plain"]
     app.query_params["direction"] = "y2x"
     app.run()
+    app.button(key="compare-final-show").click().run()
     assert not app.exception
     names = zipfile.ZipFile(io.BytesIO(saved["TREC run and judgments"][0]())).namelist()
     assert not [name for name in names if "x-to-y" in name]
@@ -98,6 +100,7 @@ def test_what_trec_cannot_hold_is_said(page, home):
     app, saved = page
     app.query_params["data"] = home["graded"]
     app.run()
+    app.button(key="compare-final-show").click().run()
     assert not app.exception
     options = saved["TREC run and judgments"][1]
     assert options["disabled"]
@@ -110,6 +113,7 @@ def test_runs_on_data_that_changed_say_so(page, home, monkeypatch):
     monkeypatch.setattr(PairSet, "digest", "0" * 32)
     app.query_params["data"] = home["plain"]
     app.run()
+    app.button(key="compare-final-show").click().run()
     assert not app.exception
     for label in ("Report as one page", "TREC run and judgments", "Queries of all runs as CSV"):
         assert saved[label][1]["disabled"]
@@ -120,6 +124,7 @@ def test_models_leave_whole_and_for_other_programs(page, home):
     app, saved = page
     app.query_params["data"] = home["plain"]
     app.run()
+    app.button(key="compare-final-show").click().run()
     assert not app.exception
     names = {label: i for i, label in enumerate(app.selectbox(key="take-model").options)}
     (cca,) = (label for label in names if label.startswith("CCA"))
