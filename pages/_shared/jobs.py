@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -135,10 +136,7 @@ def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
 def _watch(job_ids: list[str], key: str) -> None:
     statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
     waiting = [s for s in statuses if s.state == "queued"]
-    if len(statuses) > _MOST_LINES and waiting:
-        names = ", ".join(title(s) for s in waiting[:_NAMED])
-        more = f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
-        st.markdown(f"{len(waiting)} wait: {names}{more}")
+    if len(statuses) > _MOST_LINES:
         statuses = [s for s in statuses if s.state != "queued"]
     for status in statuses:
         if not status.is_active:
@@ -158,8 +156,18 @@ def _watch(job_ids: list[str], key: str) -> None:
             st.html(
                 f'<div style="display:flex;flex-wrap:wrap;gap:.2rem 2rem">{"".join(curves)}</div>'
             )
+    if waiting and len(waiting) + len(statuses) > _MOST_LINES:
+        _show_waiting(waiting)
     if not all(s.is_active for s in statuses):
         st.rerun()
+
+
+def _show_waiting(waiting: Sequence[JobStatus]) -> None:
+    """A long line of jobs in one line of text."""
+    counts = Counter(title(status) for status in waiting)
+    names = [f"{name} × {n}" if n > 1 else name for name, n in counts.items()]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    st.caption(f"{len(waiting)} wait: {', '.join(names[:_NAMED])}{more}")
 
 
 def _sparkline(name: str, values: Sequence[float]) -> str:

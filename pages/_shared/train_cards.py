@@ -98,10 +98,12 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
     refused = once.expected.reason_to_refuse
     cost = "" if refused else f" :gray[· {fitting.duration(once.expected.seconds)}]"
     badge = f" :gray-badge[{once.mark}]" if once.mark else ""
+    key = tick_key(setting.dataset_id, method)
+    # Not as the box's own default: the button that ticks all of them sets it, too.
+    st.session_state.setdefault(key, ticked)
     wanted = st.checkbox(
         f"**{cls.tags.title}**{cost}{badge}  \n:gray[{line}]",
-        value=ticked,
-        key=tick_key(setting.dataset_id, method),
+        key=key,
         persist_state="session",
         width="stretch",
     )

@@ -93,9 +93,9 @@ def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
         return [True, False]
     if spec.kind == "choice":
         return list(spec.choices)
-    if spec.kind == "float" and spec.low is not None and spec.high is not None:
-        step = (spec.high - spec.low) / 4
-        found = [spec.low + step * i for i in range(5)]
+    low, high = (math.inf if bound is None else bound for bound in (spec.low, spec.high))
+    if spec.kind == "float" and math.isfinite(low) and math.isfinite(high):
+        found = [low + (high - low) / 4 * i for i in range(5)]
     elif spec.kind == "float":
         middle = begin or 1.0
         found = [middle * 10.0**i for i in (-2, -1, 0, 1)]

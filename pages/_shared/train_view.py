@@ -35,6 +35,8 @@ div:has(> .st-key-train-bar) { position: sticky; bottom: 0; z-index: 2; }
 .st-key-train-bar { padding: .7rem 0; }
 </style>
 """
+#: Methods up to which the bar names each.
+_NAMED = 6
 
 
 def show_empty() -> None:
@@ -240,6 +242,8 @@ def _show_start(choices: Iterable[Choice]) -> None:
         for mark in dict.fromkeys(task.mark for task in tasks if task.mark):
             titles = [c.title for c in ticked if any(t.mark == mark for t in c.tasks)]
             names = " and ".join(", ".join(titles).rsplit(", ", 1))
+            if len(titles) > _NAMED:
+                names = f"{len(titles)} methods"
             words.append(f"{'Already' if mark == 'trained' else 'Now'} {mark}: {names}.")
         if not ticked:
             words.append("Tick a method to train it.")

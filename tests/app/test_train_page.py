@@ -330,3 +330,144 @@ def test_methods_train_on_pretrained_vectors_and_say_so(own):
     run(own)
     until_trained(own)
     assert own.dataframe[0].value["run"].tolist() == ["CCA on pretrained vectors"]
+
+
+def segmented(app, key):
+    return app.segmented_control(key=key)
+
+
+def form_key(app, method):
+    return f"train-{app.session_state.dataset_id}-{method}"
+
+
+def test_everything_that_fits_is_ticked_at_once_with_its_cost(own):
+    run(own)
+    at_once = own.button(key="train-all")
+    assert "that fit: about" in at_once.label and "GB" in at_once.label
+    at_once.click()
+    run(own)
+    boxes = [c for c in own.checkbox if "-tick-" in c.key]
+    assert len(boxes) > 15 and all(c.value for c in boxes)
+    assert button(own).label == f"Train {len(boxes)} methods"
+    own.button(key="train-first").click()
+    run(own)
+    ticked = sum(c.value for c in own.checkbox if "-tick-" in c.key)
+    assert 2 <= ticked <= 3
+    box(own, "bm25").set_value(True)
+    run(own)
+    assert any(f"{len(boxes) - ticked} more fit these data, 1 ticked" == e.label
+               for e in own.expander)  # fmt: skip
+
+
+def test_a_sweep_trains_every_value_on_every_split(own):
+    tick_only(run(own), "bm25")
+    key = form_key(own, "bm25")
+    segmented(own, f"{key}-way").set_value("sweep")
+    run(own)
+    own.text_input(key=f"{key}-sweep-k1").set_value("1.2, 2")
+    run(own)
+    assert button(own).label == "Train 2 runs"
+    own.number_input(key=f"{key}-splits").set_value(2)
+    run(own)
+    assert button(own).label == "Train 4 runs"
+    own.text_input(key=f"{key}-sweep-k1").set_value("1.2, much")
+    run(own)
+    assert "is no number" in html(own) and button(own).disabled
+    own.text_input(key=f"{key}-sweep-k1").set_value("1.2, 2")
+    run(own)
+    button(own).click()
+    run(own)
+    until_trained(own)
+    table = own.dataframe[0].value
+    assert sorted(table["parameters"]) == [
+        "", "k1 2", "k1 2; other split: by pair, seed 1", "other split: by pair, seed 1",
+    ]  # fmt: skip
+    assert "Across random splits" in [e.label for e in own.expander]
+    assert button(own).disabled, "all four are there"
+
+
+def test_best_values_are_found_and_trained_with(own):
+    tick_only(run(own), "cca")
+    key = form_key(own, "cca")
+    segmented(own, f"{key}-way").set_value("search")
+    run(own)
+    assert button(own).disabled and "Find the best values first" in html(own)
+    own.text_input(key=f"{key}-search-n_components").set_value("2, 6")
+    own.text_input(key=f"{key}-search-regularization").set_value("0.1 1")
+    run(own)
+    assert "4 settings by MRR" in html(own)
+    own.button(key=f"{key}-search-start").click()
+    run(own)
+    until_trained(own)
+    assert "Best values found" in words(own)
+    found = next(e for e in own.expander if e.label.startswith("CCA: n_components"))
+    assert "MRR" in found.label
+    tried = own.dataframe[0].value
+    assert len(tried) == 4 and (tried[""] == "chosen").sum() == 1
+    rule = next(c for c in own.segmented_control if c.key.endswith("-rule"))
+    rule.set_value("one_se")
+    run(own)
+    train = next(b for b in own.button if b.label == "Train with these")
+    train.click()
+    run(own)
+    until_trained(own)
+    assert "n_components" in own.dataframe[1].value["parameters"][0]
+    assert "it is one of the runs below" in words(own)
+    next(b for b in own.button if b.label == "Forget this").click()
+    run(own)
+    assert "Best values found" not in words(own)
+
+
+def test_deleting_is_undone_and_notes_are_kept(own):
+    run(own)
+    ask(own, "bm25")
+    until_trained(own)
+    tick_row(own, 0)
+    own.text_area[0].set_value("first try <i>")
+    run(own)
+    assert list(own.dataframe[0].value["note"]) == ["first try <i>"]
+    tick_row(own, 0)
+    assert "first try &lt;i&gt;" in html(own)
+    own.button(key="train-delete").click()
+    run(own)
+    assert not own.dataframe and "Deleted: BM25." in html(own)
+    own.button(key="train-undo").click()
+    run(own)
+    assert list(own.dataframe[0].value["note"]) == ["first try <i>"]
+    assert "Deleted:" not in html(own)
+
+
+def test_what_differs_and_again_with_a_change(own):
+    run(own)
+    ask(own, "bm25")
+    ask(own, "bm25", k1=2.0)
+    until_trained(own)
+    key = own.dataframe[0].proto.id.split("-", 2)[2]
+    own.session_state[key] = {"selection": {"rows": [0, 1], "columns": [], "cells": []}}
+    run(own)
+    assert "differs in" in html(own) and "<td>k1</td>" in html(own)
+    assert "<td>b</td>" not in html(own)
+    tick_row(own, 0)
+    again = next(b for b in own.button if b.label == "Train with this change")
+    assert again.disabled, "nothing is changed yet"
+    change = next(s for s in own.selectbox if s.label == "Change")
+    change.set_value("b")
+    run(own)
+    next(n for n in own.number_input if n.label == "b").set_value(0.2)
+    run(own)
+    next(b for b in own.button if b.label == "Train with this change").click()
+    run(own)
+    until_trained(own)
+    assert len(own.dataframe[0].value) == 3
+    assert any("b 0.2" in words for words in own.dataframe[0].value["parameters"])
+
+
+def test_many_jobs_are_told_in_a_line_and_cancelled_together(own, monkeypatch):
+    run(own)
+    for k1 in (1.0, 1.1, 1.3, 1.4, 1.6, 1.7):
+        ask(own, "ssi", **ENDLESS, margin=k1)
+    run(own)
+    assert "4 wait: SSI × 4" in words(own)
+    own.button(key="train-cancel-all").click()
+    run(own)
+    assert "Not finished" in words(own)

@@ -1,0 +1,58 @@
+"""Lines of values: what is suggested, what is read."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+from pages._shared import runs_actions, train_plan, train_values
+from simviz.jobs import JobSpec
+from simviz.methods import all_methods
+from simviz.params import param_specs
+
+pytestmark = pytest.mark.app
+
+
+@pytest.mark.parametrize("module", [train_values, runs_actions])
+def test_examples_run(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("method", all_methods())
+def test_what_is_suggested_is_allowed(method):
+    specs = param_specs(all_methods()[method])
+    assert set(train_values.usual_names(specs)) <= {spec.name for spec in specs}
+    for spec in specs:
+        values = train_values.suggested(spec, spec.default)
+        assert values
+        if spec.kind in ("int", "float"):
+            assert train_values.read(spec, ", ".join(f"{v:g}" for v in values)) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", "at least one"), ("5, x", "no whole number"), ("0", "cannot be 0"), ("2.5", "no whole")],
+)
+def test_what_cannot_be_read_is_named(text, words):
+    spec = param_specs(all_methods()["cca"])[0]
+    with pytest.raises(ValueError, match=words):
+        train_values.read(spec, text)
+
+
+def test_too_many_values_are_refused():
+    spec = param_specs(all_methods()["cca"])[0]
+    with pytest.raises(ValueError, match="at most 30"):
+        train_values.read(spec, " ".join(map(str, range(1, 50))))
+
+
+def test_a_sweep_leaves_defaults_out_so_that_requests_stay_the_same():
+    spec = JobSpec("demo:emoji", "0" * 32, "cca", {"rank": 5})
+    made = train_plan.swept(spec, {"n_components": [50, 200]}, 2, {"n_components": 200})
+    assert [m.params for m in made] == [
+        {"rank": 5, "n_components": 50},
+        {"rank": 5, "n_components": 50},
+        {"rank": 5},
+        {"rank": 5},
+    ]
+    assert [m.split.seed for m in made] == [0, 1, 0, 1]
