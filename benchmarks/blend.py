@@ -19,13 +19,16 @@ import scipy.sparse as sp
 from dimension_curve import seconds
 from ground import show
 from numpy.typing import NDArray
-from ssi import Given, Queries, Task, documentation, linked_collection, p_value
 
 from simviz.base import unit_rows
-from simviz.evaluation import MAP, Precision, evaluate
+from simviz.evaluation import MAP, Precision, evaluate, paired_randomization
 from simviz.evaluation.blends import ALPHAS, blend_curve
+from simviz.experiments import get_experiment
+from simviz.experiments._blending import Asked
+from simviz.experiments._links import Links
+from simviz.features import Vectors
 from simviz.methods import get_method
-from simviz.relevance import Relevance
+from simviz.pipeline import PairPipeline
 
 N, K, TERMS, FILLED = 8_675, 200, 20_000, 40
 COMMON, NOISE = 4, 4.5  # of the pairs that speed is measured on: each part finds about half
@@ -117,32 +120,23 @@ def speed(n: int) -> None:
     )
 
 
-def expanded(asked: Queries, **params: Any) -> Block:
-    """Scores of query expansion whose feedback comes from the pool that is ranked."""
-    model = get_method("query_expansion")(**params).fit(asked.pool)
-    return np.asarray(model.similarity(asked.rows, asked.pool))
-
-
-def measured(scores: Block, asked: Queries) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average precision and P@10 of each query."""
-    relevance = Relevance(asked.links, unjudged="negative")
-    result = evaluate(
-        Given(scores.astype(np.float32), asked.own), asked.rows, asked.pool, relevance,
-        [MAP(), Precision(10)], directions=["x2y"],
-    )  # fmt: skip
+def measured(asked: Asked, **params: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Average precision and P@10 of each query, expanded by the documents that are ranked."""
+    model = get_method("query_expansion")(**params)
+    pipeline = PairPipeline(model, Vectors(), Vectors()).fit(asked.pairs)
+    result = asked.evaluate(pipeline, [MAP(), Precision(10)])
     return result.per_query(MAP()), result.per_query(Precision(10))
 
 
-def some(asked: Queries, n: int) -> Queries:
+def some(asked: Asked, n: int) -> Asked:
     """Queries evenly spread, n or a few more."""
-    step = max(1, asked.rows.shape[0] // n)
-    own = None if asked.own is None else asked.own[::step]
-    return Queries(asked.rows[::step], asked.pool, asked.links[::step], own)
+    step = max(1, len(asked.pairs.x) // n)
+    return Asked(asked.pairs.take(range(0, len(asked.pairs.x), step)), asked.one_collection)
 
 
-def quality(name: str, task: Task) -> None:
+def quality(links: Links) -> None:
     """MAP and P@10 of query expansion, its settings chosen on validation, and of TF-IDF."""
-    held_out = some(task.validation, MOST_QUERIES)
+    held_out = some(links.validation, MOST_QUERIES)
     grid = [
         {"beta": beta, "n_feedback": fed, "n_terms": kept}
         for beta in BETAS[1:]
@@ -151,29 +145,27 @@ def quality(name: str, task: Task) -> None:
     ]
 
     def on_validation(params: dict[str, Any]) -> float:
-        return float(np.nanmean(measured(expanded(held_out, **params), held_out)[0]))
+        return float(np.nanmean(measured(held_out, **params)[0]))
 
     held = {str(params): on_validation(params) for params in grid}
     best = max(grid, key=lambda params: held[str(params)])
     usual: dict[str, Any] = {}
     rows = []
-    precise, _ = measured(expanded(task.test, beta=0), task.test)
+    precise, _ = measured(links.test, beta=0)
     for title, params in (
         ("TF-IDF", {"beta": 0}),
         ("query expansion, defaults", usual),
         ("query expansion, chosen", best),
     ):
-        average, ten = measured(expanded(task.test, **params), task.test)
-        gain = average - precise
+        average, ten = measured(links.test, **params)
+        found = paired_randomization(average, precise)
         told = "" if title == "TF-IDF" else ", ".join(f"{k} {v}" for k, v in params.items())
         rows.append(
             (title, told, on_validation(params), float(np.nanmean(average)),
-             float(np.nanmean(ten)), float(np.nanmean(gain)),
-             "" if title == "TF-IDF" else f"{p_value(gain):.4f}")
+             float(np.nanmean(ten)), found.difference,
+             "" if title == "TF-IDF" else f"{found.p_value:.4f}")
         )  # fmt: skip
-    print(
-        f"### {name}: {task.test.rows.shape[0]:,} queries, {task.test.pool.shape[0]:,} documents\n"
-    )
+    print(f"### {links.name}: {links.in_words()}\n")
     heads = ("scores", "settings", "MAP, validation", "MAP", "P@10", "MAP to TF-IDF's", "p")
     show(heads, rows)
 
@@ -189,11 +181,12 @@ def main() -> None:
     if asked.what == "speed":
         speed(asked.n)
         return
+    experiment = get_experiment("ssi_links")
     if asked.only in (None, "pydocs_links"):
-        quality("pydocs_links", documentation())
+        quality(experiment.load())
     for name in ("cora", "citeulike_t"):
         if asked.data is not None and asked.only in (None, name):
-            quality(name, linked_collection(asked.data / name))
+            quality(experiment.load(asked.data / name))
 
 
 if __name__ == "__main__":

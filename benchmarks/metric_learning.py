@@ -1,7 +1,8 @@
-"""Print the tables of metric learning: speed beside a peer, many constraints, and ranking.
+"""Print the tables of metric learning: speed beside a peer, and many constraints.
 
 ``python benchmarks/metric_learning.py TABLE [--data FOLDER ...]``. Settings are
-chosen on dev splits or by cross-validation of the training queries.
+chosen on dev splits. How MLC ranks is measured by
+``python -m simviz.experiments heterogeneous_ranking``.
 """
 
 import argparse
@@ -15,7 +16,6 @@ import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 
 import numpy as np  # isort: skip
 from _corpora import graded
-from _resampled import COLUMNS, resampled
 from ground import show
 
 from simviz.features import Tfidf
@@ -136,16 +136,10 @@ def constraints(data: Path, *, small: bool) -> None:
     show(("start", "constraints", "γ by dev", "best sweep", "dev MRR", "test MRR"), rows)
 
 
-def ranking(data: Path, *, small: bool) -> None:
-    """Wu, Xu and Li's first table: mean average precision on unseen queries."""
-    print(f"{data.name}, ten random divisions of the queries, four fifths to learn from.\n")
-    show(COLUMNS, resampled(data, n_repeats=2 if small else 10))
-
-
 def main() -> None:
     """Run one table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=["speed", "constraints", "ranking"])
+    parser.add_argument("table", choices=["speed", "constraints"])
     parser.add_argument("--data", type=Path, nargs="+", default=[], help="folders of data sets")
     parser.add_argument("--peer", help="a Python with metric-learn 0.7.0 and scikit-learn 1.7.2")
     parser.add_argument("--small", action="store_true", help="only see that it runs")
@@ -153,7 +147,7 @@ def main() -> None:
     if args.table == "speed":
         speed(args.peer, small=args.small)
     for folder in args.data:
-        {"constraints": constraints, "ranking": ranking}[args.table](folder, small=args.small)
+        constraints(folder, small=args.small)
 
 
 if __name__ == "__main__":
