@@ -42,7 +42,7 @@ class Drawn:
     group, where : ndarrays of shape (n,) and (n, 2)
         Group of each keyword, and its position.
     pictures : ndarray of int, shape (m,)
-        y items that are among the first of a keyword.
+        Pictures, by their place, that are among the first of a keyword.
     picture_group, picture_where : ndarrays of shape (m,) and (m, 2)
         Group for which each picture is among the first most often, and its
         position.
