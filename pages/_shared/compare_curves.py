@@ -1,141 +1,80 @@
-"""Curves of the chosen runs, each with the figures read off it beside it."""
+"""Curves of the chosen runs: one at a time, each with the figures read off it beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import state
+from pages._shared import plain, state
 from pages._shared.compare_choice import Choice
-from pages._shared.compare_marks import plain
+from pages._shared.compare_link import CURVES, put_in_link
 from pages._shared.results import CHART_CONFIG
+from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
     from pages._shared.compare_runs import Entry
-    from simviz.charts import DimensionCurve
-    from simviz.evaluation.roc import Roc
+    from simviz.data.pairs import PairSet
     from simviz.store.run import Run
 
-_RATES = (0.001, 0.01, 0.1)
-#: A curve has nearly reached its best from here on.
-_NEARLY = 0.95
+_IMAGES = {"svg": "SVG", "png": "PNG"}
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _roc(run_id: str, _run: Run) -> Roc | None:
-    from simviz.evaluation.roc import Roc
-
-    arrays = _run.roc()
-    return None if arrays is None else Roc(**arrays)
-
-
-def show_roc(choice: Choice) -> None:
-    """Draw how well one threshold separates what belongs together from the rest."""
-    from simviz.charts import RocCurve, roc_figure
-
-    traced = [(e, roc) for e in choice.entries if (roc := _roc(e.run.id, e.run)) is not None]
-    if not traced:
-        st.caption("These runs were measured without a ROC curve.")
-        return
-    left, right = st.columns([4, 3], gap="large")
-    with right:
-        zoom = st.toggle(
-            "Look at few false alarms",
-            key="compare-log",
-            help="A logarithmic axis of false alarms: where a score is used as a filter, only "
-            "the far left of the curve matters.",
-            persist_state="session",
-        )
-        st.markdown("Share of true pairs found, by the share of false alarms allowed")
-        _show_figures(
-            ["method", *(f"{100 * rate:g}\N{NO-BREAK SPACE}%" for rate in _RATES)],
-            [
-                [entry.label, *(f"{100 * roc.tpr_at(rate):.0f} %" for rate in _RATES)]
-                for entry, roc in traced
-            ],
-        )
-        first = traced[0][1]
-        st.caption(
-            f"Over all {first.n_positive + first.n_negative:,} pairs of the test part, of which "
-            f"{first.n_positive:,} belong together; both directions are the same. A false alarm "
-            "is a pair that does not belong together and still scores above the threshold."
-        )
-    with left:
-        curves = [RocCurve(e.look, e.label, roc.fpr, roc.tpr, roc.auc) for e, roc in traced]
-        _draw(roc_figure(curves, log_fpr=zoom, theme=state.theme()), "roc")
+def show(choice: Choice) -> None:
+    """Choose a kind of curve and show it for all runs."""
+    if st.session_state.get("compare-curve") not in CURVES:
+        st.session_state["compare-curve"] = "roc"
+    _show_curve(choice)
 
 
-def show_dimensions(choice: Choice) -> None:
-    """Draw quality against the number of dimensions."""
-    from simviz.charts import dimension_figure
+@st.fragment
+def _show_curve(choice: Choice) -> None:
+    """Run by itself, so that what is changed about a curve leaves the rest of the page alone."""
+    from pages._shared import compare_dimensions, compare_pairs, compare_scores, compare_training
 
-    drawn = [
-        (entry, curve)
-        for entry in choice.entries
-        if (curve := dimension_curve(entry, choice.direction)) is not None
-    ]
-    if not drawn:
-        st.caption(
-            "None of these methods has such a curve: their dimensions are not ordered, so that "
-            "the first few would be no smaller model."
-        )
-        return
-    metric = str(drawn[0][0].measured.curve[0]["metric"])
-    left, right = st.columns([4, 3], gap="large")
-    with right:
-        _show_figures(
-            ["method", "best", "with", f"{_NEARLY:.0%} of it with".replace("%", " %")],
-            [[entry.label, *_milestones(curve)] for entry, curve in drawn],
-        )
-        without = [e.label for e in choice.entries if e.label not in {d[0].label for d in drawn}]
-        st.caption(
-            f"{metric} of the first dimensions of each model, all from one training, with 95 % "
-            "bands. Fewer dimensions are quicker to search and smaller to store."
-        )
-        if without:
-            st.caption(plain(f"Without ordered dimensions: {', '.join(without)}."))
-    with left:
-        figure = dimension_figure(
-            [curve for _, curve in drawn], metric=metric, theme=state.theme()
-        )
-        _draw(figure, "dimensions")
-
-
-def dimension_curve(entry: Entry, direction: str) -> DimensionCurve | None:
-    """Quality by dimension with its 95 % band, or None where the method has none."""
-    from simviz.charts import DimensionCurve
-    from simviz.evaluation.differences import REACH
-
-    wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
-    sides = [[r for r in entry.measured.curve if r["direction"] == d] for d in wanted]
-    if not all(sides):
-        return None
-    points = list(zip(*sides, strict=True))
-    values = [fmean(p["value"] for p in point) for point in points]
-    reach = [REACH * fmean(p["standard_error"] for p in point) for point in points]
-    return DimensionCurve(
-        entry.look,
-        entry.label,
-        [point[0]["dimension"] for point in points],
-        values,
-        [v - r for v, r in zip(values, reach, strict=True)],
-        [v + r for v, r in zip(values, reach, strict=True)],
+    kind: str = st.segmented_control(
+        "Curve",
+        list(CURVES),
+        format_func=CURVES.__getitem__,
+        key="compare-curve",
+        required=True,
+        label_visibility="collapsed",
+        persist_state="session",
+        wrap=True,
     )
+    put_in_link(tab=kind)
+    shown: dict[str, Callable[[Choice], None]] = {
+        "roc": compare_pairs.show_roc,
+        "precision": compare_pairs.show_precision,
+        "det": compare_pairs.show_det,
+        "scores": compare_scores.show_histograms,
+        "reliability": compare_scores.show_reliability,
+        "dimensions": compare_dimensions.show,
+        "training": compare_training.show_training,
+        "size": compare_training.show_sizes,
+    }
+    try:
+        shown[kind](choice)
+    except SimvizError as error:  # a model that was deleted since, or is damaged
+        plain.problem(error)
 
 
-def _milestones(curve: Any) -> tuple[str, str, str]:
-    """The best value, at how many dimensions, and how many nearly reach it."""
-    points = list(zip(curve.dimensions, curve.values, strict=True))
-    at, best = max(points, key=lambda point: point[1])
-    enough = next(k for k, value in points if value >= _NEARLY * best)
-    return f"{best:.3f}", f"{at:,}", f"{enough:,}"
+def test_part(entry: Entry, pairs: PairSet) -> PairSet:
+    """The test part of a run."""
+    return part_of(entry.run.id, "test", entry.run, pairs)
 
 
-def _show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+@st.cache_resource(show_spinner=False, max_entries=16)
+def part_of(run_id: str, part: str, _run: Run, _pairs: PairSet) -> PairSet:
+    """A part of the split of a run: "train", "validation" or "test"."""
+    arrays = _run.arrays()
+    return _pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
+
+
+def show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A few numbers a run, beside the chart."""
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
@@ -146,14 +85,59 @@ def _show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     )
 
 
-def _draw(figure: Any, name: str) -> None:
-    height = 430 if state.is_narrow() else 560
+def draw(figure: Any, name: str, *, height: int | None = None) -> None:
+    """Show a chart, whose camera saves it as was chosen."""
+    height = height or (430 if state.is_narrow() else 560)
     figure.update_layout(height=height)
+    saved = st.session_state.get("compare-image", "svg")
     st.plotly_chart(
         figure,
         theme=None,
         key=f"compare-{name}",
         alt=str(figure.layout.meta["alt"]),
-        config=CHART_CONFIG,
+        config={
+            **CHART_CONFIG,
+            "toImageButtonOptions": {"format": saved, "filename": f"simviz-{name}", "scale": 2},
+        },
         height=height,
     )
+
+
+def show_rows(name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> None:
+    """The table behind a chart, once somebody opens it, and what its camera saves."""
+    fold = st.expander("Numbers and picture", key=f"compare-rows-{name}", on_change="rerun")
+    if not fold.open:
+        return
+    with fold:
+        import pandas as pd
+
+        table = pd.DataFrame(rows()).drop(columns="method", errors="ignore")
+        st.dataframe(table, hide_index=True, height=260, key=f"compare-frame-{name}")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.download_button(
+                "These numbers as CSV",
+                lambda: _csv(rows()),
+                f"simviz-{name}.csv",
+                "text/csv",
+                key=f"compare-csv-{name}",
+                icon=":material/download:",
+                type="tertiary",
+            )
+            if "compare-image" not in st.session_state:
+                st.session_state["compare-image"] = "svg"
+            st.segmented_control(
+                "The camera above the chart saves",
+                list(_IMAGES),
+                format_func=_IMAGES.__getitem__,
+                key="compare-image",
+                required=True,
+                persist_state="session",
+            )
+
+
+def _csv(rows: Sequence[dict[str, Any]]) -> str:
+    from simviz.evaluation.tables import csv_text
+
+    if not rows:
+        return ""
+    return csv_text([list(rows[0]), *([line.get(name) for name in rows[0]] for line in rows)])

@@ -11,11 +11,21 @@ from simviz.exceptions import SimvizError
 
 #: Tabs by what the link calls them.
 TABS = {
-    "roc": "ROC",
-    "dimensions": "MRR by dimension",
+    "curves": "Curves",
     "queries": "Where they differ",
     "topics": "Topics",
     "blend": "Blend",
+}
+#: Curves of the first tab by what the link calls them, in place of the tab.
+CURVES = {
+    "roc": "ROC",
+    "precision": "Precision–recall",
+    "det": "DET",
+    "scores": "Scores",
+    "reliability": "Reliability",
+    "dimensions": "Dimensions",
+    "training": "Training",
+    "size": "Training size",
 }
 #: Values remembered for each parameter of the address.
 _WRITTEN = 200
@@ -51,7 +61,11 @@ def take_over() -> None:
     for name in ("direction", "metric", "a", "b", "test", "correction"):
         if value := asked(name):
             st.session_state[f"compare-{name}"] = value
-    if (tab := asked("tab")) in TABS:
+    tab = asked("tab")
+    if tab in CURVES:
+        st.session_state["compare-curve"] = tab
+        tab = "curves"
+    if tab in TABS:
         st.session_state["compare-open"] = st.session_state["compare-tab"] = TABS[tab]
 
 

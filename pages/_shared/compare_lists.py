@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import streamlit as st
 
-from pages._shared import compare_items
+from pages._shared import compare_items, compare_moves
 from pages._shared.compare_marks import mark, plain
 
 if TYPE_CHECKING:
@@ -24,32 +24,6 @@ if TYPE_CHECKING:
 _PLACES = 10
 #: Relevant answers that are listed wherever they stand.
 _ALWAYS = 5
-_STYLE = """
-<style>
-.sv-answers { border-collapse: collapse; width: 100%; font-size: .95rem;
-  font-variant-numeric: tabular-nums; }
-.sv-answers caption { text-align: left; font-weight: 600; padding: .1rem 0 .45rem; }
-.sv-answers td { padding: .28rem .5rem; vertical-align: middle;
-  border-bottom: 1px solid color-mix(in srgb, currentColor 8%, transparent); }
-.sv-answers .sv-place, .sv-answers .sv-score, .sv-answers .sv-move { width: 1%;
-  white-space: nowrap; text-align: right;
-  color: color-mix(in srgb, currentColor 65%, transparent); }
-.sv-answers .sv-place { padding-left: .3rem; }
-.sv-answers .sv-move { font-size: .85em; }
-.sv-answers .sv-item { overflow-wrap: anywhere; }
-.sv-answers .sv-item span { display: -webkit-box; -webkit-line-clamp: 2;
-  -webkit-box-orient: vertical; overflow: hidden; }
-.sv-answers .sv-gold td { font-weight: 650;
-  background: color-mix(in srgb, #c9941a 15%, transparent); }
-.sv-answers .sv-gap td { font-size: .9em;
-  color: color-mix(in srgb, currentColor 65%, transparent); }
-.sv-answers img { width: 28px; height: 28px; object-fit: contain; vertical-align: middle;
-  margin-right: .5rem; float: left; }
-.sv-asked { display: flex; align-items: center; gap: .7rem; font-size: 1.25rem;
-  margin: .2rem 0 .4rem; overflow-wrap: anywhere; }
-.sv-asked img { width: 40px; height: 40px; object-fit: contain; }
-</style>
-"""
 
 
 @st.cache_resource(show_spinner=False, max_entries=6)
@@ -95,56 +69,118 @@ def show(a: Entry, b: Entry, test: PairSet, direction: str, query: int) -> None:
             Answers.from_scores(_scores(e.run.id, direction, query, e.run, test), pool)
             for e in (a, b)
         ]
-    st.html(_STYLE + f'<div class="sv-asked">{_item(seen.x, query)}</div>')
-    columns = st.columns(2, gap="large")
-    for i, (column, entry) in enumerate(zip(columns, (a, b), strict=True)):
-        table = _list(entry, (a, b)[1 - i], answers[i], answers[1 - i], seen.y, grades)
-        column.html(table)
+    lists = [_lines(one, grades) for one in answers]
+    tables = [
+        _table(entry, other, lines, mine, theirs, seen.y, grades)
+        for entry, other, lines, mine, theirs in (
+            (a, b, lists[0], answers[0], answers[1]),
+            (b, a, lists[1], answers[1], answers[0]),
+        )
+    ]
+    between = compare_moves.lines(
+        *(
+            [None if line.at is None else int(one.candidate[line.at]) for line in lines]
+            for lines, one in zip(lists, answers, strict=True)
+        ),
+        {candidate for candidate, grade in grades.items() if grade > 0},
+    )
+    st.html(
+        compare_moves.STYLE + f'<div class="sv-asked">{item_html(seen.x, query)}</div>'
+        f'<div class="sv-two">{tables[0]}<div class="sv-lines">{between}</div>{tables[1]}</div>'
+    )
+    st.html(compare_moves.ideal(_right(seen.y, grades)) + _travelled((a, b), answers, seen.y))
     n_right = sum(grade > 0 for grade in grades.values())
     among = "the judged" if relevance.unjudged == "ignore" else "all"
+    wrong = ", ✗ what was judged wrong" if any(grade <= 0 for grade in grades.values()) else ""
     st.caption(
         f"Answers among {among} {len(answers[0]):,} {plain(seen.y_name)} of the test part, with "
-        f"their similarity. ✓ marks what is right ({n_right:,} in all); ▲ and ▼ say how many "
-        "places higher or lower an answer stands here than in the other list."
+        f"their similarity. ✓ marks what is right ({n_right:,} in all){wrong}; ▲ and ▼ say how "
+        "many places higher or lower an answer stands here than in the other list."
     )
 
 
-def _list(
+class Line(NamedTuple):
+    """A line of a list: an answer, or how many stand between two."""
+
+    at: int | None
+    gap: tuple[int, int] = (0, 0)
+
+
+def _lines(answers: Answers, grades: dict[int, float]) -> list[Line]:
+    """The first answers, and right ones wherever they stand."""
+    right = [c for c in answers.candidate.tolist() if grades.get(c, 0) > 0][:_ALWAYS]
+    lines, before = [], 0
+    for at in answers.shown(_PLACES, always=right).tolist():
+        if at > before:
+            lines.append(Line(None, (before, at)))
+        lines.append(Line(at))
+        before = at + 1
+    if before < min(_PLACES, len(answers)):
+        lines.append(Line(None, (before, len(answers))))
+    return lines
+
+
+def _table(
     entry: Entry,
     other: Entry,
+    lines: list[Line],
     mine: Answers,
     theirs: Answers,
     items: Items,
     grades: dict[int, float],
 ) -> str:
     """One run's answers as a table."""
-    right = [c for c in mine.candidate.tolist() if grades.get(c, 0) > 0][:_ALWAYS]
     graded = len({g for g in grades.values() if g > 0}) > 1
     moved = mine.moved_from(theirs)
-    lines, before = [], 0
-    for at in mine.shown(_PLACES, always=right).tolist():
-        if at > before:
-            lines.append(_gap(mine, before, at))
-        before = at + 1
-        candidate = int(mine.candidate[at])
+    rows = []
+    for line in lines:
+        if line.at is None:
+            rows.append(_gap(mine, *line.gap))
+            continue
+        candidate = int(mine.candidate[line.at])
         grade = grades.get(candidate, 0)
-        is_right = grade > 0
-        tick = f"✓{f' {grade:.3g}' if graded else ''}" if is_right else ""
-        lines.append(
-            f"<tr{' class=sv-gold' if is_right else ''}><td class=sv-place>{_place(mine, at)}</td>"
-            f"<td class=sv-item>{_item(items, candidate)}</td><td>{tick}</td>"
-            f"<td class=sv-move>{_move(moved[at], other.label)}</td>"
-            f"<td class=sv-score>{_score(mine.score[at])}</td></tr>"
+        tick = ""
+        if grade > 0:
+            tick = f"✓{f' {grade:.3g}' if graded else ''}"
+        elif candidate in grades:
+            tick = '<span class=sv-wrong title="judged not relevant">✗</span>'
+        rows.append(
+            f"<tr{' class=sv-gold' if grade > 0 else ''}>"
+            f"<td class=sv-place>{place_told(mine, line.at)}</td>"
+            f"<td class=sv-item>{item_html(items, candidate)}</td><td class=sv-tick>{tick}</td>"
+            f"<td class=sv-move>{_move(moved[line.at], other.label)}</td>"
+            f"<td class=sv-score>{_score(mine.score[line.at])}</td></tr>"
         )
-    if before < min(_PLACES, len(mine)):
-        lines.append(_gap(mine, before, len(mine)))
     name = f'<span class="sv-mark sv-list-{entry.run.id[:8]}"></span>{escape(entry.label)}'
     style = f".sv-list-{entry.run.id[:8]} {{ background-image: {mark(entry.look)}; }}"
     return (
-        f"<style>{style}</style>"
-        f'<div class="sv-scroll"><table class="sv-answers"><caption>{name}</caption>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+        f'<div class="sv-scroll"><style>{style}</style>'
+        f'<table class="sv-answers"><caption>{name}</caption>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def _right(items: Items, grades: dict[int, float]) -> list[tuple[str, float]]:
+    """What is right as HTML, and its grade, the best first."""
+    right = sorted((c for c, g in grades.items() if g > 0), key=lambda c: (-grades[c], c))
+    return [(item_html(items, c), grades[c]) for c in right]
+
+
+def _travelled(entries: tuple[Entry, Entry], answers: list[Answers], items: Items) -> str:
+    """Which answer of either list's top stands furthest away in the other one."""
+    a, b = answers
+    moved = a.moved_from(b)
+    there = dict(zip(b.candidate.tolist(), range(len(b)), strict=True))
+    at_b = np.array([there[c] for c in a.candidate.tolist()], dtype=np.int64)
+    top = (a.first <= _PLACES) | (b.first[at_b] <= _PLACES)
+    at = int(np.argmax(np.where(top, np.abs(moved), 0.0))) if len(a) else 0
+    if not len(a) or not moved[at]:
+        return ""
+    places = place_told(a, at), place_told(b, int(at_b[at]))
+    told = " to ".join(
+        f"{place} by {escape(entry.label)}" for place, entry in zip(places, entries, strict=True)
+    )
+    return compare_moves.travelled(item_html(items, int(a.candidate[at])), f"place {told}")
 
 
 def _gap(answers: Answers, start: int, stop: int) -> str:
@@ -155,7 +191,7 @@ def _gap(answers: Answers, start: int, stop: int) -> str:
     return f"<tr class=sv-gap><td class=sv-place>⋮</td><td colspan=4>{words}</td></tr>"
 
 
-def _place(answers: Answers, at: int) -> str:
+def place_told(answers: Answers, at: int) -> str:
     first, last = int(answers.first[at]), int(answers.last[at])
     return f"{first:,}" if first == last else f"{first:,}–{last:,}"
 
@@ -173,7 +209,7 @@ def _move(places: float, other: str) -> str:
     return f'<span title="{title}">{sign}{size}</span>'
 
 
-def _item(items: Items, at: int) -> str:
+def item_html(items: Items, at: int) -> str:
     """An item as HTML; its text is escaped."""
     picture, glyph = compare_items.picture(items, at), compare_items.glyph(items, at)
     before = f'<img src="{picture}" alt="">' if picture else ""

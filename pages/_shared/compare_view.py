@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import (
-    chrome,
-    compare_blend,
-    compare_choice,
-    compare_final,
-    compare_table,
-    jobs,
-    state,
-)
+from pages._shared import chrome, compare_blend, compare_choice, compare_table, jobs, state
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_link import TABS, put_in_link
 from pages._shared.compare_marks import plain
@@ -63,8 +55,6 @@ def show(dataset_id: str, pairs: PairSet) -> None:
     choice = compare_choice.choose(dataset_id, pairs)
     if choice is None:
         return
-    if not compare_final.is_open(dataset_id, choice):
-        return
     with answer:
         compare_table.show_finding(choice)
     st.space("small")
@@ -101,8 +91,7 @@ def _show_tabs(choice: Choice) -> None:
         st.session_state["compare-tab"] = st.session_state["compare-open"]
     tabs = st.tabs(list(known.values()), key="compare-tab", on_change="rerun")
     show_tab = {
-        "roc": compare_curves.show_roc,
-        "dimensions": compare_curves.show_dimensions,
+        "curves": compare_curves.show,
         "queries": compare_queries.show,
         "blend": compare_blend.show,
         "topics": lambda choice: topics_view.show(topical, choice.pairs),
@@ -110,7 +99,8 @@ def _show_tabs(choice: Choice) -> None:
     for name, tab in zip(known, tabs, strict=True):
         if tab.open:
             st.session_state["compare-open"] = known[name]
-            put_in_link(tab=name)
+            if name != "curves":  # which names the curve
+                put_in_link(tab=name)
             if name != "queries":
                 put_in_link(a=None, b=None, query=None)
             with tab:

@@ -159,6 +159,16 @@ def test_calibration_is_isotonic_regression():
     )
 
 
+def test_steps_of_scores_that_no_pair_has_join_their_neighbours():
+    X, Y, relevance, _ = problem()
+    cuts = np.array([-3.0, -2.0, 0.0, 0.5, 2.0, 3.0])
+    counts = score_counts(VectorScorer(), X, Y, relevance, cuts=cuts)
+    found = reliability(Calibration(cuts, np.linspace(0, 1, 7)), counts, n_bins=3)
+    assert (found.n_relevant > 0).all()
+    assert found.n_pairs.sum() == N_X * N_Y
+    assert (found.from_score[1:] == found.to_score[:-1]).all()
+
+
 def test_reliability_refuses_other_cuts_and_no_relevant_pair():
     X, Y, relevance, _ = problem()
     counts = score_counts(VectorScorer(), X, Y, relevance)
