@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import chrome, compare_blend, compare_choice, compare_table, jobs, state
+from pages._shared import (
+    chrome,
+    compare_blend,
+    compare_choice,
+    compare_final,
+    compare_table,
+    jobs,
+    state,
+)
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_link import TABS, put_in_link
 from pages._shared.compare_marks import plain
@@ -54,6 +62,8 @@ def show(dataset_id: str, pairs: PairSet) -> None:
     answer = st.container()  # stands above what it depends on
     choice = compare_choice.choose(dataset_id, pairs)
     if choice is None:
+        return
+    if not compare_final.is_open(dataset_id, choice):
         return
     with answer:
         compare_table.show_finding(choice)
