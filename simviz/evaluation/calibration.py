@@ -170,7 +170,7 @@ def reliability(
         raise ValueError("None of these pairs is relevant, so no probability came true.")
     # A new step begins once the one before holds its share of the relevant pairs.
     step = (np.cumsum(found) - found) * n_bins // found.sum()
-    step = np.minimum(step, n_bins - 1)  # what scores above all of them joins the last
+    step = np.minimum(step, step[np.flatnonzero(found)[-1]])  # what lies above all joins the last
     starts = np.flatnonzero(np.diff(step, prepend=-1) > 0)
     positive, negative = (
         np.add.reduceat(part, starts, axis=1).astype(np.float64) for part in (relevant, other)
