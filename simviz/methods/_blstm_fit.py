@@ -23,6 +23,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "small": {
         "embedding_size": 32,
         "convolution": 0,
+        "n_grams": 8192,
         "n_layers": 1,
         "hidden_units": 64,
         "dropout": 0.0,
@@ -36,6 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "paper": {
         "embedding_size": 64,
         "convolution": 0,
+        "n_grams": 0,
         "n_layers": 4,
         "hidden_units": 64,
         "dropout": 0.4,

@@ -1,5 +1,7 @@
 """The network: characters, an optional convolution, recurrent layers, mean, projection.
 
+Vectors of n-grams may be added to what is projected.
+
 Parameters are one flat vector, so that a step, an average and a copy are one
 operation each. Sequences are time-major: (steps, texts, units).
 """
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 Tensor = Any  # torch is imported when a network is first used
 Tick = Callable[[], None]
 _WORTH_SHARING = 2_048  # units of a step that two threads take sooner than one
+_ORDERS = 2, 3  # characters of an n-gram
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Shape:
         Recurrent layers, and units of each of their two directions.
     n_components : int
         Length of the vector of a text.
+    n_grams : int
+        Vectors that all n-grams share; 0 for none.
     """
 
     n_characters: int
@@ -45,6 +50,7 @@ class Shape:
     n_layers: int
     hidden_units: int
     n_components: int
+    n_grams: int = 0
 
     def parts(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every array, in the order of the flat vector."""
@@ -65,6 +71,8 @@ class Shape:
             width = 2 * h
         found["projection"] = (self.n_components, width)
         found["projection_bias"] = (self.n_components,)
+        if self.n_grams:
+            found["n_grams"] = (self.n_grams, self.n_components)
         return found
 
     @property
@@ -79,6 +87,9 @@ class Shape:
             if name == "characters":
                 part = rng.standard_normal(shape)
                 part[0] = 0
+            elif name == "n_grams":
+                # Means of random vectors keep the cosines of n-gram counts, nearly.
+                part = rng.standard_normal(shape)
             elif name.endswith("bias"):
                 part = np.zeros(shape)
                 if len(shape) == 1 and "ward_" in name:
@@ -217,7 +228,30 @@ def encode(
     mean = (Z * inside).sum(dim=0) / lengths[:, None]
     if dropout is not None:
         mean = dropout.thin(mean, dropout.layers, mean.shape)
-    return functional.linear(mean, parts["projection"], parts["projection_bias"])
+    projected = functional.linear(mean, parts["projection"], parts["projection_bias"])
+    return projected + _n_grams(parts["n_grams"], ids) if shape.n_grams else projected
+
+
+def _n_grams(table: Tensor, ids: Tensor) -> Tensor:
+    """Mean vector of the n-grams of texts, found by their hash (FNV-1a, 32 bits)."""
+    import torch
+    from torch.nn import functional
+
+    # An empty place before and behind a text tells its first and last character.
+    padded = functional.pad(ids.T, (1, max(_ORDERS) - 1))
+    found, counts = [], []
+    for order in _ORDERS:
+        windows = padded.unfold(1, order, 1)
+        code = torch.full_like(windows[:, :, 0], 0x811C9DC5)
+        for k in range(order):
+            code = (code ^ windows[:, :, k]) * 0x01000193 & 0xFFFFFFFF
+        found.append((code ^ code >> 15) % len(table))
+        counts.append((windows > 0).sum(dim=2) >= order - 1)
+    inside = torch.cat(counts, dim=1).to(table)
+    total = functional.embedding_bag(
+        torch.cat(found, dim=1), table, mode="sum", per_sample_weights=inside
+    )
+    return total / inside.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def _weights(parts: Mapping[str, Tensor], name: str, dropout: Dropout | None) -> list[Tensor]:

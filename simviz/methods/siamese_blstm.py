@@ -42,6 +42,10 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     convolution : int or None, default=None
         Characters that each unit of a convolution before the recurrent layers
         sees; 0 for no convolution (both: 0).
+    n_grams : int or None, default=None
+        Vectors that n-grams of two and three characters share by their hash.
+        The mean of those of a text is added to what is projected from the
+        recurrent layers; 0 for none (small: 8192, paper: 0).
     loss : {"softmax", "contrastive", "triplet"} or None, default=None
         "softmax": a relevant pair against all others of a batch together,
         :math:`\log(1 + \sum e^{\gamma (E^- - E^+)})`. "contrastive": the
@@ -173,6 +177,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         "hidden_units": [interval(Integral, 1, None), None],
         "embedding_size": [interval(Integral, 1, None), None],
         "convolution": [interval(Integral, 0, 15), None],
+        "n_grams": [interval(Integral, 0, 2**20), None],
         "loss": [options("softmax", "contrastive", "triplet"), None],
         "negative_loss": [options("above", "below", "always", "hinge")],
         "margin": [interval(Real, -1, 1)],
@@ -203,6 +208,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         hidden_units: int | None = None,
         embedding_size: int | None = None,
         convolution: int | None = None,
+        n_grams: int | None = None,
         loss: str | None = None,
         negative_loss: str = "above",
         margin: float = 0.0,
@@ -229,6 +235,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         self.hidden_units = hidden_units
         self.embedding_size = embedding_size
         self.convolution = convolution
+        self.n_grams = n_grams
         self.loss = loss
         self.negative_loss = negative_loss
         self.margin = margin
@@ -291,6 +298,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
             settings["n_layers"],
             settings["hidden_units"],
             settings["n_components"],
+            settings["n_grams"],
         )
         fixed = settings["max_length"] if settings["padding"] == "fixed" else None
         return Reader(shape, fixed, place_for(self.device))

@@ -10,6 +10,7 @@ import torch
 from simviz.checks import yield_checks
 from simviz.data import PairSet
 from simviz.features import Characters
+from simviz.methods._blstm_network import _n_grams
 from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.relevance import Relevance
@@ -35,6 +36,7 @@ def learned(X, Y, relevance=None, **params):
 CONTRACT = {
     "two networks": {"shared": False},
     "paper": {"preset": "paper", "n_layers": 2, "max_length": 16},
+    "characters alone": {"n_grams": 0},
     "convolution": {"convolution": 2, "near_groups": True, "loss": "triplet", "margin": 0.4},
 }
 CHECKS = [
@@ -48,6 +50,39 @@ CHECKS = [
 @pytest.mark.parametrize("check", CHECKS)
 def test_contract_of_every_kind_of_network(check):
     check()
+
+
+def test_n_grams_are_averaged_wherever_a_text_stands():
+    """Two texts of one alphabet, read at once and placed anywhere, against a loop."""
+    table = torch.randn(1_000, 4, dtype=torch.float64, generator=torch.manual_seed(0))
+    words = {0: [5, 3, 5, 4], 1: [7]}
+    ids = torch.zeros(9, 2, dtype=torch.int64)
+    ids[2:6, 0] = torch.tensor(words[0])
+    ids[8, 1] = 7
+    found = _n_grams(table, ids)
+    for i, word in words.items():
+        marked = [0, *word, 0]
+        grams = [marked[j : j + n] for n in (2, 3) for j in range(len(marked) - n + 1)]
+        grams = [gram for gram in grams if sum(c > 0 for c in gram) >= len(gram) - 1]
+        places = []
+        for gram in grams:
+            code = 0x811C9DC5
+            for c in gram:
+                code = (code ^ c) * 0x01000193 % 2**32
+            places.append((code ^ code >> 15) % 1_000)
+        torch.testing.assert_close(found[i], table[places].mean(dim=0))
+
+
+def test_common_words_are_seen_before_anything_is_learned(titles):
+    """Random vectors of n-grams keep the cosines of their counts, nearly."""
+    X, _ = titles
+    model = learned(X, X, max_iter=1, learning_rate=1e-9, n_components=128)
+    S = model.similarity(X, X)
+    words = np.repeat(np.arange(len(WORDS)), len(PLACES))
+    places = np.tile(np.arange(len(PLACES)), len(WORDS))
+    one = np.not_equal.outer(words, words) ^ np.not_equal.outer(places, places)
+    none = np.not_equal.outer(words, words) & np.not_equal.outer(places, places)
+    assert S[one].mean() > S[none].mean() + 0.1
 
 
 def test_it_learns_pairs_by_heart(titles):
