@@ -126,6 +126,19 @@ def test_what_one_brought_is_offered_where_it_fits(app, quick):
     app.query_params["data"] = "demo:emoji"
     app.run()
     assert f"papers-run-{NAME}-own" not in {b.key for b in app.button}, "that is the demo"
+    from pages._shared import state
+    from simviz.data import PairSet
+
+    words = [f"word {i}" for i in range(60)]
+    mine = PairSet.from_texts(words, [w.upper() for w in words], name="my *own* pairs")
+    app.query_params["data"] = state.store().put_dataset(mine, app.session_state["workspace"])
+    app.run()
+    button = app.button(key=f"papers-run-{NAME}-own")
+    assert button.label == "Run on my \\*own\\* pairs"
+    button.click().run()
+    app = finished(app)
+    assert not app.exception
+    assert any("--data FOLDER" in code.value for code in app.code)
 
 
 @pytest.mark.parametrize("page", ["train", "compare", "map", "search", "data"])
