@@ -16,6 +16,7 @@ from pages._shared import (
     map_colours,
     map_drawer,
     map_region,
+    map_scrub,
     map_state,
     map_trust,
     sharing,
@@ -26,6 +27,7 @@ from pages._shared.map_state import View
 if TYPE_CHECKING:
     from simviz.charts.canvas import Part
     from simviz.data.pairs import PairSet
+    from simviz.jobs.blend_space import Space
     from simviz.jobs.placed import Placed
     from simviz.jobs.topics import RunTopics
     from simviz.projection import Neighbors
@@ -142,12 +144,20 @@ def show(view: View, scene: Scene) -> None:
     scene : Scene
         What is drawn.
     """
-    pairs, placed = scene.pairs, scene.placed
-    map_state.follow_canvas(view, pairs, scene.n_x + len(placed.y_rows))
+    pairs = scene.pairs
+    map_state.follow_canvas(view, pairs, scene.n_x + len(scene.placed.y_rows))
     own = map_state.write_link(view, scene.run)
-    space = None
+    k = map_scrub.chosen(scene)
+    if k is not None:
+        scene = map_scrub.cut(scene, k)
+    placed = scene.placed
+    space: Space | None = None
     if view.item is not None or view.query is not None:
-        space = drawings.space(scene.run.id, scene.run, pairs)
+        space = (
+            drawings.space(scene.run.id, scene.run, pairs)
+            if k is None
+            else map_scrub.space(scene, k)
+        )
     found = None
     if view.item is not None and space is not None:
         found = space.nearest(*view.item, _NEIGHBORS)
@@ -161,6 +171,7 @@ def show(view: View, scene: Scene) -> None:
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 sharing.show_button("map", [scene.run], own)
                 map_region.show_twin_switch()
+                map_scrub.show_switch(scene)
         with right:
             if found is not None and space is not None:
                 map_drawer.show(
@@ -168,6 +179,7 @@ def show(view: View, scene: Scene) -> None:
                 )
             elif answer is not None:
                 map_ask.show(view, answer, pairs, placed)
+    map_scrub.show(view, scene)
     map_region.show(view, scene)
 
 
@@ -211,6 +223,7 @@ def _data(
         "camera": None if view.at is None else {"at": list(view.at), "n": view.at_n},
         "asked": map_ask.sides(pairs),
         "narrow": state.is_narrow(),
+        "low": map_scrub.is_open(scene),
         "alt": map_alt(placed.drawing, (pairs.x_name, pairs.y_name)),
     }
 
@@ -274,8 +287,8 @@ def _look() -> dict[str, Any]:
         "faint": theme.faint,
         "accent": theme.accent,
         "right": theme.palette[2],
-        "false": theme.palette[1],
-        "missing": theme.palette[0],
+        "false": theme.palette[3],
+        "missing": theme.palette[4],
         "dim": 0.2,
     }
 

@@ -45,8 +45,6 @@ def show(view: View, drawing: JointMap) -> None:
     ):
         if quality is not None:
             _show_quality(view, quality)
-        if drawing.n_dimensions == 2:
-            _show_gap(view, drawing)
         plain.notes(drawing.notes)
 
 
@@ -88,17 +86,30 @@ def _take_halos(view: View) -> None:
     view.has_halos = st.session_state["map-halos"]
 
 
-def _show_gap(view: View, drawing: JointMap) -> None:
-    st.markdown("**The gap between the sides**")
-    plain.figures(
-        [
-            (
-                f"{drawing.gap.distance_ratio:.2f}",
-                "distance within a side over distance across, in the model: 1 means no gap",
-            ),
-            (f"{drawing.gap_balanced.distance_ratio:.2f}", "the same as drawn here"),
-        ]
-    )
+def show_gap(view: View, drawing: JointMap) -> None:
+    """A chip that tells how far apart the sides lie in the model, and ways to close the gap."""
+    ratio = drawing.gap.distance_ratio
+    with st.popover(
+        f"Gap {ratio:.2f}",
+        icon=":material/join_inner:",
+        type="tertiary",
+        help="Distance within a side over distance across the sides, in the model: 1 is no gap.",
+    ):
+        st.markdown("**The gap between the sides**")
+        plain.figures(
+            [
+                (f"{ratio:.2f}", "in the model"),
+                (f"{drawing.gap_balanced.distance_ratio:.2f}", "as drawn here"),
+            ]
+        )
+        plain.quiet(
+            "Distance within a side over distance across the sides: 1 where both lie around one "
+            "point, near 0 for two islands."
+        )
+        _pick_balance(view)
+
+
+def _pick_balance(view: View) -> None:
     st.session_state["map-gap"] = view.balance
     st.radio(
         "How the sides are drawn together",

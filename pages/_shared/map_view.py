@@ -33,8 +33,8 @@ STYLE = """
 .stMainBlockContainer { padding: 3.9rem 1.5rem 1rem; }
 .st-key-map-bar { gap: .35rem .5rem; }
 /* What only tells the browser something takes no room. */
-.stMainBlockContainer div:has(> [class*="st-key-map-part-"]) { position: absolute; width: 1px; height: 1px;
-  overflow: hidden; }
+.stMainBlockContainer div:has(> [class*="st-key-map-part-"]) { position: absolute;
+  width: 1px; height: 1px; overflow: hidden; }
 /* Nothing is selected: the map has the whole width, in the place that it keeps. */
 .st-key-map-stage .stColumn:last-child:not(:has(.st-key-map-drawer)) { display: none; }
 .st-key-map-below { gap: .5rem 1rem; }
@@ -86,6 +86,8 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
             map_bar.find(view, placed, pairs)
         masks = map_bar.pick_items(view, placed, parts, pairs)
         map_trust.show(view, placed.drawing)
+        if is_flat:
+            map_trust.show_gap(view, placed.drawing)
     if not any(mask.any() for mask in masks):
         st.info("Nothing is left to show. Loosen the filter above the map.")
         return

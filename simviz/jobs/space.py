@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -76,6 +76,43 @@ class ModelSpace:
     @property
     def _has_vectors(self) -> bool:
         return isinstance(self.pipeline.model_, EmbeddingModel)
+
+    def truncate(self, k: int) -> ModelSpace:
+        """The space of the first k dimensions of a nested method; nothing is learned anew.
+
+        Parameters
+        ----------
+        k : int
+            Dimensions wanted, at most `n_dimensions`.
+
+        Returns
+        -------
+        ModelSpace
+            As `of` gives it for ``pipeline.truncate(k)``.
+
+        Raises
+        ------
+        ValueError
+            If the method is not nested, or has fewer dimensions.
+
+        Examples
+        --------
+        >>> from simviz.pipeline import default_pipeline
+        >>> texts = ["red heart", "blue car", "green sea"]
+        >>> pairs = PairSet.from_texts(texts, texts)
+        >>> space = ModelSpace.of(default_pipeline("lsa", pairs, n_components=2).fit(pairs), pairs)
+        >>> space.truncate(1).n_dimensions
+        1
+        """
+        pipeline = self.pipeline.truncate(k)
+        x, y = (np.asarray(rows)[:, :k] for rows in (self.x_rows, self.y_rows))
+        model = pipeline.model_
+        if isinstance(model, EmbeddingModel) and model.similarity_kind == "cosine":
+            x, y = _unit_rows(x), _unit_rows(y)
+        return replace(
+            self, pipeline=pipeline, x_rows=x, y_rows=y, x_known=nonzero_rows(x),
+            y_known=nonzero_rows(y),
+        )  # fmt: skip
 
     def knows(self, side: Side, index: int) -> bool:
         """Whether anything in an item is known; if not, all its scores are equal."""
@@ -167,6 +204,12 @@ class ModelSpace:
         else:
             told = model.similarity(item, other) if side == "x" else model.similarity(other, item)
         return np.asarray(told, dtype=np.float64).ravel()
+
+
+def _unit_rows(rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Rows of length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1.0)
 
 
 def ranked(scores: NDArray[np.float64], side: Side, k: int) -> Neighbors:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simviz.projection.mds import mds_map
     from simviz.projection.nearest import Neighbors, kept_near, nearest_across
     from simviz.projection.pca import pca_map
+    from simviz.projection.procrustes import align
     from simviz.projection.quality import Quality, map_quality
     from simviz.projection.regions import Region, topic_regions, word_regions
     from simviz.projection.umap import umap_map, warm_up
@@ -27,6 +28,7 @@ _HOMES = {
     "Quality": "quality",
     "Region": "regions",
     "Spot": "barycentre",
+    "align": "procrustes",
     "balance_sides": "gap",
     "joint_map": "joint",
     "kept_near": "nearest",
@@ -50,6 +52,7 @@ __all__ = [
     "Quality",
     "Region",
     "Spot",
+    "align",
     "balance_sides",
     "joint_map",
     "kept_near",

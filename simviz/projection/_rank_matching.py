@@ -102,7 +102,5 @@ def _leading(gram: FloatArray) -> FloatArray:
 
 
 def _distances(a: FloatArray, b: FloatArray) -> FloatArray:
-    squared = (
-        np.einsum("ij,ij->i", a, a)[:, None] + np.einsum("ij,ij->i", b, b) - 2.0 * (a @ b.T)
-    )
+    squared = np.einsum("ij,ij->i", a, a)[:, None] + np.einsum("ij,ij->i", b, b) - 2.0 * (a @ b.T)
     return np.sqrt(np.maximum(squared, 0.0))

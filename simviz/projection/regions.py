@@ -17,6 +17,11 @@ _FEWEST = 5
 _RELEVANCE = 0.3
 #: A word of a region is so many times as likely there as on the whole map.
 _LIKELIER = 1.5
+#: Words of no content in languages other than English, for which scikit-learn has a list.
+_EMPTY_WORDS = frozenset(
+    "con del los las una uno por para der die das und mit von ein eine den dem les des aux est "
+    "par pour avec sur dans che per gli della dei".split()
+)
 #: A region may be so wide, in spreads of the whole map.
 _WIDEST = 0.6
 
@@ -167,9 +172,16 @@ def word_regions(
         phi = words / np.maximum(words.sum(axis=1, keepdims=True), 1)
         phi[phi < _LIKELIER * overall] = 0
         names = counter.get_feature_names_out().tolist()
+        phi[:, [_says_nothing(name) for name in names]] = 0
         for topic in describe_topics(phi, phi, names, names, n_terms=2, theta=rows, relevance=0.6):
             told[topic.topic].append(", ".join(topic.x_terms))
     return topic_regions(where, member, told)
+
+
+def _says_nothing(word: str) -> bool:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return len(word) < 3 or word in ENGLISH_STOP_WORDS or word in _EMPTY_WORDS
 
 
 def _distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -106,35 +106,41 @@ export class Layer {
     this.pen.putImageData(this.image, 0, 0);
   }
 
-  /** How far single items can be trusted, behind everything. */
+  /** How far single items can be trusted, behind everything; those of one strength flow together. */
   #halos(view) {
     const { pen } = this;
-    const { xs, ys, halos, look } = view;
+    const { halos, look } = view;
+    const reach = Layer.dotRadius(view.xs.length, view.camera.zoom) +
+      Math.min(9, 3 + 2.5 * Math.log2(Math.max(view.camera.zoom, 1)));
     pen.save();
     pen.globalCompositeOperation = "destination-over";
-    const reach = 5 + 2.2 * Layer.dotRadius(xs.length, view.camera.zoom);
-    for (let i = 0; i < xs.length; i++) {
-      const wrong = halos.false[i], missing = halos.missing[i];
-      if ((!wrong && !missing) || view.isHidden(i)) continue;
-      const x = this.toX(xs[i]), y = this.toY(ys[i]);
-      if (x < -20 || y < -20 || x > this.canvas.width || y > this.canvas.height) continue;
-      if (missing) {
-        pen.globalAlpha = 0.25 + 0.6 * (missing / 3);
-        pen.strokeStyle = look.missing;
-        pen.lineWidth = 0.8 + 0.6 * missing;
-        pen.beginPath();
-        pen.arc(x, y, reach + 2, 0, 7);
-        pen.stroke();
-      }
-      if (wrong) {
-        pen.globalAlpha = 0.14 + 0.12 * wrong;
-        pen.fillStyle = look.false;
-        pen.beginPath();
-        pen.arc(x, y, reach, 0, 7);
-        pen.fill();
-      }
+    for (const strength of [3, 2, 1]) {
+      pen.globalAlpha = 0.2 + 0.22 * strength;
+      pen.strokeStyle = look.missing;
+      pen.lineWidth = 0.5 + 0.45 * strength;
+      this.#circles(view, halos.missing, strength, reach + 1.5);
+      pen.stroke();
+    }
+    for (const strength of [3, 2, 1]) {
+      pen.globalAlpha = [0, 0.1, 0.2, 0.36][strength];
+      pen.fillStyle = look.false;
+      this.#circles(view, halos.false, strength, reach);
+      pen.fill();
     }
     pen.restore();
+  }
+
+  /** One path around all items of one strength. */
+  #circles(view, strengths, strength, reach) {
+    const { pen } = this;
+    pen.beginPath();
+    for (let i = 0; i < strengths.length; i++) {
+      if (strengths[i] !== strength || view.isHidden(i)) continue;
+      const x = this.toX(view.xs[i]), y = this.toY(view.ys[i]);
+      if (this.#isOutside(x, y)) continue;
+      pen.moveTo(x + reach, y);
+      pen.arc(x, y, reach, 0, 2 * Math.PI);
+    }
   }
 
   #isOutside(x, y) {

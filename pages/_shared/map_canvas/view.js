@@ -72,6 +72,7 @@ export class View extends Scene {
     this.panel.showLegend(data.legend, this.closed);
     this.canvas.setAttribute("aria-label", data.alt);
     this.panel.box.classList.toggle("sv-narrow", data.narrow);
+    this.panel.box.classList.toggle("sv-low", data.low);
     this.panel.box.dataset.n = String(this.xs.length);
     this.layer.isStale = true;
     this.draw();

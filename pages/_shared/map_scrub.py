@@ -1,0 +1,227 @@
+"""Sliding through the dimensions of a nested method: one decomposition, cut by the reader."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages._shared import drawings, map_canvas, plain, results, state
+from pages._shared.map_state import View
+
+if TYPE_CHECKING:
+    from pages._shared.map_stage import Scene
+    from simviz.data.pairs import PairSet
+    from simviz.evaluation import Evaluation
+    from simviz.jobs.placed import Placed
+    from simviz.jobs.space import ModelSpace
+    from simviz.store.run import Run
+
+_HEIGHT = 250
+
+
+def dimensions(run: Run) -> list[int]:
+    """Numbers of dimensions that a run was measured at; none if its method is not nested."""
+    from simviz.methods import all_methods
+
+    method = all_methods().get(run.info.method)
+    if method is None or not method.tags.nested:
+        return []
+    return sorted({int(record["dimension"]) for record in run.curve()})
+
+
+def show_switch(scene: Scene) -> None:
+    """A switch for the slider, where the method is nested."""
+    if len(dimensions(scene.run)) > 1:
+        st.toggle(
+            "Dimensions",
+            key="map-scrub",
+            help="Slide through the dimensions: the map, the figures and what is nearest follow.",
+        )
+
+
+def is_open(scene: Scene) -> bool:
+    """Whether the slider is shown: the map then leaves it room on the screen."""
+    return bool(st.session_state.get("map-scrub")) and len(dimensions(scene.run)) > 1
+
+
+def chosen(scene: Scene) -> int | None:
+    """The number of dimensions that the reader chose; None for all of them."""
+    known = dimensions(scene.run)
+    k = st.session_state.get("map-k")
+    if not st.session_state.get("map-scrub") or k not in known or k == known[-1]:
+        return None
+    return int(k)
+
+
+def cut(scene: Scene, k: int) -> Scene:
+    """The same scene in k dimensions; its places are sent to the browser."""
+    placed, places = _drawn(scene.run.id, scene.places.digest, k, scene)
+    map_canvas.send(places, "cut")
+    return replace(scene, placed=placed, places=places)
+
+
+def space(scene: Scene, k: int) -> ModelSpace:
+    """What the run sees in k dimensions."""
+    return _space(scene.run.id, k, scene.run, scene.pairs)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _space(run_id: str, k: int, _run: Run, _pairs: PairSet) -> ModelSpace:
+    whole = drawings.space(run_id, _run, _pairs)
+    return whole.truncate(k)
+
+
+@st.cache_resource(show_spinner=False, max_entries=24)
+def _drawn(run_id: str, places: str, k: int, _scene: Scene) -> tuple[Placed, Any]:
+    """The items drawn by k dimensions, turned onto the drawing by all."""
+    from simviz.charts.canvas import pack_places, unpack
+    from simviz.projection import align, balance_sides, mds_map, pca_map
+
+    whole, found = _scene.placed, space(_scene, k)
+    sides = found.x_rows[whole.x_rows], found.y_rows[whole.y_rows]
+    draw = pca_map if whole.drawing.method == "pca" else mds_map
+    x, y = draw(*balance_sides(*sides, "center"))
+    onto = np.concatenate([whole.drawing.x, whole.drawing.y])
+    points = align(np.concatenate([x, y]), onto)
+    n_x = len(x)
+    header, arrays = unpack(_scene.places)
+    part = pack_places(
+        points[:n_x],
+        points[n_x:],
+        arrays["order"],
+        parts=[header["parts"][code] for code in arrays["part"]],
+        notes=header["notes"],
+    )
+    # The quality is that of another drawing.
+    drawing = replace(whole.drawing, x=points[:n_x], y=points[n_x:], quality=None)
+    return replace(whole, drawing=drawing), part
+
+
+def show(view: View, scene: Scene) -> None:
+    """The slider, and what the number of dimensions means for the search."""
+    known = dimensions(scene.run)
+    if not is_open(scene):
+        return
+    if st.session_state.get("map-k") not in known:
+        st.session_state["map-k"] = known[-1]
+    with st.container(key="map-dimensions-panel"):
+        left, middle, right = st.columns([4, 3, 3], gap="medium", vertical_alignment="center")
+        with left:
+            k = st.select_slider("Dimensions", known, key="map-k")
+            told = _measured(scene.run.id, k, scene)
+            plain.figures(_figures(scene.run, k, told))
+            plain.quiet(
+                "Of the test part. Nothing is trained anew: the first dimensions of one "
+                "decomposition are the model of so many. Maps are turned onto that of all "
+                f"dimensions, and drawn by {'PCA' if _is_pca(scene) else 'MDS'}."
+            )
+        with middle:
+            _show_curve(scene.run, k)
+        with right:
+            _show_roc(scene.run, told)
+
+
+def _is_pca(scene: Scene) -> bool:
+    return scene.placed.drawing.method == "pca"
+
+
+@st.cache_resource(show_spinner=False, max_entries=48)
+def _measured(run_id: str, k: int, _scene: Scene) -> Evaluation:
+    from simviz.evaluation import AUC, evaluate
+
+    run, pairs = _scene.run, _scene.pairs
+    arrays = run.arrays()
+    x_rows, y_rows = arrays["x_test"], arrays["y_test"]
+    return evaluate(
+        drawings.pipeline(run_id, run).truncate(k),
+        pairs.x.take(x_rows),
+        pairs.y.take(y_rows),
+        pairs.relevance.take(x_rows, y_rows),
+        [AUC()],
+    )
+
+
+def _mrr(run: Run) -> tuple[str, dict[int, float]]:
+    """The metric of the curve by the number of dimensions, mean over the directions."""
+    records = run.curve()
+    values: dict[int, list[float]] = {}
+    for record in records:
+        values.setdefault(int(record["dimension"]), []).append(float(record["value"]))
+    return str(records[0]["metric"]), {k: float(np.mean(told)) for k, told in values.items()}
+
+
+def _figures(run: Run, k: int, told: Evaluation) -> list[tuple[str, str]]:
+    metric, values = _mrr(run)
+    figures = [(f"{values[k]:.3f}", metric)]
+    if told.roc is not None:
+        figures.append((f"{told.roc.auc:.3f}", "AUC"))
+    best = max(values, key=values.__getitem__)
+    figures.append((f"{best:,}", "dimensions are best for " + metric))
+    return figures
+
+
+def _show_curve(run: Run, k: int) -> None:
+    import plotly.graph_objects as go
+
+    from simviz.charts.style import apply_theme, get_theme, method_style
+
+    look = get_theme(state.theme())
+    metric, values = _mrr(run)
+    known = sorted(values)
+    hue = method_style(run.info.method, look)
+    figure = go.Figure(
+        go.Scatter(
+            x=known, y=[values[at] for at in known], mode="lines+markers",
+            line={"color": hue.colour, "width": 2}, marker={"size": 5},
+            hovertemplate="%{x} dimensions: %{y:.3f}<extra></extra>",
+        )
+    )  # fmt: skip
+    figure.add_trace(
+        go.Scatter(
+            x=[k], y=[values[k]], mode="markers", hoverinfo="skip",
+            marker={"size": 12, "color": look.paper, "line": {"color": hue.colour, "width": 3}},
+        )
+    )  # fmt: skip
+    apply_theme(figure, look)
+    figure.update_xaxes(type="log", title={"text": "dimensions"}, tickvals=known[::3])
+    figure.update_yaxes(title={"text": metric})
+    _put(figure, "map-scrub-curve", f"{metric} by dimensions; {values[k]:.3f} at {k}.")
+
+
+def _show_roc(run: Run, told: Evaluation) -> None:
+    import plotly.graph_objects as go
+
+    from simviz.charts.style import apply_theme, get_theme, method_style
+
+    if told.roc is None:
+        return
+    look = get_theme(state.theme())
+    figure = go.Figure(
+        go.Scatter(
+            x=[0, 1], y=[0, 1], mode="lines", hoverinfo="skip",
+            line={"color": look.muted, "width": 1, "dash": "dot"},
+        )
+    )  # fmt: skip
+    figure.add_trace(
+        go.Scatter(
+            x=told.roc.fpr, y=told.roc.tpr, mode="lines",
+            line={"color": method_style(run.info.method, look).colour, "width": 2},
+            hovertemplate="%{y:.0%} found at %{x:.1%} false alarms<extra></extra>",
+        )
+    )  # fmt: skip
+    apply_theme(figure, look)
+    figure.update_xaxes(title={"text": "false alarms"}, range=[0, 1])
+    figure.update_yaxes(title={"text": "found"}, range=[0, 1.01])
+    _put(figure, "map-scrub-roc", f"ROC curve with an area of {told.roc.auc:.3f}.")
+
+
+def _put(figure: Any, key: str, alt: str) -> None:
+    figure.update_layout(
+        height=_HEIGHT, showlegend=False, margin={"l": 48, "r": 8, "t": 6, "b": 40}
+    )
+    st.plotly_chart(
+        figure, theme=None, key=key, alt=alt, config=results.CHART_CONFIG, height=_HEIGHT
+    )
