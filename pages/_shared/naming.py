@@ -29,11 +29,13 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
     str
         Such as "S2Net on pretrained vectors", "CCA, augmented", or "0.3 CCA + 0.7 BM25".
     """
-    from simviz.jobs.spec import BLEND, EXPERIMENT
+    from simviz.jobs.spec import BLEND, EXPERIMENT, IMPORTED
     from simviz.methods import get_method
 
     if method == BLEND:
         return _blend_title(spec.get("params", {}))
+    if method == IMPORTED:
+        return f"{spec.get('params', {}).get('name', 'another system')} (imported)"
     if method == EXPERIMENT:
         return _experiment_title(spec.get("params", {}))
     title = get_method(method).tags.title
@@ -46,16 +48,20 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
 
 def usual_params(method: str) -> dict[str, Any]:
     """Parameters that tell runs of a method apart, with their defaults."""
-    from simviz.jobs.spec import BLEND
+    from simviz.jobs.spec import BLEND, IMPORTED
     from simviz.methods import get_method
 
     if method == BLEND:
         return {"normalization": "global_std"}
+    if method == IMPORTED:
+        return {}
     return dict(get_method(method)().get_params())
 
 
 def differing(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters of a run that are not the usual ones."""
+    if method == "imported":
+        return {}  # its parameters are where it came from
     usual = usual_params(method)
     return {name: value for name, value in params.items() if usual.get(name, value) != value}
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import compare_runs, forms, naming, plain, runs_actions, splits, state
+from pages._shared import (
+    compare_runs,
+    forms,
+    import_view,
+    naming,
+    plain,
+    runs_actions,
+    splits,
+    state,
+)
 from pages._shared.results import value_of
 from pages._shared.runs_metric import main_metric
 from pages._shared.train_view import page_link
@@ -39,6 +48,7 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
     if not runs:
         st.caption("None yet. What is trained above stays here, with its figures.")
         runs_actions.show_deleted(dataset_id)
+        import_view.show(dataset_id, pairs)
         return
     chosen = _show_table(runs, dataset_id, pairs)
     runs_actions.show_deleted(dataset_id)
@@ -50,6 +60,7 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
             "or more to see what differs."
         )
     _show_splits(runs, main_metric(dataset_id, pairs, runs))
+    import_view.show(dataset_id, pairs)
 
 
 def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> list[RunInfo]:
@@ -100,7 +111,7 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
 
 def _show_actions(chosen: Sequence[RunInfo]) -> None:
     """What can be done with the ticked runs."""
-    from simviz.jobs.spec import BLEND
+    from simviz.jobs.spec import BLEND, IMPORTED
     from simviz.jobs.topics import has_topics
 
     own = [run for run in chosen if not run.is_demo]
@@ -112,7 +123,7 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
             if has_topics(chosen[0].method):
                 to = {"data": data, "runs": ids, "tab": "topics"}
                 page_link("pages/compare.py", "Topics", ":material/list:", **to)
-            if chosen[0].method != BLEND:
+            if chosen[0].method not in (BLEND, IMPORTED):
                 with st.popover("Again, with a change", icon=":material/content_copy:"):
                     runs_actions.show_again(chosen[0])
             if own:

@@ -57,6 +57,8 @@ def show(answered: Answered, pairs: PairSet, query: Query, candidate: int) -> No
     candidate : int
         The answer, by its position on the other side.
     """
+    from simviz.jobs.spec import IMPORTED
+
     others = pairs.y if query.side == "x" else pairs.x
     answer = others.take([candidate])
     x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
@@ -64,6 +66,9 @@ def show(answered: Answered, pairs: PairSet, query: Query, candidate: int) -> No
     st.html(_STYLE)
     said = escape_markdown(compare_items.text(answer, 0, 60))
     st.subheader(f"Why {escape_markdown(answered.label)} answers “{said}”", anchor=False)
+    if answered.run.info.method == IMPORTED:
+        plain.quiet("Of another system only the scores are known, not what they are made of.")
+        return
     pipeline = drawings.pipeline(answered.run.id, answered.run)
     exact = _exact(pipeline, x, y)
     if exact is not None:

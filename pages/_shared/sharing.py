@@ -36,8 +36,8 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
     if not runs or state.share() is not None:
         return
     with st.popover("Share", icon=":material/share:"):
-        # No link trains a blend: it is of two runs of this server.
-        repeatable = all(run.info.method != "blend" for run in runs)
+        # No link trains a blend or another system: they are of this server.
+        repeatable = all(run.info.method not in ("blend", "imported") for run in runs)
         demo = links.demo_link(runs[0]) if repeatable else None
         if kind == "compare" and runs[0].info.is_demo and repeatable:
             demo_id = runs[0].info.dataset_id.removeprefix("demo:")

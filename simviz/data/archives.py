@@ -49,7 +49,7 @@ def open_zip(name: str, data: bytes) -> zipfile.ZipFile:
         return zipfile.ZipFile(io.BytesIO(data))
     except _BROKEN as error:
         raise DatasetError(
-            f"{name} is not a zip archive that can be opened ({error}). Pack it again."
+            f"{name} is not a zip archive that can be opened ({str(error)[:120]}). Pack it again."
         ) from error
 
 
@@ -138,5 +138,5 @@ def unpack(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes
             return file.read(entry.file_size + 1)
     except (*_BROKEN, zlib.error) as error:
         raise DatasetError(
-            f"{name}: {shown(entry.filename)} is damaged ({error}). Pack it again."
+            f"{name}: {shown(entry.filename)} is damaged ({str(error)[:120]}). Pack it again."
         ) from error

@@ -14,7 +14,7 @@ from simviz.data import PairSet
 from simviz.evaluation.learning import FRACTIONS, learning_curve
 from simviz.exceptions import JobCancelled, SimvizError
 from simviz.jobs.pool import DaemonPool
-from simviz.jobs.spec import BLEND, JobSpec
+from simviz.jobs.spec import BLEND, IMPORTED, JobSpec
 from simviz.jobs.threads import limit_threads, threads_per_job
 from simviz.pipeline import Pipeline, default_pipeline
 from simviz.store.run import Run
@@ -63,6 +63,8 @@ def why_no_curve(run: Run) -> str:
     """
     if run.info.method == BLEND:
         return "A blend is not trained; look at the curves of its two parts."
+    if run.info.method == IMPORTED:
+        return "Imported scores are not trained here."
     return ""
 
 

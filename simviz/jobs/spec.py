@@ -22,6 +22,8 @@ from simviz.store.records import DEMO_PREFIX
 BLEND = "blend"
 #: And a table or figure of a paper, see `simviz.jobs.experiments`.
 EXPERIMENT = "experiment"
+#: And what another system answered, see `simviz.jobs.importing`.
+IMPORTED = "imported"
 
 
 class JobError(SimvizError):

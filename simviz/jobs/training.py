@@ -100,6 +100,7 @@ def train(
     pairs: PairSet,
     report: Report,
     blend_of: tuple[Pipeline, Pipeline] | None = None,
+    ready: Pipeline | None = None,
 ) -> RunResult:
     """Split, fit, measure and draw.
 
@@ -113,6 +114,8 @@ def train(
         Hears of progress; a true answer stops the job.
     blend_of : tuple of two pipelines, optional
         The parts of a blend, trained on the same split, in place of fitting.
+    ready : PairPipeline, optional
+        What needs no fitting, such as imported scores.
 
     Returns
     -------
@@ -145,7 +148,9 @@ def train(
 
     progress.enter("features")
     pipeline: Pipeline
-    if blend_of is not None:
+    if ready is not None:
+        pipeline = ready
+    elif blend_of is not None:
         pipeline = blended(spec, blend_of, parts.train)
     else:
         learned = augmented(spec.augment, parts)

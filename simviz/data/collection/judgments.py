@@ -23,6 +23,7 @@ from simviz.relevance import Kind
 
 Index = Mapping[str, int]
 _COLUMNS = ("query", "iteration", "document", "grade")
+_IDS = ("query", "document")
 
 
 @dataclass(slots=True)
@@ -84,10 +85,11 @@ def read_judgments(
         If no row names an item of both sides.
     """
     table = read_judgment_table(path, data, x)
-    x_column, y_column = _id_columns(table, x, y)
+    is_trec = tuple(table.columns) == _COLUMNS
+    x_column, y_column = id_columns(table, x, y, _IDS if is_trec else ())
     free = [c for c in table.columns if c not in (x_column, y_column, "iteration")]
     label = _label_column(table, free)
-    x_at, y_at = (_positions(table, c, index) for c, index in ((x_column, x), (y_column, y)))
+    x_at, y_at = (positions(table, c, index) for c, index in ((x_column, x), (y_column, y)))
     known = (x_at >= 0) & (y_at >= 0)
     left_out = [
         LeftOut(
@@ -167,21 +169,51 @@ def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
     return table
 
 
-def _positions(table: Table, column: str, index: Index) -> Codes:
-    """Position of the item that each cell names, -1 where there is none."""
+def positions(table: Table, column: str, index: Index) -> Codes:
+    """Position of the item that each cell names.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    column : str
+        With ids.
+    index : mapping of str to int
+        Positions by id.
+
+    Returns
+    -------
+    array of int, shape (n_rows,)
+        -1 where there is no such item.
+    """
     coded = table.coded(column)
     at = np.array([index.get(word.strip(), -1) for word in coded.words], dtype=np.intp)
     return at[coded.codes]
 
 
-def _id_columns(table: Table, x: Index, y: Index) -> tuple[str, str]:
-    """The columns whose cells are ids of a side; in order where both sides share ids."""
-    columns = [c for c in table.columns if c not in table.vectors]
+def id_columns(table: Table, x: Index, y: Index, among: Sequence[str] = ()) -> tuple[str, str]:
+    """The columns whose cells are ids of a side.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    x, y : mapping of str to int
+        Positions by id.
+    among : sequence of str, optional
+        The columns to choose from, where that is known.
+
+    Returns
+    -------
+    x_column, y_column : str
+        In the order of the file where both sides share ids.
+    """
+    columns = [c for c in among or table.columns if c not in table.vectors]
     # Grades are small numbers, as are many ids.
-    others = [c for c in columns if not is_label_name(c) and c != "iteration"]
+    others = [c for c in columns if not is_label_name(c)]
     columns = others if len(others) > 1 else columns
     shares = {
-        side: {c: float((_positions(table, c, index) >= 0).mean()) for c in columns}
+        side: {c: float((positions(table, c, index) >= 0).mean()) for c in columns}
         for side, index in (("x", x), ("y", y))
     }
     best = max(

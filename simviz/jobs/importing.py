@@ -1,0 +1,86 @@
+"""Other people's results as runs: measured on a split, kept, compared with ours."""
+
+from __future__ import annotations
+
+import hashlib
+
+from simviz.data import PairSet
+from simviz.evaluation.imported import ImportedRun
+from simviz.exceptions import StoreError
+from simviz.jobs.results import to_files
+from simviz.jobs.spec import IMPORTED, JobError, JobSpec, SplitSpec
+from simviz.jobs.training import train
+from simviz.store.store import Store
+
+#: Pairs of a test part that are ranked at once, while somebody waits.
+MAX_PAIRS = 100_000_000
+
+
+def keep_run(
+    store: Store,
+    dataset_id: str,
+    pairs: PairSet,
+    run: ImportedRun,
+    split: SplitSpec,
+    workspace: str,
+) -> str:
+    """Measure imported scores as a trained method is, and keep them as a run.
+
+    Parameters
+    ----------
+    store : Store
+        Where the data set is.
+    dataset_id : str
+        Of the data set; no demo, whose runs all visitors share.
+    pairs : PairSet
+        Its content.
+    run : ImportedRun
+        From `simviz.evaluation.imported.read_run`.
+    split : SplitSpec
+        On whose test part it is measured, with its items as candidates.
+    workspace : str
+        Whose run it is.
+
+    Returns
+    -------
+    str
+        Id of the run. The same scores on the same split are kept once.
+
+    Raises
+    ------
+    JobError
+        If the data set is a demo, or too large to measure at once.
+    DatasetError
+        If the data cannot be split so.
+    StoreError
+        If the workspace is full.
+    """
+    params = {"name": run.name[:80], "scores": _digest(run), "notes": list(run.notes)}
+    spec = JobSpec(dataset_id, pairs.digest, IMPORTED, params, split, workspace=workspace)
+    if spec.is_demo:
+        raise JobError(
+            "Runs on a demo are seen by all visitors. Keep the demo's pairs as a data set of your "
+            "own first, then import the run there."
+        )
+    n_pairs = len(pairs.x) * len(pairs.y) * split.fractions[2] ** 2
+    if n_pairs > MAX_PAIRS:
+        raise JobError(
+            f"The test part has about {n_pairs:,.0f} pairs; up to {MAX_PAIRS:,} are measured at "
+            "once. Measure it in Python, or choose a smaller test part."
+        )
+    run_id = spec.digest
+    if store.has_run(run_id):
+        return run_id
+    result = train(spec, pairs, lambda stage, fraction, metrics: False, ready=run.pipeline)
+    files = to_files(spec, result)
+    if not store.put_run(run_id, files, dataset_id, IMPORTED, workspace):
+        raise StoreError("There is such a run already.")
+    return run_id
+
+
+def _digest(run: ImportedRun) -> str:
+    """Of the scores, whatever the file is called."""
+    h = hashlib.blake2b(digest_size=16)
+    for part, dtype in (("indptr", "<i8"), ("indices", "<i8"), ("data", "<f8")):
+        h.update(getattr(run.scores, part).astype(dtype).tobytes())
+    return h.hexdigest()

@@ -1,0 +1,58 @@
+"""Scores of a system that is not here, as a method like any other."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from simviz.base import Matrix, MethodTags, PairModel, RowScorer
+from simviz.relevance import Relevance
+
+
+class ImportedScores(PairModel):
+    """A table of scores between known items; all others score 0.
+
+    It learns nothing and is no method to choose: it holds what another system
+    answered, so that it is measured, compared and drawn as ours are.
+
+    Parameters
+    ----------
+    scores : csr_array of shape (n_x, n_y)
+        Above 0 where there is a score. Rows and columns are those of
+        `simviz.features._known.KnownItems`.
+    """
+
+    tags: ClassVar[MethodTags] = MethodTags(
+        title="Imported scores",
+        reference="another system",
+        year=0,
+        family="lexical",
+        input="vectors",
+        space="two",
+        uses="unsupervised",
+    )
+
+    def __init__(self, scores: sp.csr_array) -> None:
+        self.scores = scores
+
+    def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
+        pass  # the scores are given; widths were recorded by the base
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
+        A = sp.csr_array(sp.csr_array(X) @ self.scores)
+        BT = sp.csr_array(Y).T.tocsr()
+
+        def score(rows: slice) -> NDArray[np.floating]:
+            return (A[rows] @ BT).toarray()
+
+        return score
+
+    def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
+        A = sp.csr_array(sp.csr_array(X) @ self.scores)
+        return np.asarray(A.multiply(sp.csr_array(Y)).sum(axis=1)).ravel()

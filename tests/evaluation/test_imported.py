@@ -1,0 +1,124 @@
+"""Runs of other systems: read, measured as by trec_eval, kept, compared."""
+
+import io
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from simviz.data import Items, PairSet
+from simviz.evaluation import evaluate
+from simviz.evaluation.imported import read_run
+from simviz.evaluation.trec import trec_run
+from simviz.exceptions import DatasetError
+from simviz.jobs import SplitSpec
+from simviz.jobs.importing import keep_run
+from simviz.jobs.results import load_evaluation
+from simviz.jobs.spec import JobError
+from simviz.pipeline import default_pipeline, load_pipeline
+from simviz.relevance import Relevance
+from simviz.store import Store
+
+WORDS = "red blue green gold car bus tram ship".split()
+TEXTS = [f"{a} {b}" for a in WORDS[:4] for b in WORDS[4:]]
+
+
+def pairs_of(texts=TEXTS):
+    ids = [f"q {i}" for i in range(len(texts))]
+    sides = [Items(ids, [f"{t} {s}" for t in texts], "text") for s in ("x", "y")]
+    return PairSet(*sides, Relevance.identity(len(texts)), name="colours")
+
+
+def test_a_run_that_simviz_wrote_is_measured_the_same():
+    pairs = pairs_of()
+    pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    text = "".join(trec_run(pipeline, pairs, tag="mine"))
+    run = read_run(text.encode(), pairs, "mine.run")
+    assert run.name == "mine"
+    metrics = ["MRR", "top-1", "MAP"]
+    ours = evaluate(pipeline, pairs.x, pairs.y, metrics=metrics)
+    theirs = evaluate(run.pipeline, pairs.x, pairs.y, metrics=metrics)
+    for metric in metrics:
+        assert theirs.value(metric, "x2y") == pytest.approx(ours.value(metric, "x2y"))
+
+
+def test_answers_beyond_the_run_are_tied_below_it():
+    pairs = pairs_of(TEXTS[:4])
+    # The right answer is not among those that were given: one of three left.
+    text = "q%200 Q0 q%201 1 5 s\nq%201 Q0 q%201 1 -7 s\n"
+    run = read_run(text.encode(), pairs, "a.txt")
+    result = evaluate(run.pipeline, pairs.x, pairs.y, metrics=["MRR"])
+    values = result.per_query("MRR", "x2y")
+    assert values[0] == pytest.approx(np.mean([1 / 2, 1 / 3, 1 / 4]))
+    assert values[1] == 1.0
+    assert values[2] == pytest.approx(np.mean([1, 1 / 2, 1 / 3, 1 / 4]))
+    assert any("2 scores for 2 of 4 x items" in note for note in run.notes)
+
+
+def saved(write, value):
+    buffer = io.BytesIO()
+    write(buffer, value)
+    return buffer.getvalue()
+
+
+def test_tables_and_matrices_of_scores_are_read():
+    pairs = pairs_of(TEXTS[:3])
+    matrix = np.array([[3.0, -1, 2], [0, 5, 1], [0, 1, 0]])
+    table = "query_id,doc_id,score\n" + "".join(
+        f"q {i},q {j},{matrix[i, j]}\n" for i in range(3) for j in range(3)
+    )
+    files = {
+        "s.csv": table.encode(),
+        "s.npy": saved(np.save, matrix),
+        "s.npz": saved(sp.save_npz, sp.csr_array(matrix + 2.0)),
+    }
+    for name, data in files.items():
+        scores = read_run(data, pairs, name).scores.toarray()
+        assert (np.argsort(scores, axis=None) == np.argsort(matrix, axis=None)).all() or (
+            np.corrcoef(scores.ravel(), matrix.ravel())[0, 1] > 0.999
+        ), name
+
+
+REFUSED = {
+    "strange ids": (b"a Q0 b 1 2 s\n", "no row names an x and a y item"),
+    "short line": (b"q%200 Q0 q%201 1 5 s\nq Q0\n", r"line 2 has 2 words"),
+    "no score": (b"query,document,note\nq 0,q 1,fine\n", "no column with scores"),
+    "word": (b"q%200 Q0 q%201 1 5 s\nq%200 Q0 q%202 1 high s\n", "is not a label"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_run_is_refused(case):
+    data, message = REFUSED[case]
+    with pytest.raises(DatasetError, match=message):
+        read_run(data, pairs_of(), "r.txt")
+    with pytest.raises(DatasetError, match="16 x and 16 y items"):
+        read_run(saved(np.save, np.eye(3)), pairs_of(), "r.npy")
+
+
+def test_items_that_differ_in_their_id_only_share_scores():
+    pairs = pairs_of(["a b", "a b", "c d"])
+    run = read_run(b"q%201 Q0 q%202 1 5 s\n", pairs, "r.txt")
+    assert any("2 items equal another" in note for note in run.notes)
+    assert run.pipeline.similarity(pairs.x, pairs.y)[0, 2] > 0
+
+
+def test_an_imported_run_is_kept_and_read_back(tmp_path):
+    store = Store(tmp_path)
+    workspace = store.create_workspace()
+    pairs = pairs_of()
+    dataset_id = store.put_dataset(pairs, workspace)
+    pipeline = default_pipeline("bm25", pairs).fit(pairs)
+    run = read_run("".join(trec_run(pipeline, pairs)).encode(), pairs, "bm25.run")
+    split = SplitSpec("pair", (0.4, 0.2, 0.4), 3)
+    run_id = keep_run(store, dataset_id, pairs, run, split, workspace)
+    assert keep_run(store, dataset_id, pairs, run, split, workspace) == run_id
+    kept = store.get_run(run_id, workspace)
+    assert kept.info.method == "imported" and kept.info.summary
+    assert load_evaluation(kept).value("top-1", "x2y") == 1.0
+    same = load_pipeline(kept.folder / "pipeline.simviz").similarity(pairs.x, pairs.y)
+    assert same.tolist() == run.pipeline.similarity(pairs.x, pairs.y).tolist()
+    other = Items(["new"], ["never seen"], "text")
+    assert not run.pipeline.similarity(other, pairs.y).any()
+    with pytest.raises(JobError, match="seen by all visitors"):
+        keep_run(store, "demo:emoji", pairs, run, split, workspace)
