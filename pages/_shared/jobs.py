@@ -101,21 +101,23 @@ def title(status: JobStatus) -> str:
 
 def _show_end(status: JobStatus, job_ids: Sequence[str], key: str) -> None:
     words = {"cancelled": "cancelled", "interrupted": "interrupted: the app was restarted"}
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    left.markdown(
-        f"{ENDED[status.state]} **{title(status)}** "
-        + words.get(status.state, "could not be trained")
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            f"{ENDED[status.state]} **{title(status)}** "
+            + words.get(status.state, "could not be trained"),
+            width="content",
+        )
+        st.button(
+            "Again",
+            key=f"{key}-again-{status.id}",
+            on_click=_repeat,
+            args=(status.id, job_ids),
+            icon=":material/replay:",
+            type="tertiary",
+        )
     if status.state == "failed":
         # The text names files and columns of the visitor: shown as text, never as markup.
-        left.text(status.message)
-    right.button(
-        "Again",
-        key=f"{key}-again-{status.id}",
-        on_click=_repeat,
-        args=(status.id, job_ids),
-        icon=":material/replay:",
-    )
+        st.text(status.message)
 
 
 def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
