@@ -40,6 +40,7 @@ def is_open(dataset_id: str, choice: Choice) -> bool:
     if dataset_id.startswith("demo:"):
         st.caption("A demo: its test part is open, and all figures are of it.")
         return True
+    plain.style()
     part = choice.entries[0].measured.part
     opened = st.session_state.get(_OPENED, {}).get((dataset_id, part), frozenset())
     # A blend is made here, of runs whose test figures are seen already.
@@ -76,7 +77,7 @@ def _show_validation(choice: Choice) -> None:
         ["run", *metrics],
         [(entry.label, *(map(_told, values))) for entry, values in rows],
     )
-    plain.quiet("Mean ± half of the 95 % interval; the validation part is small, so wide.")
+    plain.quiet("± is half of the 95 % interval: wide, for the validation part is small.")
 
 
 def _value(entry: Entry, metric: str, direction: str) -> Estimate | None:
@@ -94,7 +95,7 @@ def _rank(found: Estimate | None) -> float:
 def _told(found: Estimate | None) -> str:
     if found is None or found.value != found.value:
         return "–"
-    return f"{found.value:.3f} ± {found.reach:.3f}"
+    return f"{found.value:.3f}" + (f" ± {found.reach:.3f}" if found.reach == found.reach else "")
 
 
 def _show_switch(dataset_id: str, choice: Choice, part: str) -> None:

@@ -41,7 +41,8 @@ def show(pairs: PairSet) -> None:
         ["", told.x.name, told.y.name],
         [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],
     )
-    plain.quiet("In brackets: from the lowest to the highest, but for 5 % at either end.")
+    if any("(" in cell for _, cells in rows for cell in cells):
+        plain.quiet("In brackets: from the lowest to the highest, but for 5 % at either end.")
     if len(told.grades) > 1:
         what = "Scores" if told.is_score else "Grades"
         grades = " · ".join(f"{grade}: {n:,}" for grade, n in told.grades)

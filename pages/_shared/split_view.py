@@ -124,17 +124,19 @@ def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
             index=names.index(chosen.group_key) if chosen.group_key in names else 0,
             key=f"{key}-{by}",
         )
+    if by == "column":
+        return SplitSpec(by, chosen.fractions, chosen.seed, group_key)
     validation, test, seed = st.columns(3)
     percent = [round(100 * share) for share in chosen.fractions]
     n_validation = validation.number_input(
         "Validation %", 1, 40, percent[1], key=f"{key}-validation"
     )
     n_test = test.number_input("Test %", 1, 50, percent[2], key=f"{key}-test")
-    drawn = seed.number_input("Seed", 0, 2**31 - 1, chosen.seed, key=f"{key}-seed")
-    plain.quiet(
-        f"{100 - n_validation - n_test} % are for training. The same seed gives the same parts, "
-        "on any machine."
+    drawn = seed.number_input(
+        "Seed", 0, 2**31 - 1, chosen.seed, key=f"{key}-seed", disabled=by == "time"
     )
+    same = "" if by == "time" else " The same seed gives the same parts, on any machine."
+    plain.quiet(f"{100 - n_validation - n_test} % are for training.{same}")
     train = (100 - n_validation - n_test) / 100
     return SplitSpec(by, (train, n_validation / 100, n_test / 100), int(drawn), group_key)
 
