@@ -71,7 +71,7 @@ def show_reliability(choice: Choice) -> None:
     left, right = st.columns([4, 3], gap="large")
     with right:
         show_figures(
-            ["method", *(f"{100 * p:g}\N{NO-BREAK SPACE}% from" for p in (0.1, 0.5, 0.9))],
+            ["method", *(f"{100 * p:g}\N{NO-BREAK SPACE}%" for p in (0.1, 0.5, 0.9))],
             [
                 [entry.label, *(_score_for(calibration, p) for p in (0.1, 0.5, 0.9))]
                 for entry, calibration, _ in held

@@ -27,6 +27,7 @@ _STYLE = """
 <style>
 .sv-slim { font-size: .9rem; }
 .sv-slim th, .sv-slim td { padding-left: .45rem; padding-right: .45rem; }
+.sv-slim th, .sv-slim td:first-child { white-space: normal; }
 .sv-next { line-height: 1.55; max-width: 56rem; opacity: .8; margin: 0 0 .4rem; }
 </style>
 """
