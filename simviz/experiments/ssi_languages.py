@@ -26,7 +26,8 @@ from simviz.pipeline import PairPipeline
 #: Metadata of x items that is their translation.
 TRANSLATION = "translation"
 _METRICS = (RankLoss(), MAP(), Precision(10))
-_DIMENSIONS = {"cl_lsi": (50, 100, 200, 400), "ssi": (100, 200, 400)}
+_DIMENSIONS = (50, 100, 200, 400)
+_SSI_DIMENSIONS, _SSI_MARGINS = (100, 400), (0.05, 0.5)
 _TITLES = {"cl_lsi": "CL-LSI", "ssi": "SSI"}
 #: How long each takes, about.
 _COSTS = {"cl_lsi": 1.0, "ssi": 6.0}
@@ -122,8 +123,9 @@ class SsiLanguages(Experiment[Parts]):
             notes=[
                 *data.notes,
                 how,
-                "Chosen by the MAP of validation: dimensions, α, and the pass at which SSI stops. "
-                "Both scores of a blend are divided by their spread in training.",
+                "Chosen by the MAP of validation: dimensions, the margin of SSI and the pass at "
+                "which it stops, and α. Both scores of a blend are divided by their spread in "
+                "training.",
                 "Queries are x items alone. Where each has one counterpart MAP is the mean "
                 "reciprocal rank, and P@10 at most 0.1.",
                 "The paper asks in Japanese for linked pages of the English Wikipedia, and "
@@ -155,28 +157,37 @@ def _lexical(data: Parts) -> tuple[PairPipeline, str]:
 
 
 def _candidates(method: str, data: Parts, seed: int, progress: Progress) -> dict[str, Any]:
-    """Fitted pipelines by their dimensions."""
-    sizes = _DIMENSIONS[method]
-    nested = method == "cl_lsi"
+    """Fitted pipelines by their settings, in words."""
+    train = data.train
+    features = [
+        default_features("text", "tfidf", content=side.content, tf="log1p", min_df=2)
+        for side in (train.x, train.y)
+    ]
+    grid: dict[str, dict[str, Any]] = {"": {"n_components": max(_DIMENSIONS)}}
+    if method == "ssi":
+        grid = {
+            f"{k} dimensions, margin {margin:g}": {"n_components": k, "margin": margin}
+            for k in _SSI_DIMENSIONS
+            for margin in _SSI_MARGINS
+        }
     found: dict[str, Any] = {}
-    for k, part in progress.over({k: float(k) for k in (sizes[-1:] if nested else sizes)}):
-        words = f"Training {_TITLES[method]}, {k} dimensions"
+    for setting, part in progress.over({s: float(p["n_components"]) for s, p in grid.items()}):
+        words = f"Training {_TITLES[method]}{', ' if setting else ''}{setting}"
         part(words)
-        train = data.train
-        features = [
-            default_features("text", "tfidf", content=side.content, tf="log1p", min_df=2)
-            for side in (train.x, train.y)
-        ]
-        model = get_method(method)(k, shared=False, random_state=seed)
+        model = get_method(method)(shared=False, random_state=seed, **grid[setting])
         pipeline = PairPipeline(model, *features).set_callbacks(part.listen(words))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
             fitted = pipeline.fit(train, data.validation)
         part(words, 1.0)
-        top = fitted.model_.n_components_ if nested else k
-        found |= {f"{n} dimensions": fitted.truncate(n) for n in sizes if nested and n <= top}
-        if not nested or not found:
-            found[f"{top} dimensions"] = fitted
+        if setting:
+            found[setting] = fitted
+            continue
+        top = fitted.model_.n_components_
+        found = {
+            f"{k} dimensions": fitted.truncate(k)
+            for k in sorted({min(k, top) for k in _DIMENSIONS})
+        }
     return found
 
 
