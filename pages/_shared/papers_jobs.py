@@ -41,8 +41,6 @@ class Target(NamedTuple):
 def known_jobs() -> Known:
     """What this visitor has asked for, the newest of each kind."""
     found: dict[tuple[str, str], JobStatus] = {}
-    if "share" in st.query_params:
-        return found
     for status in state.queue().jobs(state.workspace()):
         if status.spec and status.spec.method == EXPERIMENT:
             key = str(status.spec.params.get("name")), status.spec.dataset_id
