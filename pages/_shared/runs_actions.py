@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ def show_again(run: RunInfo) -> None:
 
     spec = JobSpec.from_json(run.spec, state.workspace())
     specs = {s.name: s for s in forms.shown_specs(param_specs(get_method(run.method)))}
-    if spec.split.by != "column":
+    if spec.split.by not in ("column", "time"):
         specs["split seed"] = _seed_spec(spec.split.seed)
     name = st.selectbox("Change", list(specs), key=f"train-again-{run.id}")
     change = specs[name]
@@ -103,7 +103,8 @@ def show_differences(runs: Sequence[RunInfo], names: Sequence[str]) -> None:
     names : sequence of str
         What the table calls them.
     """
-    rows = differing_rows([settings(run) for run in runs])
+    chosen = {name for run in runs for name in naming.differing(run.method, run.spec["params"])}
+    rows = differing_rows([settings(run) for run in runs], chosen)
     if not rows:
         plain.quiet("These runs were trained alike; they differ in nothing that was set.")
         return
@@ -134,19 +135,28 @@ def settings(run: RunInfo) -> dict[str, str]:
         "split shares": " / ".join(f"{100 * part:.0f}" for part in split["fractions"]),
         "split seed": split["seed"],
     }
-    params = {**naming.usual_params(run.method), **spec.get("params", {})}
+    usual = naming.usual_params(run.method)
+    if "shared" in usual:
+        usual["shared"] = "as the data say"
+    params = {**usual, **spec.get("params", {})}
     return {
         name: forms.in_words({"": value}).strip() for name, value in {**told, **params}.items()
     }
 
 
-def differing_rows(told: Sequence[Mapping[str, str]]) -> list[tuple[str, list[str]]]:
+def differing_rows(
+    told: Sequence[Mapping[str, str]], chosen: Set[str] = frozenset()
+) -> list[tuple[str, list[str]]]:
     """Settings that are not the same everywhere.
 
     Parameters
     ----------
     told : sequence of mapping
         Settings of each run.
+    chosen : set of str
+        Settings that somebody changed: shown even where only one run has such
+        a setting. What one method alone has, at its default, is no difference
+        that was made.
 
     Returns
     -------
@@ -155,12 +165,19 @@ def differing_rows(told: Sequence[Mapping[str, str]]) -> list[tuple[str, list[st
 
     Examples
     --------
-    >>> differing_rows([{"method": "CCA", "k": "5", "seed": "0"}, {"method": "BM25", "seed": "0"}])
-    [('method', ['CCA', 'BM25']), ('k', ['5', '–'])]
+    >>> told = [{"method": "CCA", "k": "5", "rank": "none"}, {"method": "LSA", "k": "9"}]
+    >>> differing_rows(told)
+    [('method', ['CCA', 'LSA']), ('k', ['5', '9'])]
+    >>> differing_rows(told, {"rank"})[-1]
+    ('rank', ['none', '–'])
     """
     names = list(dict.fromkeys(name for one in told for name in one))
-    rows = [(name, [one.get(name, "–") for one in told]) for name in names]
-    return [(name, values) for name, values in rows if len(set(values)) > 1]
+    rows = []
+    for name in names:
+        have = {one[name] for one in told if name in one}
+        if len(have) > 1 or (name in chosen and not all(name in one for one in told)):
+            rows.append((name, [one.get(name, "–") for one in told]))
+    return rows
 
 
 def delete(run_ids: Sequence[str]) -> None:

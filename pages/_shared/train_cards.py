@@ -169,7 +169,7 @@ def _show_sweep(
 
     cls = get_method(once.spec.method)
     n_splits = 1
-    if setting.split.by != "column":
+    if setting.split.by not in ("column", "time"):
         n_splits = st.number_input(
             "Random splits",
             1,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from simviz.data import PairSet, split
 from simviz.discovery import unknown_name
@@ -155,9 +155,10 @@ def check_search(spec: JobSpec) -> None:
 
 def unit_of(how: SplitSpec, pairs: PairSet) -> UnitBy:
     """What is kept apart within train and validation, as the split keeps it apart."""
-    if how.by != "column":
-        return how.by
-    sides = [(how.group_key or "split") in side.metadata for side in (pairs.x, pairs.y)]
+    if how.by not in ("column", "time"):
+        return cast("UnitBy", how.by)
+    usual = "split" if how.by == "column" else "date"
+    sides = [(how.group_key or usual) in side.metadata for side in (pairs.x, pairs.y)]
     return "pair" if all(sides) else "x" if sides[0] else "y"
 
 

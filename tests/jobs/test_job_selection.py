@@ -122,6 +122,7 @@ def test_units_are_those_of_the_split(sentences):
     pairs = PairSet(marked, sentences.y, sentences.relevance)
     assert unit_of(SplitSpec("column", group_key="split"), pairs) == "x"
     assert unit_of(SplitSpec("column"), pairs.swap()) == "y"
+    assert unit_of(SplitSpec("time", group_key="split"), pairs) == "x"
     assert unit_of(SplitSpec("column"), PairSet(marked, marked, sentences.relevance)) == "pair"
 
 
