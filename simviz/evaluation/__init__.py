@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from simviz.evaluation.calibration import Calibration, Reliability, reliability
     from simviz.evaluation.classes import ScoreCounts, score_counts
     from simviz.evaluation.curves import DimensionCurve, dimension_curve, dimension_grid
+    from simviz.evaluation.errors import ThresholdErrors, errors_at
     from simviz.evaluation.groups import (
         Comparisons,
         adjust,
@@ -86,6 +87,7 @@ __all__ = [
     "ScoreCounts",
     "Scorer",
     "Spearman",
+    "ThresholdErrors",
     "TopOne",
     "VectorScorer",
     "adjust",
@@ -98,6 +100,7 @@ __all__ = [
     "curve_bands",
     "dimension_curve",
     "dimension_grid",
+    "errors_at",
     "evaluate",
     "learning_curve",
     "letters",
@@ -136,6 +139,7 @@ _MODULES = (
     "bands",
     "calibration",
     "learning",
+    "errors",
 )
 
 
