@@ -32,7 +32,8 @@ def show(dataset_id: str, pairs: PairSet) -> None:
     with st.expander("Bring a run of another system", icon=":material/upload_file:"):
         plain.quiet(
             "A TREC run, a table of two ids and a score, or a matrix of scores. It is measured on "
-            "the test part of the current split, and stands beside your own runs in Compare."
+            "the current split and stands beside your own runs in Compare. Whether that system "
+            "had seen the test part before, only its makers know."
         )
         file = st.file_uploader(
             "Its scores",
