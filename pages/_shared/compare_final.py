@@ -68,8 +68,8 @@ def _show_validation(choice: Choice) -> None:
     ]
     if all(found is None for _, values in rows for found in values):
         plain.said(
-            "These runs were trained before validation figures were kept. Train them again to "
-            "compare them without the test part."
+            "Nothing is known of these runs on the validation part: they were imported, or "
+            "trained before it was measured. Train them again to compare them without the test."
         )
         return
     rows.sort(key=lambda row: _rank(row[1][0]), reverse=True)

@@ -64,7 +64,8 @@ class RunResult:
         On the test part, both directions.
     validation : list of Record or None
         The same metrics on the validation part, to choose by; None for demos,
-        whose test parts are open to all.
+        whose test parts are open to all, and for an imported run without
+        scores there.
     baselines : mapping of str to list of Record
         The same metrics of scorers that know nothing ("chance") or only how
         popular an item is ("popularity").
@@ -168,7 +169,9 @@ def train(
     test = parts.test
     sides = (test.x, test.y, test.relevance)
     evaluation = evaluate(pipeline, *sides, callback=progress.during("scoring", 0.0, 0.35))
-    validation = None if spec.is_demo else _validate(pipeline, parts.validation, evaluation)
+    # An imported run may have scores for the test queries alone.
+    unknown = spec.is_demo or (ready is not None and not _has_scores(ready, parts.validation))
+    validation = None if unknown else _validate(pipeline, parts.validation, evaluation)
     scorers: dict[str, Scorer[Items]] = {
         "popularity": PopularityScorer(parts.train),
         "chance": ChanceScorer(),
@@ -197,6 +200,11 @@ def train(
         notes=tuple(notes),
         seconds=progress.seconds(),
     )
+
+
+def _has_scores(pipeline: Pipeline, part: PairSet) -> bool:
+    """Whether any pair of a part has a score other than 0."""
+    return any(block.any() for block in pipeline.iter_similarity(part.x, part.y))
 
 
 def _validate(pipeline: Pipeline, part: PairSet, tested: Evaluation) -> list[Record]:
