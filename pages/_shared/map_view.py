@@ -114,6 +114,8 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     map_canvas.send(scene.places, "places")
     map_stage.show(view, scene)
     map_canvas.listen(partial(map_state.hear_camera, view))
+    # While the reader looks, what the first click will ask for is made ready.
+    drawings.space(run.id, run, pairs)
 
 
 def title(drawing: str) -> str:

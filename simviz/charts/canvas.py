@@ -138,7 +138,8 @@ def pack_places(
     """
     places = np.concatenate([np.asarray(x_points), np.asarray(y_points)])
     kinds, which = np.unique(
-        np.asarray([""] * len(places) if parts is None else parts, dtype=str), return_inverse=True
+        np.asarray([""] * len(places) if parts is None else list(parts), dtype=str),
+        return_inverse=True,
     )
     if len(kinds) > 256:
         raise ValueError(f"Items can be of 256 parts at most; got {len(kinds)}.")

@@ -88,16 +88,16 @@ def group_items(
     ([0, 1, 0], ['x side', 'y side', 'a', 'b'])
     """
     is_plain = isinstance(color_by, str)
-    colours = (look.accent, look.second) if is_plain else (look.muted, look.muted)
+    own = (look.accent, look.second) if is_plain else (look.muted, look.muted)
     sides = tuple(
         {"key": f"s{k}", "name": safe_line(names[k], 40), "count": sizes[k],
-         "shape": _SHAPES[k], "colour": colours[k]}
+         "shape": _SHAPES[k], "colour": own[k]}
         for k in (0, 1)
     )  # fmt: skip
     if is_plain:
         if color_by != "side":
             raise ValueError(f"color_by must be 'side' or one value an item, got {color_by!r}.")
-        return Grouping(colours, None, sides)
+        return Grouping(own, None, sides)
     values = np.asarray(color_by)
     if values.shape != (sum(sizes),):
         raise ValueError(

@@ -104,10 +104,13 @@ class ModelSpace:
         >>> space.truncate(1).n_dimensions
         1
         """
+        if not self._has_vectors:
+            name = type(self.pipeline.model_).__name__
+            raise ValueError(f"{name} is not nested: it has no dimensions to leave out.")
         pipeline = self.pipeline.truncate(k)
         x, y = (np.asarray(rows)[:, :k] for rows in (self.x_rows, self.y_rows))
         model = pipeline.model_
-        if isinstance(model, EmbeddingModel) and model.similarity_kind == "cosine":
+        if model.similarity_kind == "cosine":
             x, y = _unit_rows(x), _unit_rows(y)
         return replace(
             self, pipeline=pipeline, x_rows=x, y_rows=y, x_known=nonzero_rows(x),

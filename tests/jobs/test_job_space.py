@@ -8,6 +8,7 @@ import pytest
 from simviz.base import MethodTags, TopicSimilarity
 from simviz.data import Items, PairSet
 from simviz.features import default_features
+from simviz.jobs.found import GROUPS, find_all
 from simviz.jobs.placed import Placed
 from simviz.jobs.space import ModelSpace
 from simviz.pipeline import PairPipeline, default_pipeline
@@ -138,3 +139,38 @@ def test_a_new_item_is_scored_as_the_pipeline_scores_it(method, side, sentences)
     np.testing.assert_allclose(space.scores(side, new), table, atol=2e-5)
     with pytest.raises(ValueError, match="one item at a time"):
         space.scores(side, sentences.x.take([0, 1]))
+
+
+@pytest.mark.parametrize("method", ["cca", "lsa", "heterogeneous_svd"])
+def test_first_dimensions_are_the_space_of_the_truncated_model(sentences, method):
+    pipeline = default_pipeline(method, sentences, n_components=8).fit(sentences)
+    space = ModelSpace.of(pipeline, sentences)
+    cut, fitted = space.truncate(3), ModelSpace.of(pipeline.truncate(3), sentences)
+    assert cut.n_dimensions == 3
+    np.testing.assert_allclose(cut.x_rows, fitted.x_rows, atol=1e-6)
+    np.testing.assert_allclose(cut.y_rows, fitted.y_rows, atol=1e-6)
+    a, b = cut.nearest("x", 4), fitted.nearest("x", 4)
+    np.testing.assert_allclose(a.scores, b.scores, atol=1e-6)
+    assert space.n_dimensions == 8, "the whole space stays as it is"
+
+
+def test_space_of_a_method_that_is_not_nested_is_not_cut(sentences):
+    with pytest.raises(ValueError, match="not nested"):
+        space_of("ssi", sentences, max_iter=1).truncate(1)
+
+
+def test_found_says_how_soon_each_item_finds_what_belongs_to_it():
+    texts = ["red car", "blue sea", "green tree", "old house"]
+    pairs = PairSet.from_texts([*texts, "zebra"], [*texts[::-1], "yak"])
+    keep = pairs.relevance.take(np.arange(5), np.arange(5))
+    assert keep.positives.nnz == 5
+    pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    drawing = joint_map(np.eye(5), np.eye(5))
+    found = find_all(pipeline, pairs, Placed(drawing, np.arange(5), np.arange(5)))
+    # Row i belongs to row i: "red car" to "old house", which is no nearer than any without it.
+    assert found.x.shape == found.y.shape == (5,)
+    assert found.x_best[:4].tolist() == pytest.approx([1.0] * 4) and found.x_best[4] == 0
+    assert set(found.groups) <= set(GROUPS) and len(found.scores) == 10
+    alone = Placed(joint_map(np.eye(5)[:4], np.eye(5)[4:]), np.arange(4), np.array([4]))
+    lonely = find_all(pipeline, pairs, alone)
+    assert np.isnan(lonely.x).all() and set(lonely.groups) == {GROUPS[-1]}

@@ -136,7 +136,7 @@ def test_umap_can_be_stopped_and_is_then_valid():
 
 @pytest.mark.parametrize("method", ["mds", "pca", "umap"])
 @pytest.mark.parametrize("d", [2, 3])
-@pytest.mark.parametrize("balance", ["none", "center", "rms"])
+@pytest.mark.parametrize("balance", ["none", "center", "rms", "rank"])
 @pytest.mark.parametrize(
     ("n_x", "n_y", "k"), [(1, 1, 1), (1, 2, 3), (2, 1, 1), (3, 4, 1), (12, 9, 1), (2, 9, 40)]
 )
