@@ -114,7 +114,8 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
             way = st.session_state.get(f"{form['key']}-way", ONCE)
             with st.popover(
                 _label(way, params),
-                key=f"{form['key']}:form",
+                # Another key is another popover, a closed one: what was asked for is in sight.
+                key=f"{form['key']}:form-{st.session_state.get(train_jobs.TURN, 0)}",
                 icon=":material/tune:",
                 type="tertiary",
                 wrap=True,

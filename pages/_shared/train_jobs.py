@@ -23,6 +23,8 @@ MOST = 40
 #: Ended jobs that are shown; older ones are only counted.
 _SHOWN = 5
 _REFUSAL, _LOOK = "train-refusal", "train-look"
+#: In the session: how often something was asked for.
+TURN = "train-turn"
 
 
 def submit(specs: Iterable[JobSpec]) -> None:
@@ -40,6 +42,7 @@ def submit(specs: Iterable[JobSpec]) -> None:
     except SimvizError as error:
         st.session_state[_REFUSAL] = str(error)
     st.session_state[_LOOK] = True
+    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
     st.rerun(scope="app")
 
 
