@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from simviz.data import Items, PairSet, split
 from simviz.datasets.pydocs import SAME
 from simviz.experiments._blending import Asked
 from simviz.experiments._parts import Parts
+from simviz.features import TextCounts, Vectors
 from simviz.relevance import Relevance
 
 
@@ -127,6 +130,74 @@ def of_judgments(parts: Parts) -> Clicks:
         "Relevant pairs of the training queries stand for clicks; their grades are dropped.",
         parts.notes,
     )
+
+
+class TermWeights(Vectors):
+    """ln(1 + count) times idf, in rows of length 1.
+
+    Parameters
+    ----------
+    idf : ndarray of float, shape (n_terms,)
+        Weights of the terms.
+    """
+
+    def __init__(self, idf: NDArray[np.float64]) -> None:
+        super().__init__(normalize=True)
+        self.idf = idf
+
+    def transform(self, X: sp.csr_array) -> sp.csr_array:
+        """Weigh counts.
+
+        Parameters
+        ----------
+        X : CSR array of shape (n, n_terms)
+            Counts.
+
+        Returns
+        -------
+        csr_array of float32, shape (n, n_terms)
+            Weights; a term that all items hold has none.
+        """
+        weighed = sp.csr_array(X, dtype=np.float64, copy=True)
+        weighed.data = np.log1p(weighed.data) * self.idf[weighed.indices]
+        weighed.eliminate_zeros()
+        return sp.csr_array(super().transform(weighed), dtype=np.float32)
+
+
+def counted(data: Clicks) -> tuple[Clicks, NDArray[np.float64]]:
+    """Count the words of all texts once, for they are asked for many times.
+
+    Parameters
+    ----------
+    data : Clicks
+        Texts.
+
+    Returns
+    -------
+    counts : Clicks
+        The same with items that are counts of terms: those of two or more
+        clicked items, English stop words aside.
+    idf : ndarray of float64, shape (n_terms,)
+        ln(N / df) of the clicked items.
+    """
+    clicked = data.clicked
+    words = TextCounts(min_df=2, stop_words="english")
+    both = words.fit_transform([*clicked.x.content, *clicked.y.content])
+    df = np.bincount(both.indices, minlength=both.shape[1])
+
+    def vectors(pairs: PairSet) -> PairSet:
+        x, y = (
+            Items(side.ids, words.transform(side.content), "vector") for side in (pairs.x, pairs.y)
+        )
+        return replace(pairs, x=x, y=y)
+
+    counts = replace(
+        data,
+        clicked=vectors(clicked),
+        validation=Asked(vectors(data.validation.pairs)),
+        test=Asked(vectors(data.test.pairs)),
+    )
+    return counts, np.log(both.shape[0] / df)
 
 
 def _clicked(pairs: PairSet) -> PairSet:

@@ -25,7 +25,7 @@ from simviz.relevance import Relevance
 
 N_TRIALS = 10
 #: Queries of the demo; the paper has 50.
-N_QUERIES = 100
+N_QUERIES = 250
 _MLC: Mapping[Size, tuple[int, ...]] = {"demo": (20,), "full": (20, 50)}
 _FOLDS: Mapping[Size, int] = {"demo": 3, "full": 5}
 _FEWEST = 15
@@ -43,7 +43,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
     demo = "pydocs"
     sets = ("cranfield", "cisi", "med", "npl")
     methods = ("tfidf_cosine", "bm25", "mlc", "heterogeneous_svd")
-    minutes = 2.0
+    minutes = 3.0
 
     def load(
         self,
@@ -66,7 +66,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
         seed : int, default=0
             Of the draw of queries.
         n_train : int, optional
-            Queries to draw; 100 of the demo, all of a folder when omitted.
+            Queries to draw; 250 of the demo, all of a folder when omitted.
         n_pool : int, optional
             Not used: all documents are ranked.
 

@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simviz.data import PairSet
 from simviz.datasets import load_demo
 from simviz.evaluation.groups import correct
@@ -16,14 +19,16 @@ from simviz.evaluation.result import Evaluation
 from simviz.evaluation.significance import paired_randomization, paired_t
 from simviz.experiments._blending import Chosen, choose
 from simviz.experiments._claims import Claim
-from simviz.experiments._clicks import Clicks, of_judgments, of_links
+from simviz.experiments._clicks import Clicks, TermWeights, counted, of_judgments, of_links
 from simviz.experiments._experiment import SLIDES, Experiment, Size
 from simviz.experiments._findings import Cell, Findings, Table
 from simviz.experiments._parts import Parts, read_parts
 from simviz.experiments._progress import Progress
-from simviz.features import TextCounts, Tfidf
+from simviz.features import Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
+
+Reals = NDArray[np.float64]
 
 #: What is chosen by, and what is tested.
 METRIC = NDCG(10)
@@ -166,7 +171,9 @@ class WebRanking(Experiment[Clicks]):
         """
         progress = progress or Progress()
         wanted = [method for method in self.chosen(methods) if method in _COSTS]
-        vsm = _pipeline("tfidf_cosine", {}).fit(data.clicked)
+        progress("Counting words")
+        data, idf = counted(data)
+        vsm = _pipeline("tfidf_cosine", idf, {}).fit(data.clicked)
         tests = {"VSM": data.test.evaluate(vsm, _METRICS)}
         told: dict[str, str] = {}
         found: dict[str, Chosen] = {}
@@ -174,7 +181,7 @@ class WebRanking(Experiment[Clicks]):
             name = _name(method)
             part(f"Training {name}")
             found[name] = choose(
-                _candidates(method, data, size, seed, part.part(0, 0.8)),
+                _candidates(method, data, idf, size, seed, part.part(0, 0.8)),
                 vsm, data.clicked, data.validation, METRIC,
                 callback=part.part(0.8, 0.9).listen(f"Weighing {name}"),
             )  # fmt: skip
@@ -205,19 +212,16 @@ def _name(method: str) -> str:
     return _NAMES.get(method) or str(get_method(method).tags.title)
 
 
-def _pipeline(method: str, params: Mapping[str, Any]) -> PairPipeline:
-    """Not fitted, one vocabulary for both sides."""
+def _pipeline(method: str, idf: Reals, params: Mapping[str, Any]) -> PairPipeline:
+    """Not fitted, for items that are counts in one vocabulary."""
     cls = get_method(method)
-    if cls.tags.input == "counts":
-        features = TextCounts(min_df=2, stop_words="english")
-    else:
-        features = Tfidf(tf="log1p", min_df=2, stop_words="english")
+    features = [Vectors() if cls.tags.input == "counts" else TermWeights(idf) for _ in ("x", "y")]
     shared = {"shared": True} if cls.tags.space == "either" else {}
-    return PairPipeline(cls(**shared, **params), features)
+    return PairPipeline(cls(**shared, **params), *features)
 
 
 def _candidates(
-    method: str, data: Clicks, size: Size, seed: int, progress: Progress
+    method: str, data: Clicks, idf: Reals, size: Size, seed: int, progress: Progress
 ) -> dict[str, PairPipeline]:
     """Fitted pipelines by their settings, in words."""
     title, grid = _name(method), _grid(method, size, data)
@@ -225,7 +229,7 @@ def _candidates(
     for setting, part in progress.over(list(grid)):
         words = f"Training {title}, {setting}" if setting else f"Training {title}"
         part(words)
-        pipeline = _pipeline(method, {**grid[setting], "random_state": seed})
+        pipeline = _pipeline(method, idf, {**grid[setting], "random_state": seed})
         pipeline.set_callbacks(part.listen(words))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
