@@ -85,15 +85,20 @@ def show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     )
 
 
-def draw(figure: Any, name: str, *, height: int | None = None) -> None:
-    """Show a chart, whose camera saves it as was chosen."""
+def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = False) -> Any:
+    """Show a chart, whose camera saves it as was chosen.
+
+    Where points can be pressed, answers with those that are.
+    """
     height = height or (430 if state.is_narrow() else 560)
     figure.update_layout(height=height)
     saved = st.session_state.get("compare-image", "svg")
-    st.plotly_chart(
+    return st.plotly_chart(
         figure,
         theme=None,
         key=f"compare-{name}",
+        on_select="rerun" if pressed else "ignore",
+        selection_mode="points",
         alt=str(figure.layout.meta["alt"]),
         config={
             **CHART_CONFIG,

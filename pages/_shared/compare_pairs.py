@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from pages._shared import state
+from pages._shared import compare_errors, state
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_curves import draw, show_figures, show_rows, test_part
 from pages._shared.compare_marks import plain
@@ -120,8 +120,10 @@ def show_roc(choice: Choice) -> None:
             max_fpr=_LOW if axis == "low" else 1.0,
             theme=state.theme(),
         )
-        draw(figure, "roc")
+        event = draw(figure, "roc", pressed=True)
         show_rows("roc", lambda: roc_records(curves))
+    places = {one.entry.run.id: (one.roc.fpr, one.roc.tpr) for one in traced}
+    compare_errors.show(choice, event, traced, places)
 
 
 def show_precision(choice: Choice) -> None:
@@ -161,8 +163,11 @@ def show_precision(choice: Choice) -> None:
         for one in traced
     ]
     with left:
-        draw(precision_recall_figure(curves, theme=state.theme()), "precision")
+        figure = precision_recall_figure(curves, theme=state.theme())
+        event = draw(figure, "precision", pressed=True)
         show_rows("precision", lambda: detection_records(curves))
+    places = {one.entry.run.id: (one.roc.tpr, one.roc.precision) for one in traced}
+    compare_errors.show(choice, event, traced, places)
 
 
 def show_det(choice: Choice) -> None:

@@ -27,6 +27,7 @@ def add_line(
     *,
     customdata: Sequence[Any],
     markers: bool = False,
+    pressed: bool = False,
 ) -> None:
     """Add a method's curve.
 
@@ -46,17 +47,24 @@ def add_line(
         For the template.
     markers : bool, default=False
         Mark the points: they were measured, the line between was not.
+    pressed : bool, default=False
+        Let points be pressed: Plotly selects markers only, so there are some
+        that do not show until then.
     """
     import plotly.graph_objects as go
 
+    marker = {"symbol": style.symbol, "size": 7, "color": style.colour}
+    if pressed:
+        marker |= {"symbol": "circle", "opacity": 0, "size": 0}
     figure.add_trace(
         go.Scatter(
             x=x,
             y=y,
-            mode="lines+markers" if markers else "lines",
+            mode="lines+markers" if markers or pressed else "lines",
             name=name,
             line={"color": style.colour, "dash": style.dash, "width": 2.2},
-            marker={"symbol": style.symbol, "size": 7, "color": style.colour} if markers else None,
+            marker=marker if markers or pressed else None,
+            selected={"marker": {"opacity": 1, "size": 9}} if pressed else None,
             customdata=customdata,
             # The name by reference: a label may hold what Plotly would fill in.
             hovertemplate=f"<b>%{{fullData.name}}</b><br>{hover}<extra></extra>",

@@ -118,6 +118,7 @@ def precision_recall_figure(
             customdata=[
                 [curve.method, told] for told in as_told(thresholds[passing], few, "{:.4g}")
             ],
+            pressed=True,
         )
     if chance is not None:
         add_chance(figure, look, [0, 1], [chance, chance])

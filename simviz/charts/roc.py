@@ -127,7 +127,7 @@ def roc_figure(
                 )
             ]
         style = method_style(curve.method, look)
-        add_line(figure, style, name, fpr, tpr, told, customdata=customdata)
+        add_line(figure, style, name, fpr, tpr, told, customdata=customdata, pressed=True)
     apply_theme(figure, look)
     figure.update_xaxes(
         title_text="false positive rate" + (", logarithmic" if log_fpr else ""),

@@ -367,6 +367,23 @@ def test_roc(page):
     assert "268 icons" in said(page), "whose draws the bands come from"
 
 
+@pytest.mark.parametrize("kind", ["roc", "precision"])
+def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(page, home, kind):
+    show(page, data="demo:icons", tab=kind)
+    assert "Press a point" in said(page)
+    point = {"x": 0.2, "y": 0.5, "customdata": ["cca"], "curve_number": 1, "point_index": 3}
+    page.session_state[f"compare-{kind}"] = {"selection": {"points": [point]}}
+    page.run()
+    assert not page.exception
+    assert "pairs score at or above" in said(page)
+    assert "False alarms with the highest scores" in said(page)
+    page.button(key="compare-miss-0").click().run()
+    assert not page.exception
+    assert page.session_state["compare-tab"] == "Where they differ"
+    assert param(page, "query").startswith("y2x:")
+    assert any('class="sv-asked"' in e.proto.body for e in page.get("html"))
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
