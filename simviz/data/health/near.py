@@ -162,14 +162,15 @@ def _similar(grams: sp.csr_array, weights: Reals, threshold: float) -> tuple[Ind
     indptr = np.concatenate([[0], np.cumsum(in_head)])[grams.indptr]
     kept = (np.sqrt(w[in_head]), grams.indices[in_head], indptr)
     heads = sp.csr_array(kept, shape=grams.shape)
-    columns = sp.csr_array(heads.T)
     tail = total - np.bincount(row[in_head], w[in_head], minlength=len(total))
     last = np.full(len(total), -1)
     np.maximum.at(last, row[in_head], grams.indices[in_head])
     found: list[tuple[Index, Index, Reals]] = []
     for start in range(0, grams.shape[0], _BLOCK):
-        shared = sp.coo_array(heads[start : start + _BLOCK] @ columns)
-        a, b = shared.row.astype(np.intp) + start, shared.col.astype(np.intp)
+        # Those before were joined with these already.
+        later = sp.csr_array(heads[start:].T)
+        shared = sp.coo_array(heads[start : start + _BLOCK] @ later)
+        a, b = shared.row.astype(np.intp) + start, shared.col.astype(np.intp) + start
         # Beyond the head that ends first, no more can be shared than its row's tail.
         most = shared.data + np.where(last[a] <= last[b], tail[a], tail[b])
         needed = threshold / (1 + threshold) * (total[a] + total[b]) - _SLACK
