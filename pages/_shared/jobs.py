@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import naming, splits, state
+from pages._shared import forms, naming, splits, state
 
 if TYPE_CHECKING:
     from simviz.jobs import JobSpec, JobStatus
@@ -73,14 +73,15 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
     """
     statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
     active = [s for s in statuses if s.is_active]
+    names = titles(statuses)
     if active:
-        _watch([s.id for s in active], key)
+        _watch([s.id for s in active], names, key)
         # Of a long line, what waits is cancelled all at once, see the page.
         few = active if len(active) <= _MOST_LINES else [s for s in active if s.state == "running"]
         with st.container(horizontal=True):
             for status in few:
                 st.button(
-                    f"Cancel {title(status)}",
+                    f"Cancel {names[status.id]}",
                     key=f"{key}-cancel-{status.id}",
                     on_click=state.queue().cancel,
                     args=(status.id, state.workspace()),
@@ -89,7 +90,7 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
                 )
     for status in statuses:
         if status.state in ENDED:
-            _show_end(status, job_ids, key)
+            _show_end(status, names[status.id], job_ids, key)
     return statuses
 
 
@@ -99,12 +100,27 @@ def title(status: JobStatus) -> str:
     return naming.trained_title(spec.method, spec.to_json()) if spec else "job"
 
 
-def _show_end(status: JobStatus, job_ids: Sequence[str], key: str) -> None:
+def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
+    """Titles of jobs by their id; equal ones are told apart by what was set."""
+    from simviz.methods import all_methods
+
+    counts = Counter(title(status) for status in statuses)
+    found = {}
+    for status in statuses:
+        name, spec = title(status), status.spec
+        if counts[name] > 1 and spec is not None and spec.method in all_methods():
+            told = dict(naming.differing(spec.method, spec.params))
+            told |= {"seed": spec.split.seed} if spec.split.seed else {}
+            name += f", {forms.in_words(told)}" if told else ""
+        found[status.id] = name
+    return found
+
+
+def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) -> None:
     words = {"cancelled": "cancelled", "interrupted": "interrupted: the app was restarted"}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
-            f"{ENDED[status.state]} **{title(status)}** "
-            + words.get(status.state, "could not be trained"),
+            f"{ENDED[status.state]} **{name}** " + words.get(status.state, "could not be trained"),
             width="content",
         )
         st.button(
@@ -135,7 +151,7 @@ def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
 
 
 @st.fragment(run_every=0.5)
-def _watch(job_ids: list[str], key: str) -> None:
+def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
     statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
     waiting = [s for s in statuses if s.state == "queued"]
     if len(statuses) > _MOST_LINES:
@@ -145,9 +161,9 @@ def _watch(job_ids: list[str], key: str) -> None:
             continue
         left = f" · about {status.eta_seconds:.0f} s left" if status.eta_seconds else ""
         if status.state == "queued":
-            words = f"**{title(status)}** waits, number {status.queue_position} in line"
+            words = f"**{names[status.id]}** waits, number {status.queue_position} in line"
         else:
-            words = f"**{title(status)}** · {DOING.get(status.stage, status.stage)}{left}"
+            words = f"**{names[status.id]}** · {DOING.get(status.stage, status.stage)}{left}"
         st.progress(min(1.0, status.fraction), text=words)
         curves = [
             _sparkline(name, values)

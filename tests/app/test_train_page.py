@@ -468,6 +468,8 @@ def test_many_jobs_are_told_in_a_line_and_cancelled_together(own, monkeypatch):
         ask(own, "ssi", **ENDLESS, margin=k1)
     run(own)
     assert "4 wait: SSI × 4" in words(own)
+    cancels = [b.label for b in own.button if b.label.startswith("Cancel SSI")]
+    assert len(set(cancels)) == len(cancels) and all("margin" in label for label in cancels)
     own.button(key="train-cancel-all").click()
     run(own)
     assert "Not finished" in words(own)
