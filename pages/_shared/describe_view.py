@@ -9,7 +9,7 @@ import streamlit as st
 from pages._shared import plain
 
 if TYPE_CHECKING:
-    from simviz.data.describe import Description, SideDescription, Spread
+    from simviz.data.description import Description, SideDescription, Spread
     from simviz.data.pairs import PairSet
 
 _SHOWN_SCRIPTS = 3
@@ -52,7 +52,7 @@ def show(pairs: PairSet) -> None:
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _described(digest: str, _pairs: PairSet) -> Description:
     """Found once for a content."""
-    from simviz.data.describe import describe
+    from simviz.data.description import describe
 
     return describe(_pairs)
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simviz.data.collection.reader import read_collection
+    from simviz.data.description import describe
+    from simviz.data.folding import folds, repeated_splits
     from simviz.data.frames import from_frame, table_from_frame
+    from simviz.data.health import check_health
     from simviz.data.images import read_images
     from simviz.data.items import Items
     from simviz.data.limits import ReadingLimits, get_limits, reading_limits
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
 # No module bears the name of what it exports: importing a submodule binds its
 # name on the package and would hide the function.
 _WHERE = {
+    "check_health": "health",
+    "describe": "description",
+    "folds": "folding",
+    "repeated_splits": "folding",
     "Items": "items",
     "LeftOut": "result",
     "PairSet": "pairs",
@@ -54,7 +61,10 @@ __all__ = [
     "Roles",
     "Split",
     "Table",
+    "check_health",
+    "describe",
     "dump_pairs",
+    "folds",
     "from_frame",
     "get_limits",
     "guess_roles",
@@ -63,6 +73,7 @@ __all__ = [
     "read_pairs",
     "read_table",
     "reading_limits",
+    "repeated_splits",
     "split",
     "table_from_frame",
     "to_pairs",

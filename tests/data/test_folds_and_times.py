@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet, split
-from simviz.data.folds import folds, repeated_splits
+from simviz.data.folding import folds, repeated_splits
 from simviz.data.items import Items
 from simviz.data.timeline import time_columns
 from simviz.exceptions import DatasetError
