@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 # No module bears the name of what it exports: importing a submodule binds its
 # name on the package and would hide the function.
 _WHERE = {
-    "check_health": "health",
-    "describe": "description",
-    "folds": "folding",
-    "repeated_splits": "folding",
     "Items": "items",
     "LeftOut": "result",
     "PairSet": "pairs",
@@ -37,7 +33,10 @@ _WHERE = {
     "Roles": "roles",
     "Split": "splitting",
     "Table": "tables",
+    "check_health": "health",
+    "describe": "description",
     "dump_pairs": "writers",
+    "folds": "folding",
     "from_frame": "frames",
     "get_limits": "limits",
     "guess_roles": "roles",
@@ -46,6 +45,7 @@ _WHERE = {
     "read_pairs": "readers",
     "read_table": "tables",
     "reading_limits": "limits",
+    "repeated_splits": "folding",
     "split": "splitting",
     "table_from_frame": "frames",
     "to_pairs": "readers",
