@@ -26,8 +26,9 @@ PRESETS: dict[str, dict[str, Any]] = {
         "n_grams": 8192,
         "n_layers": 1,
         "hidden_units": 64,
-        "dropout": 0.0,
+        "dropout": 0.5,
         "recurrent_dropout": 0.0,
+        "character_dropout": 0.1,
         "padding": "none",
         "loss": "softmax",
         "n_negatives": None,
@@ -42,6 +43,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "hidden_units": 64,
         "dropout": 0.4,
         "recurrent_dropout": 0.2,
+        "character_dropout": 0.02,
         "padding": "fixed",
         "loss": "contrastive",
         "n_negatives": 4,
@@ -151,7 +153,8 @@ def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch
     import torch
 
     settings = model.settings()
-    start = np.stack([reader.shape.start(rng) for _ in data.texts]).astype(dtype)
+    common = len(data.texts) == 1
+    start = np.stack([reader.shape.start(rng, common=common) for _ in data.texts]).astype(dtype)
     dropout = Dropout(
         settings["dropout"],
         settings["recurrent_dropout"],

@@ -80,16 +80,31 @@ class Shape:
         """Length of the flat vector."""
         return sum(map(prod, self.parts().values()))
 
-    def start(self, rng: Any) -> NDArray[np.float64]:
-        """Draw parameters to begin with, as a flat vector."""
+    def start(self, rng: Any, *, common: bool = True) -> NDArray[np.float64]:
+        """Draw parameters to begin with, as a flat vector.
+
+        Parameters
+        ----------
+        rng : RandomState
+            Draws.
+        common : bool, default=True
+            Whether one network reads all texts, so that n-grams of two texts
+            can be the same.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            In the order of `parts`.
+        """
         drawn = []
         for name, shape in self.parts().items():
             if name == "characters":
                 part = rng.standard_normal(shape)
                 part[0] = 0
             elif name == "n_grams":
-                # Means of random vectors keep the cosines of n-gram counts, nearly.
-                part = rng.standard_normal(shape)
+                # Means of random vectors keep the cosines of n-gram counts, nearly;
+                # of two networks, they would say nothing about each other.
+                part = rng.standard_normal(shape) if common else np.zeros(shape)
             elif name.endswith("bias"):
                 part = np.zeros(shape)
                 if len(shape) == 1 and "ward_" in name:

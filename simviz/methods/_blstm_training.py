@@ -113,6 +113,9 @@ class Reader:
                 ids = dropout.obscure(ids, UNKNOWN)
             with threads_for(ids.shape[1] * self.shape.hidden_units):
                 found.append(encode(parts, self.shape, ids, lengths, dropout))
+            if found[-1].requires_grad:
+                # On the way back, which is the longer one, it can be stopped as well.
+                found[-1].register_hook(lambda _: tick())
             places.append(chunk)
         back = np.argsort(np.concatenate(places), kind="stable")
         return torch.cat(found)[torch.from_numpy(back).to(self.device)]

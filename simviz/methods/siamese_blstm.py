@@ -45,7 +45,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     n_grams : int or None, default=None
         Vectors that n-grams of two and three characters share by their hash.
         The mean of those of a text is added to what is projected from the
-        recurrent layers; 0 for none (small: 8192, paper: 0).
+        recurrent layers; 0 for none (small: 8192, paper: 0, as in the paper).
     loss : {"softmax", "contrastive", "triplet"} or None, default=None
         "softmax": a relevant pair against all others of a batch together,
         :math:`\log(1 + \sum e^{\gamma (E^- - E^+)})`. "contrastive": the
@@ -68,12 +68,13 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         Whether batches are made of texts that the network takes for similar,
         so that negatives are hard. Each pass then begins by reading all texts.
     dropout : float or None, default=None
-        Share of the units left out between layers (small: 0, paper: 0.4).
+        Share of the units left out between layers, and before the projection
+        (small: 0.5, paper: 0.4).
     recurrent_dropout : float or None, default=None
         Share of the recurrent weights left out (small: 0, paper: 0.2).
-    character_dropout : float, default=0.02
+    character_dropout : float or None, default=None
         Share of the characters that are read as unknown in training, so that
-        typos and new characters are nothing new.
+        typos and new characters are nothing new (small: 0.1, paper: 0.02).
     padding : {"none", "fixed"} or None, default=None
         "none": as many steps as a text has characters. "fixed": `max_length`
         steps for every text, which begins at a random one in training and
@@ -139,10 +140,19 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     In a batch every text is read once, and the parameters that are kept are
     a running average over about one pass.
 
+    What the paper does not have are the vectors of n-grams, whose places in a
+    table are found by hashing as in fastText. In one network they begin at
+    random, so that before anything is learned texts are about as similar as
+    their counts of n-grams; what is learned is a departure from there. They are
+    off in the preset "paper", and ``n_grams=0`` turns them off in any other.
+
     References
     ----------
     Neculoiu, Versteegh & Rotaru (2016), Learning text similarity with Siamese
     recurrent networks. RepL4NLP, sections 3 and 4.
+
+    Bojanowski, Grave, Joulin & Mikolov (2017), Enriching word vectors with
+    subword information. TACL 5, section 3.2.
 
     Merity, Keskar & Socher (2018), Regularizing and optimizing LSTM language
     models. ICLR, section 3.
@@ -153,9 +163,10 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     >>> from simviz.features import Characters
     >>> rng = np.random.default_rng(0)
     >>> words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(30)]
-    >>> X = Characters().fit_transform([f"{word} one" for word in words])
-    >>> Y = Characters().fit_transform([f"two {word}" for word in words])
-    >>> model = SiameseBLSTM(16, hidden_units=16, max_iter=30, shared=False).fit(X, Y)
+    >>> one, two = [f"{word} one" for word in words], [f"two {word}" for word in words]
+    >>> characters = Characters().fit([*one, *two])
+    >>> X, Y = characters.transform(one), characters.transform(two)
+    >>> model = SiameseBLSTM(16, hidden_units=16, max_iter=30).fit(X, Y)
     >>> round(model.score(X, Y), 1)
     1.0
     """
@@ -186,7 +197,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         "near_groups": ["boolean"],
         "dropout": [interval(Real, 0, 1, closed="left"), None],
         "recurrent_dropout": [interval(Real, 0, 1, closed="left"), None],
-        "character_dropout": [interval(Real, 0, 1, closed="left")],
+        "character_dropout": [interval(Real, 0, 1, closed="left"), None],
         "padding": [options("none", "fixed"), None],
         "max_length": [interval(Integral, 1, 10_000)],
         "learning_rate": [interval(Real, 0, None, closed="neither"), None],
@@ -217,7 +228,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         near_groups: bool = False,
         dropout: float | None = None,
         recurrent_dropout: float | None = None,
-        character_dropout: float = 0.02,
+        character_dropout: float | None = None,
         padding: str | None = None,
         max_length: int = 100,
         learning_rate: float | None = None,

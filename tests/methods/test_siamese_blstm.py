@@ -11,6 +11,8 @@ from simviz.checks import yield_checks
 from simviz.data import PairSet
 from simviz.features import Characters
 from simviz.methods._blstm_network import _n_grams
+from simviz.methods._blstm_texts import as_texts, read_ids
+from simviz.methods._s2net_watch import Stopped
 from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.relevance import Relevance
@@ -86,7 +88,9 @@ def test_common_words_are_seen_before_anything_is_learned(titles):
 
 
 def test_it_learns_pairs_by_heart(titles):
-    model = learned(*titles, max_iter=40, hidden_units=24, n_components=16, dropout=0.0)
+    model = learned(
+        *titles, max_iter=40, hidden_units=24, n_components=16, dropout=0.0, character_dropout=0.0
+    )
     assert model.score(*titles) > 0.95
     assert model.loss_curve_[-1] < 0.3 < model.loss_curve_[0]
 
@@ -170,6 +174,23 @@ def test_a_stored_pipeline_gives_the_same_vectors_to_the_last_bit(tmp_path):
         assert mine.dtype == np.float32
 
 
+def test_a_wish_to_stop_is_heard_on_the_way_back_as_well(titles):
+    model = learned(*titles)
+    texts = as_texts(read_ids(titles[0], 100), model.x_characters_)
+    parts = {k: torch.from_numpy(v.copy()).requires_grad_() for k, v in model.x_weights_.items()}
+    heard = []
+
+    def tick():
+        heard.append(len(heard))
+        if len(heard) == 3:
+            raise Stopped
+
+    Z = model._reader().read(parts, texts, np.arange(len(texts)), 12, tick)
+    assert len(heard) == 2
+    with pytest.raises(Stopped):
+        Z.sum().backward()
+
+
 def test_stopping_keeps_the_best_so_far(titles):
     X, Y = titles
     validation = {"X_val": X, "y_val": Y}
@@ -198,7 +219,7 @@ def test_patience_ends_what_no_longer_improves(titles):
 def test_presets_give_way_to_what_is_set():
     paper = SiameseBLSTM(preset="paper", n_layers=2).settings()
     assert (paper["n_layers"], paper["hidden_units"], paper["loss"]) == (2, 64, "contrastive")
-    assert paper["padding"] == "fixed" and paper["n_negatives"] == 4
+    assert paper["padding"] == "fixed" and paper["n_negatives"] == 4 and not paper["n_grams"]
     assert SiameseBLSTM(dropout=0.0).settings()["dropout"] == 0
     assert None not in {k: v for k, v in paper.items() if k != "random_state"}.values()
 
