@@ -66,7 +66,7 @@ map_canvas.show(
         "selected": None,
         "query": None,
         "region": False,
-        "camera": None,
+        "camera": {"at": None, "n": 0},
         "asked": [],
         "narrow": False,
         "low": False,
