@@ -220,7 +220,7 @@ def _data(
         "selected": selected,
         "query": None if answer is None else _asked(answer, scene),
         "region": bool(view.enclosed),
-        "camera": None if view.at is None else {"at": list(view.at), "n": view.at_n},
+        "camera": {"at": None if view.at is None else list(view.at), "n": view.at_n},
         "asked": map_ask.sides(pairs),
         "narrow": state.is_narrow(),
         "low": map_scrub.is_open(scene),

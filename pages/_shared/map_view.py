@@ -35,6 +35,7 @@ STYLE = """
 /* What only tells the browser something takes no room. */
 .stMainBlockContainer div:has(> [class*="st-key-map-part-"]) { position: absolute;
   width: 1px; height: 1px; overflow: hidden; }
+.stMainBlockContainer div:has(> .st-key-map-progress:empty) { display: none; }
 /* Nothing is selected: the map has the whole width, in the place that it keeps. */
 .st-key-map-stage .stColumn:last-child:not(:has(.st-key-map-drawer)) { display: none; }
 .st-key-map-below { gap: .5rem 1rem; }
@@ -74,7 +75,9 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     with bar:
         run = state.run(map_bar.pick_run(view, infos))
         map_bar.pick_drawing(view)
-    is_kept = drawings.ask(run, pairs, view.kept_as, title(view.drawing))
+    # A place of its own: what comes and goes there must not move the map, which would begin anew.
+    with st.container(key="map-progress"):
+        is_kept = drawings.ask(run, pairs, view.kept_as, title(view.drawing))
     drawing = view.kept_as if is_kept else FIRST_DRAWING
     placed = drawings.kept(run.id, drawing, run)
     parts = drawings.parts(run.id, run, pairs)

@@ -63,10 +63,8 @@ export class View extends Scene {
     this.takeRegions(data.regions);
     const isNamed = JSON.stringify(before?.regions) !== JSON.stringify(data.regions);
     if (isMoved || isNamed || before?.hidden !== data.hidden) this.replace();
-    if (data.camera && data.camera.n !== this.cameraTaken) {
-      this.cameraTaken = data.camera.n;
-      this.camera.take(data.camera.at);
-    }
+    // Where the link says to look; what the reader has moved to since is not taken back.
+    if (data.camera.at && (!before || before.camera.n !== data.camera.n)) this.camera.take(data.camera.at);
     this.#setSelection(data, before);
     this.panel.setModes(data.asked);
     this.panel.showLegend(data.legend, this.closed);
