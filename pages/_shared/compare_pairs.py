@@ -188,11 +188,11 @@ def show_det(choice: Choice) -> None:
             ],
         )
         st.caption(
-            "Share of true pairs missed, by the share of false alarms allowed. It is the ROC "
-            "curve turned over and stretched: lower is better, and both axes follow the normal "
-            "distribution, so that small rates are told apart. A straight line means that the "
-            "scores of both classes are bell-shaped. The ring marks the equal error rate: as "
-            "large a share of true pairs is missed as of others let through."
+            "Share of true pairs missed, by the share of false alarms allowed (detection error "
+            "trade-off). It is the ROC curve turned over and stretched: lower is better, and both "
+            "axes follow the normal distribution, so that small rates are told apart. A straight "
+            "line means that the scores of both classes are bell-shaped. The ring marks the "
+            "equal error rate: as large a share of true pairs is missed as of others let through."
         )
         _say_bands(choice, traced)
     curves = [

@@ -67,8 +67,8 @@ def show_training(choice: Choice) -> None:
         )
         st.caption(
             "As told while training, at most ten times a second. Losses of two methods do not "
-            "compare: each minimises its own. A curve that still falls at its end was stopped "
-            "too early."
+            "compare: each minimises its own. A curve that has not levelled off at its end was "
+            "stopped early."
         )
         drawn = {curve.label for curve in curves}
         without = [entry.label for entry in choice.entries if entry.label not in drawn]
