@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
 
 _SHOWN_SCRIPTS = 3
+_LEAST_SCRIPT = 0.01  # of the items
+# Long cells take another line here rather than leave the page.
+_STYLE = """
+<style>.st-key-data-facts .sv-table td { white-space: normal; font-size: .9rem; }</style>
+"""
 
 
 def show(pairs: PairSet) -> None:
@@ -37,10 +42,12 @@ def show(pairs: PairSet) -> None:
     if told.n_shared_words is not None:
         both = f"{told.n_shared_words:,}"
         rows.insert(5, ("of them on both sides", [both, both]))
-    plain.table(
-        ["", told.x.name, told.y.name],
-        [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],
-    )
+    with st.container(key="data-facts"):
+        st.html(_STYLE)
+        plain.table(
+            ["", told.x.name, told.y.name],
+            [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],
+        )
     if any("(" in cell for _, cells in rows for cell in cells):
         plain.quiet("In brackets: from the lowest to the highest, but for 5 % at either end.")
     if len(told.grades) > 1:
@@ -65,11 +72,12 @@ def _spread(spread: Spread | None) -> str:
 
 
 def _scripts(side: SideDescription) -> str:
-    shown = side.scripts[:_SHOWN_SCRIPTS]
-    if len(side.scripts) == 1:
-        return shown[0][0]
-    more = " …" if len(side.scripts) > len(shown) else ""
-    return ", ".join(f"{name} {_percent(share)}" for name, share in shown) + more
+    telling = [found for found in side.scripts if found[1] >= _LEAST_SCRIPT]
+    if len(telling) < 2:
+        return "".join(name for name, _ in telling)
+    more = " …" if len(telling) > _SHOWN_SCRIPTS else ""
+    told = (f"{name} {_percent(share)}" for name, share in telling[:_SHOWN_SCRIPTS])
+    return ", ".join(told) + more
 
 
 def _percent(share: float) -> str:
