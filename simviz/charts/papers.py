@@ -61,7 +61,9 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
     """
     if found.kind == "dimensions":
         curves = [
-            DimensionCurve(_look(s), _named(s), s.x, s.y, s.low or None, s.high or None)
+            DimensionCurve(
+                _look(s), _named(s), tuple(map(int, s.x)), s.y, s.low or None, s.high or None
+            )
             for s in found.series
         ]
         return dimension_figure(curves, metric=found.y_name or "MRR", theme=theme)
