@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simviz.jobs.space import ModelSpace
     from simviz.store.run import Run
 
-_HEIGHT = 250
+_HEIGHT = 220
 
 
 def dimensions(run: Run) -> list[int]:
@@ -110,14 +110,19 @@ def show(view: View, scene: Scene) -> None:
     with st.container(key="map-dimensions-panel"):
         left, middle, right = st.columns([4, 3, 3], gap="medium", vertical_alignment="center")
         with left:
-            k = st.select_slider("Dimensions", known, key="map-k")
+            k = st.select_slider(
+                "Dimensions",
+                known,
+                key="map-k",
+                help=(
+                    "Nothing is trained anew: the first dimensions of one decomposition are the "
+                    "model of so many. Each map is turned onto that of all dimensions, and drawn "
+                    f"by {'PCA' if _is_pca(scene) else 'MDS'}."
+                ),
+            )
             told = _measured(scene.run.id, k, scene)
             plain.figures(_figures(scene.run, k, told))
-            plain.quiet(
-                "Of the test part. Nothing is trained anew: the first dimensions of one "
-                "decomposition are the model of so many. Maps are turned onto that of all "
-                f"dimensions, and drawn by {'PCA' if _is_pca(scene) else 'MDS'}."
-            )
+            plain.quiet("Of the test part. The map and the list beside it are those of the model.")
         with middle:
             _show_curve(scene.run, k)
         with right:
@@ -159,7 +164,7 @@ def _figures(run: Run, k: int, told: Evaluation) -> list[tuple[str, str]]:
     if told.roc is not None:
         figures.append((f"{told.roc.auc:.3f}", "AUC"))
     best = max(values, key=values.__getitem__)
-    figures.append((f"{best:,}", "dimensions are best for " + metric))
+    figures.append((f"{best:,}", f"best for {metric}"))
     return figures
 
 

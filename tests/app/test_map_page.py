@@ -326,6 +326,25 @@ def test_halos_and_the_gap_are_in_the_link(trained):
     assert "MRR on the map" in words(app)
 
 
+def test_dimensions_slide_and_all_follows(app, sentences):
+    dataset_id, mine = put(app, sentences)
+    train(sentences, dataset_id, mine, n_components=12)
+    go(app, data=dataset_id, sel="x7")
+    whole = canvas(app)
+    app.toggle(key="map-scrub").set_value(True).run()
+    assert not app.exception
+    slider = app.select_slider(key="map-k")
+    assert slider.value == 12 and len(charts(app)) == 2
+    assert canvas(app)["places"] == whole["places"] and canvas(app)["low"]
+    slider.set_value(2).run()
+    assert not app.exception
+    cut = canvas(app)
+    assert cut["places"] != whole["places"] and cut["items"] == whole["items"]
+    assert cut["selected"]["nearest"] != whole["selected"]["nearest"]
+    assert "Nearest in the model's 2 dimensions" in words(app)
+    assert "at 2." in charts(app)[0].proto.alt
+
+
 def test_link_says_where_to_look(trained):
     app, dataset_id, run_id = trained
     go(app, data=dataset_id, run=run_id, at="0.1,-0.25,4")

@@ -197,7 +197,7 @@ def test_items_glide_to_another_drawing(open_map):
     page = open_map("demo=icons&method=cca&k=50")
     parts = page.evaluate("map.items.header.digest")
     page.get_by_text("PCA", exact=True).click()
-    page.wait_for_function("() => map.glide", timeout=60_000)
+    page.wait_for_function("() => map.glide", timeout=240_000, polling="raf")
     page.wait_for_function("() => !map.glide")
     assert page.evaluate("map.items.header.digest") == parts, "items are sent once"
     page.wait_for_function("() => new URL(location).searchParams.get('drawing') === 'pca-2'")
