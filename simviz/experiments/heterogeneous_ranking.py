@@ -41,7 +41,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
     sentence = "Does what is learned from some queries help to rank documents for others?"
     needs = "queries and documents, with relevant documents for 15 queries or more"
     demo = "pydocs"
-    sets = ("cranfield", "cisi", "med", "npl")
+    sets = ("cranfield", "cisi", "med")
     methods = ("tfidf_cosine", "bm25", "mlc", "heterogeneous_svd")
     minutes = 3.0
 
