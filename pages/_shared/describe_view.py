@@ -50,6 +50,12 @@ def show(pairs: PairSet) -> None:
         )
     if any("(" in cell for _, cells in rows for cell in cells):
         plain.quiet("In brackets: from the lowest to the highest, but for 5 % at either end.")
+    for side in sides:
+        if 0 < side.n_read < side.n:
+            plain.quiet(
+                f"Words of “{side.name}” are counted in {side.n_read:,} of {side.n:,} texts, "
+                "spread evenly."
+            )
     if len(told.grades) > 1:
         what = "Scores" if told.is_score else "Grades"
         grades = " · ".join(f"{grade}: {n:,}" for grade, n in told.grades)

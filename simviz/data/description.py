@@ -17,8 +17,8 @@ from simviz.data.scripts import scripts_of
 
 #: Distinct grades that are counted one by one; more are put into as many bins.
 _BINS = 10
-#: Texts whose words are counted; of more, so many are taken, spread evenly.
-_TEXTS = 20_000
+#: Characters whose words are counted; of more, fewer texts are read, spread evenly.
+_CHARACTERS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,9 @@ class SideDescription:
         Lengths of texts and keywords.
     n_words : int
         Different words, of texts.
+    n_read : int
+        Texts whose words and scripts were counted: of much text only some,
+        spread evenly.
     scripts : tuple of (str, float)
         Writing systems and the share of items mainly written in each, the
         most frequent first.
@@ -91,6 +94,7 @@ class SideDescription:
     characters: Spread | None
     words: Spread | None
     n_words: int
+    n_read: int
     scripts: tuple[tuple[str, float], ...]
     size: tuple[int, ...] | None
     filled: float
@@ -161,23 +165,26 @@ def describe(pairs: PairSet) -> Description:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Words of the texts of a side."""
+    """Words and scripts of texts of a side."""
 
     counts: Sequence[int]
     vocabulary: set[str]
+    scripts: Sequence[str]
 
 
 def _words(items: Items) -> _Words | None:
     if items.kind not in ("text", "keyword"):
         return None
-    at = np.linspace(0, len(items) - 1, min(_TEXTS, len(items))).astype(np.intp)
+    share = _CHARACTERS / max(1, sum(map(len, items.content)))
+    n_read = min(len(items), max(1, int(share * len(items))))
+    texts = items.content[np.linspace(0, len(items) - 1, n_read).astype(np.intp)]
     counts: list[int] = []
     vocabulary: set[str] = set()
-    for text in items.content[at]:
+    for text in texts:
         words = words_of(plain_text(text))
         counts.append(len(words))
         vocabulary.update(words)
-    return _Words(counts, vocabulary)
+    return _Words(counts, vocabulary, scripts_of(texts))
 
 
 def _side(
@@ -202,7 +209,8 @@ def _side(
         characters=None if words is None else Spread.of([len(text) for text in items.content]),
         words=None if words is None else Spread.of(words.counts),
         n_words=0 if words is None else len(words.vocabulary),
-        scripts=() if words is None else _shares(scripts_of(items.content)),
+        n_read=0 if words is None else len(words.counts),
+        scripts=() if words is None else _shares(words.scripts),
         size=size,
         filled=filled,
         columns=tuple(items.metadata),

@@ -34,6 +34,14 @@ def test_scores_are_put_into_intervals_and_vectors_are_told_by_their_width():
     assert told.x.size == (20,) and told.x.filled == pytest.approx(0.05)
 
 
+def test_of_much_text_some_is_read(monkeypatch):
+    monkeypatch.setattr("simviz.data.description._CHARACTERS", 100)
+    texts = [f"word{i:02d} text" for i in range(50)]
+    told = describe(PairSet.from_texts(texts, texts))
+    assert 5 <= told.x.n_read < 20 and told.x.n_words == told.x.n_read + 1
+    assert told.x.characters.most == 11
+
+
 def test_scripts_of_mixed_and_odd_texts():
     texts = ["", "héart", "한국어 text", "ελληνικά", "\ud800", "中文", "ＦＵＬＬ", "العربية"]
     assert scripts_of(texts) == [

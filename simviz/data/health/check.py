@@ -28,7 +28,7 @@ _CHECKED: Mapping[str, str] = MappingProxyType(
     }
 )
 # Measured on one core of a laptop: seconds a character that is looked at, and an item.
-_PER_CHARACTER, _PER_ITEM, _LOOKED_AT = 8e-7, 4e-5, 1_000
+_PER_CHARACTER, _PER_ITEM, _LOOKED_AT = 1e-6, 4e-5, 1_000
 
 
 def check_health(
