@@ -94,9 +94,15 @@ def repeated_splits(
         What to split.
     n : int, default=10
         How often; the i-th split has the seed ``seed + i``.
-    by, fractions, seed, group_key
-        See `simviz.data.split`. The papers' 80 per cent are train and
-        validation together.
+    by : {"pair", "x", "y", "group", "column", "time"}, default="x"
+        What must not stand in two parts, see `simviz.data.split`.
+    fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
+        Shares of train, validation and test. The papers' 80 per cent are
+        train and validation together.
+    seed : int, default=0
+        Of the first split.
+    group_key : str, optional
+        Metadata column, see `simviz.data.split`.
 
     Yields
     ------
