@@ -34,7 +34,7 @@ def pick_run(view: View, infos: Sequence[RunInfo]) -> str:
         format_func=titles.__getitem__,
         key="map-run",
         label_visibility="collapsed",
-        width=135,
+        width=160,
         help="The trained method whose space is drawn.",
         on_change=_take_run,
         args=(view,),
