@@ -77,7 +77,7 @@ def show(view: View, answer: Answer, pairs: PairSet, placed: Placed) -> None:
     name = pairs.x_name if answer.side == "x" else pairs.y_name
     with st.container(key="map-drawer"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            plain.quiet(f"Asked as one of the {name}")
+            plain.quiet(f"Asked as {name}")
             st.button(
                 "Close",
                 key="map-close",

@@ -159,9 +159,14 @@ def frame(scene: Scene, rows: Any, told: Found | None = None) -> pd.DataFrame:
         if told is not None:
             columns["found"] = (told.x if side == "x" else told.y)[own]
         for column, values in items.metadata.items():
-            columns.setdefault(column, [str(values[i]) for i in index])
+            if column != "label":
+                told_values = (values[i] for i in index)
+                columns.setdefault(column, ["" if v is None else str(v) for v in told_values])
         tables.append(pd.DataFrame(columns))
-    return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
+    joined = pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
+    # One side may have columns that the other has not.
+    texts = [name for name in joined.columns if name != "found"]
+    return joined.fillna(dict.fromkeys(texts, ""))
 
 
 def csv_of(scene: Scene, rows: Any, told: Found | None = None) -> str:

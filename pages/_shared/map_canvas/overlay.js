@@ -101,7 +101,7 @@ function atBorder({ camera, xs, ys }, i, [x0, y0]) {
 }
 
 /** One item as it is known best: its picture, its words, else its dot. */
-function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = false, place = null } = {}) {
+function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = false, place = null, mustFit = Boolean(note) } = {}) {
   const { camera, look, placing, pictures } = view;
   const [x, y] = place ?? [camera.toScreenX(view.xs[i]), camera.toScreenY(view.ys[i])];
   const colour = view.colours[view.groups[i]];
@@ -111,7 +111,7 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
   pen.font = isStrong ? WORD_FONT.replace("500", "650") : WORD_FONT;
   if (mode === MODES.picture && pictures.has(i)) {
     const size = Math.max(isStrong ? 34 : 28, placing.pictureSize(camera.zoom));
-    if (taken.claim(x, y, size, size) || !note) {
+    if (taken.claim(x, y, size, size) || !mustFit) {
       pen.fillStyle = look.paper;
       pen.strokeStyle = ring ?? look.faint;
       pen.lineWidth = ring ? 1.8 : 1;
@@ -130,7 +130,7 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
   }
   const text = view.labels[i] + (note ? ` ${note}` : "");
   const width = pen.measureText(text).width;
-  if (mode === MODES.word && (taken.claim(x, y, width + 10, 18) || !note)) {
+  if (mode === MODES.word && (taken.claim(x, y, width + 10, 18) || !mustFit)) {
     if (ring) {
       pen.fillStyle = look.paper;
       pen.strokeStyle = ring;
@@ -180,7 +180,10 @@ function drawMatches(pen, view, taken) {
     const x = camera.toScreenX(view.xs[i]), y = camera.toScreenY(view.ys[i]);
     if (x < 0 || y < 0 || x > camera.width || y > camera.height) continue;
     if (named < MOST_NAMED) {
-      drawItem(pen, view, i, taken, { isStrong: i === view.matched, ring: i === view.matched ? view.look.ink : null });
+      const isLookedAt = i === view.matched;
+      drawItem(pen, view, i, taken, {
+        isStrong: isLookedAt, ring: isLookedAt ? view.look.ink : null, mustFit: !isLookedAt,
+      });
       named++;
     } else {
       drawDot(pen, view, i, x, y, null);
