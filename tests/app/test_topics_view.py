@@ -12,6 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from simviz.charts.canvas import Part, unpack
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec
 from simviz.store import Store
@@ -158,26 +159,34 @@ def test_without_a_topic_model_there_is_no_such_tab(app, home):
     assert address(app)["tab"] == "roc"
 
 
-def spec(app):
-    return json.loads(app.get("plotly_chart")[0].proto.spec)
+def told(app):
+    """What the flat map is told."""
+    protos = [e.proto for e in app.get("bidi_component")]
+    return next(json.loads(p.json) for p in protos if p.component_name == "simviz_map")
+
+
+def notes(app):
+    """What the map says of each item when it is pointed at."""
+    digest = told(app)["places"]
+    parts = [Part("", e.proto.bytes) for e in app.get("bidi_component") if e.proto.bytes]
+    headers = [unpack(part)[0] for part in parts]
+    return next(header for header in headers if header["digest"] == digest)["notes"]
 
 
 def regions(app):
-    return [trace["text"] for trace in spec(app)["data"] if trace.get("name") == "regions"]
+    return [" ".join(region[5]) for region in told(app)["regions"]]
 
 
 def test_map_of_a_topic_model_says_what_its_parts_are_about(app, home):
     go(app, "pages/map.py", data=home["data"], run=home["runs"]["jplsa"])
-    (labels,) = regions(app)
-    assert any("gato" in text or "casa" in text for text in labels)
-    hovers = [t for trace in spec(app)["data"] for t in trace.get("hovertext") or []]
-    assert any(" %" in text.split("<br>")[-1] for text in hovers)
+    assert any("gato" in text or "casa" in text for text in regions(app))
+    assert any(note.endswith(" %") for note in notes(app))
     pills = next(g for g in app.get("button_group") if g.proto.label == "Labels of regions")
     pills.set_value([]).run()
     assert not app.exception
     assert not regions(app)
     assert address(app)["regions"] == "0"
-    assert any(" %" in t for trace in spec(app)["data"] for t in trace.get("hovertext") or [])
+    assert any(" %" in note for note in notes(app))
 
 
 def test_selected_item_shows_its_topics_as_bars(app, home):
@@ -190,10 +199,10 @@ def test_selected_item_shows_its_topics_as_bars(app, home):
     assert "<img src=x" not in html(app)
 
 
-def test_other_runs_have_regions_when_asked_for(app, home):
-    go(app, "pages/map.py", data=home["data"], run=home["runs"]["cca"])
-    assert not regions(app)
-    go(app, "pages/map.py", data=home["data"], run=home["runs"]["cca"], regions="1", sel="x0")
-    assert regions(app)
+def test_other_runs_have_regions_unless_they_are_put_away(app, home):
+    go(app, "pages/map.py", data=home["data"], run=home["runs"]["cca"], sel="x0")
+    assert regions(app) and notes(app) is None
     assert "<caption>Topics" not in html(app)
-    assert address(app)["regions"] == "1"
+    go(app, "pages/map.py", data=home["data"], run=home["runs"]["cca"], regions="0", sel="x0")
+    assert not regions(app)
+    assert address(app)["regions"] == "0"

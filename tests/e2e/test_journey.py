@@ -10,17 +10,14 @@ from scipy.spatial import procrustes
 
 pytestmark = pytest.mark.e2e
 
+MAP = """() => {
+  const roots = [...document.querySelectorAll(".stBidiComponent *")].map((e) => e.shadowRoot);
+  window.map = roots.find((root) => root && root.svView)?.svView;
+  return Boolean(window.map && window.map.frames > 0 && !window.map.glide);
+}"""
 POINTS = """() => {
   const found = {};
-  for (const trace of document.querySelector('.js-plotly-plot')._fullData || []) {
-    Array.from(trace.customdata || []).forEach((id, i) => {
-      const key = Array.isArray(id) ? id[0] : id;
-      const at = [trace.x[i], trace.y[i]];
-      if (typeof key === 'string' && /^[xy]:/.test(key) && at.every(Number.isFinite)) {
-        found[key] = at;
-      }
-    });
-  }
+  for (let i = 0; i < map.xs.length; i++) found[map.keyOf(i)] = [map.xs[i], map.ys[i]];
   return found;
 }"""
 
@@ -41,12 +38,7 @@ def go(page, name):
 
 def drawn(page) -> dict[str, list[float]]:
     """Where every item stands on the map."""
-    page.wait_for_function(
-        "document.querySelector('.js-plotly-plot .scatterlayer')", timeout=120_000
-    )
-    page.wait_for_function(
-        "(document.querySelector('.js-plotly-plot').data || []).some(t => t.customdata)"
-    )
+    page.wait_for_function(MAP, timeout=120_000)
     return page.evaluate(POINTS)
 
 
@@ -76,7 +68,9 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
     go(page, "Map")
     here = drawn(page)
     assert len(here) > 1_500
-    assert page.locator(".js-plotly-plot image").count() > 50, "pictures on the map"
+    page.wait_for_function("() => map.pictures.sheet")
+    seen = "(_, i) => map.pictures.has(i) && map.placing.isShown(i, 0)"
+    assert page.evaluate(f"[...map.xs].filter({seen}).length") > 50, "pictures on the map"
     page.get_by_role("button", name="Share").click()
     link = page.locator("[data-testid=stCode] code").first.inner_text()
     assert link.startswith(f"{server.url}/map?demo=icons&method=")
@@ -121,7 +115,7 @@ def test_own_data_are_private_until_published(start_server, browser, tmp_path):
     stranger.set_default_timeout(90_000)
     stranger.goto(address)
     stranger.wait_for_timeout(4_000)
-    assert not stranger.locator(".js-plotly-plot").count(), "the address shows nothing to others"
+    assert not stranger.locator(".sv-canvas").count(), "the address shows nothing to others"
 
     owner.get_by_role("button", name="Share").wait_for()
     owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
