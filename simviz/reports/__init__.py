@@ -11,16 +11,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simviz.reports.lines import query_csv, repeat_code
     from simviz.reports.page import html_report
+    from simviz.reports.screens import compare_code, data_code, map_code, search_code
     from simviz.reports.trec_files import trec_zip
 
 _WHERE = {
+    "compare_code": "screens",
+    "data_code": "screens",
     "html_report": "page",
+    "map_code": "screens",
     "query_csv": "lines",
     "repeat_code": "lines",
+    "search_code": "screens",
     "trec_zip": "trec_files",
 }
 
-__all__ = ["html_report", "query_csv", "repeat_code", "trec_zip"]
+__all__ = [
+    "compare_code",
+    "data_code",
+    "html_report",
+    "map_code",
+    "query_csv",
+    "repeat_code",
+    "search_code",
+    "trec_zip",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -61,28 +61,10 @@ def repeat_code(
     print(result.value("MRR"))
     <BLANKLINE>
     """
-    known = dict(others or {})
-    imports, body = ["import simviz"], _data_lines(spec)
-    if spec["method"] == BLEND:
-        params = spec["params"]
-        for role in ("learned", "lexical"):
-            part = known.get(params[role])
-            if part is None or part["method"] == BLEND:
-                method = params[f"{role}_method"]
-                body.append(
-                    f"# Settings of run {params[role]} are not known here: the usual ones."
-                )
-                part = {"method": method, "params": {}}
-            body += _model_lines(role, part, imports)
-        body += [
-            "model = simviz.BlendPipeline.of(",
-            f"    learned, lexical, parts.train, {params['alpha']!r}, "
-            f"normalization={_quoted(params['normalization'])}",
-            ")",
-        ]
-    else:
-        body += _model_lines("model", spec, imports)
-    asked = _quoted(metric) if direction == "mean" else f"{_quoted(metric)}, {_quoted(direction)}"
+    imports = ["import simviz"]
+    body = data_lines(str(spec["dataset_id"]), spec["split"])
+    body += fit_lines(spec, dict(others or {}), imports)
+    asked = quoted(metric) if direction == "mean" else f"{quoted(metric)}, {quoted(direction)}"
     body += [
         "result = simviz.evaluate(model, parts.test.x, parts.test.y, parts.test.relevance)",
         f"print(result.value({asked}))",
@@ -151,17 +133,41 @@ def query_csv(
     return csv_text(lines)
 
 
-def _data_lines(spec: Mapping[str, Any]) -> list[str]:
-    dataset, split = str(spec["dataset_id"]), spec["split"]
+def data_lines(dataset: str, split: Mapping[str, Any]) -> list[str]:
+    """Lines that read the data into `pairs` and split them into `parts`."""
     if dataset.startswith(DEMO_PREFIX):
-        lines = [f"pairs = simviz.load_demo({_quoted(dataset.removeprefix(DEMO_PREFIX))})"]
+        lines = [f"pairs = simviz.load_demo({quoted(dataset.removeprefix(DEMO_PREFIX))})"]
     else:
         lines = ['pairs = simviz.read_pairs("YOUR_FILE").pairs']
-    how = f"by={_quoted(split['by'])}, fractions={tuple(split['fractions'])!r}, "
+    how = f"by={quoted(split['by'])}, fractions={tuple(split['fractions'])!r}, "
     how += f"seed={split['seed']!r}"
     if split.get("group_key") is not None:
-        how += f", group_key={_quoted(split['group_key'])}"
+        how += f", group_key={quoted(split['group_key'])}"
     return [*lines, f"parts = simviz.split(pairs, {how})"]
+
+
+def fit_lines(
+    spec: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], imports: list[str]
+) -> list[str]:
+    """Lines that fit what was asked for as `model`; what they need to be imported is added."""
+    if spec["method"] != BLEND:
+        return _model_lines("model", spec, imports)
+    body: list[str] = []
+    params = spec["params"]
+    for role in ("learned", "lexical"):
+        part = known.get(params[role])
+        if part is None or part["method"] == BLEND:
+            method = params[f"{role}_method"]
+            body.append(f"# Settings of run {params[role]} are not known here: the usual ones.")
+            part = {"method": method, "params": {}}
+        body += _model_lines(role, part, imports)
+    return [
+        *body,
+        "model = simviz.BlendPipeline.of(",
+        f"    learned, lexical, parts.train, {params['alpha']!r}, "
+        f"normalization={quoted(params['normalization'])}",
+        ")",
+    ]
 
 
 def _model_lines(name: str, spec: Mapping[str, Any], imports: list[str]) -> list[str]:
@@ -179,7 +185,7 @@ def _model_lines(name: str, spec: Mapping[str, Any], imports: list[str]) -> list
     params = "".join(f", {key}={_literal(value)}" for key, value in given.items())
     return [
         *lines,
-        f"{name} = simviz.default_pipeline({_quoted(spec['method'])}, {train}{params}).fit(",
+        f"{name} = simviz.default_pipeline({quoted(spec['method'])}, {train}{params}).fit(",
         f"    {train}, parts.validation",
         ")",
     ]
@@ -188,7 +194,7 @@ def _model_lines(name: str, spec: Mapping[str, Any], imports: list[str]) -> list
 def _literal(value: object) -> str:
     """A value of JSON's types as Python reads it, on one line whatever stands in it."""
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value)
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -196,7 +202,7 @@ def _literal(value: object) -> str:
     return repr(value)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A Python string in double quotes that ends where it should, in visible characters."""
     return '"' + "".join(map(_visible, str(text))) + '"'
 

@@ -1,0 +1,116 @@
+"""The code of each page runs as it is and prints what the page shows."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+
+from simviz.data.health import check_health
+from simviz.datasets import load_demo
+from simviz.jobs import JobQueue, JobSpec, SplitSpec, load_map
+from simviz.jobs.drawing import DRAWING
+from simviz.reports import compare_code, data_code, map_code, search_code
+from simviz.store import Store
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two quick runs on the emoji demo."""
+    store = Store(tmp_path_factory.mktemp("screens"))
+    mine = store.create_workspace()
+    digest = store.get_dataset("demo:emoji").digest
+    split = SplitSpec(seed=1)
+    specs = [
+        JobSpec("demo:emoji", digest, "bm25", {}, split, workspace=mine),
+        JobSpec("demo:emoji", digest, "cl_lsi", {"n_components": 20}, split, workspace=mine),
+    ]
+    with JobQueue(store) as queue:
+        done = [queue.wait(queue.submit(spec), 120).run_id for spec in specs]
+    return [store.get_run(run_id, mine) for run_id in done]
+
+
+def told(run, metric, direction):
+    return next(
+        r["value"]
+        for r in run.records()
+        if r["metric"] == metric and r["direction"] in (direction, "pairs")
+    )
+
+
+def execute(code):
+    names = {}
+    exec(code, names)
+    return names
+
+
+def test_data_page(capsys):
+    names = execute(
+        data_code("demo:emoji", {"by": "pair", "fractions": [0.6, 0.2, 0.2], "seed": 3})
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(map(int, lines[0].split())) == len(names["pairs"].x)
+    found = check_health(names["pairs"], names["parts"])
+    assert lines[1:] == [finding.title for finding in found]
+
+
+@pytest.mark.parametrize("direction", ["mean", "y2x"])
+def test_compare_page(runs, capsys, direction):
+    specs = {'BM25 "x"': runs[0].spec, "CL-LSI": runs[1].spec}
+    names = execute(compare_code(specs, "MRR", direction, test="t"))
+    first, second, letters = capsys.readouterr().out.splitlines()
+    assert float(first.rsplit(" ", 1)[1]) == pytest.approx(
+        told(runs[0], "MRR", direction), abs=1e-9
+    )
+    assert float(second.split()[-1]) == pytest.approx(told(runs[1], "MRR", direction), abs=1e-6)
+    assert set(ast.literal_eval(letters)) == set(specs)
+    assert names["found"].between('BM25 "x"', "CL-LSI").p_value < 0.05
+
+
+def test_train_page_leaves_the_test_part_alone(runs, capsys):
+    code = compare_code({"BM25": runs[0].spec}, "AUC", part="validation")
+    assert "parts.test" not in code
+    names = execute(code)
+    assert 0.5 < float(capsys.readouterr().out.split()[-1]) < 1
+    assert len(names["results"]["BM25"].rankings["x2y"].n_relevant) == len(names["validation"].x)
+
+
+def test_map_page(runs, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    execute(map_code(runs[1].spec))
+    shown, _ = map(float, capsys.readouterr().out.split())
+    drawn = load_map(runs[1], DRAWING)[0]
+    assert shown == pytest.approx(drawn.quality.trustworthiness, abs=1e-3)
+    assert (tmp_path / "map.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(("side", "query"), [("x", 7), ("y", 7), ("x", 'red "heart"')])
+def test_search_page(runs, capsys, side, query):
+    names = execute(search_code(runs[1].spec, side, query))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 10
+    pairs, pipeline = load_demo("emoji"), runs[1].pipeline()
+    asked = (pairs.x, names["query"]) if side == "y" else (names["query"], pairs.y)
+    scores = pipeline.similarity(*asked).ravel()
+    best = int(np.argmax(scores))
+    assert float(lines[0].split()[0]) == pytest.approx(scores[best], abs=2e-3)
+
+
+def test_imported_runs_are_left_out(runs):
+    imported = {**runs[0].spec, "method": "imported"}
+    code = compare_code({"theirs": imported, "BM25": runs[0].spec}, test="t")
+    assert '# "theirs" was imported' in code
+    assert "compare_all" not in code
+    for write in (lambda: map_code(imported), lambda: compare_code({"theirs": imported})):
+        with pytest.raises(ValueError, match="imported"):
+            write()
+
+
+def test_code_for_a_picture_names_what_to_put_in():
+    spec = JobSpec("own", "", "cca").to_json()
+    code = search_code(spec, "y", None, answer_has_words=False)
+    ast.parse(code)
+    assert "YOUR_PICTURE" in code
+    assert "YOUR_FILE" in code
+    assert "pairs.x.labels[i]" in code
