@@ -123,13 +123,14 @@ def dimension_figure(
             )
             figure.add_annotation(
                 x=np.log10(at_knee),
-                y=height,
+                y=0,
                 text="knee",
+                # At the foot of its line and along it: knees are often close to one another.
+                textangle=-90,
                 showarrow=False,
-                xanchor="left",
-                yanchor="top",
-                xshift=6,
-                yshift=-2,
+                xanchor="right",
+                yanchor="bottom",
+                yshift=4,
                 font={"size": 11, "color": style.colour},
             )
         figure.add_trace(
