@@ -233,7 +233,8 @@ class _Course:
         level, material = ROWS.index(row), self.material
         steps: list[Augmenter] = []
         if level >= 2:
-            steps.append(Feedback([(t, g, 1) for t, of in self.synonyms.items() for g in of]))
+            made = [(t, g, 1) for t, of in self.synonyms.items() for g in of]
+            steps.append(Feedback(made, weight=1.0))
         if level >= 3:
             steps.append(MinedWords(list(material.pool)))
             steps.append(SampledWords(material.words, self.share, seed=self.seed))

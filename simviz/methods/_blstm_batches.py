@@ -17,6 +17,7 @@ Index = NDArray[np.int64]
 
 _FEWEST, _SMALLEST = 8, 64  # batches of a pass, unless they were smaller than this
 _PARTNERS = 3  # of a query in one batch, where it has so many
+_MOST_OFTEN = 8  # a query is read in a pass
 _NEAR = 8  # queries that stand together in a batch of near groups
 _BLOCK = 1024
 
@@ -80,8 +81,9 @@ class Batches:
             self.item_of = [_item_of(side, n) for side in texts]
         counts = np.bincount(self.pairs[:, 0], minlength=relevance.shape[0])
         self.starts = np.concatenate([[0], np.cumsum(counts)])
-        self.queries = np.flatnonzero(counts)
-        n_texts = len(self.queries) + len(np.unique(self.pairs[:, 1]))
+        queries = np.flatnonzero(counts)
+        self.queries = np.repeat(queries, _readings(self.positives)[queries])
+        n_texts = len(queries) + len(np.unique(self.pairs[:, 1]))
         if self.judged is not None:
             wrong = self.judged.tocoo()
             self.wrong = np.stack([wrong.row, wrong.col], axis=1).astype(np.int64)
@@ -89,12 +91,14 @@ class Batches:
             self.n_wrong = min(len(self.wrong), max(1, ratio * len(self.pairs)))
             n_texts = 2 * (len(self.pairs) + self.n_wrong)
         elif texts is not None:
-            n_texts = len(np.unique(np.r_[texts[0][self.queries], texts[1][self.pairs[:, 1]]]))
+            n_texts = len(np.unique(np.r_[texts[0][queries], texts[1][self.pairs[:, 1]]]))
         self.size = min(size, max(_SMALLEST, n_texts // _FEWEST))
         self.n = max(1, n_texts // self.size)
 
     def epoch(self, near: NDArray[np.floating] | None = None) -> Iterator[Batch]:
         """Read every query about once, or go through judged pairs.
+
+        A query whose best grade is some times the usual one is read as often.
 
         Parameters
         ----------
@@ -171,6 +175,13 @@ class Batches:
             if share < 1:
                 weights *= self.rng.random_sample(weights.shape) < share
         return Batch(x, y, positive.astype(np.float32), weights)
+
+
+def _readings(positives: sp.csr_array) -> Index:
+    """How often each query is read in a pass."""
+    usual = np.median(positives.data) if positives.nnz else 1.0
+    best = positives.max(axis=1).toarray().ravel()
+    return np.clip(np.rint(best / usual), 1, _MOST_OFTEN).astype(np.int64)
 
 
 def _item_of(texts: Index, n: int) -> Index:

@@ -232,8 +232,14 @@ def test_feedback_puts_inputs_in_groups_and_keeps_them_out():
 def test_rejections_alone_are_kept_where_unlisted_pairs_are_unknown():
     relevance = Relevance.from_pairs([0, 1], [0, 1], [1, 1], shape=(2, 2), unjudged="ignore")
     pairs = PairSet.from_texts(["cooks", "vets"], ["cook", "vet"], relevance)
-    more = Feedback([("shop hero", "cook", -1)]).transform(pairs)
-    assert more.relevance.matrix.toarray()[2].tolist() == [-1, 0]
+    more = Feedback([("shop hero", "cook", -1)], weight=3).transform(pairs)
+    assert more.relevance.matrix.toarray()[2].tolist() == [-3, 0]
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf")])
+def test_feedback_weighs_something(weight):
+    with pytest.raises(DatasetError, match="weight"):
+        Feedback([("a", "b", 1)], weight=weight)
 
 
 def test_the_last_verdict_holds():

@@ -151,6 +151,14 @@ def test_negatives_are_drawn_in_proportion():
         assert 3 < ratio < 5 and not (batch.negative * batch.positive).any()
 
 
+def test_a_query_of_higher_grade_is_read_more_often():
+    grades = np.ones(200)
+    grades[[3, 50, 51]] = 2, 5, 1_000
+    relevance = Relevance.from_pairs(range(200), range(200), grades, shape=(200, 200))
+    read = Batches(relevance, None, 64, None, np.random.RandomState(0)).queries
+    assert np.bincount(read)[[0, 3, 50, 51]].tolist() == [1, 2, 5, 8]
+
+
 def test_near_queries_stand_together():
     points = np.repeat(np.eye(10), 8, axis=0)
     order = np.random.RandomState(1).permutation(80)

@@ -37,6 +37,8 @@ class Made:
     like : int, optional
         The x item whose judgments it takes over as they are; without one,
         they follow from the groups.
+    weight : float
+        How many usual judgments one of its judgments counts for.
     """
 
     text: str
@@ -44,6 +46,7 @@ class Made:
     groups: tuple[str, ...]
     rejected: tuple[str, ...] = ()
     like: int | None = None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +172,9 @@ def _rows(groups: Groups, made: Sequence[Made]) -> sp.csr_array:
             row = slice(matrix.indptr[m.like], matrix.indptr[m.like + 1])
             columns, values = matrix.indices[row], matrix.data[row]
         else:
-            judged = {j: -usual for name in m.rejected for j in groups.columns[name]}
-            judged |= {j: usual for name in m.groups for j in groups.columns[name]}
+            value = m.weight * usual
+            judged = {j: -value for name in m.rejected for j in groups.columns[name]}
+            judged |= {j: value for name in m.groups for j in groups.columns[name]}
             columns = np.array(sorted(judged), dtype=matrix.indices.dtype)
             values = np.array([judged[j] for j in columns.tolist()], dtype=np.float64)
         indices.append(columns)

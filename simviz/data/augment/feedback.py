@@ -26,11 +26,15 @@ class Feedback(Augmenter):
         Input; a text of the y side, or the name of a group; and the verdict:
         above 0 the input belongs to that group, below 0 it does not. The last
         verdict on an input and a group holds.
+    weight : float, default=5
+        How many usual judgments one of these counts for. Corrections are few
+        beside the pairs of a taxonomy, and made because something was wrong.
 
     Raises
     ------
     DatasetError
-        If an entry has no verdict, or names neither a text nor a group.
+        If an entry has no verdict, names neither a text nor a group, or the
+        weight is not positive.
 
     Notes
     -----
@@ -45,13 +49,16 @@ class Feedback(Augmenter):
     >>> pairs = PairSet.from_texts(["cooks", "nurses"], ["cook", "nurse"])
     >>> more = Feedback([("kitchen hero", "cook", 1), ("kitchen hero", "nurse", -1)])
     >>> more.transform(pairs).relevance.matrix.toarray()[2].tolist()
-    [1.0, -1.0]
+    [5.0, -5.0]
     """
 
     kind: ClassVar[str] = "feedback"
     pairs: Sequence[tuple[str, str, float]] = ()
+    weight: float = 5.0
 
     def __post_init__(self) -> None:
+        if not (np.isfinite(self.weight) and self.weight > 0):
+            raise DatasetError(f"The weight of feedback is a number above 0; got {self.weight!r}.")
         checked = []
         for entry in self.pairs:
             if len(entry) != 3 or not str(entry[0]).strip() or not str(entry[1]).strip():
@@ -80,7 +87,7 @@ class Feedback(Augmenter):
         for text, given in verdicts.items():
             accepted = tuple(name for name, verdict in given.items() if verdict > 0)
             rejected = tuple(name for name, verdict in given.items() if verdict < 0)
-            made.append(Made(text, "", accepted, rejected))
+            made.append(Made(text, "", accepted, rejected, weight=self.weight))
         return made
 
     def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:  # noqa: D102
@@ -97,7 +104,7 @@ class Feedback(Augmenter):
         matrix = sp.lil_array(more.relevance.matrix)
         for m in known:
             row = place[m.text.casefold()]
-            for names, value in ((m.rejected, -1.0), (m.groups, 1.0)):
+            for names, value in ((m.rejected, -self.weight), (m.groups, self.weight)):
                 for name in names:
                     matrix[row, groups.columns[name]] = value
         changed = replace(more.relevance, matrix=sp.csr_array(matrix))
