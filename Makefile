@@ -1,9 +1,10 @@
 # make app: install into .venv and start the app.  make test: install test tools, run everything.
+# make cluster: start a Dask scheduler and two workers here; then SIMVIZ_SCHEDULER=... make app.
 # make format: tidy the code and write the README's tables anew.
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app test fuzz check format clean
+.PHONY: app cluster test fuzz check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -19,6 +20,10 @@ $(BIN)/activate:
 
 app: .venv/.app
 	$(BIN)/streamlit run app.py
+
+cluster: .venv/.app
+	$(BIN)/pip install --quiet --editable ".[cluster]"
+	$(BIN)/python -m simviz.cluster
 
 check: .venv/.dev
 	$(BIN)/ruff check .

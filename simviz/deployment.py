@@ -32,19 +32,23 @@ class Deployment:
         Most bytes that a workspace may keep.
     idle_days : float
         Days after which a workspace that nobody opened is removed.
+    scheduler : str
+        Address of a Dask scheduler whose workers do the jobs, such as
+        "tcp://10.0.0.5:8786"; empty if this process does them.
 
     Examples
     --------
     >>> Deployment.of({}).public
     False
     >>> Deployment.of({"SIMVIZ_PUBLIC": "1", "SIMVIZ_BASE_URL": "https://example.org/sim/"})
-    Deployment(public=True, base_url='https://example.org/sim', workspace_bytes=500000000, idle_days=14.0)
+    Deployment(public=True, base_url='https://example.org/sim', workspace_bytes=500000000, idle_days=14.0, scheduler='')
     """  # noqa: E501 -- the answer of an example
 
     public: bool = False
     base_url: str = ""
     workspace_bytes: int = 4 * 2**30
     idle_days: float = math.inf
+    scheduler: str = ""
 
     @classmethod
     def of(cls, environment: Mapping[str, str] | None = None) -> Deployment:
@@ -54,8 +58,8 @@ class Deployment:
         ----------
         environment : mapping of str to str, optional
             By default that of this process. Read are ``SIMVIZ_PUBLIC`` (1 or
-            0), ``SIMVIZ_BASE_URL``, ``SIMVIZ_WORKSPACE_MB`` and
-            ``SIMVIZ_IDLE_DAYS``.
+            0), ``SIMVIZ_BASE_URL``, ``SIMVIZ_WORKSPACE_MB``,
+            ``SIMVIZ_IDLE_DAYS`` and ``SIMVIZ_SCHEDULER``.
 
         Returns
         -------
@@ -79,6 +83,7 @@ class Deployment:
             _address(said.get("SIMVIZ_BASE_URL", "").strip()),
             usual.workspace_bytes if size is None else int(size * _MEGABYTE),
             usual.idle_days if days is None else days,
+            _scheduler(said.get("SIMVIZ_SCHEDULER", "").strip()),
         )
 
 
@@ -145,3 +150,13 @@ def _address(url: str) -> str:
             "such as https://example.org/simviz."
         )
     return url.rstrip("/")
+
+
+def _scheduler(address: str) -> str:
+    parts = urlsplit(address)
+    if address and (parts.scheme not in ("tcp", "tls") or not parts.hostname):
+        raise SimvizError(
+            f"SIMVIZ_SCHEDULER is {address!r}; set it to the address of a Dask scheduler, "
+            "such as tcp://127.0.0.1:8786."
+        )
+    return address

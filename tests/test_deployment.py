@@ -26,6 +26,8 @@ def test_a_server_belongs_to_one_person_unless_it_is_said_to_be_public():
         {"SIMVIZ_BASE_URL": "javascript:alert(1)"},
         {"SIMVIZ_BASE_URL": "example.org"},
         {"SIMVIZ_BASE_URL": "https://example.org/?x=1"},
+        {"SIMVIZ_SCHEDULER": "127.0.0.1:8786"},
+        {"SIMVIZ_SCHEDULER": "tcp://"},
     ],
 )
 def test_what_cannot_be_understood_is_named(said):
@@ -58,3 +60,8 @@ def test_at_this_computer(host):
 )
 def test_not_at_this_computer(host, address):
     assert not is_this_computer(host, address)
+
+
+def test_a_scheduler_is_known_by_its_address():
+    said = {"SIMVIZ_SCHEDULER": " tls://10.0.0.5:8786 "}
+    assert Deployment.of(said).scheduler == "tls://10.0.0.5:8786"

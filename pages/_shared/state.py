@@ -56,8 +56,14 @@ def queue() -> JobQueue:
     """The one queue of this server; its threads outlive every page."""
     from simviz.jobs import JobQueue
 
+    room = deployment()
     # One person may line up a whole comparison; on a public server, others wait behind it.
-    return JobQueue(store(), limit=8 if deployment().public else 40)
+    limit = 8 if room.public else 40
+    if room.scheduler:
+        from simviz.cluster import cluster_queue
+
+        return cluster_queue(store(), room.scheduler, limit=limit)
+    return JobQueue(store(), limit=limit)
 
 
 def is_warm() -> bool:

@@ -84,6 +84,10 @@ class Items:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be copied; what it shows can.
+        return Items, (self.ids, self.content, self.kind, dict(self.metadata))
+
     def take(self, index: NDArray[np.integer] | Sequence[int]) -> Items:
         """Some of the items.
 

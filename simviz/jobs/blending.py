@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from simviz.data import PairSet
 from simviz.discovery import unknown_name
@@ -14,7 +14,6 @@ from simviz.pipeline import BlendPipeline, Pipeline
 
 if TYPE_CHECKING:
     from simviz.store.records import RunInfo
-    from simviz.store.store import Store
 
 #: Normalisations under which a score depends on its two items alone, which a run's must.
 NORMALIZATIONS = ("global_std", "none")
@@ -113,14 +112,32 @@ def check_blend(params: Mapping[str, Any]) -> None:
         )
 
 
-def parts_of(spec: JobSpec, store: Store) -> tuple[Pipeline, Pipeline]:
+class Trained(Protocol):
+    """A finished run, as far as a blend needs it."""
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What was asked for, as JSON."""
+
+    def pipeline(self) -> Pipeline:
+        """What was trained."""
+
+
+class Runs(Protocol):
+    """Where finished runs are: a store, or what was sent along."""
+
+    def get_run(self, run_id: str, workspace: str | None = None) -> Trained:
+        """A run that this workspace may see."""
+
+
+def parts_of(spec: JobSpec, store: Runs) -> tuple[Pipeline, Pipeline]:
     """The trained pipelines that a blend is made of.
 
     Parameters
     ----------
     spec : JobSpec
         What is asked for, with its workspace.
-    store : Store
+    store : Store or Runs
         Where the runs are.
 
     Returns

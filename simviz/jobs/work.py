@@ -6,8 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from simviz.data import PairSet
 from simviz.exceptions import JobCancelled
-from simviz.jobs.blending import parts_of
+from simviz.jobs.blending import Trained, parts_of
 from simviz.jobs.cost import estimate
 from simviz.jobs.experiments import run_experiment
 from simviz.jobs.results import to_files
@@ -16,10 +17,19 @@ from simviz.jobs.spec import BLEND, EXPERIMENT, JobError, JobSpec
 from simviz.jobs.threads import limit_threads
 from simviz.jobs.training import train
 from simviz.store.run import RunFiles
-from simviz.store.store import Store
 
 #: Progress within a stage is told at most so often, in seconds.
 _TELL_SECONDS = 0.1
+
+
+class Source(Protocol):
+    """Where a worker finds what its job is about: a store, or what was sent along."""
+
+    def get_dataset(self, dataset_id: str) -> PairSet:
+        """A data set by its id."""
+
+    def get_run(self, run_id: str, workspace: str | None = None) -> Trained:
+        """A finished run that this workspace may see."""
 
 
 class Channel(Protocol):
@@ -37,7 +47,7 @@ class Flag(Protocol):
 
 
 def run_job(
-    spec: JobSpec, store: Store, job_id: str, channel: Channel, stop: Flag, n_threads: int
+    spec: JobSpec, store: Source, job_id: str, channel: Channel, stop: Flag, n_threads: int
 ) -> RunFiles | Found:
     """Read the data set, train, and answer with the files of the run.
 
@@ -45,8 +55,8 @@ def run_job(
     ----------
     spec : JobSpec
         What is asked for.
-    store : Store
-        Where the data set is.
+    store : Store or Source
+        Where the data set is, and the runs that a blend is of.
     job_id : str
         Who tells.
     channel : Channel

@@ -1,0 +1,260 @@
+"""Jobs on a Dask cluster look as they do in the app's own process."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import signal
+import socket
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from distributed import LocalCluster
+
+from simviz.cluster import Carried, ClusterExecutor, cluster_queue
+from simviz.data import Items
+from simviz.exceptions import StoreError
+from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec, search_spec
+from simviz.store import Store
+
+LONG = 60.0
+
+
+def until(condition):
+    """Wait for what happens elsewhere; the limit only ends a hang."""
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def local_cluster(**how):
+    usual = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
+    usual |= {"protocol": "tcp://"}  # pickles what travels, even between threads
+    return LocalCluster(**usual | how)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with local_cluster(n_workers=2, processes=False) as made:
+        yield made
+
+
+@pytest.fixture
+def executor(cluster):
+    made = ClusterExecutor(cluster.scheduler_address)
+    yield made
+    made.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def remote(store, executor):
+    with JobQueue(store, executor=executor) as jobs:
+        yield jobs
+
+
+def tasks(cluster):
+    """What the scheduler still knows of jobs."""
+    return [key for key in cluster.scheduler.tasks if str(key).startswith("simviz_")]
+
+
+def test_a_job_ends_with_the_same_model_measures_and_stages(remote, store, ask, tmp_path):
+    spec = ask("cca", n_components=8)
+    status = remote.wait(remote.submit(spec), LONG)
+    assert status.state == "succeeded" and status.fraction == 1.0, status.message
+    assert status.created <= status.started <= status.finished
+    stages = list(dict.fromkeys(event["stage"] for event in status.history))
+    assert stages == ["reading", "features", "training", "scoring", "drawing"]
+    run = store.get_run(status.run_id)
+
+    here = Store(tmp_path / "here")
+    mine = here.create_workspace()
+    pairs = store.get_dataset(spec.dataset_id)
+    dataset_id = here.put_dataset(pairs, mine)
+    with JobQueue(here) as queue:
+        local = queue.submit(replace(spec, dataset_id=dataset_id, workspace=mine))
+        expected = here.get_run(queue.wait(local, LONG).run_id)
+    for name in ("x_projection_", "y_projection_"):
+        ours, theirs = (getattr(r.pipeline().model_, name) for r in (run, expected))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-8)
+    assert str(run.records()) == str(expected.records())
+    assert run.maps() == expected.maps()
+
+
+def test_data_are_sent_once_and_results_are_not_left_behind(remote, cluster, executor, ask):
+    for method in ("bm25", "tfidf_cosine"):
+        assert remote.wait(remote.submit(ask(method)), LONG).state == "succeeded"
+    assert len([k for k in cluster.scheduler.tasks if "PairSet" in str(k)]) == 1
+    until(lambda: not tasks(cluster))
+    assert not executor._calls
+
+
+def test_progress_is_heard_and_a_wish_to_cancel_is_granted(remote, cluster, store, ask, endless):
+    job_id = remote.submit(endless())
+    until(lambda: any("loss" in event for event in remote.status(job_id).history))
+    assert remote.status(job_id).stage == "training"
+    asked = time.monotonic()
+    assert remote.cancel(job_id) and remote.status(job_id).state == "cancelled"
+    until(lambda: not tasks(cluster) and not any(w.state.executing for w in workers(cluster)))
+    assert time.monotonic() - asked < 2 * 5  # 2 s, on a machine that may be five times busier
+    assert not store.has_run(endless().digest)
+    assert remote.wait(remote.submit(ask()), LONG).state == "succeeded"
+
+
+def workers(cluster):
+    return [worker for worker in cluster.workers.values()]
+
+
+def test_jobs_that_wait_are_cancelled_too_and_closing_stops_all(cluster, store, ask, endless):
+    executor = ClusterExecutor(cluster.scheduler_address)
+    queue = JobQueue(store, executor=executor)
+    first = [queue.submit(replace(endless(), split=SplitSpec(seed=i))) for i in range(2)]
+    until(lambda: all(queue.status(i).state == "running" for i in first))
+    waits = queue.submit(ask())
+    assert queue.status(waits).queue_position == 1
+    assert queue.cancel(waits) and queue.status(waits).state == "cancelled"
+    queue.close()
+    assert [queue.status(i).state for i in first] == ["interrupted"] * 2
+    until(lambda: not tasks(cluster) and not any(w.state.executing for w in workers(cluster)))
+    executor.shutdown()
+    with pytest.raises(RuntimeError):
+        executor.submit(print, *[endless(), store, "x", None, None, 1])
+
+
+def test_workers_stop_when_the_app_is_gone(cluster, store, endless):
+    executor = ClusterExecutor(cluster.scheduler_address)
+    with JobQueue(store, executor=executor) as queue:
+        job_id = queue.submit(endless())
+        until(lambda: queue.status(job_id).state == "running")
+        executor._link.client.scheduler_comm.comm.abort()  # as if its machine had lost power
+        until(lambda: not any(w.state.executing for w in workers(cluster)))
+        status = queue.wait(job_id, LONG)
+        assert status.state == "failed" and "cannot be reached" in status.message
+    executor.shutdown(cancel_futures=True)
+
+
+def test_searches_and_blends_travel_too(remote, store, ask, mine):
+    search = search_spec(ask("cca"), {"n_components": [2, 4]})
+    status = remote.wait(remote.submit(search), LONG)
+    assert status.state == "succeeded", status.message
+    assert len(remote.result(status.id).selection().trials) == 2
+    infos = []
+    for spec in (ask("cca", n_components=5), ask("bm25")):
+        done = remote.wait(remote.submit(spec), LONG)
+        infos.append(store.get_run(done.run_id, mine).info)
+    spec = blend_spec(*infos, 0.3, workspace=mine)
+    status = remote.wait(remote.submit(spec), LONG)
+    assert status.state == "succeeded", status.message
+    assert store.get_run(status.run_id).pipeline().alpha == 0.3
+    store.delete_run(infos[0].id, mine)
+    status = remote.wait(remote.submit(replace(spec, params={**spec.params, "alpha": 0.2})), LONG)
+    assert status.state == "failed"
+    assert "The learned run of this blend cannot be opened" in status.message
+
+
+def test_errors_that_a_user_can_mend_are_shown_as_they_are(remote, ask):
+    spec = replace(ask(), split=SplitSpec(by="group", group_key="nowhere"))
+    status = remote.wait(remote.submit(spec), LONG)
+    assert status.state == "failed" and "nowhere" in status.message
+    status = remote.wait(remote.submit(replace(ask(), dataset_digest="f" * 32)), LONG)
+    assert status.state == "failed" and "no longer" in status.message
+
+
+def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monkeypatch):
+    def fail(*arguments):
+        raise TypeError("inner")
+
+    monkeypatch.setattr("simviz.jobs.work.train", fail)  # workers of the fixture are threads
+    status = remote.wait(remote.submit(ask()), LONG)
+    assert status.state == "failed" and "TypeError" in status.message
+    kept = (store.attempt_folder(status.id) / "traceback.txt").read_text()
+    assert "inner" in kept and "run_job" in kept
+
+
+def test_another_version_on_a_worker_is_noticed(remote, ask, monkeypatch):
+    monkeypatch.setattr("simviz.cluster.remote.version", lambda name: "0.0.1")
+    status = remote.wait(remote.submit(ask()), LONG)
+    assert status.state == "failed" and "Install the same version" in status.message
+
+
+def test_without_a_scheduler_a_job_fails_cleanly(store, ask, monkeypatch):
+    monkeypatch.setattr("simviz.cluster.link._CONNECT_SECONDS", 0.3)
+    with cluster_queue(store, f"tcp://127.0.0.1:{free_port()}") as queue:
+        status = queue.wait(queue.submit(ask()), LONG)
+        assert status.state == "failed" and "cannot be reached" in status.message
+
+
+def test_a_job_outlives_its_scheduler_and_can_be_repeated(store, ask, endless, mine, monkeypatch):
+    monkeypatch.setattr("simviz.cluster.link._CONNECT_SECONDS", 2)
+    monkeypatch.setattr("simviz.cluster.link._WORKER_SECONDS", 2)
+    port = free_port()
+    how = {"n_workers": 1, "processes": False, "scheduler_port": port}
+    with cluster_queue(store, f"tcp://127.0.0.1:{port}") as queue:
+        with local_cluster(**how):
+            job_id = queue.submit(endless())
+            until(lambda: queue.status(job_id).state == "running")
+        status = queue.wait(job_id, LONG)
+        assert status.state == "failed" and "cannot be reached" in status.message
+        again = queue.wait(queue.submit(ask()), LONG)
+        assert again.state == "failed"
+        with local_cluster(**how):
+            done = queue.wait(queue.repeat(again.id, mine), LONG)
+            assert done.state == "succeeded", done.message
+            assert done.history and done.attempt == 2
+            queue._executor.shutdown(cancel_futures=True)
+
+
+def test_a_killed_worker_costs_time_and_nothing_else(store, ask, mine):
+    slow = ask("ssi", max_iter=60, patience=60, n_components=20)
+    with local_cluster(n_workers=2, processes=True) as cluster:
+        with cluster_queue(store, cluster.scheduler_address) as queue:
+            job_id = queue.submit(slow)
+            until(lambda: any("loss" in event for event in queue.status(job_id).history))
+            (where,) = [w for w in cluster.scheduler.workers.values() if w.processing]
+            os.kill(pid_of(queue, where), signal.SIGKILL)
+            status = queue.wait(job_id, LONG)
+            assert status.state == "succeeded", status.message
+            queue._executor.shutdown()
+    run = store.get_run(status.run_id)
+    run_here = Store(store.root / "again")
+    theirs = run_here.create_workspace()
+    dataset_id = run_here.put_dataset(store.get_dataset(slow.dataset_id), theirs)
+    with JobQueue(run_here) as queue:
+        done = queue.wait(
+            queue.submit(replace(slow, dataset_id=dataset_id, workspace=theirs)), LONG
+        )
+    expected = run_here.get_run(done.run_id)
+    pairs = store.get_dataset(slow.dataset_id)
+    ours, here = (r.pipeline().similarity(pairs.x, pairs.y) for r in (run, expected))
+    np.testing.assert_allclose(ours, here, rtol=1e-5, atol=1e-6)
+
+
+def pid_of(queue, worker):
+    return queue._executor._link.client.run(os.getpid, workers=[worker.address])[worker.address]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_data_set_is_the_same_after_its_journey(sentences):
+    for again in (pickle.loads(pickle.dumps(sentences)), copy.deepcopy(sentences)):
+        assert again.x.digest == sentences.x.digest and again.digest == sentences.digest
+    links = replace(sentences, y=sentences.x)
+    again = pickle.loads(pickle.dumps(links))
+    assert again.x is again.y  # links between items of one collection stay that
+    items = Items(["a"], ["b"], "text", {"label": np.array(["c"], dtype=object)})
+    assert pickle.loads(pickle.dumps(items)).digest == items.digest
+
+
+def test_what_was_not_sent_cannot_be_read(sentences):
+    carried = Carried(sentences)
+    assert carried.get_dataset("any") is sentences
+    with pytest.raises(StoreError, match="not sent along"):
+        carried.get_run("0" * 32)
+    assert isinstance(JobSpec("d", sentences.digest, "bm25"), JobSpec)
