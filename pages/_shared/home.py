@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import jobs, results, state
+from pages._shared import jobs, results, state, tour
 
 if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
@@ -48,12 +48,21 @@ def show_cards() -> None:
         for column, info in zip(columns, cards[start : start + a_row], strict=False):
             with column.container(border=True, height="stretch"):
                 _show_card(info)
-    st.page_link(
-        "pages/data.py",
-        label="Use my own file",
-        icon=":material/upload_file:",
-        query_params={"view": "other"},
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.page_link(
+            "pages/data.py",
+            label="Use my own file",
+            icon=":material/upload_file:",
+            query_params={"view": "other"},
+            width="content",
+        )
+        st.button(
+            "Show me around, in three minutes",
+            key="home-tour",
+            icon=":material/explore:",
+            type="tertiary",
+            on_click=tour.begin,
+        )
     picture = PICTURES / f"map-{state.theme()}.png"
     if picture.exists():
         st.image(str(picture), caption=CAPTION, width="stretch", alt=PICTURED)

@@ -50,6 +50,7 @@ def test_cards_are_there_before_anything_is_trained(app):
         "Try it with pydocs",
         "Or: documents and links",
         "Try it with job titles",
+        "Show me around, in three minutes",
     ]
     assert "CC BY 4.0" in texts(app)
 

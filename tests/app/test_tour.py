@@ -1,0 +1,92 @@
+"""A look around: a line above the pages that leads from one to the next, and goes for good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+pytestmark = pytest.mark.app
+ROOT = Path(__file__).parents[2]
+PAGES = {
+    "Compare": "pages/compare.py",
+    "Map": "pages/map.py",
+    "Search": "pages/search.py",
+    "Data": "pages/data.py",
+}
+
+
+@pytest.fixture
+def app(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
+    st.cache_resource.clear()
+    yield AppTest.from_file(ROOT / "app.py", default_timeout=60)
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def line(app):
+    """What the line says; nothing where there is none."""
+    found = [e.proto.body for e in app.get("html") if 'class="sv-tour"' in e.proto.body]
+    assert len(found) <= 1
+    return found[0] if found else ""
+
+
+def test_nobody_is_shown_around_unasked(app):
+    app.run()
+    assert not line(app)
+    for page in PAGES.values():
+        app.switch_page(page).run()
+        assert not app.exception
+        assert not line(app)
+
+
+def test_it_leads_from_page_to_page_and_ends_for_good(app):
+    from pages._shared import tour
+
+    app.run()
+    app.button(key="home-tour").click().run()
+    assert not app.exception
+    assert "1 of 5" in line(app)
+    assert tour.DEMO in app.query_params["demo"]
+    for n, (title, page) in enumerate(PAGES.items(), 2):
+        assert tour.STEPS[list(tour.STEPS)[n - 2]].page == page
+        app.switch_page(page).run()
+        assert not app.exception
+        assert f"{n} of 5" in line(app)
+        assert tour.STEPS[title].words in line(app)
+    app.switch_page("pages/methods.py").run()
+    assert not line(app)
+    app.switch_page("pages/data.py").run()
+    app.button(key="tour-end").click().run()
+    assert not line(app)
+    app.switch_page("pages/map.py").run()
+    assert not line(app)
+
+
+def test_a_link_begins_it(app):
+    app.query_params["tour"] = "1"
+    app.run()
+    assert "1 of 5" in line(app)
+    assert "emoji" in app.query_params["demo"]
+    assert "tour" not in app.query_params
+
+
+def test_a_published_view_has_none(app):
+    from pages._shared import state
+    from simviz.data import PairSet
+
+    store = state.store()
+    mine = store.create_workspace()
+    pairs = PairSet.from_texts(["a b", "c d", "e f"], ["b a", "d c", "f e"])
+    dataset = store.put_dataset(pairs, mine)
+    token = store.publish(mine, "compare", run_ids=[], dataset_ids=[dataset])
+    app.session_state["tour-on"] = True
+    app.query_params["share"] = token
+    app.switch_page("pages/compare.py").run()
+    assert not app.exception
+    assert not line(app)
