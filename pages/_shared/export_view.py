@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
 import streamlit as st
 
-from pages._shared import state
+from pages._shared import code_view
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_marks import plain
-from simviz.exceptions import SimvizError
-
-if TYPE_CHECKING:
-    from simviz.store.run import Run
 
 
 def show(choice: Choice, table: Callable[[], str]) -> None:
@@ -33,7 +28,7 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
     labels = {entry.run.id: entry.label for entry in choice.entries}
     looks = {entry.run.id: entry.look for entry in choice.entries}
     pairs, metric, direction = choice.pairs, choice.metric, choice.direction
-    every, others = list(choice.metrics), _parts(runs)
+    every, others = list(choice.metrics), code_view.parts_of(runs)
 
     def report() -> bytes:
         from simviz.reports import html_report
@@ -108,18 +103,3 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
         or "Table, curves, map, settings, seeds, versions and the code to repeat it, "
         "in one HTML file that opens without a network.",
     )
-
-
-def _parts(runs: Sequence[Run]) -> dict[str, Mapping[str, Any]]:
-    """What the parts of blends were asked for, by run id, as far as they can be seen."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for run in runs:
-        if run.info.method != "blend":
-            continue
-        for role in ("learned", "lexical"):
-            part = run.info.spec.get("params", {}).get(role, "")
-            try:
-                found[part] = state.run(part).spec
-            except SimvizError:
-                continue
-    return found

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages._shared import (
+    code_view,
     drawings,
     map_colours,
     map_drawer,
@@ -41,6 +42,7 @@ def show(view: View, scene: Scene) -> None:
             _draw(view, scene, found)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 sharing.show_button("map", [scene.run], own)
+                code_view.show_map(view, scene.run)
                 map_region.show_twin_switch()
                 st.caption(
                     "Drag to turn. In three dimensions items are selected by finding them above."

@@ -10,6 +10,7 @@ import numpy as np
 import streamlit as st
 
 from pages._shared import (
+    code_view,
     drawings,
     map_ask,
     map_canvas,
@@ -170,6 +171,7 @@ def show(view: View, scene: Scene) -> None:
             map_canvas.show(_data(view, scene, found, answer))
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 sharing.show_button("map", [scene.run], own)
+                code_view.show_map(view, scene.run)
                 map_region.show_twin_switch()
                 map_scrub.show_switch(scene)
         with right:

@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from pages._shared import (
+    code_view,
     compare_runs,
     drawings,
     links,
@@ -146,7 +147,9 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     _say_what_is_known(found, pairs, query)
     if told is not None:
         search_why.show(found[told[0]], pairs, query, told[1])
-    sharing.show_button("search", [answered.run for answered in found], _view(query))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        sharing.show_button("search", [answered.run for answered in found], _view(query))
+        code_view.show_search(found[0].run, pairs, query)
 
 
 def _view(query: Query) -> dict[str, str]:

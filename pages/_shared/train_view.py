@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages._shared import (
     chrome,
+    code_view,
     fitting,
     plain,
     splits,
@@ -33,6 +34,11 @@ STYLE = """
 /* The box that the app puts around a container, or there would be no room to stick in. */
 div:has(> .st-key-train-bar) { position: sticky; bottom: 0; z-index: 2; }
 .st-key-train-bar { padding: .7rem 0; }
+/* On a phone, what it costs stands below the two buttons: the bar is always in sight. */
+@media (max-width: 40rem) {
+  .st-key-train-bar { row-gap: .2rem; }
+  .st-key-train-bar > :has(.sv-quiet) { order: 3; flex-basis: 100%; }
+}
 </style>
 """
 #: Methods up to which the bar names each.
@@ -157,7 +163,7 @@ def show_choice(dataset_id: str, pairs: PairSet) -> None:
         names = f"{len(unfit)} methods do not fit" if len(unfit) > 1 else "1 method does not fit"
         with st.expander(f"{names} these data, and why", type="compact"):
             train_cards.show_unfit(unfit)
-    _show_start(choices)
+    _show_start(choices, pairs)
 
 
 def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[Choice]) -> None:
@@ -218,7 +224,7 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     return chosen or "usual"
 
 
-def _show_start(choices: Iterable[Choice]) -> None:
+def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:
     """What it will cost, and the one button."""
     ticked = [choice for choice in choices if choice.ticked]
     tasks = [task for choice in ticked for task in choice.tasks]
@@ -251,5 +257,6 @@ def _show_start(choices: Iterable[Choice]) -> None:
             words.append("Find the best values first, in the card above.")
         text = " ".join(words)
         plain.quiet(text[:1].upper() + text[1:])
+        code_view.show_train([(c.title, task.spec) for c in ticked for task in c.tasks], pairs)
     if pressed:
         train_jobs.submit(task.spec for task in new)

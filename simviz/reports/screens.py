@@ -99,11 +99,8 @@ def compare_code(
     known = dict(others or {})
     for label, spec in able.items():
         body += ["", *fit_lines(spec, known, imports)]
-        body += [
-            f"results[{quoted(label)}] = simviz.evaluate(",
-            f"    model, {part}.x, {part}.y, {part}.relevance",
-            ")",
-        ]
+        measured = f"simviz.evaluate(model, {part}.x, {part}.y, {part}.relevance)"
+        body.append(f"results[{quoted(label)}] = {measured}")
     body += [""]
     for label in specs.keys() - able.keys():
         body.append(f"# {quoted(label)} was imported: its scores come from its file alone.")
