@@ -13,17 +13,19 @@ info, problem = None, ""
 dataset_id = state.current_dataset_id()
 if dataset_id is not None:
     try:
-        info = state.store().get_dataset_info(dataset_id, state.workspace())
+        owner = None if state.share() else state.workspace()
+        info = state.store().get_dataset_info(dataset_id, owner)
     except StoreError as error:
         problem = str(error)
 with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
     st.title("What do I have?", width="content")
     view = "other"
-    if info is not None:
-        asked = st.query_params.pop("view", "")
-        st.session_state.setdefault(
-            "data-view", "other" if upload.waiting() or asked == "other" else "this"
-        )
+    if info is not None and state.share() is not None:
+        view = "this"
+    elif info is not None:
+        if st.query_params.pop("view", "") == "other":
+            st.session_state["data-view"] = "other"
+        st.session_state.setdefault("data-view", "other" if upload.waiting() else "this")
         view = st.segmented_control(
             "Show",
             list(VIEWS),

@@ -29,12 +29,17 @@ CURVES = {
 }
 #: Values remembered for each parameter of the address.
 _WRITTEN = 200
+#: Parameters that say what is looked at, of whatever runs.
+VIEW = ("direction", "metric", "against", "test", "correction", "tab", "a", "b", "query")
 _RUN = re.compile(r"[0-9a-f]{32}")
 _PLACE = re.compile(r"(x2y|y2x):(\d{1,9})")
 
 
 def follow_link() -> None:
-    """Work on the data set of the runs that a link names, where it names no data set."""
+    """Take what a published view shows, or the data set of the runs that a link names."""
+    if "share" in st.query_params:
+        _follow_share(st.query_params["share"])
+        return
     if "data" in st.query_params or "demo" in st.query_params:
         return
     for run_id in _run_ids(st.query_params.get("runs") or st.query_params.get("run") or ""):
@@ -43,6 +48,25 @@ def follow_link() -> None:
         except SimvizError:
             continue
         return
+
+
+def _follow_share(token: str) -> None:
+    """Set the address as its owner saw it, once a visit: what the visitor changes then stays."""
+    if st.session_state.get("compare-share") == token:
+        return
+    try:
+        seen = state.share()
+    except SimvizError:  # the page says so
+        return
+    st.session_state["compare-share"] = token
+    if seen is not None and seen.kind == "compare":
+        told = {k: v for k, v in seen.view.items() if k in VIEW and k not in st.query_params}
+        st.query_params.update(told)
+
+
+def view() -> dict[str, str]:
+    """What is on the screen, for a published view: all of the address but data and runs."""
+    return {name: st.query_params[name] for name in VIEW if name in st.query_params}
 
 
 def put_in_link(**values: str | None) -> None:
@@ -58,7 +82,7 @@ def put_in_link(**values: str | None) -> None:
 
 def take_over() -> None:
     """Set the widgets as the link says."""
-    for name in ("direction", "metric", "a", "b", "test", "correction"):
+    for name in ("direction", "metric", "a", "b", "test", "correction", "against"):
         if value := asked(name):
             st.session_state[f"compare-{name}"] = value
     tab = asked("tab")

@@ -78,10 +78,11 @@ def setting(choice: Choice) -> Setting:
     from simviz.evaluation.protocols import published_protocol
 
     by_id = {entry.run.id: entry for entry in choice.entries}
+    usual_run = _usual_baseline(choice).run.id
     usual: dict[str, tuple[Collection[str], str]] = {
         "compare-test": (TESTS, "randomization"),
         "compare-correction": (CORRECTIONS, "holm"),
-        "compare-against": (by_id, _usual_baseline(choice).run.id),
+        "compare-against": (by_id, usual_run),
     }
     for key, (options, value) in usual.items():
         if st.session_state.get(key) not in options:
@@ -91,6 +92,7 @@ def setting(choice: Choice) -> Setting:
     put_in_link(
         test=None if chosen == "randomization" else chosen,
         correction=None if correction == "holm" else correction,
+        against=None if against.run.id == usual_run else against.run.id,
     )
     if chosen != "published":
         return Setting(chosen, chosen, correction, against)

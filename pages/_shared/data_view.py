@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import chrome, describe_view, health_view, plain, split_view, splits, state
+from pages._shared import (
+    chrome,
+    code_view,
+    describe_view,
+    health_view,
+    plain,
+    split_view,
+    splits,
+    state,
+)
 from pages._shared.upload_view import column_width, show_counts, table_height
 
 if TYPE_CHECKING:
@@ -14,6 +23,7 @@ if TYPE_CHECKING:
 
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
+    from simviz.jobs import SplitSpec
     from simviz.store import DatasetInfo
 
 ROWS = 200
@@ -31,9 +41,10 @@ def show(info: DatasetInfo) -> None:
     """
     with st.spinner("Reading the data"):
         pairs = state.dataset(info.id)
+    is_shared = state.share() is not None
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         plain.name(info.name)
-        if (chrome.ROOT / "pages/train.py").exists():
+        if not is_shared and (chrome.ROOT / "pages/train.py").exists():
             to_train = st.button(
                 "Train on it", key="data-train", type="primary", icon=":material/arrow_forward:"
             )
@@ -43,20 +54,32 @@ def show(info: DatasetInfo) -> None:
     show_counts(pairs)
     plain.quiet(_meaning(pairs))
     left, right = st.columns([3, 2], gap="large")
-    with left:
-        st.markdown("#### What is in it")
-        _show_rows(info.id, pairs)
-        describe_view.show(pairs)
     with right:
         st.markdown("#### How it is split")
-        chosen = splits.current_split(info.id)
-        spec = split_view.choose(info.id, pairs, chosen, splits.suggested_split(info.id))
-        if spec != chosen:
-            splits.choose_split(info.id, spec)
+        if is_shared:
+            spec = _shared_split(info.id)
+            split_view.tell(info.id, pairs, spec)
+        else:
+            chosen = splits.current_split(info.id)
+            spec = split_view.choose(info.id, pairs, chosen, splits.suggested_split(info.id))
+            if spec != chosen:
+                splits.choose_split(info.id, spec)
         if info.notes:
             with st.expander(f"What was done to read it ({len(info.notes)})"):
                 plain.notes(info.notes)
+    with left:
+        st.markdown("#### What is in it")
+        _show_rows(info.id, pairs, spec)
+        describe_view.show(pairs)
     health_view.show(info, pairs, spec)
+
+
+def _shared_split(dataset_id: str) -> SplitSpec:
+    """The split that the runs of a published view were trained on."""
+    from simviz.jobs import JobSpec
+
+    runs = state.runs(dataset_id)
+    return JobSpec.from_json(runs[0].spec).split if runs else splits.current_split(dataset_id)
 
 
 def _show_origin(info: DatasetInfo) -> None:
@@ -75,7 +98,7 @@ def _meaning(pairs: PairSet) -> str:
     return f"A pair that is not listed is unknown: only {judged} pairs count."
 
 
-def _show_rows(dataset_id: str, pairs: PairSet) -> None:
+def _show_rows(dataset_id: str, pairs: PairSet, spec: SplitSpec) -> None:
     """Some rows of the pairs or of a side, and the way out as a file."""
     ways = {"pairs": "pairs", "x": pairs.x_name, "y": pairs.y_name}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -89,6 +112,7 @@ def _show_rows(dataset_id: str, pairs: PairSet) -> None:
             width=260,
         )
         _show_download(dataset_id, pairs)
+        code_view.show_data(dataset_id, spec)
     frame, config = _pair_rows(pairs) if way == "pairs" else _item_rows(pairs, way)
     row_height = 56 if any(items.kind == "image" for items in _shown_items(pairs, way)) else 35
     st.dataframe(

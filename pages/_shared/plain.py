@@ -21,6 +21,8 @@ _STYLE = """
 .sv-notes { margin: 0; padding-left: 1.1rem; font-size: .9rem; line-height: 1.5;
   overflow-wrap: anywhere; }
 .sv-notes li { margin: .2rem 0; }
+.sv-tight { font-size: .85rem; }
+.sv-tight th, .sv-tight td { padding-left: .3rem; padding-right: .3rem; }
 .sv-figures { display: flex; flex-wrap: wrap; gap: .6rem 2.4rem; margin: .2rem 0; }
 .sv-figures b { display: block; font-size: 1.45rem; font-weight: 500; line-height: 1.25;
   font-variant-numeric: tabular-nums; }
@@ -73,14 +75,15 @@ def figures(entries: Iterable[tuple[str, str]]) -> None:
     st.html(f'<div class="sv-figures">{cells}</div>')
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A few rows of text and numbers, as every table of the app looks."""
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, tight: bool = False) -> None:
+    """A few rows of text and numbers, as every table of the app looks; tight in a side column."""
+    look = "sv-table sv-tight" if tight else "sv-table"
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     st.html(
-        '<div class="sv-scroll"><table class="sv-table">'
+        f'<div class="sv-scroll"><table class="{look}">'
         f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -33,7 +33,7 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
     view : mapping of str to str, optional
         Further parameters of the page, such as the drawing or the selection.
     """
-    if not runs or state.share() is not None:
+    if not runs or state.share() is not None or st.context.is_embedded:
         return
     with st.popover("Share", icon=":material/share:"):
         # No link trains a blend or another system: they are of this server.

@@ -62,14 +62,40 @@ def choose(
         As the widgets say now.
     """
     spec = _widgets(content_id, pairs, chosen)
-    means = _MEANS[spec.by].format(x=f"“{pairs.x_name}”", y=f"“{pairs.y_name}”")
+    means = _meaning(spec, pairs)
     if (spec.by, spec.group_key) == (suggestion.by, suggestion.group_key):
         means = f"Suggested. {suggestion.reason}"
     plain.quiet(means)
+    _show_parts(content_id, pairs, spec)
+    return spec
+
+
+def tell(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
+    """Show how pairs are split, for reading only.
+
+    Parameters
+    ----------
+    content_id : str
+        As in `choose`.
+    pairs : PairSet
+        What is split.
+    spec : SplitSpec
+        The split.
+    """
+    plain.quiet(_meaning(spec, pairs))
+    _show_parts(content_id, pairs, spec)
+
+
+def _meaning(spec: SplitSpec, pairs: PairSet) -> str:
+    return _MEANS[spec.by].format(x=f"“{pairs.x_name}”", y=f"“{pairs.y_name}”")
+
+
+def _show_parts(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
+    """What the parts hold, or why there are none."""
     parts = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec)
     if parts.problem:
         plain.problem(parts.problem)
-        return spec
+        return
     has_negatives = any(row[4] for row in parts.rows)
     head = ["part", pairs.x_name, pairs.y_name, "relevant pairs"]
     plain.table(
@@ -78,9 +104,9 @@ def choose(
             [row[0], *(f"{n:,}" for n in (row[1:] if has_negatives else row[1:4]))]
             for row in parts.rows
         ],
+        tight=has_negatives,
     )
     plain.notes(parts.notes)
-    return spec
 
 
 def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:

@@ -603,3 +603,41 @@ def test_csv_of_queries_reads_back(page, home):
     assert {line[0] for line in lines} == {"'=1+1"}
     for line in lines:
         assert float(line[3]) - float(line[5]) == pytest.approx(float(line[7]))
+
+
+def test_a_published_view_opens_as_its_owner_saw_it(page, home):
+    from pages._shared import compare_link, state
+
+    runs = [home["runs"][name] for name in ("own", "own too")]
+    view = {"metric": "AUC", "direction": "y2x", "against": runs[1], "test": "t", "tab": "det"}
+    token = state.store().publish(
+        home["mine"], "compare", run_ids=runs, dataset_ids=[home["own"]], view=view
+    )
+    page.session_state["workspace"] = state.store().create_workspace()
+    show(page, share=token)
+    assert page.session_state["compare-metric"] == "AUC"
+    assert page.session_state["compare-direction"] == "y2x"
+    assert page.session_state["compare-against"] == runs[1]
+    assert page.session_state["compare-test"] == "t"
+    assert page.session_state["compare-curve"] == "det"
+    assert set(view) <= set(compare_link.VIEW)
+    # What a reader changes afterwards stays changed.
+    page.selectbox(key="compare-metric").select("MRR").run()
+    assert page.session_state["compare-metric"] == "MRR"
+    page.run()
+    assert page.session_state["compare-metric"] == "MRR"
+    assert "compare-publish" not in [button.key for button in page.button]
+
+
+def test_what_is_on_the_screen_is_published(page, home):
+    from pages._shared import state
+
+    show(page, data=home["own"])
+    page.selectbox(key="compare-metric").select("AUC").run()
+    page.button(key="compare-publish").click().run()
+    assert not page.exception
+    shared = max(state.store().list_shares(home["mine"]), key=lambda share: share.created)
+    view = dict(shared.view)
+    assert view["metric"] == "AUC"
+    assert view["tab"] == "roc"
+    assert set(view) >= {"metric", "direction", "tab"}
