@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages._shared import state, warm
+from pages._shared import state, tour, warm
 
 ROOT = Path(__file__).parents[2]
 # Path, label, icon: the order of work, then what is read about it.
@@ -20,6 +20,8 @@ PAGES = (
     ("pages/methods.py", "Methods", ":material/menu_book:"),
     ("pages/papers.py", "Papers", ":material/science:"),
 )
+# A published view is for reading; Home is outside of it.
+_NOT_SHARED = "pages/train.py"
 
 # Only what the theme cannot say: figures in columns align, tables and findings have a look.
 STYLE = """
@@ -38,14 +40,35 @@ STYLE = """
 .sv-table .sv-best { font-weight: 650; }
 .sv-table .sv-se { opacity: .6; font-size: .85em; font-weight: 400; }
 .sv-scroll { overflow-x: auto; }
+/* A heading beside a button: without room of its own it would hang below the line. */
+.stHorizontalBlock > .stElementContainer :is(h4, h5) { padding: 0; }
+.stHorizontalBlock > .stElementContainer div:has(> div > :is(h4, h5)) { margin-bottom: 0; }
+.stMainBlockContainer { padding-top: 3.9rem; padding-bottom: 4rem; }
+[data-testid="stSidebarHeader"] { margin-bottom: 0; }
+/* Without a pointer to hover with, a chart's tools would always lie on it. */
+@media (hover: none) {
+  .modebar-btn:not([data-title^="Download"]):not([data-title="Fullscreen"]) {
+    display: none !important; }
+}
+/* Choices that do not fit beside one another stand as chips, not as a torn row. */
+@media (max-width: 40rem) {
+  [role="radiogroup"]:has(> [data-variant="segmented_control"]) { gap: .35rem; }
+  button[data-variant="segmented_control"] { margin: 0; border-radius: .4rem; }
+  button[data-variant="segmented_control"]:not([data-selected="true"]) {
+    border: 1px solid color-mix(in srgb, currentColor 25%, transparent) !important; }
+}
 </style>
+"""
+# Within a page of somebody else's there is no bar at the top to stay clear of.
+EMBEDDED_STYLE = """
+<style>.stApp .stMainBlockContainer { padding: .75rem 1rem 1rem; }</style>
 """
 # On dark ground the main colour can carry white text, or be text, but not both.
 DARK_STYLE = """
 <style>
-button[data-testid="stBaseButton-pillsActive"], button[data-testid="stBaseButton-pillsActive"] p,
-button[data-testid="stBaseButton-segmented_controlActive"],
-button[data-testid="stBaseButton-segmented_controlActive"] p { color: #6cc0e5; }
+button[kind="tertiary"]:is(:hover, :focus-visible, :active),
+button[data-variant][data-selected="true"], button[data-variant][data-selected="true"] p {
+  color: #6cc0e5; }
 </style>
 """
 
@@ -68,17 +91,23 @@ def begin(title: str) -> None:
     if "share" in st.query_params:
         _open_share()
     if st.context.is_embedded:
+        st.html(EMBEDDED_STYLE)
         return  # within another page there is one view, and no way through the app
+    tour.follow_link(title)
     dataset_id = state.current_dataset_id()
     with st.sidebar:
         st.markdown("### simviz")
         _show_current(dataset_id)
         carried = {"data": dataset_id} if dataset_id else None
-        if "share" in st.query_params:
+        is_shared = "share" in st.query_params
+        if is_shared:
             carried = {"share": st.query_params["share"]}
         for path, label, icon in PAGES:
-            if (ROOT / path).exists():
-                st.page_link(path, label=label, icon=icon, query_params=carried)
+            if (ROOT / path).exists() and not (is_shared and path == _NOT_SHARED):
+                params = None if is_shared and path == "app.py" else carried
+                st.page_link(path, label=label, icon=icon, query_params=params)
+    if not is_shared:
+        tour.show(title)
 
 
 def _open_share() -> None:

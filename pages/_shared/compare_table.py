@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages._shared import (
+    code_view,
     compare_columns,
     compare_files,
+    compare_link,
     compare_setting,
     compare_tests,
     model_files,
@@ -60,9 +62,15 @@ def show_finding(choice: Choice) -> None:
         baseline=None if popular is None else popular["value"],
         unseen=unseen,
     )
-    st.html(f'<p class="sv-finding">{escape(words)}</p>')
+    show_words(words)
     if len(choice.entries) > 1:
         show_lead(choice, best, choice.entries[1])
+
+
+def show_words(words: str) -> None:
+    """The finding itself; a figure and its per cent stay on one line."""
+    words = words.replace(" %", "\N{NO-BREAK SPACE}%")
+    st.html(f'<p class="sv-finding">{escape(words)}</p>')
 
 
 def show_lead(choice: Choice, a: Entry, b: Entry) -> None:
@@ -89,7 +97,8 @@ def show_table(choice: Choice) -> None:
             compare_files.show(choice, rows, metrics, verdicts)
             st.divider()
             model_files.show(runs, {entry.run.id: entry.label for entry in choice.entries})
-        sharing.show_button("compare", runs)
+        code_view.show_compare(choice, now.test, now.correction)
+        sharing.show_button("compare", runs, compare_link.view())
     columns = [compare_columns.metric(rows, metric) for metric in metrics]
     if verdicts is not None:
         columns[1:1] = compare_columns.tested(choice, verdicts, everything=everything)

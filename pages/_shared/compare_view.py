@@ -68,7 +68,6 @@ def show(dataset_id: str, pairs: PairSet) -> None:
         return
     with answer:
         compare_table.show_finding(choice)
-    st.space("small")
     compare_table.show_table(choice)
     st.space("small")
     _show_tabs(choice)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +50,7 @@ def show_finding(run: Run, metric: str, direction: str, names: tuple[str, str]) 
         answer_name=answer,
         baseline=baseline["value"],
     )
-    st.html(f'<p class="sv-finding">{escape(words)}</p>')
+    compare_table.show_words(words)
 
 
 def show_table(
