@@ -1,0 +1,264 @@
+"""A browser's part of the app's conversation, without the browser.
+
+The app speaks protocol buffers over one websocket a tab: `BackMsg` says what the visitor did,
+`ForwardMsg` what to draw. A `Tab` opens pages, changes widgets and asks again where a page wants
+to be asked again, as the app's script in a browser does; what is drawn is only counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+
+#: Seconds after which an answer counts as missing.
+PATIENCE = 120.0
+
+
+@dataclass
+class Widget:
+    """Something to change: its name for people, its part of the page, and its next state."""
+
+    name: str
+    fragment: str
+    state: WidgetState
+
+    @property
+    def id(self) -> str:
+        """What the app calls it."""
+        return self.state.id
+
+
+class Tab:
+    """One tab of one visitor."""
+
+    def __init__(self, port: int) -> None:
+        self.address = f"ws://127.0.0.1:{port}/_stcore/stream"
+        self.page, self.query, self.page_hash = "", "", ""
+        self.errors: list[str] = []
+        self.n_bytes = 0
+        self._drawn: dict[tuple[int, ...], Any] = {}
+        self._states: dict[str, WidgetState] = {}
+        self._pages: dict[str, str] = {}
+        self._finished = asyncio.Condition()
+        self._done: list[frozenset[str]] = []
+        self._timers: dict[str, asyncio.Task[None]] = {}
+
+    async def __aenter__(self) -> Tab:
+        origin = self.address.replace("ws", "http", 1).removesuffix("/_stcore/stream")
+        self._socket: ClientConnection = await connect(
+            self.address, max_size=None, origin=origin, subprotocols=["streamlit"]
+        )
+        self._reader = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        for task in (self._reader, *self._timers.values()):
+            task.cancel()
+        await self._socket.close()
+
+    # -- what a visitor does ----------------------------------------------------------
+
+    async def open(self, page: str, query: str) -> float:
+        """Go to a page; the seconds until all of it was drawn."""
+        self._stop_all()
+        self._states.clear()
+        self.page, self.query = page, query
+        self.page_hash = self._pages.get(page, "")
+        return await self._ask("", name=page)
+
+    async def change(self, widget: Widget) -> float:
+        """Give a widget another value; the seconds until the answer was drawn."""
+        self._states[widget.id] = widget.state
+        return await self._ask(widget.fragment)
+
+    def widgets(self) -> list[Widget]:
+        """What can be changed on the page as it is."""
+        found = [_widget(delta) for delta in self._drawn.values()]
+        return [widget for widget in found if widget is not None] + self._tabs()
+
+    def _tabs(self) -> list[Widget]:
+        """The next tab of every row of tabs."""
+        found = []
+        for path, delta in self._drawn.items():
+            if delta.WhichOneof("type") == "add_block" and delta.add_block.tab_container.id:
+                row = delta.add_block.tab_container
+                labels, i = [], 0
+                while (*path, i) in self._drawn:
+                    labels.append(self._drawn[(*path, i)].add_block.tab.label)
+                    i += 1
+                known = self._states.get(row.id)
+                at = labels.index(known.string_value) if known else row.default_tab_index
+                state = WidgetState(id=row.id, string_value=labels[(at + 1) % len(labels)])
+                found.append(Widget(f"tab {state.string_value!r}", delta.fragment_id, state))
+        return found
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a part of the page wants to be asked again, as while a job runs."""
+        return bool(self._timers)
+
+    # -- the conversation -------------------------------------------------------------
+
+    async def _ask(self, fragment: str, name: str = "") -> float:
+        began = time.perf_counter()
+        seen = len(self._done)
+        await self._send(fragment, name)
+
+        def is_answered() -> bool:
+            # What another part of the page asked for meanwhile is no answer.
+            return any(not of or fragment in of for of in self._done[seen:])
+
+        async with self._finished:
+            async with asyncio.timeout(PATIENCE):
+                await self._finished.wait_for(lambda: is_answered() or self._reader.done())
+        if self._reader.done():
+            raise ConnectionError("the server closed the connection")
+        return time.perf_counter() - began
+
+    async def _send(self, fragment: str, name: str = "", is_auto: bool = False) -> None:
+        message = BackMsg()
+        asked = message.rerun_script
+        asked.query_string, asked.page_script_hash = self.query, self.page_hash
+        asked.page_name, asked.fragment_id, asked.is_auto_rerun = name, fragment, is_auto
+        asked.widget_states.widgets.extend(self._states.values())
+        asked.context_info.timezone = "Europe/Berlin"
+        asked.context_info.url = self.address
+        await self._socket.send(message.SerializeToString())
+
+    async def _read(self) -> None:
+        async for data in self._socket:
+            assert isinstance(data, bytes)
+            self.n_bytes += len(data)
+            message = ForwardMsg()
+            message.ParseFromString(data)
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                of = frozenset(message.metadata.run.fragment_ids)
+                self._pages = {
+                    page.url_pathname or page.page_name: page.page_script_hash
+                    for page in message.new_session.app_pages
+                }
+                self.page_hash = message.new_session.page_script_hash
+                if not of:  # the whole page anew
+                    self._drawn.clear()
+                    self._stop_all()
+            elif kind == "delta":
+                self._drawn[tuple(message.metadata.delta_path)] = message.delta
+                if _is(message.delta, "exception"):
+                    said = message.delta.new_element.exception
+                    place = " ".join(list(said.stack_trace)[-1:])
+                    self.errors.append(f"{self.page}: {said.message} {place}")
+            elif kind == "page_info_changed":
+                self.query = message.page_info_changed.query_string
+            elif kind == "auto_rerun":
+                self._repeat(message.auto_rerun.fragment_id, message.auto_rerun.interval)
+            elif kind == "stop_auto_rerun":
+                for fragment in message.stop_auto_rerun.fragment_ids:
+                    self._stop(fragment)
+            elif kind == "script_finished":
+                of = frozenset(message.metadata.run.fragment_ids)
+                await self._finish(message.script_finished, of)
+
+    async def _finish(self, how: int, of: frozenset[str]) -> None:
+        status = ForwardMsg.ScriptFinishedStatus
+        if how == status.FINISHED_WITH_COMPILE_ERROR:
+            self.errors.append("the page cannot be compiled")
+        if how != status.FINISHED_EARLY_FOR_RERUN:
+            async with self._finished:
+                self._done.append(of)
+                self._finished.notify_all()
+
+    def _repeat(self, fragment: str, seconds: float) -> None:
+        """Ask again for a part of the page, every so often, as it wishes."""
+
+        async def ask() -> None:
+            with suppress(Exception):  # the connection was closed
+                while True:
+                    await asyncio.sleep(seconds)
+                    await self._send(fragment, is_auto=True)
+
+        self._stop(fragment)
+        self._timers[fragment] = asyncio.create_task(ask())
+
+    def _stop_all(self) -> None:
+        for fragment in list(self._timers):
+            self._stop(fragment)
+
+    def _stop(self, fragment: str) -> None:
+        timer = self._timers.pop(fragment, None)
+        if timer is not None:
+            timer.cancel()
+
+
+def _is(delta: Any, kind: str) -> bool:
+    return delta.WhichOneof("type") == "new_element" and (
+        delta.new_element.WhichOneof("type") == kind
+    )
+
+
+def _widget(delta: Any) -> Widget | None:
+    """The widget that a part of the page is, with a value that it has not."""
+    state = WidgetState()
+    if delta.WhichOneof("type") != "new_element":
+        return None
+    kind = delta.new_element.WhichOneof("type")
+    proto = getattr(delta.new_element, kind)
+    if getattr(proto, "disabled", False) or getattr(proto, "form_id", ""):
+        return None
+    is_possible = _change(kind, proto, state)
+    if not is_possible:
+        return None
+    state.id = proto.id
+    return Widget(f"{kind} {proto.label!r}", delta.fragment_id, state)
+
+
+def _change(kind: str, proto: Any, state: WidgetState) -> bool:
+    """Write into `state` what follows the present value; False where nothing does."""
+    if kind in ("selectbox", "radio"):
+        options = list(proto.options)
+        at = options.index(proto.raw_value) if proto.raw_value in options else proto.default
+        state.string_value = options[(at + 1) % len(options)] if options else ""
+        return len(options) > 1
+    if kind == "button_group":
+        options = [option.content for option in proto.options]
+        chosen = list(proto.raw_values) if proto.set_value else []
+        chosen = chosen or [options[i] for i in proto.default]
+        others = [option for option in options if option not in chosen]
+        state.string_array_value.SetInParent()
+        if proto.click_mode == ButtonGroup.MULTI_SELECT:
+            state.string_array_value.data.extend(chosen + others[:1] if others else chosen[1:])
+        else:
+            state.string_array_value.data.extend(others[:1])
+        return bool(options) and bool(others or proto.click_mode == ButtonGroup.MULTI_SELECT)
+    if kind == "checkbox":
+        state.bool_value = not (proto.value if proto.set_value else proto.default)
+        return True
+    if kind == "slider":
+        now = list(proto.value if proto.set_value else proto.default)
+        step = proto.step or 1.0
+        if proto.options:  # what is chosen from a row of words is told by the words
+            at = list(proto.options).index(proto.raw_value[0]) if proto.raw_value else int(now[0])
+            state.string_array_value.data.append(proto.options[(at + 1) % len(proto.options)])
+            state.string_array_value.data.extend(proto.options[-1:] * (len(now) - 1))
+            return len(proto.options) > 1
+        now[0] = now[0] + step if now[0] + step <= (now[1:] or [proto.max])[0] else proto.min
+        state.double_array_value.data.extend(now)
+        return True
+    if kind == "number_input":
+        now = proto.value if proto.set_value else proto.default
+        step = proto.step or 1.0
+        state.double_value = now - step if proto.has_max and now + step > proto.max else now + step
+        return True
+    if kind in ("text_input", "text_area"):
+        state.string_value = "a big red heart" if proto.value != "a big red heart" else "a cat"
+        return True
+    return False

@@ -1,0 +1,226 @@
+"""The app under load: many visitors on one server, and one visitor while a model is trained.
+
+    python benchmarks/sessions.py            # both tables, five minutes or more
+    python benchmarks/sessions.py --visitors 40 --think 1 4
+
+starts the app on an empty store, trains the methods of the emoji demo, and talks to it over
+websockets as browsers do (`_app_client`). The first table changes every widget of every page once
+while a job runs; a second is from the message that says what was changed to the one that says all
+is drawn. The second table: visitors who read for a while, then go to another page or change
+something; some of them train. Memory is that of the whole server process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from _app_client import Tab
+
+ROOT = Path(__file__).parents[1]
+DATA = "data=demo:emoji"
+#: Pages by the names in their addresses; home with its demo shows all at once.
+PAGES = ("train", "compare", "map", "search", "data", "methods", "papers")
+#: A job that takes minutes, and more of them when it ends.
+LONG = "method=ssi&max_iter=3000&patience=3000&n_components=200&random_state="
+
+
+class App:
+    """One server on a store of its own."""
+
+    def __init__(self, home: str) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        options = ["--server.port", str(self.port), "--server.headless", "true"]
+        self.log = Path(home) / "server.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), *options],
+                cwd=ROOT,
+                env=os.environ | {"SIMVIZ_HOME": f"{home}/store", "SIMVIZ_PUBLIC": "1"},
+                stdout=log,
+                stderr=log,
+            )
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stcore/health", timeout=2)
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError("the app did not start within a minute")
+
+    def memory(self) -> float:
+        """MB of the process that are in memory."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1e3
+
+
+@contextmanager
+def started() -> Iterator[App]:
+    """A server that ends with the block."""
+    with tempfile.TemporaryDirectory() as home:
+        app = App(home)
+        try:
+            yield app
+        finally:
+            app.process.terminate()
+            app.process.wait(30)
+
+
+async def prepare(app: App) -> None:
+    """Train the demo, and look at every page once, as the first visitor of a day does."""
+    async with Tab(app.port) as tab:
+        await tab.open("", "demo=emoji")
+        for _ in range(600):
+            await asyncio.sleep(0.5)
+            if not tab.is_waiting:
+                break
+        else:
+            raise RuntimeError("the demo was not trained within five minutes")
+        for page in PAGES:
+            await tab.open(page, DATA)
+        fail_on(tab.errors)
+
+
+async def react(app: App, seconds: float) -> list[tuple[str, str, float]]:
+    """Change every widget of every page while a job runs; page, widget, seconds."""
+    told = []
+    async with Tab(app.port) as trainer, Tab(app.port) as tab:
+        await trainer.open("map", f"demo=emoji&{LONG}0")
+        for page in PAGES:
+            told.append((page, "(opened)", await tab.open(page, DATA)))
+            tried: set[str] = set()
+            began = time.monotonic()
+            while time.monotonic() - began < seconds:
+                left = [w for w in tab.widgets() if w.name not in tried]
+                if not left:
+                    break
+                tried.add(left[0].name)
+                told.append((page, left[0].name, await tab.change(left[0])))
+        fail_on(trainer.errors + tab.errors)
+        if not trainer.is_waiting:
+            raise RuntimeError("the job that was to run meanwhile has ended")
+    return told
+
+
+async def visit(
+    app: App, number: int, trains: bool, seconds: float, think: tuple[float, float]
+) -> tuple[list[float], list[str]]:
+    """One visitor: seconds of every interaction, and what went wrong."""
+    rng = random.Random(number)
+    took: list[float] = []
+    async with Tab(app.port) as tab:
+        await asyncio.sleep(rng.uniform(0, think[1]))
+        took.append(await tab.open(PAGES[number % len(PAGES)], DATA))
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            await asyncio.sleep(rng.uniform(*think))
+            widgets = tab.widgets()
+            if trains and not tab.is_waiting:
+                k = rng.randrange(10, 200)
+                took.append(await tab.open("map", f"demo=emoji&method=cca&k={k}"))
+            elif not widgets or rng.random() < 0.4:
+                took.append(await tab.open(rng.choice(PAGES), DATA))
+            else:
+                took.append(await tab.change(rng.choice(widgets)))
+        return took, tab.errors
+
+
+async def idle(app: App, n: int) -> float:
+    """MB that every visitor costs who has a page open and does nothing."""
+    before = app.memory()
+    tabs = [Tab(app.port) for _ in range(n)]
+    for i, tab in enumerate(tabs):
+        await tab.__aenter__()
+        await tab.open(PAGES[i % len(PAGES)], DATA)
+    await asyncio.sleep(2)
+    after = app.memory()
+    for tab in tabs:
+        await tab.__aexit__()
+    print(f"memory: {before:,.0f} MB without visitors, {after:,.0f} MB with {n} who are idle")
+    return (after - before) / n
+
+
+def fail_on(errors: list[str]) -> None:
+    """End with what a page said went wrong."""
+    if errors:
+        raise RuntimeError(f"{len(errors)} errors; the first: {errors[0]}")
+
+
+def quantile(values: list[float], q: float) -> float:
+    """The value that a share of all does not exceed."""
+    return sorted(values)[min(len(values) - 1, int(q * len(values)))]
+
+
+async def measure(options: argparse.Namespace) -> None:
+    with started() as app:
+        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        await prepare(app)
+        if not options.only_load:
+            told = await react(app, options.per_page)
+            print("\n| page | opened | widgets | median | slowest | which |")
+            print("|---|---:|---:|---:|---:|---|")
+            for page in PAGES:
+                opened = next(s for p, w, s in told if p == page and w == "(opened)")
+                own = [(s, w) for p, w, s in told if p == page and w != "(opened)"]
+                line = f"| {page} | {1e3 * opened:.0f} ms | {len(own)} |"
+                if own:
+                    slow, name = max(own)
+                    middle = statistics.median(s for s, _ in own)
+                    line += f" {1e3 * middle:.0f} ms | {1e3 * slow:.0f} ms | {name} |"
+                else:
+                    line += " | | |"
+                print(line)
+            every = [s for _, w, s in told if w != "(opened)"]
+            print(f"all {len(every)} widgets: median {1e3 * statistics.median(every):.0f} ms\n")
+        if options.only_reactions:
+            return
+        each = await idle(app, options.visitors)
+        print(f"a visitor who is idle: {each:.1f} MB")
+        visits = [
+            visit(app, i, i < options.trainers, options.seconds, tuple(options.think))
+            for i in range(options.visitors)
+        ]
+        results = await asyncio.gather(*visits, return_exceptions=True)
+        broken = [repr(r) for r in results if isinstance(r, BaseException)]
+        done = [r for r in results if not isinstance(r, BaseException)]
+        took = [s for seconds, _ in done for s in seconds]
+        errors = broken + [error for _, found in done for error in found]
+        print(
+            f"{options.visitors} visitors, {options.trainers} of them training, "
+            f"{len(took)} interactions in {options.seconds:.0f} s: {len(errors)} errors, "
+            f"p50 {1e3 * quantile(took, 0.5):.0f} ms, p95 {1e3 * quantile(took, 0.95):.0f} ms, "
+            f"slowest {1e3 * max(took):.0f} ms; {app.memory():,.0f} MB at the end; "
+            f"load of the machine {os.getloadavg()[0]:.1f}"
+        )
+        for error in errors[:5]:
+            print("  ", error[:300])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--visitors", type=int, default=20)
+    parser.add_argument("--trainers", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--think", type=float, nargs=2, default=(2.0, 8.0))
+    parser.add_argument("--per-page", type=float, default=60.0)
+    parser.add_argument("--only-load", action="store_true")
+    parser.add_argument("--only-reactions", action="store_true")
+    asyncio.run(measure(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
