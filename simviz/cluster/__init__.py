@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simviz.cluster.carried import Carried
     from simviz.cluster.executor import ClusterExecutor
+    from simviz.cluster.s2net import fit_s2net
     from simviz.cluster.service import cluster_queue
 
-_WHERE = {"Carried": "carried", "ClusterExecutor": "executor", "cluster_queue": "service"}
+_WHERE = {
+    "Carried": "carried",
+    "ClusterExecutor": "executor",
+    "cluster_queue": "service",
+    "fit_s2net": "s2net",
+}
 
-__all__ = ["Carried", "ClusterExecutor", "cluster_queue"]
+__all__ = ["Carried", "ClusterExecutor", "cluster_queue", "fit_s2net"]
 
 
 def __getattr__(name: str) -> Any:

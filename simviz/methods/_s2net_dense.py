@@ -2,12 +2,17 @@
 
 Each is a sum over queries of both directions. It walks blocks of similarities,
 never holds them all, and keeps its sums in float64.
+
+Rows may be divided among several that work at once. What one has to know of the
+others are sums by column alone: `steps` of a loss yields its own share of such a
+sum and is sent the whole. Who works alone gets back what it gave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Generator
+from copy import copy
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,9 +34,22 @@ Reals = NDArray[np.float64]
 
 #: Called once a block; raises where the fit is to stop.
 Tick = Callable[[], None]
+T = TypeVar("T")
+#: Yields a share of a sum over all rows, is sent the sum, and returns a T.
+Steps = Generator[Reals, Reals, T]
 
 # float32 holds exp(2γ) · exp(2γ), and a double the product of eight of these, up to here.
 _SINGLE_GAMMA = 20.0
+
+
+def alone(steps: Steps[T]) -> T:
+    """What a computation returns that has all the rows itself."""
+    share = next(steps)
+    while True:
+        try:
+            share = steps.send(share)
+        except StopIteration as end:
+            return end.value
 
 
 class Pairs:
@@ -69,6 +87,29 @@ class Pairs:
             weights.append(weight if balanced else counted.astype(np.float64))
             self.total += float(weights[-1] @ comparisons)
         self.x_weight, self.y_weight = weights
+        # Where each pair stands among all pairs of all rows, sorted by column.
+        self.place = np.empty(len(self.x), dtype=np.int64)
+        self.place[self.by_column] = np.arange(len(self.x))
+        self.columns_ptr = self.indptr_y
+
+    def of_rows(self, rows: slice) -> Self:
+        """The pairs of some rows, which know their places among all."""
+        own = copy(self)
+        listed = slice(self.indptr[rows.start], self.indptr[rows.stop])
+        own.shape = (rows.stop - rows.start, self.shape[1])
+        own.indptr = self.indptr[rows.start : rows.stop + 1] - listed.start
+        own.x, own.y = self.x[listed] - rows.start, self.y[listed]
+        own.by_column = np.lexsort((own.x, own.y))
+        per_y = np.bincount(own.y, minlength=self.shape[1])
+        own.indptr_y = np.concatenate([[0], np.cumsum(per_y)])
+        own.x_weight, own.place = self.x_weight[rows], self.place[listed]
+        return own
+
+    def placed(self, values: Reals) -> Reals:
+        """A value of each pair at its place among all pairs, 0 for those of other rows."""
+        among = np.zeros(self.columns_ptr[-1])
+        among[self.place] = values
+        return among
 
     def scores(self, P: Array, Q: Array) -> Reals:
         """Similarity of each pair."""
@@ -107,28 +148,39 @@ class AllOthers:
         self.pairs, self.gamma, self.margin = pairs, gamma, margin
         self.total = pairs.total
 
+    def of_rows(self, rows: slice) -> Self:
+        """The share of some rows."""
+        own = copy(self)
+        own.pairs = self.pairs.of_rows(rows)
+        return own
+
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
         """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        return alone(self.steps(blocks, scale, tick))
+
+    def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
+        """Do likewise with the share of these rows."""
         pairs, hinge = self.pairs, self.margin is not None
         s = pairs.scores(blocks.P, blocks.Q)
         dtype, every = _working_type(blocks.P.dtype, self.gamma)
         factor = s - (self.margin or 0) if hinge else np.exp(-self.gamma * s)
-        if pairs.matched and not hinge:
-            rho, loss, slope = self._matched(blocks, factor, (dtype, every), scale, tick)
-        else:
-            rho, loss, slope = self._general(blocks, factor, (dtype, every), scale, tick)
-        pairs.spread(-slope * rho, blocks, scale)
+        f_y = yield pairs.placed(factor)
+        compare = self._matched if pairs.matched and not hinge else self._general
+        rho, rho_y, loss, slope = compare(blocks, factor, f_y, (dtype, every), scale, tick)
+        rho_y = yield rho_y
+        pairs.spread(-slope * (rho + rho_y[pairs.place]), blocks, scale)
         return loss
 
     def _matched(
-        self, blocks: FloatBlocks, factor: Reals, kind: Any, scale: float, tick: Tick
-    ) -> tuple[Reals, float, float]:
+        self, blocks: FloatBlocks, factor: Reals, f_y: Reals, kind: Any, scale: float, tick: Tick
+    ) -> tuple[Reals, Reals, float, float]:
         pairs, (dtype, every) = self.pairs, kind
         a, b = (np.zeros(n, dtype) for n in pairs.shape)
         a[pairs.x] = factor * (pairs.x_weight[pairs.x] > 0)
-        b[pairs.y] = factor * (pairs.y_weight[pairs.y] > 0)
+        columns = np.flatnonzero(np.diff(pairs.columns_ptr))
+        b[columns] = f_y * (pairs.y_weight[columns] > 0)
         # All queries of a direction have as many comparisons: one weight serves them all.
-        weight = max(pairs.x_weight.max(), pairs.y_weight.max())
+        weight = max(pairs.x_weight.max(initial=0), pairs.y_weight.max())
         n_chunks = -(-pairs.shape[1] // WIDTH)
         row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
         loss = 0.0
@@ -143,18 +195,17 @@ class AllOthers:
             loss += float(logs.sum())
             blocks.spread(rows, S, self.gamma * scale * weight)
             tick()
-        rho = row_sums[pairs.x] + column_sums[pairs.y]
-        return weight * rho, weight * loss, self.gamma
+        rho, rho_y = weight * row_sums[pairs.x], weight * column_sums[columns]
+        return rho, rho_y, weight * loss, self.gamma
 
     def _general(
-        self, blocks: FloatBlocks, factor: Reals, kind: Any, scale: float, tick: Tick
-    ) -> tuple[Reals, float, float]:
+        self, blocks: FloatBlocks, factor: Reals, f_y: Reals, kind: Any, scale: float, tick: Tick
+    ) -> tuple[Reals, Reals, float, float]:
         pairs, (dtype, every) = self.pairs, kind
         hinge = self.margin is not None
         slope = 1.0 if hinge else self.gamma
-        f = factor.astype(dtype)
-        f_y = f[pairs.by_column]
-        rho, rho_y = np.zeros((2, len(f)))
+        f, f_y = factor.astype(dtype), f_y.astype(dtype)
+        rho, rho_y = np.zeros(len(f)), np.zeros(len(f_y))
         x_weight, y_weight = pairs.x_weight.astype(dtype), pairs.y_weight.astype(dtype)
         loss_y = np.zeros(pairs.shape[1])
         loss = 0.0
@@ -175,12 +226,11 @@ class AllOthers:
                 loss += float(loss_x.sum())
             if y_weight.any():
                 ET, GT = np.ascontiguousarray(E.T), np.zeros(E.shape[::-1], dtype)
-                compare_rows(ET, GT, pairs.indptr_y, f_y, y_weight, hinge, every, rho_y, loss_y)
+                compare_rows(ET, GT, pairs.columns_ptr, f_y, y_weight, hinge, every, rho_y, loss_y)
                 G += GT.T
             blocks.spread(rows, G.astype(blocks.P.dtype, copy=False), slope * scale)
             tick()
-        rho[pairs.by_column] += rho_y
-        return rho, loss + float(loss_y.sum()), slope
+        return rho, rho_y, loss + float(loss_y.sum()), slope
 
 
 class Softmax:
@@ -211,8 +261,19 @@ class Softmax:
             self._weights.append(weight)
             self.total += float(weight @ own)
 
+    def of_rows(self, rows: slice) -> Self:
+        """The share of some rows."""
+        own = copy(self)
+        own.pairs = self.pairs.of_rows(rows)
+        own._weights = [self._weights[0][rows], self._weights[1]]
+        return own
+
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
         """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        return alone(self.steps(blocks, scale, tick))
+
+    def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
+        """Do likewise with the share of these rows."""
         pairs, gamma = self.pairs, self.gamma
         dtype, _ = _working_type(blocks.P.dtype, gamma)
         base = _base_two(gamma, dtype)
@@ -226,9 +287,10 @@ class Softmax:
             sum_exponentials(S, np.array([base]), r, column_sums)
             row_sums[rows] = r.sum(axis=0)
             tick()
+        column_sums = yield column_sums
         a = np.exp(-gamma * pairs.scores(blocks.P, blocks.Q))
         loss, rho = 0.0, np.zeros(len(a))
-        slopes = []
+        slopes: list[Any] = []
         for at, sums, weight in (
             (pairs.x, row_sums, self._weights[0]),
             (pairs.y, column_sums, self._weights[1]),
@@ -237,6 +299,7 @@ class Softmax:
             loss += float(weight[at] @ np.log1p(ratio))
             rho += weight[at] * ratio / (1 + ratio)
             slopes.append(np.bincount(at, weight[at] * a / (1 + ratio), minlength=len(sums)))
+        slopes[1] = yield slopes[1]
         by_row, by_column = (slope.astype(dtype) for slope in slopes)
         for rows in blocks:
             if not single:  # else the scores are still there

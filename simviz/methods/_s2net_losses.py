@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from simviz.methods._s2net_blocks import FloatBlocks
-from simviz.methods._s2net_dense import AllOthers, Pairs, Softmax, Tick
+from simviz.methods._s2net_dense import AllOthers, Pairs, Softmax, Steps, Tick
 from simviz.methods._s2net_kernels import HINGE, LOGISTIC, SOFTMAX
 from simviz.methods._s2net_listed import Hardest, Listed, SquaredError
 from simviz.relevance import Relevance
@@ -70,6 +71,33 @@ class Loss:
         return sum(part.add(blocks, 1 / self.total, tick) for part in self.parts) / max(
             self.total, 1
         )
+
+    def of_rows(self, rows: slice) -> Self:
+        """The share of some rows in the same mean.
+
+        Raises
+        ------
+        ValueError
+            If it is a loss whose rows depend on one another by more than sums.
+        """
+        own = copy(self)
+        own.parts = []
+        for part in self.parts:
+            if not isinstance(part, AllOthers | Softmax):
+                raise ValueError(
+                    "Rows are divided among workers for the losses 'logistic', 'softmax' and "
+                    "'triplet' over all pairs that are not relevant; grades, judged pairs alone, "
+                    "hard_negatives and 'mse' are computed on one machine. Use fit."
+                )
+            own.parts.append(part.of_rows(rows))
+        return own
+
+    def steps(self, blocks: FloatBlocks, tick: Tick) -> Steps[float]:
+        """Add the gradient of the share of some rows and return their share of the loss."""
+        value = 0.0
+        for part in self.parts:
+            value += yield from part.steps(blocks, 1 / self.total, tick)  # type: ignore[attr-defined]
+        return value / max(self.total, 1)
 
 
 def _parts(relevance: Relevance, settings: Settings, rng: Any) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simviz._numba import threads_for
 from simviz.base._rows import Matrix, nonzero_rows
 from simviz.methods._products import Products
+from simviz.methods._s2net_dense import Steps
 from simviz.methods._s2net_kernels import tangent_rows, unit_rows
 
 Array = NDArray[np.floating]
@@ -191,7 +192,18 @@ class Objective:
         """Loss and its gradient; an array that nobody else holds any more is used again."""
         x, y = self.network.forward(theta)
         blocks = self.make_blocks(x.P, y.P)
-        value = self.loss(blocks, self.tick)
+        return self._backward(theta, x, y, blocks, self.loss(blocks, self.tick))
+
+    def steps(self, theta: Array) -> Steps[tuple[float, Array]]:
+        """Do likewise with the share of some rows; see `simviz.methods._s2net_dense`."""
+        x, y = self.network.forward(theta)
+        blocks = self.make_blocks(x.P, y.P)
+        value = yield from self.loss.steps(blocks, self.tick)
+        return self._backward(theta, x, y, blocks, value)
+
+    def _backward(
+        self, theta: Array, x: Vectors, y: Vectors, blocks: Any, value: float
+    ) -> tuple[float, Array]:
         gradient = self._gradient(theta)
         dP, dQ = blocks.gradients()
         self.network.backward(x, y, dP, dQ, gradient)

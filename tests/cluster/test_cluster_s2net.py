@@ -1,0 +1,165 @@
+"""S2Net's gradient shared out among workers is the gradient of one machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from distributed import Client, LocalCluster
+
+from simviz.cluster import fit_s2net
+from simviz.cluster.rows import _SHARES
+from simviz.methods._s2net_blocks import Maker
+from simviz.methods._s2net_losses import Loss, Settings
+from simviz.methods._s2net_network import Network, Objective
+from simviz.methods.s2net import S2Net
+from simviz.relevance import Relevance
+
+
+def data(n=400, d=80, seed=0):
+    rng = np.random.default_rng(seed)
+    X, Y = (
+        sp.random_array((n, d), density=0.1, rng=rng, format="csr", dtype=np.float64)
+        for _ in range(2)
+    )
+    return X, sp.csr_array(Y + X @ sp.random_array((d, d), density=0.05, rng=rng))
+
+
+def model(**changed):
+    usual = {"loss": "logistic", "solver": "lbfgs", "init": "random", "max_iter": 6}
+    return S2Net(5, **usual | changed)
+
+
+def close(ours, theirs, tolerance=1e-5):
+    assert ours.n_iter_ == theirs.n_iter_
+    for name in ("x_projection_", "y_projection_", "x_offset_", "y_offset_", "loss_curve_"):
+        np.testing.assert_allclose(
+            getattr(ours, name), getattr(theirs, name), rtol=tolerance, atol=tolerance
+        )
+
+
+@pytest.fixture(scope="module")
+def client():
+    how = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
+    with (
+        LocalCluster(n_workers=2, processes=False, protocol="tcp://", **how) as made,
+        Client(made) as connected,
+    ):
+        yield connected
+
+
+@pytest.mark.parametrize("loss", ["logistic", "softmax", "triplet"])
+@pytest.mark.parametrize("direction", ["both", "x2y", "y2x"])
+@pytest.mark.parametrize("matched", [True, False])
+@pytest.mark.parametrize("balanced", [True, False])
+def test_shares_of_rows_sum_to_the_whole(loss, direction, matched, balanced):
+    rng = np.random.default_rng(1)
+    n, m, d, k = 50, 40, 30, 4
+    X, Y = (sp.random_array((r, d), density=0.2, rng=rng, format="csr") for r in (n, m))
+    judged = sp.eye_array(n, m) if matched else sp.csr_array((rng.random((n, m)) < 0.05) * 1.0)
+    relevance = Relevance(sp.csr_array(judged), "negative")
+    total = Loss(relevance, Settings(loss, 10.0, direction, None, balanced), None)
+    theta = rng.normal(size=(2 * d + 2, k))
+
+    def objective(rows, part):
+        making = Maker("float32", "cpu", np.dtype(float), k)
+        return Objective(Network(X[rows], Y, False, None), part, making, lambda: None)
+
+    value, gradient = objective(slice(0, n), total)(theta)
+    shares = [slice(0, 20), slice(20, 21), slice(21, 50)]  # some without a relevant pair
+    running = [objective(rows, total.of_rows(rows)).steps(theta) for rows in shares]
+    found = [next(steps) for steps in running]
+    ended = []
+    while not ended:
+        whole, found = sum(found), []
+        for steps in running:
+            try:
+                found.append(steps.send(whole))
+            except StopIteration as end:
+                ended.append(end.value)
+    assert sum(own for own, _ in ended) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(sum(own for _, own in ended), gradient, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"loss": "softmax", "regularization": 0.1},
+        {"activation": "tanh", "direction": "y2x", "validation_fraction": 0.0},
+    ],
+)
+def test_workers_learn_the_model_of_one_machine(client, changed):
+    X, Y = data()
+    alone = model(**changed).fit(X, Y)
+    close(fit_s2net(model(**changed), X, Y, n_shares=3), alone)
+    ours = fit_s2net(model(**changed), X, Y, client=client)
+    close(ours, alone)
+    assert type(ours) is S2Net and ours.similarity(X[:3], Y[:4]).shape == (3, 4)
+    assert not _SHARES  # workers of the fixture are threads
+
+
+def test_where_shares_are_does_not_matter(client):
+    X, Y = data()
+    ours = fit_s2net(model(), X, Y, client=client, n_shares=3)
+    close(ours, fit_s2net(model(), X, Y, n_shares=3), tolerance=0)
+
+
+def test_single_precision_is_kept_and_items_may_be_fewer_than_shares(client):
+    X, Y = (Z.astype(np.float32)[:30] for Z in data())
+    ours = fit_s2net(model(validation_fraction=0), X, Y, client=client, n_shares=100)
+    alone = model(validation_fraction=0).fit(X, Y)
+    assert ours.x_projection_.dtype == np.float32
+    np.testing.assert_allclose(ours.loss_curve_, alone.loss_curve_, rtol=1e-4)
+
+
+def test_a_callback_stops_it(client):
+    X, Y = data()
+    heard = []
+
+    def callback(step, total, metrics):
+        heard.append(metrics)
+        return step >= 2
+
+    ours = fit_s2net(model(max_iter=50).set_callbacks(callback), X, Y, client=client)
+    assert ours.n_iter_ == 2 and "loss" in heard[-1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "judged", "words"),
+    [
+        ({"solver": "adam"}, None, "many small steps"),
+        ({"loss": "mse"}, None, "computed on one machine"),
+        ({"hard_negatives": 3}, None, "computed on one machine"),
+        ({}, [[1.0, -1.0], [-1.0, 1.0]], "computed on one machine"),
+    ],
+)
+def test_what_is_not_divided_says_so(changed, judged, words):
+    X, Y = np.eye(2), np.eye(2)
+    with pytest.raises(ValueError, match=words):
+        fit_s2net(model(**changed), X, Y, judged)
+
+
+def test_a_killed_worker_leaves_the_result_as_it_is():
+    X, Y = data(n=1_500)
+    how = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
+    killed = []
+
+    def kill(step, total, metrics):
+        if step == 2 and not killed:
+            pid = sorted(client.run(os.getpid).values())[0]
+            killed.append(pid)
+            # In the middle of the next evaluation.
+            threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
+        return False
+
+    with LocalCluster(n_workers=2, **how) as cluster, Client(cluster) as client:
+        slow = model(max_iter=5, validation_fraction=0)
+        ours = fit_s2net(slow.set_callbacks(kill), X, Y, client=client, n_shares=2)
+    assert killed
+    expected = fit_s2net(model(max_iter=5, validation_fraction=0), X, Y, n_shares=2)
+    close(ours, expected, tolerance=0)
