@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simviz.features.images import ImageDescriptor
     from simviz.features.keywords import MultiHot
     from simviz.features.pretrained import PretrainedText
+    from simviz.features.pretrained_images import PretrainedImages
     from simviz.features.sequences import Characters
     from simviz.features.text import TextCounts, Tfidf
     from simviz.features.trigrams import Trigrams
@@ -25,6 +26,7 @@ __all__ = [
     "Characters",
     "ImageDescriptor",
     "MultiHot",
+    "PretrainedImages",
     "PretrainedText",
     "TextCounts",
     "Tfidf",
@@ -39,6 +41,7 @@ _HOMES = {
     "Characters": "sequences",
     "ImageDescriptor": "images",
     "MultiHot": "keywords",
+    "PretrainedImages": "pretrained_images",
     "PretrainedText": "pretrained",
     "TextCounts": "text",
     "Tfidf": "text",

@@ -138,7 +138,7 @@ class ImageDescriptor(TransformerMixin, BaseEstimator):
                 f"cell_sizes are different whole numbers from 2 to size={self.size}, "
                 f"got {self.cell_sizes!r}."
             )
-        images = _check(X)
+        images = check_images(X, "ImageDescriptor")
         self.color_ = _has_color(images) if self.color == "auto" else bool(self.color)
         if not (sizes or self.intensity or self.color_):
             raise ValueError(
@@ -165,7 +165,7 @@ class ImageDescriptor(TransformerMixin, BaseEstimator):
             do not count.
         """
         check_is_fitted(self)
-        images = _check(X)
+        images = check_images(X, "ImageDescriptor")
         rows = np.empty((len(images), sum(self.part_sizes_.values())), dtype=np.float32)
         for block in _blocks(images):
             parts = self._parts(images[block])
@@ -228,8 +228,26 @@ class ImageDescriptor(TransformerMixin, BaseEstimator):
         return values.astype(np.float32, copy=False)
 
 
-def _check(images: Any) -> Pixels:
-    """Refuse what is not a stack of images."""
+def check_images(images: Any, owner: str) -> Pixels:
+    """Refuse what is not a stack of images.
+
+    Parameters
+    ----------
+    images : array-like
+        What a transformer was given.
+    owner : str
+        Name of the transformer, for the message.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
+        The pixels.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+    """
     pixels = np.asarray(images)
     if (
         pixels.dtype != np.uint8
@@ -238,7 +256,7 @@ def _check(images: Any) -> Pixels:
         or 0 in pixels.shape[1:]
     ):
         raise ValueError(
-            "ImageDescriptor takes a uint8 array (n, height, width) or (n, height, width, 3), "
+            f"{owner} takes a uint8 array (n, height, width) or (n, height, width, 3), "
             f"got {pixels.dtype} of shape {pixels.shape}. "
             "Put a single image in a stack: image[np.newaxis]."
         )

@@ -238,13 +238,19 @@ class _Encoder:
         self._salt = name.encode()
         self.width = int(self._model.get_embedding_dimension())
 
-    def key(self, text: str) -> bytes:
-        return hashlib.blake2b(text.encode(), digest_size=16, salt=self._digest()).digest()
+    @property
+    def reads_images(self) -> bool:
+        """Whether it takes pictures, too."""
+        return "image" in getattr(self._model[0], "modality_config", {})
 
-    def encode(self, texts: list[str], batch_size: int) -> NDArray[np.float32]:
+    def key(self, content: str | bytes) -> bytes:
+        raw = content.encode() if isinstance(content, str) else content
+        return hashlib.blake2b(raw, digest_size=16, salt=self._digest()).digest()
+
+    def encode(self, items: list[Any], batch_size: int) -> NDArray[np.float32]:
         with self._lock:
             found = self._model.encode(
-                texts,
+                items,
                 batch_size=batch_size,
                 show_progress_bar=False,
                 convert_to_numpy=True,

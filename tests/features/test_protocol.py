@@ -9,12 +9,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tiny_clip import TINY_CLIP
 
 import simviz.features
 from simviz.features import (
     Characters,
     ImageDescriptor,
     MultiHot,
+    PretrainedImages,
     PretrainedText,
     TextCounts,
     Tfidf,
@@ -31,6 +33,7 @@ CASES = [
     (Characters(12, min_count=1), TEXTS),
     (Trigrams(n_unseen=4), TEXTS),
     (PretrainedText(), TEXTS),
+    (PretrainedImages(TINY_CLIP), IMAGES),
     (MultiHot(), TEXTS),
     (MultiHot(";"), TEXTS),
     (ImageDescriptor(), IMAGES),

@@ -1,0 +1,73 @@
+"""Pictures and texts by one pretrained encoder: a tiny one with random weights, made here."""
+
+import numpy as np
+import pytest
+from tiny_clip import TINY_CLIP
+
+from simviz.data import Items, PairSet
+from simviz.exceptions import JobCancelled
+from simviz.features import PretrainedImages, PretrainedText, pretrained
+from simviz.methods import get_method
+from simviz.pipeline import PairPipeline, load_pipeline
+from simviz.relevance import Relevance
+
+pytest.importorskip("sentence_transformers", reason="an optional library")
+
+
+@pytest.fixture
+def folder():
+    return TINY_CLIP
+
+
+def pictures(n, *channels):
+    return np.random.default_rng(0).integers(0, 256, (n, 20, 20, *channels), dtype=np.uint8)
+
+
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_pictures_become_unit_vectors_of_the_space_of_texts(folder, channels):
+    X = pictures(70, *channels)
+    images = PretrainedImages(folder).fit(X)
+    rows = images.transform(X)
+    assert rows.shape == (70, 8) and rows.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(images.transform(X[::-1]), rows[::-1])
+    assert PretrainedText(folder).fit(["red"]).n_dimensions_ == images.n_dimensions_
+    assert len(images.get_feature_names_out()) == 8
+
+
+def test_what_was_encoded_once_is_kept(folder, monkeypatch):
+    X = pictures(5, 3)
+    images = PretrainedImages(folder).fit(X)
+    rows = images.transform(X)
+    monkeypatch.setattr(pretrained._encoder(folder), "encode", None)
+    np.testing.assert_array_equal(images.transform(X[1:3]), rows[1:3])
+
+
+def test_words_and_pictures_are_adapted_and_stored(folder, tmp_path):
+    words = [f"{a}{b}" for a in "abcdef" for b in "uvwxy"]
+    ids = [f"{i}" for i in range(30)]
+    pairs = PairSet(
+        Items(ids, words, "keyword"), Items(ids, pictures(30, 3), "image"), Relevance.identity(30)
+    )
+    sides = PretrainedText(folder), PretrainedImages(folder)
+    fitted = PairPipeline(get_method("cca")(3), *sides).fit(pairs)
+    fitted.save(tmp_path / "clip.simviz")
+    again = load_pipeline(tmp_path / "clip.simviz")
+    expected = fitted.similarity(pairs.x, pairs.y)
+    np.testing.assert_array_equal(again.similarity(pairs.x, pairs.y), expected)
+
+
+def test_a_wish_to_stop_is_heard(folder):
+    X = pictures(3, 3) // 2
+    images = PretrainedImages(folder).fit(X).set_callbacks(lambda *_: True)
+    with pytest.raises(JobCancelled):
+        images.transform(X)
+
+
+def test_what_cannot_be_read_is_refused(folder):
+    with pytest.raises(ValueError, match="reads texts only"):
+        PretrainedImages("all-MiniLM-L6-v2").fit(pictures(2))
+    with pytest.raises(ValueError, match="PretrainedImages takes a uint8 array"):
+        PretrainedImages(folder).fit(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="batch_size"):
+        PretrainedImages(folder, batch_size=0).fit(pictures(2))
