@@ -139,11 +139,12 @@ def _show_current(dataset_id: str | None) -> None:
         return
     from simviz.datasets import DEMOS
 
-    name = dataset_id
+    name = "Your data"
     if dataset_id.removeprefix("demo:") in DEMOS:
         name = DEMOS[dataset_id.removeprefix("demo:")].title
     if not state.is_warm():
-        st.caption(name)
+        st.text(name)
+        st.caption("\N{NO-BREAK SPACE}")  # the links below keep their place
         return
     from simviz.exceptions import StoreError
 

@@ -14,6 +14,7 @@ from pages._shared import (
     compare_final,
     compare_table,
     jobs,
+    naming,
     state,
 )
 from pages._shared.compare_choice import Choice
@@ -46,8 +47,8 @@ def show(dataset_id: str, pairs: PairSet) -> None:
     st.html(_STYLE)
     st.caption(
         plain(
-            f"{pairs.name}: {len(pairs.x):,} {pairs.x_name} × {len(pairs.y):,} {pairs.y_name}, "
-            f"{pairs.relevance.positives.nnz:,} relevant pairs"
+            f"{naming.dataset_title(dataset_id, pairs.name)}: {len(pairs.x):,} {pairs.x_name} × "
+            f"{len(pairs.y):,} {pairs.y_name}, {pairs.relevance.positives.nnz:,} relevant pairs"
         )
     )
     n_finished = len(state.runs(dataset_id))

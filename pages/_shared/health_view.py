@@ -185,7 +185,8 @@ def _show_rest(report: HealthReport) -> None:
             f"{shared.words:.2f} on {shared.on} (knowing nothing: {shared.chance:.2f}). What is "
             "trained should do better."
         )
-    plain.quiet(f"Looked for: {'; '.join(report.checked)}. {report.seconds:.1f} s.")
+    took = f" {report.seconds:.1f} s." if report.seconds >= 0.05 else ""
+    plain.quiet(f"Looked for: {'; '.join(report.checked)}.{took}")
     plain.notes(report.skipped)
 
 

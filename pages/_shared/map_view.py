@@ -19,6 +19,7 @@ from pages._shared import (
     map_topics,
     map_trust,
     plain,
+    runs_metric,
     state,
 )
 from pages._shared.map_state import DRAWINGS, FIRST_DRAWING, View
@@ -52,7 +53,7 @@ def show() -> None:
     try:
         with st.spinner("Reading the data"):
             pairs = state.dataset(dataset_id)
-        infos = state.runs(dataset_id)
+        infos = runs_metric.best_first(dataset_id, pairs, state.runs(dataset_id))
     except StoreError as error:
         map_empty.show_unknown(str(error))
         return

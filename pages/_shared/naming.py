@@ -9,6 +9,27 @@ if TYPE_CHECKING:
     from simviz.store.records import RunInfo
 
 
+def dataset_title(dataset_id: str, name: str) -> str:
+    """What a data set is called: a demo by its title, one's own by its name.
+
+    Parameters
+    ----------
+    dataset_id : str
+        Its id.
+    name : str
+        That its content bears.
+
+    Returns
+    -------
+    str
+        Such as "Two languages".
+    """
+    from simviz.datasets import DEMOS
+
+    demo = DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
+    return name if demo is None else demo.title
+
+
 def run_title(info: RunInfo) -> str:
     """The name a run was given, else that of what was trained."""
     return info.name or trained_title(info.method, info.spec)

@@ -35,6 +35,38 @@ def usual_metric(dataset_id: str, pairs: PairSet) -> str:
     return "AUC" if pairs.relevance.unjudged == "ignore" else "MRR"
 
 
+def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list[RunInfo]:
+    """Runs in the order of what is looked at first; the newest first where they are level.
+
+    Parameters
+    ----------
+    dataset_id : str
+        A data set.
+    pairs : PairSet
+        Its content.
+    runs : sequence of RunInfo
+        Runs on it, the newest first.
+
+    Returns
+    -------
+    list of RunInfo
+        Those that were never measured by it come last.
+    """
+    from simviz.evaluation.metrics import parse_metric
+
+    if not runs:
+        return []
+    metric = usual_metric(dataset_id, pairs)
+    sign = -1.0 if parse_metric(metric).higher_is_better else 1.0
+
+    def rank(run: RunInfo) -> tuple[bool, float]:
+        value = run.summary.get(metric)
+        known = value is not None and value == value
+        return not known, sign * value if known and value is not None else 0.0
+
+    return sorted(runs, key=rank)
+
+
 def main_metric(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> str:
     """The metric to look at first, of those that some runs have.
 

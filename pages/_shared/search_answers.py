@@ -126,7 +126,9 @@ def _list(i: int, answered: Answered, items: Items, right: set[int]) -> None:
         for at in missing[:2]:
             _line(i, answered, items, at, True)
         if len(missing) > 2:
-            plain.quiet(f"{len(missing) - 2} more that belong to it stand further down.")
+            n = len(missing) - 2
+            verbs = ("belongs", "stands") if n == 1 else ("belong", "stand")
+            plain.quiet(f"{n} more that {verbs[0]} to it {verbs[1]} further down.")
 
 
 def _line(i: int, answered: Answered, items: Items, at: int, is_right: bool) -> None:

@@ -18,6 +18,7 @@ from pages._shared import (
     map_empty,
     normalise_view,
     plain,
+    runs_metric,
     search_answers,
     search_query,
     search_why,
@@ -81,7 +82,7 @@ def show() -> None:
         with st.spinner("Reading the data"):
             pairs = state.dataset(dataset_id)
         awaited = _follow_link(dataset_id)
-        infos = state.runs(dataset_id)
+        infos = runs_metric.best_first(dataset_id, pairs, state.runs(dataset_id))
     except SimvizError as error:
         map_empty.show_unknown(str(error), TITLE)
         return

@@ -12,6 +12,7 @@ from pages._shared import (
     chrome,
     code_view,
     fitting,
+    naming,
     plain,
     splits,
     state,
@@ -99,8 +100,9 @@ def show_head(dataset_id: str, pairs: PairSet) -> None:
     plain.style()
     st.title("Which methods?")
     n = pairs.relevance.positives.nnz
+    title = naming.dataset_title(dataset_id, pairs.name)
     st.html(
-        f'<p class="sv-lead">{escape(pairs.name)}: {len(pairs.x):,} {escape(pairs.x_name)}, '
+        f'<p class="sv-lead">{escape(title)}: {len(pairs.x):,} {escape(pairs.x_name)}, '
         f"{len(pairs.y):,} {escape(pairs.y_name)}, {n:,} matching pairs.</p>"
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -120,7 +122,7 @@ def split_words(split: SplitSpec, pairs: PairSet) -> str:
         "time": f"the test asks for the latest by {split.group_key}",
     }
     if split.by == "column":
-        return f"Split as the column {split.group_key} says."
+        return f"Split as the column “{split.group_key}” says."
     return (
         f"Split: {train} train, {watch} watch, {test} test; {apart[split.by]}; seed {split.seed}."
     )
