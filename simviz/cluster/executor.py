@@ -166,13 +166,13 @@ class ClusterExecutor(Executor):
         if call.future.done():
             return
         try:
-            if remote.status == "finished":
-                result = remote.result()
-                if call.future.set_running_or_notify_cancel():
-                    call.future.set_result(result)
+            if remote.status == "error":
+                error = remote.exception()
+                self._fail(call, error.with_traceback(remote.traceback()))
                 return
-            error = remote.exception()
-            self._fail(call, error.with_traceback(remote.traceback()))
+            result = remote.result()  # raises where it was called off or got lost
+            if call.future.set_running_or_notify_cancel():
+                call.future.set_result(result)
         except BaseException as error:
             self._interrupted(call, link, error)
 
