@@ -18,9 +18,10 @@ from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 #: Seconds after which an answer counts as missing.
-PATIENCE = 120.0
+PATIENCE = 60.0
 
 
 @dataclass
@@ -55,7 +56,10 @@ class Tab:
     async def __aenter__(self) -> Tab:
         origin = self.address.replace("ws", "http", 1).removesuffix("/_stcore/stream")
         self._socket: ClientConnection = await connect(
-            self.address, max_size=None, origin=origin, subprotocols=["streamlit"]
+            self.address,
+            max_size=None,
+            origin=Origin(origin),
+            subprotocols=[Subprotocol("streamlit")],
         )
         self._reader = asyncio.create_task(self._read())
         return self
@@ -143,11 +147,6 @@ class Tab:
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 of = frozenset(message.metadata.run.fragment_ids)
-                self._pages = {
-                    page.url_pathname or page.page_name: page.page_script_hash
-                    for page in message.new_session.app_pages
-                }
-                self.page_hash = message.new_session.page_script_hash
                 if not of:  # the whole page anew
                     self._drawn.clear()
                     self._stop_all()
@@ -157,6 +156,12 @@ class Tab:
                     said = message.delta.new_element.exception
                     place = " ".join(list(said.stack_trace)[-1:])
                     self.errors.append(f"{self.page}: {said.message} {place}")
+            elif kind == "navigation":
+                for page in message.navigation.app_pages:
+                    self._pages["" if page.is_default else page.url_pathname] = (
+                        page.page_script_hash
+                    )
+                self.page_hash = message.navigation.page_script_hash
             elif kind == "page_info_changed":
                 self.query = message.page_info_changed.query_string
             elif kind == "auto_rerun":
@@ -200,9 +205,10 @@ class Tab:
 
 
 def _is(delta: Any, kind: str) -> bool:
-    return delta.WhichOneof("type") == "new_element" and (
-        delta.new_element.WhichOneof("type") == kind
-    )
+    if delta.WhichOneof("type") != "new_element":
+        return False
+    told: str | None = delta.new_element.WhichOneof("type")
+    return told == kind
 
 
 def _widget(delta: Any) -> Widget | None:
