@@ -147,8 +147,9 @@ class Tab:
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 of = frozenset(message.metadata.run.fragment_ids)
+                kept = {p: d for p, d in self._drawn.items() if of and d.fragment_id not in of}
+                self._drawn = kept
                 if not of:  # the whole page anew
-                    self._drawn.clear()
                     self._stop_all()
             elif kind == "delta":
                 self._drawn[tuple(message.metadata.delta_path)] = message.delta
