@@ -79,10 +79,10 @@ class Tab:
         self.page_hash = self._pages.get(page, "")
         return await self._ask("", name=page)
 
-    async def change(self, widget: Widget) -> float:
+    async def change(self, widget: Widget, patience: float = PATIENCE) -> float:
         """Give a widget another value; the seconds until the answer was drawn."""
         self._states[widget.id] = widget.state
-        return await self._ask(widget.fragment)
+        return await self._ask(widget.fragment, patience=patience)
 
     def widgets(self) -> list[Widget]:
         """What can be changed on the page as it is."""
@@ -112,7 +112,7 @@ class Tab:
 
     # -- the conversation -------------------------------------------------------------
 
-    async def _ask(self, fragment: str, name: str = "") -> float:
+    async def _ask(self, fragment: str, name: str = "", patience: float = PATIENCE) -> float:
         began = time.perf_counter()
         seen = len(self._done)
         await self._send(fragment, name)
@@ -122,7 +122,7 @@ class Tab:
             return any(not of or fragment in of for of in self._done[seen:])
 
         async with self._finished:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(patience):
                 await self._finished.wait_for(lambda: is_answered() or self._reader.done())
         if self._reader.done():
             raise ConnectionError("the server closed the connection")
