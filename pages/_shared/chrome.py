@@ -40,6 +40,7 @@ STYLE = """
 .sv-table .sv-best { font-weight: 650; }
 .sv-table .sv-se { opacity: .6; font-size: .85em; font-weight: 400; }
 .sv-scroll { overflow-x: auto; }
+[data-testid="stCaptionContainer"] a { color: inherit; }
 /* A heading beside a button: without room of its own it would hang below the line. */
 .stHorizontalBlock > .stElementContainer :is(h4, h5) { padding: 0; }
 .stHorizontalBlock > .stElementContainer div:has(> div > :is(h4, h5)) { margin-bottom: 0; }
