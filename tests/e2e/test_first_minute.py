@@ -23,9 +23,11 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     assert best.startswith("CCA")
     for name in ("How well it separates pairs", "How many dimensions it takes"):
         assert page.get_by_text(name).first.is_visible()
-    page.locator(".js-plotly-plot").nth(2).wait_for()
     charts = page.locator(".js-plotly-plot")
-    assert charts.nth(2).locator("image").count() > 50, "pictures on the map"
+    # Pictures are drawn after the chart is there.
+    page.wait_for_function(
+        "document.querySelectorAll('.js-plotly-plot')[2]?.querySelectorAll('image').length > 50"
+    )
     assert charts.nth(2).locator("text").count() > 20, "words on the map"
     assert not page.get_by_test_id("stException").count()
     assert not problems

@@ -250,7 +250,11 @@ def test_hostile_texts_are_inert(start_server, open_map, hostile):
             arg=k,
             timeout=60_000,
         )
-        assert PAYLOADS[k].split()[0] in page.locator(".sv-read").text_content()
+        page.wait_for_function(
+            "(word) => [...document.querySelectorAll('.sv-read')].some("
+            "(region) => region.textContent.includes(word))",
+            arg=PAYLOADS[k].split()[0],
+        )
     page.evaluate("map.enclose([[-9e9, -9e9], [9e9, -9e9], [9e9, 9e9], [-9e9, 9e9]])")
     page.get_by_text("items enclosed").wait_for(timeout=60_000)
     page.get_by_test_id("stSelectbox").last.scroll_into_view_if_needed()
