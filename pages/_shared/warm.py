@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import threading
 
@@ -50,12 +51,24 @@ def _load() -> None:
     # Baselines score in double precision, for which the kernels are others.
     pairs = PairSet.from_texts(_WORDS, _WORDS)
     evaluate(ChanceScorer(), pairs.x, pairs.y, pairs.relevance)
+    _set_aside()
 
 
 def _load_topics() -> None:
     """Compile the loops of topic models; kin share most of them."""
     for method in ("jplsa", "cplsa"):
         _try(method)
+    _set_aside()
+
+
+def _set_aside() -> None:
+    """Let the garbage collector pass over what the libraries hold for good.
+
+    Streamlit collects garbage after every run of a page. With some 400,000 objects of
+    libraries to look through that takes 0.2 s, in which no other visitor is answered.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _try(method: str) -> None:
