@@ -1,0 +1,118 @@
+"""Sparse features on disk: what was written is read, and nothing else."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.exceptions import StoreError
+from simviz.shards import SparseShards
+
+
+def parts(sizes=(5, 0, 8), d=7, seed=0):
+    rng = np.random.default_rng(seed)
+    shape = {"density": 0.4, "rng": rng, "dtype": np.float32, "format": "csr"}
+    return [sp.random_array((n, d), **shape) for n in sizes]
+
+
+def test_shards_are_what_was_written(tmp_path):
+    written = parts()
+    shards = SparseShards.write(tmp_path, iter(written))
+    assert (len(shards), shards.n_items, shards.n_features) == (3, 13, 7)
+    assert shards.starts.tolist() == [0, 5, 5, 13]
+    for found, matrix in zip(shards, written, strict=True):
+        assert isinstance(found, sp.csr_array)
+        np.testing.assert_array_equal(found.toarray(), matrix.toarray())
+    assert shards.ids(0) is None
+    np.testing.assert_array_equal(shards[-1].toarray(), written[-1].toarray())
+    with pytest.raises(IndexError):
+        shards[3]
+
+
+def test_entries_stay_on_the_disk(tmp_path):
+    shards = SparseShards.write(tmp_path, parts())
+    for array in (shards[0].data, shards[0].indices):
+        while not isinstance(array, np.memmap):
+            array = array.base
+            assert array is not None, "copied into memory"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 12), max_size=20))
+def test_rows_are_taken_in_the_order_asked_for(rows):
+    import tempfile
+
+    whole = sp.vstack(parts()).toarray()
+    with tempfile.TemporaryDirectory() as folder:
+        taken = SparseShards.write(folder, parts()).take(rows)
+        assert taken.dtype == np.float32
+        np.testing.assert_array_equal(taken.toarray(), whole[rows])
+
+
+def test_rows_that_are_not_there_are_refused(tmp_path):
+    shards = SparseShards.write(tmp_path, parts())
+    with pytest.raises(IndexError, match="0 to 12, got 3 to 13"):
+        shards.take([3, 13])
+    with pytest.raises(IndexError, match="got -1 to 0"):
+        shards.take([0, -1])
+
+
+def test_ids_of_any_letters_survive(tmp_path):
+    ids = [["a", "", "ñandú", "\ud800", "東京"], [], [str(i) for i in range(8)]]
+    shards = SparseShards.write(tmp_path, parts(), ids)
+    assert [shards.ids(i) for i in range(3)] == ids
+    with pytest.raises(ValueError, match="5 rows and 1 ids"):
+        SparseShards.write(tmp_path / "other", parts(), [["a"]])
+
+
+def test_a_folder_is_complete_or_refused(tmp_path):
+    with pytest.raises(StoreError, match=r"no meta\.json"):
+        SparseShards(tmp_path)
+    SparseShards.write(tmp_path, parts())
+    with pytest.raises(StoreError, match="holds shards already"):
+        SparseShards.write(tmp_path, parts())
+
+    def broken():
+        yield parts()[0]
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        SparseShards.write(tmp_path / "other", broken())
+    with pytest.raises(StoreError, match="not written to its end"):
+        SparseShards(tmp_path / "other")
+    assert not [p for p in (tmp_path / "other").iterdir() if p.name.startswith(".")]
+
+
+def test_widths_must_agree(tmp_path):
+    with pytest.raises(ValueError, match=r"got \[3, 7\]"):
+        SparseShards.write(tmp_path, [*parts(), sp.csr_array((2, 3))])
+    with pytest.raises(ValueError, match="no shard"):
+        SparseShards.write(tmp_path, [])
+
+
+def test_damage_is_told_before_it_does_harm(tmp_path):
+    SparseShards.write(tmp_path, parts())
+    outside = np.load(tmp_path / "00000.indices.npy")
+    outside[0] = 7_000_000
+    np.save(tmp_path / "00000.indices.npy", outside)
+    with pytest.raises(StoreError, match="lie outside of 5 x 7"):
+        SparseShards(tmp_path)[0]
+    np.save(tmp_path / "00002.data.npy", np.ones(3, dtype=np.float32))
+    with pytest.raises(StoreError, match="holds float32 of shape"):
+        SparseShards(tmp_path)[2]
+    (tmp_path / "00002.data.npy").write_bytes(b"")
+    with pytest.raises(StoreError, match="cannot be read"):
+        SparseShards(tmp_path)[2]
+    np.save(tmp_path / "00002.data.npy", np.array([{}]), allow_pickle=True)
+    with pytest.raises(StoreError, match="cannot be read"):
+        SparseShards(tmp_path)[2]
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    (tmp_path / "meta.json").write_text(json.dumps({**meta, "format": "other"}))
+    with pytest.raises(StoreError, match="format 'other', expected"):
+        SparseShards(tmp_path)
+    (tmp_path / "meta.json").write_text(json.dumps({"format": meta["format"]}))
+    with pytest.raises(StoreError, match="does not say what there is"):
+        SparseShards(tmp_path)
