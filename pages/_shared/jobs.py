@@ -161,7 +161,7 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
             continue
         left = f" · about {status.eta_seconds:.0f} s left" if status.eta_seconds else ""
         if status.state == "queued":
-            words = f"**{names[status.id]}** waits, number {status.queue_position} in line"
+            words = f"**{names[status.id]}** waits, {_place(status)}"
         else:
             words = f"**{names[status.id]}** · {DOING.get(status.stage, status.stage)}{left}"
         st.progress(min(1.0, status.fraction), text=words)
@@ -180,12 +180,25 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
         st.rerun()
 
 
+def _place(status: JobStatus) -> str:
+    """Where a job stands among those that wait, of whomever they are."""
+    ahead = (status.queue_position or 1) - 1
+    if not ahead:
+        return "next in line"
+    return f"{ahead:,} {'job' if ahead == 1 else 'jobs'} before it"
+
+
 def _show_waiting(waiting: Sequence[JobStatus]) -> None:
     """A long line of jobs in one line of text."""
     counts = Counter(title(status) for status in waiting)
     names = [f"{name} × {n}" if n > 1 else name for name, n in counts.items()]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    st.caption(f"{len(waiting)} wait: {', '.join(names[:_NAMED])}{more}")
+    first = _place(min(waiting, key=_number))
+    st.caption(f"{len(waiting)} wait (the first: {first}): {', '.join(names[:_NAMED])}{more}")
+
+
+def _number(status: JobStatus) -> int:
+    return status.queue_position or 1
 
 
 def _sparkline(name: str, values: Sequence[float]) -> str:

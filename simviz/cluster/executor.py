@@ -32,6 +32,8 @@ class _Call:
     store: Store
     job_id: str
     channel: Channel
+    #: How many jobs of the same workspace are on their way before it.
+    ahead: int = 0
     attempts: int = 0
     future: Future[Any] = field(default_factory=Future)
     remote: Any = None
@@ -87,7 +89,8 @@ class ClusterExecutor(Executor):
         if kwargs or len(args) != 6 or not isinstance(args[0], JobSpec):
             raise TypeError("This executor runs the jobs of a JobQueue and nothing else.")
         spec, store, job_id, channel = args[:4]
-        call = _Call(fn, spec, cast(Store, store), job_id, channel)
+        ahead = sum(c.spec.workspace == spec.workspace for c in list(self._calls.values()))
+        call = _Call(fn, spec, cast(Store, store), job_id, channel, ahead)
         self._calls[job_id] = call
         call.future.add_done_callback(lambda future: self._ended(call))
         self._sender.submit(self._send, call)
@@ -144,7 +147,10 @@ class ClusterExecutor(Executor):
             task = Task(call.call, spec, call.job_id, link.topic, version("simviz"))
             # Dask learns from names how long jobs of a method take.
             key = f"simviz_{spec.method}-{uuid4().hex}"
-            call.remote = link.client.submit(work, task, pairs, runs, key=key, pure=False)
+            # The first jobs of all come before the second ones of any.
+            call.remote = link.client.submit(
+                work, task, pairs, runs, key=key, pure=False, priority=-call.ahead
+            )
             call.remote.add_done_callback(lambda remote: self._answered(call, link, remote))
             if call.future.cancelled():
                 self._ended(call)

@@ -43,6 +43,8 @@ class Job:
     ) -> None:
         self.id, self.spec, self.folder, self.record, self.flag = id, spec, folder, record, flag
         self.future: Future[RunFiles | Found] | None = None
+        #: Workspaces that wait for it; replaced as a whole, so that it may be read at any time.
+        self.askers: tuple[str, ...] = (spec.workspace,)
         self.history: list[Mapping[str, Any]] = []
         self.traceback = ""
         self.is_dirty = False

@@ -11,6 +11,7 @@ from typing import Any
 from simviz.jobs.archive import INTERRUPTED, make_status
 from simviz.jobs.job import Job
 from simviz.jobs.status import ACTIVE, JobStatus, State
+from simviz.jobs.turns import Turns
 
 _log = logging.getLogger(__name__)
 #: The writer looks up at least so often, in seconds.
@@ -30,6 +31,8 @@ class Ledger:
     ----------
     channel : queue.Queue or alike
         Brings ``(job_id, what, content)``, or None to look up.
+    turns : Turns
+        Knows in which order those who wait are served.
 
     Attributes
     ----------
@@ -37,8 +40,9 @@ class Ledger:
         Guards all jobs.
     """
 
-    def __init__(self, channel: Any) -> None:
+    def __init__(self, channel: Any, turns: Turns) -> None:
         self.channel = channel
+        self._turns = turns
         self.lock = threading.RLock()
         self._left = threading.Condition(self.lock)
         self._jobs: dict[str, Job] = {}
@@ -59,6 +63,20 @@ class Ledger:
         with self.lock:
             return self._jobs.get(job_id)
 
+    def follow(self, job_id: str, workspace: str) -> None:
+        """Let one more workspace wait for a job, if it is not over."""
+        with self.lock:
+            job = self._jobs.get(job_id)
+            if job is not None and workspace not in job.askers:
+                job.askers = (*job.askers, workspace)
+
+    def unfollow(self, job_id: str, workspace: str) -> None:
+        """Let a workspace wait for a job no longer."""
+        with self.lock:
+            job = self._jobs.get(job_id)
+            if job is not None:
+                job.askers = tuple(one for one in job.askers if one != workspace)
+
     def n_active(self) -> int:
         """Jobs that wait or run."""
         with self.lock:
@@ -70,12 +88,19 @@ class Ledger:
             job = self._jobs.get(job_id)
             if job is None:
                 return None
-            position = None
-            if job.record.state == "queued":
-                waiting = [j.id for j in self._jobs.values() if j.record.state == "queued"]
-                position = waiting.index(job_id) + 1
+            position = self._position(job) if job.record.state == "queued" else None
             events = tuple(job.history) if history else ()
             return make_status(job_id, job.record, job.spec, events, position)
+
+    def _position(self, job: Job) -> int:
+        """The number of a job in the line; 1 if a worker has it and is not heard of yet."""
+        waiting = [
+            other
+            for other in self._jobs.values()
+            if other.record.state == "queued" and not (other.future and other.future.running())
+        ]
+        order = self._turns.order([other.askers for other in waiting])
+        return next((n for n, i in enumerate(order, 1) if waiting[i] is job), 1)
 
     def end(self, job: Job, state: State, message: str = "", run_id: str | None = None) -> bool:
         """Give a job its last state; False if it has one already."""

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
-import queue
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from simviz.jobs.turns import Turns
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_Task = tuple["Future[Any]", Callable[[], Any]]
 #: Added to the niceness of the pool's threads.
 _GIVE_WAY = 10
 
 
+class _Task(NamedTuple):
+    """A call that waits, and those who wait for it, as they are when it is asked."""
+
+    future: Future[Any]
+    call: Callable[[], Any]
+    whose: Callable[[], Collection[str]]
+
+
 class DaemonPool(Executor):
-    """Runs calls in daemon threads, first come, first served.
+    """Runs calls in daemon threads: first come, first served, but all in turn.
 
     `concurrent.futures.ThreadPoolExecutor` joins its threads when the
     interpreter ends, before anybody may tell them to stop: an app that is
@@ -33,6 +41,8 @@ class DaemonPool(Executor):
         Calls that run at once.
     name : str
         Of the threads.
+    turns : Turns, optional
+        Says whose call is next where calls of several wait, see `submit_for`.
 
     Examples
     --------
@@ -41,11 +51,12 @@ class DaemonPool(Executor):
     1024
     """
 
-    def __init__(self, max_workers: int, name: str) -> None:
+    def __init__(self, max_workers: int, name: str, turns: Turns | None = None) -> None:
         if max_workers < 1:
             raise ValueError(f"max_workers must be at least 1, got {max_workers}.")
-        self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._turns = Turns() if turns is None else turns
+        self._tasks: list[_Task] = []
+        self._changed = threading.Condition()
         self._is_shut = False
         self._threads = [
             threading.Thread(target=self._work, name=f"{name}-{i}", daemon=True)
@@ -56,41 +67,83 @@ class DaemonPool(Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call a function soon, see `concurrent.futures.Executor.submit`."""
-        with self._lock:
+        return self.submit_for(_nobody, fn, *args, **kwargs)
+
+    def submit_for(
+        self,
+        whose: Callable[[], Collection[str]],
+        fn: Callable[P, T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Future[T]:
+        """Call a function when it is the turn of somebody who waits for it.
+
+        Parameters
+        ----------
+        whose : callable
+            Answers who waits for this call; asked each time a thread is free.
+        fn : callable
+            What to call.
+        *args, **kwargs
+            What to call it with.
+
+        Returns
+        -------
+        Future
+            Of what it answers.
+
+        Raises
+        ------
+        RuntimeError
+            If the pool was shut down.
+        """
+        future: Future[T] = Future()
+        with self._changed:
             if self._is_shut:
                 raise RuntimeError("This pool was shut down and takes no more calls.")
-            future: Future[T] = Future()
-            self._tasks.put((future, lambda: fn(*args, **kwargs)))
+            self._tasks.append(_Task(future, lambda: fn(*args, **kwargs), whose))
+            self._changed.notify()
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more calls, see `concurrent.futures.Executor.shutdown`."""
-        with self._lock:
-            if not self._is_shut:
-                self._is_shut = True
-                if cancel_futures:
-                    self._cancel_waiting()
-                for _ in self._threads:
-                    self._tasks.put(None)
+        waiting: list[_Task] = []
+        with self._changed:
+            self._is_shut = True
+            if cancel_futures:
+                waiting, self._tasks = self._tasks, []
+            self._changed.notify_all()
+        for task in waiting:  # their callbacks may ask for the lock
+            task.future.cancel()
         if wait:
             for thread in self._threads:
                 thread.join()
 
-    def _cancel_waiting(self) -> None:
-        while True:
-            try:
-                task = self._tasks.get_nowait()
-            except queue.Empty:
-                return
-            if task is not None:
-                task[0].cancel()
+    def _next(self) -> _Task | None:
+        """Wait for a call to make; None at the end."""
+        with self._changed:
+            while True:
+                self._drop_cancelled()
+                if self._tasks:
+                    return self._tasks.pop(self._turns.take([t.whose() for t in self._tasks]))
+                if self._is_shut:
+                    return None
+                self._changed.wait()
+
+    def _drop_cancelled(self) -> None:
+        """Forget what nobody wants any more: it takes nobody's turn."""
+        for task in self._tasks:
+            if task.future.cancelled():
+                task.future.set_running_or_notify_cancel()  # whoever waits for it is told
+        self._tasks = [task for task in self._tasks if not task.future.cancelled()]
 
     def _work(self) -> None:
         if sys.platform == "linux":  # elsewhere it would be the whole process
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GIVE_WAY)
-        while (task := self._tasks.get()) is not None:
-            future, call = task
+        while (task := self._next()) is not None:
+            future, call = task.future, task.call
             if future.set_running_or_notify_cancel():
                 try:
                     result = call()
@@ -101,3 +154,7 @@ class DaemonPool(Executor):
                     del result
             # What a result holds may be large, and the next call long in coming.
             del task, future, call
+
+
+def _nobody() -> Collection[str]:
+    return ("",)

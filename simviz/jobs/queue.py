@@ -11,11 +11,13 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simviz.exceptions import JobCancelled, SimvizError, StoreError
+from simviz.exceptions import JobCancelled, StoreError
 from simviz.jobs.archive import JobArchive, new_owner, retire_owner
+from simviz.jobs.failures import explain, is_mendable
 from simviz.jobs.folder import JobFolder
 from simviz.jobs.job import Job
 from simviz.jobs.ledger import Ledger
@@ -24,6 +26,7 @@ from simviz.jobs.selection import Found
 from simviz.jobs.spec import JobError, JobSpec
 from simviz.jobs.status import ACTIVE, JobStatus, Record
 from simviz.jobs.threads import threads_per_job
+from simviz.jobs.turns import Turns
 from simviz.jobs.work import run_job
 from simviz.store.process import own_process
 from simviz.store.run import RunFiles
@@ -34,6 +37,8 @@ _log = logging.getLogger(__name__)
 
 class JobQueue:
     """Trains in the background, a few jobs at a time, and remembers all of them.
+
+    Workspaces are served in turn, each in the order of its requests.
 
     A job is a directory of the store. Workers only put messages into a
     channel; one thread of this object reads them and writes the files, so
@@ -50,7 +55,7 @@ class JobQueue:
     executor : concurrent.futures.Executor, optional
         Runs the jobs; a pool of threads when omitted. Another one, such as a
         Dask client's ``get_executor()``, may run them elsewhere on the same
-        store, given a `channel` and flags that reach there.
+        store, given a `channel` and flags that reach there, in its own order.
     channel : queue.Queue, optional
         What workers talk through.
     new_flag : callable, default=threading.Event
@@ -88,11 +93,12 @@ class JobQueue:
         self.limit, self.total_limit = limit, total_limit
         self._n_threads = threads_per_job(max_workers)
         self._own_executor = executor is None
-        self._executor = executor or DaemonPool(max_workers, "simviz-job")
+        turns = Turns()
+        self._executor = executor or DaemonPool(max_workers, "simviz-job", turns)
         self._new_flag = new_flag
         self._archive = JobArchive(store)
         self._archive.settle_all()
-        self._ledger = Ledger(queue.Queue() if channel is None else channel)
+        self._ledger = Ledger(queue.Queue() if channel is None else channel, turns)
         self._owner = new_owner()
         self._ledger.open()
         # An app that ends says so in its jobs, rather than leave it to the next one.
@@ -133,6 +139,7 @@ class JobQueue:
                 state = self.status(last).state
                 if state in ACTIVE or (state == "succeeded" and self._archive.is_kept(last, spec)):
                     self.store.follow(last, spec.workspace)
+                    self._ledger.follow(last, spec.workspace)
                     return last
             if self.store.has_run(digest):
                 return self._add(spec, Record("succeeded", fraction=1.0, run_id=digest))
@@ -193,6 +200,7 @@ class JobQueue:
         folder = self._archive.folder(job_id, workspace)
         if workspace is not None and self.store.followers(job_id) - {workspace}:
             self.store.unfollow(job_id, workspace)
+            self._ledger.unfollow(job_id, workspace)
             return False
         job = self._ledger.get(job_id)
         if job is not None:
@@ -330,8 +338,11 @@ class JobQueue:
         record = Record(created=time.time(), owner=self._owner)
         job = Job(job_id, spec, folder, record, self._new_flag())
         self._ledger.add(job)
+        submit: Callable[..., Any] = self._executor.submit
+        if isinstance(self._executor, DaemonPool):
+            submit = partial(self._executor.submit_for, lambda: job.askers)
         try:
-            job.future = self._executor.submit(
+            job.future = submit(
                 run_job, spec, self.store, job_id, self._ledger.channel, job.flag, self._n_threads
             )
         except RuntimeError as error:  # the executor was shut down by somebody else
@@ -384,14 +395,6 @@ class JobQueue:
             self._ledger.end(job, "cancelled", "Cancelled.")
             return
         job.traceback = "".join(traceback.format_exception(error))
-        if isinstance(error, SimvizError | ValueError):
-            message = str(error)
-        elif isinstance(error, MemoryError):
-            message = "There was not enough memory. Take a sample of the data or fewer components."
-        else:
-            message = (
-                f"Something went wrong inside simviz ({type(error).__name__}). This is a bug; "
-                "the details are kept with the job."
-            )
+        if not is_mendable(error):
             _log.error("Job %s failed.", job.id, exc_info=error)
-        self._ledger.end(job, "failed", message)
+        self._ledger.end(job, "failed", explain(error))

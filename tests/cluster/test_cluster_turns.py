@@ -1,0 +1,42 @@
+"""On a cluster too, nobody waits for all that another asked for."""
+
+import time
+
+from distributed import LocalCluster
+
+from simviz.cluster import cluster_queue
+from simviz.jobs import JobSpec
+
+LONG = 60.0
+HOW = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+
+
+def until(condition):
+    """Wait for what happens elsewhere; the limit only ends a hang."""
+    end = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def test_who_comes_late_does_not_wait_for_all_of_another(store, theirs, ask, endless):
+    digest = store.get_dataset("demo:emoji").digest
+    with (
+        LocalCluster(host="127.0.0.1", protocol="tcp://", **HOW) as cluster,
+        cluster_queue(store, cluster.scheduler_address) as queue,
+    ):
+        running = queue.submit(endless())
+        until(lambda: queue.status(running).state == "running")
+        many = [queue.submit(ask(k1=1 + i / 10)) for i in range(5)]
+        late = queue.submit(JobSpec("demo:emoji", digest, "bm25", workspace=theirs))
+        assert queue.status(late).queue_position == 2
+        executor = queue._executor
+        until(lambda: all(call.remote is not None for call in list(executor._calls.values())))
+        queue.cancel(running)
+        statuses = [queue.wait(job_id, LONG) for job_id in (*many, late)]
+        assert {status.state for status in statuses} == {"succeeded"}
+        *began, late_began = [status.started for status in statuses]
+        assert began == sorted(began)
+        # A worker may have been given two of them before.
+        assert sum(start < late_began for start in began) <= 2
+        executor.shutdown()

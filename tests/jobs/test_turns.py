@@ -1,0 +1,132 @@
+"""Nobody waits for all that another asked for."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.jobs import JobQueue, JobSpec
+from simviz.jobs.pool import DaemonPool
+from simviz.jobs.turns import Turns
+
+LONG = 60.0
+WAITING = st.lists(st.sets(st.sampled_from("abc"), min_size=1, max_size=2), max_size=12)
+
+
+def drained(turns, waiting):
+    """Indices in the order in which all are really served."""
+    left = list(enumerate(waiting))
+    served = []
+    while left:
+        served.append(left.pop(turns.take([whose for _, whose in left]))[0])
+    return served
+
+
+@settings(deadline=None, derandomize=True)
+@given(WAITING, WAITING)
+def test_the_order_that_is_told_is_the_order_of_serving(earlier, waiting):
+    turns = Turns()
+    drained(turns, earlier)
+    told = turns.order(waiting)
+    assert drained(turns, waiting) == told and sorted(told) == list(range(len(waiting)))
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.sampled_from("abc"), max_size=12))
+def test_each_is_served_in_order_and_none_twice_while_another_waits(waiting):
+    order = Turns().order(list(waiting))
+    for one in "abc":
+        own = [i for i in order if waiting[i] == one]
+        assert own == sorted(own)
+        others = {other for other in waiting if other != one}
+        for before, after in pairwise(own):
+            between = {waiting[i] for i in order[order.index(before) + 1 : order.index(after)]}
+            left = {waiting[i] for i in order[order.index(after) :]}
+            assert (others & left) <= between  # who still waits had a turn in between
+
+
+def test_who_comes_late_is_next_and_twenty_count_for_one():
+    turns = Turns()
+    waiting = [("ann",)] * 20
+    for _ in range(3):
+        waiting.pop(turns.take(waiting))
+    waiting += [("bob",), ("bob",)]
+    served = [waiting[i][0] for i in turns.order(waiting)]
+    assert served[:5] == ["bob", "ann", "bob", "ann", "ann"]
+
+
+def test_what_several_wait_for_is_served_at_the_first_turn_of_any():
+    turns = Turns()
+    waiting = [("ann",), ("ann",), ("ann", "bob"), ("cleo",)]
+    assert turns.order(waiting) == [0, 2, 3, 1]
+    assert turns.order([(), ("ann",)]) == [1, 0] and turns.order([]) == []
+    assert turns.take([()]) == 0
+
+
+def test_the_pool_takes_turns_and_forgets_what_was_cancelled():
+    go, order = threading.Event(), []
+    with DaemonPool(1, "test") as pool:
+        first = pool.submit_for(lambda: ("ann",), go.wait, LONG)
+        while not first.running():
+            pass
+        for i in range(3):
+            pool.submit_for(lambda: ("ann",), order.append, f"ann {i}")
+        late = [pool.submit_for(lambda: ("bob",), order.append, f"bob {i}") for i in range(3)]
+        assert late[0].cancel()  # which costs bob no turn
+        go.set()
+    assert order == ["bob 1", "ann 0", "bob 2", "ann 1", "ann 2"]
+
+
+def test_a_visitor_does_not_wait_for_all_jobs_of_another(store, mine, theirs, ask, endless):
+    emoji = store.get_dataset("demo:emoji").digest
+
+    def their(k1):
+        return JobSpec("demo:emoji", emoji, "bm25", {"k1": k1}, workspace=theirs)
+
+    with JobQueue(store, max_workers=1, limit=20) as queue:
+        running = queue.submit(endless())
+        while queue.status(running).state != "running":
+            pass
+        many = [queue.submit(ask(k1=1 + i / 10)) for i in range(4)]
+        assert [queue.status(i, mine).queue_position for i in many] == [1, 2, 3, 4]
+        few = [queue.submit(their(k1)) for k1 in (1.0, 2.0)]
+        places = {i: queue.status(i).queue_position for i in many + few}
+        assert [places[i] for i in few] == [1, 3]
+        assert [places[i] for i in many] == [2, 4, 5, 6]
+        assert queue.cancel(few[0], theirs)
+        assert queue.status(few[1]).queue_position == 1
+        queue.cancel(running)
+        statuses = [queue.wait(i, LONG) for i in [few[1], *many]]
+        assert {s.state for s in statuses} == {"succeeded"}
+        started = [s.started for s in statuses]
+        assert started == sorted(started)
+
+
+def test_a_demo_that_two_wait_for_comes_at_the_first_turn_of_either(store, mine, theirs, endless):
+    digest = store.get_dataset("demo:emoji").digest
+    demo = [
+        JobSpec("demo:emoji", digest, "bm25", {"k1": k1}, workspace=mine) for k1 in (1.0, 1.5, 2.0)
+    ]
+    with JobQueue(store, max_workers=1) as queue:
+        running = queue.submit(endless())
+        while queue.status(running).state != "running":
+            pass
+        ids = [queue.submit(spec) for spec in demo]
+        assert queue.submit(demo[2].asked_by(theirs)) == ids[2]
+        assert [queue.status(i).queue_position for i in ids] == [2, 3, 1]
+        assert not queue.cancel(ids[2], theirs)  # it goes on for the other, who has to wait
+        assert [queue.status(i).queue_position for i in ids] == [1, 2, 3]
+        queue.submit(demo[2].asked_by(theirs))
+        assert not queue.cancel(ids[2], mine)
+        assert queue.status(ids[2]).queue_position == 1
+
+
+def test_another_executor_serves_in_its_own_order(store, ask, endless):
+    with ThreadPoolExecutor(1) as executor, JobQueue(store, executor=executor) as queue:
+        first = queue.submit(endless())
+        second = queue.submit(ask())
+        assert queue.status(second).queue_position == 1
+        queue.cancel(first)
+        assert queue.wait(second, LONG).state == "succeeded"
