@@ -19,6 +19,11 @@ BatchObjective = Callable[[Matrix, Matrix, Relevance, Array], tuple[float, Array
 _FEWEST, _SMALLEST = 8, 32  # batches of a pass, unless they were smaller than this
 
 
+def batches_of_a_pass(n_queries: int, size: int) -> int:
+    """How many batches of about so many queries there are, or more where that were few."""
+    return max(1, n_queries // min(size, max(_SMALLEST, n_queries // _FEWEST)))
+
+
 class Batches:
     """Random batches of queries with all items that they were judged with.
 
@@ -37,8 +42,7 @@ class Batches:
     def __init__(self, X: Matrix, Y: Matrix, relevance: Relevance, size: int, rng: Any) -> None:
         self.X, self.Y, self.relevance, self.rng = X, Y, relevance, rng
         self.queries = np.flatnonzero(np.diff(relevance.matrix.indptr))
-        n = len(self.queries)
-        self.n = max(1, n // min(size, max(_SMALLEST, n // _FEWEST)))
+        self.n = batches_of_a_pass(len(self.queries), size)
 
     def __iter__(self) -> Iterator[tuple[Matrix, Matrix, Relevance]]:
         """Go through all queries once, in a new order."""

@@ -325,12 +325,8 @@ class S2Net(IterativeMixin, LinearPairModel):
             self._take(parameters)
             return self.score(*validation)
 
-        watch = Watch(
-            theta,
-            self._notify,
-            None if validation is None else score,
-            (self.max_iter, self.patience),
-        )
+        scored = None if validation is None else score
+        watch = Watch(theta, self._notify, scored, (self.max_iter, self.patience))
         try:
             watch.start(tell=not stopped)
             for loss, reached in () if stopped else self._steps(data, theta, watch.tick, rng):
@@ -339,8 +335,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         except Stopped:
             stopped = True
         self._take(watch.best)
-        self.n_iter_ = len(watch.losses)
-        self.best_iter_ = watch.best_iter
+        self.n_iter_, self.best_iter_ = len(watch.losses), watch.best_iter
         self.loss_curve_ = watch.losses
         self.validation_scores_ = watch.scores
         return watch.best, stopped
@@ -349,7 +344,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         self, data: _Data, theta: NDArray[Any], tick: Any, rng: Any
     ) -> Iterator[tuple[float, NDArray[Any]]]:
         """Iterations of the solver: loss and parameters."""
-        from simviz.methods._s2net_adam import Adam, Batches
+        from simviz.methods._s2net_adam import Adam
         from simviz.methods._s2net_blocks import Maker
         from simviz.methods._s2net_lbfgs import LBFGS
         from simviz.methods._s2net_losses import Loss, Settings
@@ -371,7 +366,13 @@ class S2Net(IterativeMixin, LinearPairModel):
         if self.solver == "lbfgs":
             return LBFGS(objective(*data), self.learning_rate or 0.01).iterate(theta)
         adam = Adam(lambda X, Y, R, x: objective(X, Y, R)(x), self.learning_rate or 0.3)
-        return adam.iterate(theta, Batches(*data, self.batch_size, rng))
+        return adam.iterate(theta, self._batches(data, rng))
+
+    def _batches(self, data: _Data, rng: Any) -> Any:
+        """Batches of a pass of Adam, drawn anew each time they are gone through."""
+        from simviz.methods._s2net_adam import Batches
+
+        return Batches(*data, self.batch_size, rng)
 
     def _take(self, theta: Any) -> None:
         """Parameters as a fitted model."""

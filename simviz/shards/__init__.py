@@ -7,12 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simviz.shards.csr import SparseShards
+    from simviz.shards.embedding import embed, write_vectors
+    from simviz.shards.fit import fit_s2net
+    from simviz.shards.index import ApproximateIndex
+    from simviz.shards.pairs import PairRows
+    from simviz.shards.search import Neighbors, exact_search
+    from simviz.shards.vectors import VectorShards
 
 _HOMES = {
+    "ApproximateIndex": "index",
+    "Neighbors": "search",
+    "PairRows": "pairs",
     "SparseShards": "csr",
+    "VectorShards": "vectors",
+    "embed": "embedding",
+    "exact_search": "search",
+    "fit_s2net": "fit",
+    "write_vectors": "embedding",
 }
 
-__all__ = ["SparseShards"]
+__all__ = [
+    "ApproximateIndex",
+    "Neighbors",
+    "PairRows",
+    "SparseShards",
+    "VectorShards",
+    "embed",
+    "exact_search",
+    "fit_s2net",
+    "write_vectors",
+]
 
 
 def __getattr__(name: str) -> Any:

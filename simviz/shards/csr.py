@@ -87,7 +87,7 @@ class SparseShards:
                 f"{self.folder / 'meta.json'} does not say what there is ({error!r}). "
                 "Write the folder again."
             ) from error
-        self.starts = np.r_[0, np.cumsum(self._rows, dtype=np.int64)]
+        self.starts: NDArray[np.int64] = np.r_[0, np.cumsum(self._rows, dtype=np.int64)]
         self.n_items = int(self.starts[-1])
         self._trusted: set[int] = set()
 
@@ -163,11 +163,11 @@ class SparseShards:
             )
         ascending = bool((np.diff(rows) >= 0).all())
         order = np.arange(len(rows)) if ascending else np.argsort(rows, kind="stable")
-        cuts = np.searchsorted(rows[order], self.starts)
+        cuts = np.searchsorted(rows[order], self.starts).tolist()
         parts = [
-            self[i][rows[order[lo:hi]] - self.starts[i]]
-            for i, (lo, hi) in enumerate(pairwise(cuts.tolist()))
-            if hi > lo
+            self[i][rows[order[low:high]] - self.starts[i]]
+            for i, (low, high) in enumerate(pairwise(cuts))
+            if high > low
         ]
         if not parts:
             return sp.csr_array((0, self.n_features), dtype=np.float32)

@@ -1,0 +1,151 @@
+"""Data that stay on the disk: a fit that streams over a million pairs, and counting words.
+
+``python benchmarks/shards.py make /tmp/shards`` writes synthetic pairs as shards,
+``fit`` streams S2Net over them and prints a line a pass, ``texts`` writes Parquet
+files, ``count`` learns a vocabulary and writes features. Each is a process of its
+own, so that its peak of memory is its own; see ``--help`` of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
+
+# isort: split
+import numpy as np
+import scipy.sparse as sp
+from _synthetic import TopicModel
+
+from simviz.shards import SparseShards
+
+_CHUNK = 50_000  # items of a shard
+
+
+def memory() -> dict[str, float]:
+    """GB of this process: the peak, and what it holds now of its own and of files."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    found = dict(line.split(":", 1) for line in lines if line.startswith(("VmHWM", "Rss")))
+    return {name: int(value.split()[0]) / 2**20 for name, value in found.items()}
+
+
+def told() -> str:
+    """The same in words."""
+    now = memory()
+    return (
+        f"peak {now['VmHWM']:.2f} GB; now {now['RssAnon']:.2f} own, {now['RssFile']:.2f} of files"
+    )
+
+
+def rows(tokens: np.ndarray, d: int, idf: np.ndarray | None) -> tuple[sp.csr_array, np.ndarray]:
+    """Weighted words of length 1 from (n, tokens) words; the idf of these when not given."""
+    n = len(tokens)
+    text = np.repeat(np.arange(n), tokens.shape[1])
+    counts = sp.csr_array((np.ones(tokens.size), (text, tokens.ravel())), shape=(n, d))
+    counts.sum_duplicates()
+    if idf is None:
+        idf = np.log(n / np.maximum(np.bincount(counts.indices, minlength=d), 1))
+    counts.data = (1 + np.log(counts.data)) * idf[counts.indices]
+    lengths = np.sqrt(np.bincount(np.repeat(np.arange(n), np.diff(counts.indptr)), counts.data**2))
+    counts.data /= np.repeat(np.maximum(lengths, 1e-12), np.diff(counts.indptr))
+    return counts.astype(np.float32), idf
+
+
+def make(folder: Path, n: int, d: int, tokens: int, topics: int) -> None:
+    """Write both sides: a pair shares its mixture of topics, and no word."""
+    models = [TopicModel(d, topics, seed) for seed in (1, 2)]
+    idf: list[np.ndarray | None] = [None, None]
+    start = time.perf_counter()
+
+    def chunks(side: int) -> Iterator[sp.csr_array]:
+        for first in range(0, n, _CHUNK):
+            size = min(_CHUNK, n - first)
+            shared = np.random.default_rng([7, first])
+            mixtures = models[side].mixtures(size, shared)
+            own = np.random.default_rng([8, first, side])
+            text = np.repeat(np.arange(size), tokens)
+            words = models[side].words(text, mixtures, own).reshape(size, tokens)
+            matrix, idf[side] = rows(words, d, idf[side])
+            yield matrix
+            print(f"side {side}: {first + size:,} after {time.perf_counter() - start:.0f} s")
+
+    for side, name in enumerate("xy"):
+        SparseShards.write(folder / name, chunks(side))
+    for name in "xy":
+        shards = SparseShards(folder / name)
+        entries = sum(matrix.nnz for matrix in shards)
+        size = sum(path.stat().st_size for path in (folder / name).iterdir())
+        print(f"{name}: {shards.n_items:,} x {shards.n_features:,}, {entries / n:.1f} a row, "
+              f"{size / 2**30:.2f} GB")  # fmt: skip
+
+
+def fit(folder: Path, out: Path | None, asked: argparse.Namespace) -> None:
+    """Stream S2Net over shards; a line a pass, and memory at the end."""
+    from simviz.jobs.threads import limit_threads
+    from simviz.methods.s2net import S2Net
+    from simviz.shards import fit_s2net
+
+    limit_threads(1)
+    X, Y = SparseShards(folder / "x"), SparseShards(folder / "y")
+    print(f"before: {told()}", flush=True)
+    start = time.perf_counter()
+    passes: list[dict[str, float]] = []
+    cpu = time.process_time
+
+    def note(step: int, total: int, metrics: dict[str, float]) -> bool:
+        if step + 1 > len(passes) and "validation" in metrics:
+            passes.append({"seconds": time.perf_counter() - start, "cpu": cpu(), **metrics})
+            print(f"{step}: {passes[-1]} {told()}", flush=True)
+        return False
+
+    model = S2Net(
+        asked.components,
+        init=asked.init,
+        batch_size=asked.batch,
+        max_iter=asked.passes,
+        patience=asked.passes,
+        learning_rate=asked.rate,
+        device="cpu",
+    ).set_callbacks(note)
+    fit_s2net(model, X, Y, buffer_size=asked.buffer, n_start=asked.start)
+    seconds = [b["seconds"] - a["seconds"] for a, b in pairwise(passes)]
+    if seconds:
+        print(f"{X.n_items / np.median(seconds):,.0f} pairs/s, a pass {np.median(seconds):.0f} s")
+    print(told())
+    if out is not None:
+        from simviz.persistence import save_state
+
+        save_state({"model": model.set_callbacks()}, out)
+        out.with_suffix(".json").write_text(json.dumps(passes))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["make", "fit"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--pairs", type=int, default=1_000_000)
+    parser.add_argument("--terms", type=int, default=50_000)
+    parser.add_argument("--tokens", type=int, default=36)
+    parser.add_argument("--topics", type=int, default=400)
+    parser.add_argument("--components", type=int, default=200)
+    parser.add_argument("--batch", type=int, default=1_000)
+    parser.add_argument("--buffer", type=int, default=100_000)
+    parser.add_argument("--start", type=int, default=8_000)
+    parser.add_argument("--init", default="opca")
+    parser.add_argument("--rate", type=float, default=None)
+    parser.add_argument("--passes", type=int, default=10)
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    if asked.what == "make":
+        make(asked.folder, asked.pairs, asked.terms, asked.tokens, asked.topics)
+    else:
+        fit(asked.folder, asked.out, asked)
+
+
+if __name__ == "__main__":
+    main()
