@@ -1,39 +1,52 @@
 """S2Net's full-batch gradient: the loop of one process beside one and two workers of Dask.
 
-``python benchmarks/cluster.py [--pairs 6000] [--rounds 5]`` prints seconds of one loss
-and gradient, in turns, one thread a process; and, as cores may be shared with other
-work, seconds of the processor: here (the scheduler is in this process) and of the
-busiest worker.
+``python benchmarks/cluster.py [--pairs 10000 20000] [--rounds 5]`` prints, for each number
+of pairs, seconds of one loss and gradient, in turns, one thread a process. As cores may be
+shared with other work, seconds of the processor stand beside those of the clock: of this
+process (the scheduler is in it) and of the busiest worker. Shares of two workers are timed
+one after the other in this process too: what two workers could reach at best. 2 minutes.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 
 # isort: split
 import numpy as np
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
+from distributed import Client
 
+from simviz.cluster.here import cluster_here
 from simviz.cluster.rows import ClusterRows, LocalRows
 from simviz.cluster.s2net import Share
 from simviz.jobs.threads import limit_threads
 from simviz.methods._s2net_losses import Loss, Settings
 from simviz.relevance import Relevance
 
+Way = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=6_000)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 20_000])
     parser.add_argument("--terms", type=int, default=20_000)
     parser.add_argument("--components", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
-    n, d, k = asked.pairs, asked.terms, asked.components
+    limit_threads(1)
+    with cluster_here(2) as cluster, Client(cluster) as client:
+        for n in asked.pairs:
+            measure(n, asked.terms, asked.components, asked.rounds, client)
+
+
+def measure(n: int, d: int, k: int, rounds: int, client: Client) -> None:
+    """Time all ways in turns and print a table."""
     rng = np.random.default_rng(0)
     X, Y = (
         sp.random_array((n, d), density=75 / d, rng=rng, format="csr", dtype=np.float32)
@@ -43,46 +56,49 @@ def main() -> None:
     theta = rng.normal(size=(2 * d + 2, k)).astype(np.float32)
     common = (Y, (False, None, False, ("float32", "cpu", theta.dtype, k)))
 
-    def rows(shares: int) -> list[tuple[sp.csr_array, Loss]]:
+    def rows(shares: int) -> list[tuple[Any, ...]]:
         edges = np.linspace(0, n, shares + 1).astype(int)
         return [(X[lo:hi], loss.of_rows(slice(lo, hi))) for lo, hi in pairwise(edges)]
 
-    limit_threads(1)
-    how = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
-    with (
-        LocalCluster(n_workers=1, **how) as one,
-        LocalCluster(n_workers=2, **how) as two,
-        Client(one) as first,
-        Client(two) as second,
-    ):
-        ways = {
-            "the loop": LocalRows(Share, rows(1), common),
-            "one worker": ClusterRows(Share, rows(1), common, first, lambda: None),
-            "two workers": ClusterRows(Share, rows(2), common, second, lambda: None),
-        }
-        seconds: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
-        clients = {"one worker": first, "two workers": second}
+    def remote(shares: int) -> ClusterRows:
+        return ClusterRows(Share, rows(shares), common, client, lambda: None)
 
-        def worked(name: str) -> np.ndarray:
-            client = clients.get(name)
-            return np.array(list(client.run(time.process_time).values()) if client else [0.0])
-
-        values = {name: way(theta) for name, way in ways.items()}  # compiles and sends
-        for _ in range(asked.rounds):
-            for name, way in ways.items():
-                before, start = worked(name), (time.perf_counter(), time.process_time())
-                values[name] = way(theta)
-                took, here = time.perf_counter() - start[0], time.process_time() - start[1]
-                seconds[name].append((took, here, float((worked(name) - before).max())))
+    ways: dict[str, Way] = {
+        "the loop": LocalRows(Share, rows(1), common),
+        "the loop, two shares": LocalRows(Share, rows(2), common),
+        "one worker": remote(1),
+        "two workers": remote(2),
+    }
+    values = {name: way(theta) for name, way in ways.items()}  # compiles and sends
+    seconds: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        for name, way in ways.items():
+            before = worked(client)
+            start, here = time.perf_counter(), time.process_time()
+            values[name] = way(theta)
+            took, here = time.perf_counter() - start, time.process_time() - here
+            there = max(after - before[place] for place, after in worked(client).items())
+            seconds[name].append((took, here, there))
     expected = values["the loop"][1]
-    print("| loss and gradient | least | median | processor here | busiest worker | off by |")
-    print("|---|---|---|---|---|---|")
-    for name, rounds_ in seconds.items():
+    middle = {name: np.median(found, axis=0) for name, found in seconds.items()}
+    print(f"\n{n:,} pairs, {d:,} terms, {k} components: one loss and gradient\n")
+    print("| by | least | median | to the loop | processor here | busiest worker | off by |")
+    print("|---|---|---|---|---|---|---|")
+    for name, (took, here, there) in middle.items():
         off = abs(values[name][1] - expected).max() / abs(expected).max()
-        middle, here, there = np.median(rounds_, axis=0)
-        least = min(rounds_)[0]
-        numbers = f"{least:.2f} s | {middle:.2f} s | {here:.2f} s | {there:.2f} s | {off:.0e}"
-        print(f"| {name} | {numbers} |")
+        least, ratio = min(seconds[name])[0], took / middle["the loop"][0]
+        clock = f"{least:.2f} s | {took:.2f} s | {ratio:.2f}"
+        print(f"| {name} | {clock} | {here:.2f} s | {there:.2f} s | {off:.0e} |")
+    (one, _, alone), (two, _, busiest) = middle["one worker"], middle["two workers"]
+    print(f"\ntwo workers: {one / two:.2f} times one by the clock, ", end="")
+    print(f"{alone / busiest:.2f} times by the busiest processor", flush=True)
+    for way in ways.values():
+        way.close()  # type: ignore[attr-defined]
+
+
+def worked(client: Client) -> dict[str, float]:
+    """Seconds of the processor that each worker has taken."""
+    return client.run(time.process_time)  # type: ignore[no-any-return]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
+from simviz.cluster.here import cluster_here
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,15 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=8786, help="of the scheduler")
     asked = parser.parse_args(arguments)
     try:
-        from distributed import LocalCluster
-
-        cluster = LocalCluster(
-            n_workers=asked.workers,
-            threads_per_worker=1,
-            scheduler_port=asked.port,
-            host="127.0.0.1",
-            dashboard_address=None,
-        )
+        cluster = cluster_here(asked.workers, port=asked.port)
     except (ImportError, RuntimeError) as error:
         sys.stderr.write(f"{error}\nInstall Dask with pip install 'simviz[cluster]'; ")
         sys.stderr.write("choose another --port if this one is taken.\n")

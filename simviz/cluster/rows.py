@@ -45,14 +45,14 @@ def begin(token: str, i: int, theta: Array) -> Array:
     return next(share[1])
 
 
-def advance(token: str, i: int, step: int, total: Array) -> Any:
+def advance(token: str, i: int, step: int, *parts: Array) -> Any:
     """Go on with a sum over all; answers the next share of one, or loss and gradient."""
     share = _SHARES.get((token, i))
     if share is None or share[2] != step:
         raise Moved
     share[2] += 1
     try:
-        return share[1].send(total)
+        return share[1].send(tree(parts, add))
     except StopIteration as end:
         return end.value
 
@@ -68,8 +68,37 @@ def add(a: Any, b: Any) -> Any:
     return (a[0] + b[0], a[1] + b[1]) if isinstance(a, tuple) else a + b
 
 
+def branches(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int = 2) -> list[Any]:
+    """Join neighbours, then neighbours of those, until few are left.
+
+    Parameters
+    ----------
+    values : sequence
+        At least one.
+    join : callable
+        Of two values.
+    left : int, default=2
+        How many may be left.
+
+    Returns
+    -------
+    list
+        Those that are left, in order.
+
+    Examples
+    --------
+    >>> branches("abcde", lambda a, b: f"({a}{b})")
+    ['((ab)(cd))', 'e']
+    """
+    values = list(values)
+    while len(values) > left:
+        pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[len(values) - len(values) % 2 :]
+    return values
+
+
 def tree(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
-    """Join neighbours, then neighbours of those, until one is left.
+    """Join all values, as `branches` does.
 
     Parameters
     ----------
@@ -88,11 +117,7 @@ def tree(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
     >>> tree("abcde", lambda a, b: f"({a}{b})")
     '(((ab)(cd))e)'
     """
-    values = list(values)
-    while len(values) > 1:
-        pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
-        values = pairs + values[len(values) - len(values) % 2 :]
-    return values[0]
+    return branches(values, join, left=1)[0]
 
 
 class LocalRows:
@@ -133,10 +158,11 @@ class ClusterRows:
     """Shares on the workers of a cluster, where their data stay.
 
     An evaluation is one graph of tasks: parameters are sent to all workers,
-    sums go from worker to worker by a tree, and only loss and gradient come
-    back. Where a worker is lost, its shares are built anew on the others and
-    the evaluation is repeated: shares are summed in the same order wherever
-    they are, so that the result is the same.
+    sums go from worker to worker by a tree, and loss and gradient come back,
+    by way of the scheduler only where workers cannot be reached. Where a
+    worker is lost, its shares are built anew on the others and the evaluation
+    is repeated: shares are summed in the same order wherever they are, so
+    that the result is the same.
 
     Parameters
     ----------
@@ -154,6 +180,7 @@ class ClusterRows:
     ) -> None:  # fmt: skip
         self._make, self._own, self._common = make, own, common
         self._client, self._tick = client, tick
+        self._direct = client.direct_to_workers is not False
         self._address = client.scheduler.address
         self._token = uuid4().hex
         self._places: list[str] = []
@@ -174,12 +201,11 @@ class ClusterRows:
                 return self._evaluate(theta)
             except (Moved, CancelledError, OSError, TimeoutError) as reason:
                 self._places = []
+                self._direct &= not isinstance(reason, OSError | TimeoutError)
                 error = reason
                 if self._client.status != "running":
                     break
-        raise lost(
-            str(self._client.scheduler.address if self._client.scheduler else "")
-        ) from error
+        raise lost(self._address) from error
 
     def close(self) -> None:
         """Let workers forget their shares."""
@@ -193,7 +219,7 @@ class ClusterRows:
             self._client.wait_for_workers(1, timeout=60)
             workers = sorted(self._client.nthreads())
         places = [workers[i % len(workers)] for i in range(len(self._own))]
-        common = self._send(self._common, broadcast=True)
+        common = self._send_all(self._common, places)
         built = [
             self._submit(build, i, self._make, self._send(own, workers=[place]), common, at=place)
             for i, (own, place) in enumerate(zip(self._own, places, strict=True))
@@ -202,13 +228,14 @@ class ClusterRows:
         self._places = places
 
     def _evaluate(self, theta: Array) -> tuple[float, Array]:
-        sent = self._send(theta, broadcast=True)
+        sent = self._send_all(theta, self._places)
         at = list(enumerate(self._places))
         found = [self._submit(begin, i, sent, at=place) for i, place in at]
         for step in range(EXCHANGES):
-            total = tree(found, self._add)
-            found = [self._submit(advance, i, step, total, at=place) for i, place in at]
-        loss, gradient = self._wait(tree(found, self._add))
+            # The last two are joined by whoever needs the sum: that is one journey less.
+            parts = branches(found, self._add)
+            found = [self._submit(advance, i, step, *parts, at=place) for i, place in at]
+        loss, gradient = tree(self._wait(branches(found, self._add)), add)
         return loss, gradient if gradient.flags.writeable else gradient.copy()
 
     def _submit(self, call: Callable[..., Any], i: int, *arguments: Any, at: str) -> Any:
@@ -219,9 +246,16 @@ class ClusterRows:
     def _add(self, a: Any, b: Any) -> Any:
         return self._client.submit(add, a, b, pure=False)
 
+    def _send_all(self, data: Any, places: Sequence[str]) -> Any:
+        # The scheduler takes it amiss if one of those named is gone; asked directly,
+        # those that are there are chosen.
+        return self._send(
+            data, broadcast=True, workers=sorted(set(places)) if self._direct else None
+        )
+
     def _send(self, data: Any, **how: Any) -> Any:
         # In a list of one: a tuple would be taken apart.
-        return self._client.scatter([data], hash=False, **how)[0]
+        return self._client.scatter([data], hash=False, direct=self._direct, **how)[0]
 
     def _wait(self, futures: Any) -> Any:
         """The results, listening meanwhile to who may want to stop."""
@@ -233,4 +267,4 @@ class ClusterRows:
             except TimeoutError:
                 self._tick()
             else:
-                return self._client.gather(futures)
+                return self._client.gather(futures, direct=self._direct)
