@@ -1,0 +1,164 @@
+"""The approximate index: what it finds, what it refuses."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simviz.data import PairSet
+from simviz.exceptions import StoreError
+from simviz.methods import get_method
+from simviz.pipeline import default_pipeline
+from simviz.shards import ApproximateIndex, VectorShards, embed, exact_search, write_vectors
+
+pytest.importorskip("faiss")
+
+N, K = 3_000, 12
+
+
+def stored(folder: Path, spread: float, seed: int = 0) -> tuple[Any, VectorShards, np.ndarray]:
+    """A model of inner products, vectors whose lengths differ by a factor, queries."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(30, K))
+    X, Y = (centres[rng.integers(0, 30, n)] + 0.7 * rng.normal(size=(n, K)) for n in (200, N))
+    Y *= np.exp(spread * rng.normal(size=(N, 1)))
+    model = get_method("mlc")(K, measure="dot" if spread else "cosine")
+    model.fit(X[:50], Y[:50])
+    model.x_projection_ = model.y_projection_ = np.eye(K)
+    model.n_components_, model.x_offset_, model.y_offset_ = K, None, None
+    vectors = write_vectors(model, [Y[:1000], Y[1000:1001], Y[1001:]], folder, "y")
+    return model, vectors, embed(model, X, "x")
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.4, 1.5])
+@pytest.mark.parametrize("storage", ["float16", "int8"])
+def test_it_finds_nearly_all(tmp_path: Path, spread: float, storage: Any) -> None:
+    _, vectors, Q = stored(tmp_path / "v", spread)
+    told: list[tuple[int, int]] = []
+    index = ApproximateIndex.build(
+        vectors, tmp_path / "i", storage=storage, callback=lambda *now: told.append(now)
+    )
+    assert told[-1] == (N, N)
+    recall = index.recall(Q, 10, ef_search=128)
+    assert recall.mean > 0.97 and recall.per_query.shape == (200,)
+    assert recall.interval[0] <= recall.mean <= recall.interval[1]
+    # What is found has the very scores of an exact search.
+    exact, found = exact_search(vectors, Q, 10), index.search(Q, 10, ef_search=128)
+    same = exact.positions == found.positions
+    assert same.mean() > 0.9 and (exact.scores[same] == found.scores[same]).all()
+    assert (np.diff(found.scores, axis=1) <= 0).all()
+    assert index.recall(Q, 10, ef_search=128, exact=exact).mean == recall.mean
+
+
+def test_more_candidates_find_more(tmp_path: Path) -> None:
+    _, vectors, Q = stored(tmp_path / "v", 0.0)
+    index = ApproximateIndex.build(vectors, tmp_path / "i", connectivity=4, ef_construction=16)
+    means = [index.recall(Q, 10, ef_search=ef).mean for ef in (1, 32, 400)]
+    assert means[0] < means[1] < means[2] and means[2] > 0.95
+
+
+def test_it_opens_again_and_builds_alike(tmp_path: Path) -> None:
+    _, vectors, Q = stored(tmp_path / "v", 0.4)
+    ApproximateIndex.build(vectors, tmp_path / "i", connectivity=8)
+    index = ApproximateIndex.open(tmp_path / "i", VectorShards(tmp_path / "v"))
+    assert (index.connectivity, index.ef_construction, index.storage) == (8, 128, "float16")
+    again = ApproximateIndex.build(vectors, tmp_path / "j", connectivity=8)
+    assert (index.search(Q, 5).positions == again.search(Q, 5).positions).all()
+    assert (tmp_path / "i/graph.faiss").read_bytes() == (tmp_path / "j/graph.faiss").read_bytes()
+
+
+def test_few_items_and_a_single_one(tmp_path: Path) -> None:
+    model = get_method("cca")(3).fit(np.eye(5), np.eye(5))
+    vectors = write_vectors(model, [np.eye(5)[:1], np.zeros((2, 5))], tmp_path / "v", "y")
+    index = ApproximateIndex.build(vectors, tmp_path / "i")
+    found = index.search(embed(model, np.eye(5)[:2], "x"), k=10)
+    assert found.positions.shape == (2, 3) and sorted(found.positions[0].tolist()) == [0, 1, 2]
+    assert found.positions[0, 0] == 0
+    assert index.search(np.zeros((1, 3)), 1).scores.tolist() == [[0.0]]
+    empty = write_vectors(model, [np.empty((0, 5))], tmp_path / "e", "y")
+    assert exact_search(empty, np.zeros((2, 3))).positions.shape == (2, 0)
+    with pytest.raises(ValueError, match="no items"):
+        ApproximateIndex.build(empty, tmp_path / "no")
+
+
+def test_from_a_text_to_ids(tmp_path: Path) -> None:
+    words = [f"word{i} word{i % 7}" for i in range(60)]
+    pairs = PairSet.from_texts(words, [text.replace("word", "palabra") for text in words])
+    pipeline = default_pipeline("cca", pairs, n_components=20).fit(pairs)
+    vectors = write_vectors(pipeline, pairs.y, tmp_path / "v", "y")
+    index = ApproximateIndex.build(vectors, tmp_path / "i")
+    vectors.require_model(pipeline)
+    found = index.search(embed(pipeline, pairs.x, "x"), 3)
+    S = pipeline.similarity(pairs.x, pairs.y)
+    np.testing.assert_allclose(found.scores, np.take_along_axis(S, found.positions, 1), atol=1e-6)
+    assert found.ids(vectors)[0][0] == pairs.y.ids[S[0].argmax()]
+
+
+def test_damaged_and_foreign_ones_are_refused(tmp_path: Path) -> None:
+    _, vectors, Q = stored(tmp_path / "v", 0.0)
+    home = tmp_path / "i"
+    ApproximateIndex.build(vectors, home, connectivity=4, ef_construction=8)
+    graph, note = home / "graph.faiss", home / "meta.json"
+    good, meta = graph.read_bytes(), json.loads(note.read_text())
+    _, others, _ = stored(tmp_path / "w", 0.0, seed=1)
+    with pytest.raises(StoreError, match="not built of the vectors"):
+        ApproximateIndex.open(home, others)
+    for bad in (b"", good[: len(good) // 2], b"IxFI" + good[4:], b"\xff" * 300, good[:9] + good):
+        graph.write_bytes(bad)
+        with pytest.raises(StoreError, match="Build it again"):
+            ApproximateIndex.open(home, vectors)
+    refused = 0
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        bad = bytearray(good)
+        for at in rng.integers(0, len(bad), 4):
+            bad[at] = int(rng.integers(256))
+        graph.write_bytes(bad)
+        try:
+            ApproximateIndex.open(home, vectors).search(Q[:20], 3)
+        except StoreError:
+            refused += 1
+    assert refused
+    graph.write_bytes(good)
+    for told in ({"format": "no"}, {"connectivity": "a"}, {"connectivity": None}, {"vectors": 3}):
+        note.write_text(json.dumps(meta | told))
+        with pytest.raises(StoreError):
+            ApproximateIndex.open(home, vectors)
+    note.unlink()
+    with pytest.raises(StoreError, match=r"has no meta\.json"):
+        ApproximateIndex.open(home, vectors)
+
+
+def test_parameters_out_of_range_are_refused(tmp_path: Path) -> None:
+    _, vectors, Q = stored(tmp_path / "v", 0.0)
+    for how in ({"connectivity": 1}, {"ef_construction": 0}, {"storage": "bits"}):
+        with pytest.raises(ValueError, match="connectivity lies in"):
+            ApproximateIndex.build(vectors, tmp_path / "i", **how)
+    index = ApproximateIndex.build(vectors, tmp_path / "i", connectivity=4, ef_construction=8)
+    with pytest.raises(ValueError, match="ef_search"):
+        index.search(Q, ef_search=0)
+    with pytest.raises(ValueError, match="12 dimensions"):
+        index.search(Q[:, :3])
+    with pytest.raises(StoreError, match="holds shards already"):
+        ApproximateIndex.build(vectors, tmp_path / "i")
+
+
+def test_without_the_library_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, vectors, _ = stored(tmp_path / "v", 0.0)
+    found = builtins.__import__
+
+    def missing(name: str, *rest: Any) -> Any:
+        if name == "faiss":
+            raise ImportError(name)
+        return found(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ImportError, match=r'pip install "simviz\[search\]"'):
+        ApproximateIndex.build(vectors, tmp_path / "i")

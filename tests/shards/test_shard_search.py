@@ -1,0 +1,132 @@
+"""Exact search over shards finds what sorting all scores finds, ties by position."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simviz.exceptions import StoreError
+from simviz.methods import get_method
+from simviz.shards import VectorShards, embed, exact_search, search, write_vectors
+
+
+def stored(folder: Path, parts: list[np.ndarray], dtype: str = "float32") -> VectorShards:
+    """Vectors of a model that takes its features for vectors."""
+    k = parts[0].shape[1]
+    model = get_method("mlc")(k, measure="dot")
+    rng = np.random.default_rng(0)
+    model.fit(rng.random((k + 2, k)), rng.random((k + 2, k)))
+    model.x_projection_ = model.y_projection_ = np.eye(k, dtype=np.float32)
+    model.n_components_ = k
+    model.x_offset_ = model.y_offset_ = None
+    return write_vectors(model, parts, folder, "y", dtype=dtype)
+
+
+def brute(Y: np.ndarray, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    S = (Q.astype(np.float64)[:, None] * Y.astype(np.float64)[None]).sum(axis=2)
+    S = S.astype(np.float32)
+    order = np.lexsort((np.broadcast_to(np.arange(len(Y)), S.shape), -S), axis=1)[:, :k]
+    return order, np.take_along_axis(S, order, axis=1)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[np.ndarray], np.ndarray, int]:
+    width = draw(st.integers(1, 4))
+    sizes = draw(st.lists(st.integers(0, 12), min_size=1, max_size=4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    # Few values make many ties; a factor makes sums that are rounded.
+    values = draw(st.integers(1, 3)), draw(st.sampled_from([1.0, 0.1, 1e-3, 1e3]))
+    parts = [rng.integers(-values[0], values[0] + 1, (n, width)) * values[1] for n in sizes]
+    Q = rng.integers(-values[0], values[0] + 1, (draw(st.integers(1, 5)), width)) * values[1]
+    return [p.astype(np.float32) for p in parts], Q.astype(np.float32), draw(st.integers(1, 40))
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_it_finds_what_sorting_finds(case: tuple[list[np.ndarray], np.ndarray, int]) -> None:
+    parts, Q, k = case
+    Y = np.concatenate(parts)
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_ROWS", 5)
+        patch.setattr(search, "_MOST_ROWS", 5)
+        patch.setattr(search, "_QUERIES", 2)
+        patch.setattr(search, "_LISTED", 8)
+        found = exact_search(stored(Path(folder), parts), Q, k)
+    positions, scores = brute(Y, Q, k)
+    assert found.positions.tolist() == positions.tolist()
+    assert found.scores.tolist() == scores.tolist()
+
+
+def test_blocks_of_any_size_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    Y = rng.normal(size=(3000, 24)).astype(np.float32)
+    Y[2000:] = Y[:1000]  # everything twice, in other shards
+    vectors = stored(tmp_path, np.split(Y, [100, 1700, 2400]))
+    Q = rng.normal(size=(40, 24)).astype(np.float32)
+    expected = brute(Y, Q, 10)
+    for rows, queries in ((7, 3), (1000, 64), (2**13, 1)):
+        monkeypatch.setattr(search, "_ROWS", rows)
+        monkeypatch.setattr(search, "_MOST_ROWS", rows)
+        monkeypatch.setattr(search, "_QUERIES", queries)
+        found = exact_search(vectors, Q, 10)
+        assert (found.positions == expected[0]).all()
+        assert (found.scores == expected[1]).all()
+
+
+def test_half_precision_is_searched_as_it_is_stored(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    Y = rng.normal(size=(500, 8)).astype(np.float32)
+    vectors = stored(tmp_path, [Y], "float16")
+    Q = rng.normal(size=(5, 8)).astype(np.float32)
+    found = exact_search(vectors, Q, 7)
+    assert (found.positions == brute(Y.astype(np.float16), Q, 7)[0]).all()
+
+
+def test_one_query_and_a_query_of_zeros(tmp_path: Path) -> None:
+    vectors = stored(tmp_path, [np.eye(4, dtype=np.float32)])
+    assert exact_search(vectors, [0, 1, 0, 0], 2).positions.tolist() == [[1, 0]]
+    found = exact_search(vectors, np.zeros((1, 4)), 3)
+    assert found.positions.tolist() == [[0, 1, 2]] and found.scores.tolist() == [[0, 0, 0]]
+    assert found.ids(vectors) == [["0", "1", "2"]]
+    assert exact_search(vectors, np.empty((0, 4)), 3).positions.shape == (0, 3)
+
+
+def test_scores_are_those_of_the_model(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X, Y = rng.random((50, 20)), rng.random((50, 15))
+    model = get_method("cca")(6).fit(X, Y)
+    found = exact_search(
+        write_vectors(model, [Y[:30], Y[30:]], tmp_path, "y"), embed(model, X, "x"), 50
+    )
+    S = model.similarity(X, Y)
+    np.testing.assert_allclose(found.scores, np.take_along_axis(S, found.positions, 1), atol=1e-6)
+    np.testing.assert_allclose(found.scores, -np.sort(-S, axis=1), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("queries", "k", "message"),
+    [
+        (np.zeros((2, 3)), 1, "4 dimensions"),
+        (np.full((1, 4), np.nan), 1, "finite"),
+        (np.zeros((1, 4)), 0, "at least 1"),
+        (np.zeros((1, 1, 4)), 1, "4 dimensions"),
+    ],
+)
+def test_bad_queries_are_refused(
+    tmp_path: Path, queries: np.ndarray, k: int, message: str
+) -> None:
+    vectors = stored(tmp_path, [np.eye(4, dtype=np.float32)])
+    with pytest.raises(ValueError, match=message):
+        exact_search(vectors, queries, k)
+
+
+def test_nan_in_a_shard_is_told(tmp_path: Path) -> None:
+    vectors = stored(tmp_path, [np.eye(4, dtype=np.float32)])
+    np.save(tmp_path / "part-00000.npy", np.full((4, 4), np.nan, np.float32))
+    with pytest.raises(StoreError, match="NaN"):
+        exact_search(vectors, np.ones((1, 4)), 2)
