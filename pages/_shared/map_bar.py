@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import map_state, naming
+from pages._shared import map_state, naming, plain, state
 from pages._shared.map_state import DRAWINGS, View
 
 if TYPE_CHECKING:
@@ -22,20 +22,23 @@ BOTH, EVERY = "Both sides", "All parts"
 #: item finds what belongs to it, and how similar its nearest is.
 COLOURS = ("side", "part", "found", "score")
 _OPTION_CHARACTERS = 70
+#: Pixels of the box with the names of runs, and characters that are read in it whole.
+_WIDEST, _FITTING, _FITTING_NARROW = 330, 36, 17
 
 
 def pick_run(view: View, infos: Sequence[RunInfo]) -> str:
     """Choose whose eyes to see with."""
     titles = run_titles(infos)
     st.session_state["map-run"] = map_state.choose_run(view, infos)
+    longest = max(map(len, titles.values()))
     st.selectbox(
         "Seen by",
         list(titles),
         format_func=titles.__getitem__,
         key="map-run",
         label_visibility="collapsed",
-        width=160,
-        help="The trained method whose space is drawn.",
+        # As wide as the longest name needs, up to a limit.
+        width="stretch" if state.is_narrow() else min(_WIDEST, max(160, 62 + 8 * longest)),
         on_change=_take_run,
         args=(view,),
     )
@@ -44,6 +47,13 @@ def pick_run(view: View, infos: Sequence[RunInfo]) -> str:
 
 def _take_run(view: View) -> None:
     view.run_id = st.session_state["map-run"]
+
+
+def say_long_name(view: View, infos: Sequence[RunInfo]) -> None:
+    """Write the name of the run out below the bar, where its box must cut it."""
+    title = run_titles(infos)[str(view.run_id)]
+    if len(title) > (_FITTING_NARROW if state.is_narrow() else _FITTING):
+        plain.quiet(f"Seen by {title}")
 
 
 def run_titles(infos: Sequence[RunInfo]) -> dict[str, str]:

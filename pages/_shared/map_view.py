@@ -33,6 +33,15 @@ STYLE = """
 <style>
 .stMainBlockContainer { padding: 3.9rem 1.5rem 1rem; }
 .st-key-map-bar { gap: .35rem .5rem; }
+.st-key-map-run input { text-overflow: ellipsis; }
+[role="listbox"][aria-label="Seen by"] [role="option"] { display: block; height: auto;
+  min-height: 2.2rem; flex: none; }
+[role="listbox"][aria-label="Seen by"] [role="option"] > div { display: block; height: auto;
+  white-space: normal; overflow-wrap: anywhere; line-height: 1.35; padding-block: .3rem; }
+@media (max-width: 640px) {
+  .st-key-map-bar button { padding-inline: .55rem; }
+  .st-key-map-bar [data-testid="stPopoverButton"][kind="tertiary"] { padding-inline: .15rem; }
+}
 /* What only tells the browser something takes no room. */
 .stMainBlockContainer div:has(> [class*="st-key-map-part-"]) { position: absolute;
   width: 1px; height: 1px; overflow: hidden; }
@@ -76,6 +85,7 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     with bar:
         run = state.run(map_bar.pick_run(view, infos))
         map_bar.pick_drawing(view)
+    map_bar.say_long_name(view, infos)
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
     with st.container(key="map-progress"):
         is_kept = drawings.ask(run, pairs, view.kept_as, title(view.drawing))

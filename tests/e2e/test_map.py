@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import time
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from mapping import PLACE, ready
 from payloads import PAYLOADS
 
 from simviz.data import Items, PairSet
@@ -15,21 +15,6 @@ from simviz.relevance import Relevance
 from simviz.store import Store
 
 pytestmark = pytest.mark.e2e
-FIND = """() => {
-  const roots = [...document.querySelectorAll(".stBidiComponent *")].map((e) => e.shadowRoot);
-  window.map = roots.find((root) => root && root.svView)?.svView;
-  return Boolean(window.map && window.map.frames > 0 &&
-    (!window.map.items.header.sheet || window.map.pictures.sheet));
-}"""
-# Where an item is on the screen, far from the border, that a click there would hit.
-PLACE = """() => {
-  const {camera, xs, ys, canvas} = map, box = canvas.getBoundingClientRect();
-  for (let i = 0; i < xs.length; i++) {
-    const x = camera.toScreenX(xs[i]), y = camera.toScreenY(ys[i]);
-    if (x > 80 && y > 120 && x < camera.width - 90 && y < camera.height - 80 &&
-        map.itemAt(x, y) === i) return [box.x + x, box.y + y, i];
-  }
-}"""
 # Each way to split a text in parts is tried before it is told that none ends in this way.
 CATASTROPHE = "^(.+.+)+!$"
 
@@ -54,15 +39,6 @@ def open_map(demo_server, browser):
         assert not page.get_by_test_id("stException").count()
         page.close()
     assert not problems
-
-
-def ready(page):
-    page.wait_for_function(FIND, timeout=240_000)
-    page.wait_for_timeout(700)
-
-
-def told(page):
-    return {name: value[0] for name, value in parse_qs(urlsplit(page.url).query).items()}
 
 
 def test_click_selects_and_keeps_the_zoom(open_map, browser):

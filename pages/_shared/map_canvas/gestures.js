@@ -1,14 +1,22 @@
 // Hands and keys: drag, wheel, pinch, lasso, box, keyboard.
 
-const STEP = 70, CLICK = 5;
+const STEP = 70;
+/** How far a pointer may stray in a click, in pixels: a finger is never quite still. */
+const STRAY = { touch: 12, pen: 8, mouse: 5 };
 
 /** Connect a canvas with what its view can do; answers with how to let go. */
 export function listen(canvas, view) {
   const pointers = new Map();
-  let moved = 0, outline = null, pinch = null;
+  let moved = 0, from = null, outline = null, pinch = null, wereMany = false;
+  const isClick = (event) => moved <= (STRAY[event.pointerType] ?? STRAY.mouse);
   const at = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
+  };
+  /** Where the first two of several fingers are: their middle, and how far apart. */
+  const spread = () => {
+    const [[ax, ay], [bx, by]] = pointers.values();
+    return { x: (ax + bx) / 2, y: (ay + by) / 2, apart: Math.hypot(ax - bx, ay - by) };
   };
 
   const down = (event) => {
@@ -18,12 +26,13 @@ export function listen(canvas, view) {
     canvas.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, at(event));
     moved = 0;
-    pinch = null;
+    from = at(event);
+    wereMany = pointers.size > 1;
     const tool = event.shiftKey ? "box" : view.tool;
     if (pointers.size === 1 && tool !== "pan") {
-      const [px, py] = at(event);
-      outline = { tool, points: [[view.camera.toMapX(px), view.camera.toMapY(py)]] };
-    } else if (pointers.size > 1) {
+      outline = { tool, points: [[view.camera.toMapX(from[0]), view.camera.toMapY(from[1])]] };
+    } else if (wereMany) {
+      pinch = spread();
       outline = null;
       view.draft(null);
     }
@@ -38,9 +47,8 @@ export function listen(canvas, view) {
     }
     pointers.set(event.pointerId, [px, py]);
     moved += Math.abs(px - before[0]) + Math.abs(py - before[1]);
-    if (pointers.size === 2) {
-      const [[ax, ay], [bx, by]] = pointers.values();
-      const now = { x: (ax + bx) / 2, y: (ay + by) / 2, apart: Math.hypot(ax - bx, ay - by) };
+    if (pointers.size > 1) {
+      const now = spread();
       if (pinch) {
         view.camera.panBy(now.x - pinch.x, now.y - pinch.y);
         view.camera.zoomBy(now.apart / Math.max(pinch.apart, 1), now.x, now.y);
@@ -56,7 +64,7 @@ export function listen(canvas, view) {
         outline.points.push(place);
       }
       view.draft(outline.points);
-    } else if (moved > CLICK) {
+    } else if (!isClick(event)) {
       view.camera.panBy(px - before[0], py - before[1]);
       view.moved();
     }
@@ -64,17 +72,18 @@ export function listen(canvas, view) {
 
   const up = (event) => {
     if (!pointers.delete(event.pointerId)) return;
-    const [px, py] = at(event);
     if (outline) {
       const { points } = outline;
       outline = null;
       view.draft(null);
-      if (moved > CLICK && points.length > 2) {
+      if (!isClick(event) && points.length > 2) {
         view.enclose(points);
         return;
       }
     }
-    if (moved <= CLICK && event.type === "pointerup" && !pinch) view.click(px, py);
+    // What was aimed at is where the finger came down; the last of several has not clicked.
+    if (isClick(event) && event.type === "pointerup" && !wereMany) view.click(...from);
+    pinch = null;
     if (!pointers.size) view.rest();
   };
 

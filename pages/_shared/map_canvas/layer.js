@@ -2,7 +2,6 @@
 
 import { MODES } from "./placing.js";
 import { makeStamps, press } from "./stamps.js";
-import { TEXT_FONT, WORD_FONT, regionFont, write } from "./writing.js";
 
 /** How far the picture reaches beyond each border, in windows. */
 const MARGIN = 0.25;
@@ -17,6 +16,10 @@ export class Layer {
     this.isStale = true;
     this.stamps = null;
     this.radius = 0;
+    /** Items that are shown in words and as pictures, the most important first. */
+    this.worded = [];
+    this.pictured = [];
+    this.level = 0;
   }
 
   /** Whether the picture must be drawn before the window can be filled from it. */
@@ -58,8 +61,7 @@ export class Layer {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     if (view.halos) this.#halos(view);
     this.#pictures(view, level);
-    this.#words(view, level);
-    this.#regions(view, level);
+    this.#list(view, level);
     this.cost = performance.now() - began;
   }
 
@@ -162,46 +164,16 @@ export class Layer {
     }
   }
 
-  #words(view, level) {
-    const { pen } = this;
-    const { xs, ys, order, placing, groups, colours, look, labels } = view;
-    pen.textBaseline = "middle";
-    pen.lineJoin = "round";
-    const gap = Layer.dotRadius(xs.length, view.camera.zoom) + 4;
-    for (let j = order.length - 1; j >= 0; j--) {
-      const i = order[j], mode = placing.modes[i];
-      if (mode > MODES.text || !placing.isShown(i, level) || view.isHidden(i)) continue;
-      const x = this.toX(xs[i]), y = this.toY(ys[i]);
-      if (this.#isOutside(x, y)) continue;
-      if (mode === MODES.word) {
-        pen.font = WORD_FONT;
-        pen.textAlign = "center";
-        write(pen, labels[i], x, y, colours[groups[i]], look.paper);
-      } else {
-        pen.font = TEXT_FONT;
-        const turn = placing.turn[i];
-        pen.textAlign = turn > 0 ? "left" : "right";
-        write(pen, labels[i], x + turn * gap, y, look.soft, look.paper);
-      }
-    }
-  }
-
-  #regions(view, level) {
-    const { pen } = this;
-    pen.textAlign = "center";
-    pen.textBaseline = "middle";
-    pen.lineJoin = "round";
-    for (const region of view.regions) {
-      if (region.from > level || region.to < level) continue;
-      const x = this.toX(region.x);
-      let y = this.toY(region.y) - region.height / 2;
-      region.lines.forEach((line, k) => {
-        const { size, font } = regionFont(region.tier, k);
-        pen.font = font;
-        y += 0.65 * size;
-        write(pen, line, x, y, k ? view.look.muted : view.look.ink, view.look.paper, 5);
-        y += 0.65 * size;
-      });
+  /** What is written on the map is put down frame by frame, see `Labels`. */
+  #list(view, level) {
+    const { xs, ys, order, placing, pictures } = view;
+    this.level = level;
+    this.worded = [];
+    this.pictured = [];
+    for (const i of order) {
+      if (!placing.isShown(i, level) || view.isHidden(i) || this.#isOutside(this.toX(xs[i]), this.toY(ys[i]))) continue;
+      if (placing.modes[i] <= MODES.text) this.worded.push(i);
+      else if (pictures.has(i)) this.pictured.push(i);
     }
   }
 }

@@ -1,5 +1,6 @@
 // What is drawn over the map: the selection and its lines, what was found, what is pointed at.
 
+import { inside } from "./labels.js";
 import { Layer } from "./layer.js";
 import { MODES } from "./placing.js";
 import { WORD_FONT, write } from "./writing.js";
@@ -104,6 +105,9 @@ function atBorder({ camera, xs, ys }, i, [x0, y0]) {
 function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = false, place = null, mustFit = Boolean(note) } = {}) {
   const { camera, look, placing, pictures } = view;
   const [x, y] = place ?? [camera.toScreenX(view.xs[i]), camera.toScreenY(view.ys[i])];
+  const isSeen = x >= 0 && y >= 0 && x <= camera.width && y <= camera.height;
+  // Whole, as far as what it names is in the window at all.
+  const whole = (width, height) => (isSeen ? inside(camera, x, y, width, height) : [x, y]);
   const colour = view.colours[view.groups[i]];
   const mode = placing.modes[i];
   pen.textBaseline = "middle";
@@ -111,50 +115,58 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
   pen.font = isStrong ? WORD_FONT.replace("500", "650") : WORD_FONT;
   if (mode === MODES.picture && pictures.has(i)) {
     const size = Math.max(isStrong ? 34 : 28, placing.pictureSize(camera.zoom));
-    if (taken.claim(x, y, size, size) || !mustFit) {
+    const [mx, my] = whole(size + 8, size + 8);
+    if (taken.claim(mx, my, size, size) || !mustFit) {
       pen.fillStyle = look.paper;
       pen.strokeStyle = ring ?? look.faint;
       pen.lineWidth = ring ? 1.8 : 1;
       pen.beginPath();
-      pen.roundRect(x - size / 2 - 4, y - size / 2 - 4, size + 8, size + 8, 7);
+      pen.roundRect(mx - size / 2 - 4, my - size / 2 - 4, size + 8, size + 8, 7);
       pen.fill();
       pen.stroke();
-      pictures.draw(pen, i, x - size / 2, y - size / 2, size, colour);
-      if (note && taken.claim(x, y + size / 2 + 12, 26, 12)) {
+      pictures.draw(pen, i, mx - size / 2, my - size / 2, size, colour);
+      // Below it, else above, where the window ends.
+      const low = my + size / 2 + 12, at = low + 8 > camera.height ? my - size / 2 - 12 : low;
+      if (note && taken.claim(mx, at, 26, 12)) {
         pen.textAlign = "center";
         pen.font = WORD_FONT.replace(/[\d.]+px/, "10.5px");
-        write(pen, note, x, y + size / 2 + 12, look.soft, look.paper);
+        write(pen, note, mx, at, look.soft, look.paper);
       }
       return;
     }
   }
   const text = view.labels[i] + (note ? ` ${note}` : "");
   const width = pen.measureText(text).width;
-  if (mode === MODES.word && (taken.claim(x, y, width + 10, 18) || !mustFit)) {
+  const [wx, wy] = whole(width + (ring ? 16 : 4), 22);
+  if (mode === MODES.word && (taken.claim(wx, wy, width + 10, 18) || !mustFit)) {
     if (ring) {
       pen.fillStyle = look.paper;
       pen.strokeStyle = ring;
       pen.lineWidth = 1.4;
       pen.beginPath();
-      pen.roundRect(x - width / 2 - 7, y - 11, width + 14, 22, 6);
+      pen.roundRect(wx - width / 2 - 7, wy - 11, width + 14, 22, 6);
       pen.fill();
       pen.stroke();
     }
     pen.textAlign = "center";
-    write(pen, text, x, y, colour, look.paper, ring ? 0 : 3);
+    write(pen, text, wx, wy, colour, look.paper, ring ? 0 : 3);
     return;
   }
   if (place) return;
   drawDot(pen, view, i, x, y, ring);
-  if (mode === MODES.text && taken.claim(x + width / 2 + 8, y, width + 14, 17)) {
-    pen.textAlign = "left";
-    write(pen, text, x + 9, y, look.ink, look.paper, 4);
+  if (mode !== MODES.text) return;
+  const turn = x + width + 14 > camera.width && x > width + 14 ? -1 : 1;
+  const [tx, ty] = isSeen ? inside(camera, x + turn * (width / 2 + 9), y, width, 17) : [x + width / 2 + 9, y];
+  if (taken.claim(tx, ty, width + 14, 17)) {
+    pen.textAlign = "center";
+    write(pen, text, tx, ty, look.ink, look.paper, 4);
   }
 }
 
-function drawDot(pen, view, i, x, y, ring) {
-  const radius = Layer.dotRadius(view.xs.length, view.camera.zoom) + 1;
-  pen.fillStyle = view.colours[view.groups[i]];
+/** A dot of the overlay, or one that stands back as those of the map do. */
+export function drawDot(pen, view, i, x, y, ring, isQuiet = false) {
+  const radius = Layer.dotRadius(view.xs.length, view.camera.zoom) + (isQuiet ? 0 : 1);
+  pen.fillStyle = (isQuiet ? view.dotColours : view.colours)[view.groups[i]];
   pen.strokeStyle = ring ?? view.look.paper;
   pen.lineWidth = 1.6;
   pen.beginPath();
@@ -204,15 +216,17 @@ function drawQuery(pen, view, query, taken) {
   pen.setLineDash([]);
   pen.font = WORD_FONT.replace("500", "650");
   const width = pen.measureText(query.text).width;
-  taken.claim(x, y, width + 16, 24);
+  const isSeen = x >= 0 && y >= 0 && x <= camera.width && y <= camera.height;
+  const [wx, wy] = isSeen ? inside(camera, x, y, width + 16, 24) : [x, y];
+  taken.claim(wx, wy, width + 16, 24);
   pen.fillStyle = look.ink;
   pen.beginPath();
-  pen.roundRect(x - width / 2 - 8, y - 12, width + 16, 24, 6);
+  pen.roundRect(wx - width / 2 - 8, wy - 12, width + 16, 24, 6);
   pen.fill();
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   pen.fillStyle = look.paper;
-  pen.fillText(query.text, x, y + 0.5);
+  pen.fillText(query.text, wx, wy + 0.5);
 }
 
 function drawOutline(pen, view, outline, isDone) {

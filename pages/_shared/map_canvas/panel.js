@@ -22,13 +22,25 @@ export class Panel {
       "Shift and an arrow key go from item to item, Enter selects, Escape lets go, slash searches.", { id: "sv-keys" });
     this.legend = el("div", "sv-legend");
     this.stage = el("div", "sv-stage");
-    this.stage.append(this.canvas, this.#makeFind(), this.#makeTools(), this.card, this.live, this.keys);
+    this.find = this.#makeFind();
+    this.toolbar = this.#makeTools();
+    this.covered = [];
+    this.stage.append(this.canvas, this.find, this.toolbar, this.card, this.live, this.keys);
     this.box.append(this.stage, this.legend);
     root.append(this.box);
   }
 
   say(text) {
     this.live.textContent = text;
+  }
+
+  /** Parts of the map that its controls cover, in pixels: left, top, right, bottom. */
+  measure() {
+    const corner = this.canvas.getBoundingClientRect();
+    this.covered = [this.find.firstChild, ...this.toolbar.children].map((part) => {
+      const box = part.getBoundingClientRect();
+      return [box.left - corner.left, box.top - corner.top, box.right - corner.left, box.bottom - corner.top];
+    });
   }
 
   // Search

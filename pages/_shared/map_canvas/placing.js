@@ -144,11 +144,4 @@ export class Placing {
     const across = mode === WORD ? width + 10 : width + 22;
     box[0] = left, box[1] = y - half, box[2] = left + across, box[3] = y + half;
   }
-
-  /** Whether a pixel lies on what is drawn of an item whose point is at a pixel. */
-  covers(i, zoom, px, py, x, y) {
-    const box = this.scratch ?? (this.scratch = new Float64Array(4));
-    this.#box(box, x, y, i, this.turn[i], this.pictureSize(zoom));
-    return px >= box[0] && px <= box[2] && py >= box[1] && py <= box[3];
-  }
 }

@@ -8,8 +8,8 @@ import { Pictures } from "./pictures.js";
 import { TEXT_FONT, WORD_FONT, measureRegion } from "./writing.js";
 
 const NOTHING = new Float32Array(0);
-/** How near to a dot is on it, and how far above and below a label is looked for. */
-const REACH = 16, TOUCHED = 44;
+/** How near to a dot is on it, in pixels. */
+const REACH = 16;
 
 export class Scene {
   constructor() {
@@ -31,6 +31,7 @@ export class Scene {
       this.modes.fill(MODES[mode], from, to);
     });
     this.widths = new Float32Array(header.labels.length);
+    this.lettered.clear();
     this.folded = null;
     this.finder?.close();
     this.finder = null;
@@ -46,6 +47,7 @@ export class Scene {
   takeLook(look) {
     this.look = look;
     this.paperPixel = pixelOf(look.paper);
+    this.lettered.clear();
     this.pictures.setInk(look.ink);
     for (const [name, value] of Object.entries(look)) {
       if (typeof value === "string") this.panel.box.style.setProperty(`--sv-${name}`, value);
@@ -56,7 +58,8 @@ export class Scene {
     this.colours = colours;
     // Words and pictures speak for their dots, which stand back; where colours tell more, they do not.
     const share = groups || this.items.header.modes.every((mode) => mode === "dot") ? 0.9 : 0.6;
-    this.pixelColours = colours.map((colour) => pixelOf(mixed(colour, this.look.paper, share)));
+    this.dotColours = colours.map((colour) => mixed(colour, this.look.paper, share));
+    this.pixelColours = this.dotColours.map(pixelOf);
     if (groups) this.groups = fromBase64(groups);
     else if (isNew || this.groupsTold) {
       this.groups = new Uint8Array(this.labels.length).fill(1, this.split);
@@ -180,14 +183,15 @@ export class Scene {
     const near = grid.nearest(x, y, REACH * unit, seen);
     const apart = near < 0 ? Infinity : Math.hypot(grid.xs[near] - x, grid.ys[near] - y) * camera.scale;
     if (apart < 5) return near;
+    const lettered = this.lettered.at(px, py);
+    if (lettered >= 0 && seen(lettered)) return lettered;
     let best = -1, closest = Infinity;
-    const reach = Math.max(TOUCHED, placing.pictureSize(camera.zoom) / 2) + 150;
-    grid.each(x - reach * unit, y - TOUCHED * unit, x + reach * unit, y + TOUCHED * unit, (i) => {
-      if (placing.modes[i] === MODES.dot || !placing.isShown(i, level) || !seen(i)) return;
-      const sx = camera.toScreenX(grid.xs[i]), sy = camera.toScreenY(grid.ys[i]);
-      if (!placing.covers(i, camera.zoom, px, py, sx, sy)) return;
-      const squared = (sx - px) ** 2 + (sy - py) ** 2;
-      if (squared < closest) {
+    const reach = placing.pictureSize(camera.zoom) / 2;
+    grid.each(x - reach * unit, y - reach * unit, x + reach * unit, y + reach * unit, (i) => {
+      if (placing.modes[i] !== MODES.picture || !placing.isShown(i, level) || !seen(i)) return;
+      const across = Math.abs(camera.toScreenX(grid.xs[i]) - px), up = Math.abs(camera.toScreenY(grid.ys[i]) - py);
+      const squared = across ** 2 + up ** 2;
+      if (Math.max(across, up) <= reach && squared < closest) {
         closest = squared;
         best = i;
       }

@@ -4,6 +4,7 @@ import { bitsToBase64, fromBase64 } from "./decode.js";
 import { PatternFinder, findText, folded } from "./find.js";
 import { listen } from "./gestures.js";
 import { isInside } from "./grid.js";
+import { Labels } from "./labels.js";
 import { Layer } from "./layer.js";
 import { drawOverlay, isDimmed } from "./overlay.js";
 import { Panel } from "./panel.js";
@@ -18,6 +19,7 @@ export class View extends Scene {
     /** Called with the camera as three numbers when it has come to rest. */
     this.toldCamera = told;
     this.layer = new Layer();
+    this.lettered = new Labels();
     this.panel = new Panel(root, this);
     this.canvas = this.panel.canvas;
     this.pen = this.canvas.getContext("2d");
@@ -37,6 +39,7 @@ export class View extends Scene {
     this.stop();
     this.sizes.disconnect();
     this.finder?.close();
+    this.lettered.close();
     clearTimeout(this.resting);
     cancelAnimationFrame(this.asked);
     this.isClosed = true;
@@ -325,6 +328,7 @@ export class View extends Scene {
       if (Math.abs(w / clientWidth - 1) + Math.abs(h / clientHeight - 1) > 0.04) this.replace();
     }
     this.layer.isStale = true;
+    this.panel.measure();
     this.panel.showCard(-1);
     this.#paint(performance.now());
   }
@@ -356,8 +360,8 @@ export class View extends Scene {
     const top = (camera.height / 2 - (layer.height / 2 + layer.offsetY) * k + (camera.y - layer.y) * camera.scale) * ratio;
     if (k === 1) pen.drawImage(layer.canvas, Math.round(left), Math.round(top));
     else pen.drawImage(layer.canvas, left, top, layer.canvas.width * k, layer.canvas.height * k);
+    this.lettered.draw(pen, this, ratio, isDimmed(this) ? this.look.dim : 1);
     pen.imageSmoothingEnabled = true;
-    pen.globalAlpha = 1;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     drawOverlay(pen, this);
     this.frames++;
