@@ -8,10 +8,13 @@ to be asked again, as the app's script in a browser does; what is drawn is only 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+import urllib.request
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
@@ -52,6 +55,7 @@ class Tab:
         self._finished = asyncio.Condition()
         self._done: list[frozenset[str]] = []
         self._timers: dict[str, asyncio.Task[None]] = {}
+        self._session, self._is_drawn_anew = "", False
 
     async def __aenter__(self) -> Tab:
         origin = self.address.replace("ws", "http", 1).removesuffix("/_stcore/stream")
@@ -84,6 +88,85 @@ class Tab:
         self._states[widget.id] = widget.state
         return await self._ask(widget.fragment, patience=patience)
 
+    async def press(self, key: str) -> float:
+        """Press a button; the seconds until the answer was drawn."""
+        delta, proto = self._found(key)
+        self._states[proto.id] = WidgetState(id=proto.id, trigger_value=True)
+        try:
+            return await self._ask(delta.fragment_id)
+        finally:
+            self._states.pop(proto.id, None)
+
+    async def write(self, key: str, text: str) -> float:
+        """Write into a field; the seconds until the answer was drawn."""
+        delta, proto = self._found(key)
+        self._states[proto.id] = WidgetState(id=proto.id, string_value=text)
+        return await self._ask(delta.fragment_id)
+
+    async def tick(self, key: str, rows: list[int]) -> float:
+        """Tick rows of a table; the seconds until the answer was drawn."""
+        delta, proto = self._found(key)
+        chosen = {"selection": {"rows": rows, "columns": [], "cells": []}}
+        self._states[proto.id] = WidgetState(id=proto.id, string_value=json.dumps(chosen))
+        return await self._ask(delta.fragment_id)
+
+    async def upload(self, key: str, name: str, data: bytes) -> float:
+        """Hand a file in; the seconds until the answer was drawn."""
+        delta, proto = self._found(key)
+        began = time.perf_counter()
+        asked = BackMsg()
+        asked.file_urls_request.request_id = uuid4().hex
+        asked.file_urls_request.file_names.append(name)
+        asked.file_urls_request.session_id = self._session
+        self._urls = asyncio.get_running_loop().create_future()
+        await self._socket.send(asked.SerializeToString())
+        urls = await asyncio.wait_for(self._urls, PATIENCE)
+        await asyncio.to_thread(self._put, urls.upload_url, name, data)
+        state = WidgetState(id=proto.id)
+        info = state.file_uploader_state_value.uploaded_file_info.add()
+        info.file_id, info.name, info.size = urls.file_id, name, len(data)
+        info.file_urls.CopyFrom(urls)
+        self._states[proto.id] = state
+        await self._ask(delta.fragment_id)
+        return time.perf_counter() - began
+
+    def keys(self) -> list[str]:
+        """Keys of all that can be used on the page as it is."""
+        ids = [getattr(_proto(delta), "id", "") for delta in self._drawn.values()]
+        return [_key(i) for i in ids if i.startswith("$$ID-")]
+
+    def drawn(self, kind: str) -> list[Any]:
+        """What the page shows of one kind, such as "code" or "arrow_data_frame"."""
+        return [_proto(delta) for delta in self._drawn.values() if _is(delta, kind)]
+
+    def _found(self, key: str) -> tuple[Any, Any]:
+        for delta in self._drawn.values():
+            proto = _proto(delta)
+            if _key(getattr(proto, "id", "")) == key:
+                return delta, proto
+        raise LookupError(f"{self.page} shows nothing of the key {key!r}, but {self.keys()}")
+
+    def _put(self, url: str, name: str, data: bytes) -> None:
+        """Send a file as a form of a browser does, with the cookie that keeps others from it."""
+        root = self.address.replace("ws", "http", 1).removesuffix("/_stcore/stream")
+        with urllib.request.urlopen(f"{root}/_stcore/health", timeout=PATIENCE) as answer:
+            cookie = answer.headers.get("Set-Cookie", "").partition(";")[0]
+        edge = uuid4().hex
+        head = (
+            f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+        )
+        request = urllib.request.Request(
+            f"{root}/{url.lstrip('/')}",
+            head.encode() + data + f"\r\n--{edge}--\r\n".encode(),
+            {
+                "Content-Type": f"multipart/form-data; boundary={edge}",
+                "Cookie": cookie,
+                "X-Xsrftoken": cookie.partition("=")[2],
+            },
+            method="PUT",
+        )
+        urllib.request.urlopen(request, timeout=PATIENCE).close()
+
     def widgets(self) -> list[Widget]:
         """What can be changed on the page as it is."""
         found = [_widget(delta) for delta in self._drawn.values()]
@@ -108,7 +191,7 @@ class Tab:
     @property
     def is_waiting(self) -> bool:
         """Whether a part of the page wants to be asked again, as while a job runs."""
-        return bool(self._timers)
+        return bool(self._timers) or self._is_drawn_anew
 
     # -- the conversation -------------------------------------------------------------
 
@@ -146,6 +229,9 @@ class Tab:
             message.ParseFromString(data)
             kind = message.WhichOneof("type")
             if kind == "new_session":
+                self._is_drawn_anew = True
+                self._session = message.new_session.initialize.session_id or self._session
+                self.page_hash = message.new_session.page_script_hash or self.page_hash
                 of = frozenset(message.metadata.run.fragment_ids)
                 kept = {p: d for p, d in self._drawn.items() if of and d.fragment_id not in of}
                 self._drawn = kept
@@ -163,6 +249,8 @@ class Tab:
                         page.page_script_hash
                     )
                 self.page_hash = message.navigation.page_script_hash
+            elif kind == "file_urls_response":
+                self._urls.set_result(message.file_urls_response.file_urls[0])
             elif kind == "page_info_changed":
                 self.query = message.page_info_changed.query_string
             elif kind == "auto_rerun":
@@ -179,6 +267,7 @@ class Tab:
         if how == status.FINISHED_WITH_COMPILE_ERROR:
             self.errors.append("the page cannot be compiled")
         if how != status.FINISHED_EARLY_FOR_RERUN:
+            self._is_drawn_anew = False
             async with self._finished:
                 self._done.append(of)
                 self._finished.notify_all()
@@ -203,6 +292,18 @@ class Tab:
         timer = self._timers.pop(fragment, None)
         if timer is not None:
             timer.cancel()
+
+
+def _proto(delta: Any) -> Any:
+    """What a part of the page is; None where it only holds others."""
+    if delta.WhichOneof("type") != "new_element":
+        return None
+    return getattr(delta.new_element, delta.new_element.WhichOneof("type") or "", None)
+
+
+def _key(widget_id: str) -> str:
+    """The key that the page gave a widget, which its id ends with."""
+    return widget_id.split("-", 2)[-1]
 
 
 def _is(delta: Any, kind: str) -> bool:

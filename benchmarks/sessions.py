@@ -41,9 +41,10 @@ SOON = 8.0
 
 
 class App:
-    """One server on a store of its own."""
+    """One server on a store of its own, open to all unless told otherwise."""
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, *, public: bool = True) -> None:
+        self.store = Path(home) / "store"
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -53,7 +54,8 @@ class App:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), *options],
                 cwd=ROOT,
-                env=os.environ | {"SIMVIZ_HOME": f"{home}/store", "SIMVIZ_PUBLIC": "1"},
+                env=os.environ
+                | {"SIMVIZ_HOME": str(self.store), "SIMVIZ_PUBLIC": str(int(public))},
                 stdout=log,
                 stderr=log,
             )

@@ -1,0 +1,131 @@
+"""Visitors of a server that is going to be killed: they upload, train, name, delete and publish.
+
+Each tells what it is about to do and what the app has answered, see `_sudden_state.Promises`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from itertools import count
+
+from _app_client import Tab
+from _sudden_state import Promises, csv_of
+
+_TOKEN = re.compile(r"share=([\w-]+)")
+
+
+async def keep(tab: Tab, told: Promises, name: str) -> str:
+    """Upload a file and keep it; the id of the data set."""
+    await tab.open("data", "view=other")
+    uploader = next(key for key in tab.keys() if key.startswith("data-file-"))
+    await tab.upload(uploader, f"{name}.csv", csv_of(name))
+    told.begin("upload", told.data[name], True)
+    await tab.press("data-keep")
+    told.done("upload", told.data[name], True)
+    return tab.query.removeprefix("data=")
+
+
+async def train(tab: Tab, told: Promises) -> None:
+    """Press the button of the page with its usual ticks, and wait for the end of all."""
+    told.open["train"] += 1
+    await tab.press("train-start")
+    asked = jobs_in(tab, "cancel")
+    told.jobs.update({job: told.jobs.get(job, False) for job in asked})
+    told.kept["train"] += len(asked)
+    told.open["train"] -= 1
+    await wait(tab)
+    broken = jobs_in(tab, "again")
+    for job in asked:
+        if job not in broken:
+            told.jobs[job] = True
+            told.kept["trained"] += 1
+
+
+def jobs_in(tab: Tab, button: str) -> list[str]:
+    """Jobs for which a page shows a button, such as "cancel" or "again"."""
+    start = f"train-{button}-"
+    return [k.removeprefix(start) for k in tab.keys() if re.match(rf"{start}[0-9a-f]{{32}}-", k)]
+
+
+async def wait(tab: Tab) -> None:
+    """Wait until nothing on the page wants to be asked again."""
+    while tab.is_waiting:
+        await asyncio.sleep(0.1)
+
+
+async def uploads(port: int, told: Promises, tag: str) -> None:
+    """One after the other, every second one deleted again."""
+    async with Tab(port) as tab:
+        for i in count():
+            name = f"{tag} upload {i}"
+            made = await keep(tab, told, name)
+            if i % 2:
+                await tab.open("data", "view=other")
+                told.begin("delete data", told.data[name], False)
+                await tab.press(f"data-delete-{made}")
+                told.done("delete data", told.data[name], False)
+            await asyncio.sleep(0.2)
+
+
+async def trains(port: int, told: Promises, tag: str) -> None:
+    """Uploads and trains on it, again and again."""
+    async with Tab(port) as tab:
+        for i in count():
+            await keep(tab, told, f"{tag} trained {i}")
+            await train(tab, told)
+
+
+async def saves(port: int, told: Promises, tag: str, data: str) -> None:
+    """Names a run, notes something, deletes it and brings it back."""
+    async with Tab(port) as tab:
+        for i in count():
+            run = await _tick(tab, data, i % 2)
+            for action, field, promises in (
+                ("name", "train-name", told.names),
+                ("note", "train-note", told.notes),
+            ):
+                text = f"{action} {tag} {i}"
+                told.begin(action, promises[run], text)
+                await tab.write(f"{field}-{run}", text)
+                told.done(action, promises[run], text)
+            run = await _tick(tab, data, 0)
+            told.begin("delete a run, undo", told.runs[run], False)
+            await tab.press("train-delete")
+            told.done("delete a run, undo", told.runs[run], False)
+            # One button brings back all, also what was deleted before an earlier kill.
+            gone = [states for states in told.runs.values() if False in states]
+            for states in gone:
+                told.begin("delete a run, undo", states, True)
+            await tab.press("train-undo")
+            for states in gone:
+                told.done("delete a run, undo", states, True)
+
+
+async def _tick(tab: Tab, data: str, row: int) -> str:
+    """Open the runs of a data set and tick one; its id."""
+    await tab.open("train", f"data={data}")
+    table = next(key for key in tab.keys() if key.startswith("train-runs-"))
+    await tab.tick(table, [row])
+    start = "train-name-"
+    return next(k.removeprefix(start) for k in tab.keys() if k.startswith(start))
+
+
+async def publishes(port: int, told: Promises, data: str) -> None:
+    """Publishes a map or answers, and withdraws every second of them."""
+    async with Tab(port) as tab:
+        for i in count():
+            page = ("map", "search")[i % 2]
+            await tab.open(page, f"data={data}")
+            before = set(told.shares)
+            told.publishing, told.open["publish"] = 1, 1
+            await tab.press(f"{page}-publish")
+            shown = {t for code in tab.drawn("code") for t in _TOKEN.findall(code.code_text)}
+            (token,) = shown - before
+            told.shares[token] = {True}
+            told.publishing, told.open["publish"] = 0, 0
+            told.kept["publish"] += 1
+            if len(told.shares) % 2:
+                told.begin("withdraw", told.shares[token], False)
+                await tab.press(f"withdraw-{token}")
+                told.done("withdraw", told.shares[token], False)

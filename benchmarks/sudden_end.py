@@ -1,0 +1,189 @@
+"""A real server, killed at random moments while visitors work on it.
+
+    python benchmarks/sudden_end.py              # 50 moments, half an hour or less
+    python benchmarks/sudden_end.py --moments 3
+
+starts the app on an empty store and lets four visitors work at once over HTTP and websockets
+(`_app_client`): they upload files, train, name and delete runs, publish and withdraw. At a random
+moment the process is killed with SIGKILL; then it is started anew on the same store, and what it
+has is compared with what it had acknowledged. Every page must open; every interrupted job must
+say so on its page, and a press on *Again* must bring it to its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import tempfile
+import time
+from contextlib import suppress
+
+from _app_client import Tab
+from _sudden_state import LostError, Promises, look
+from _sudden_visits import jobs_in, keep, publishes, saves, train, trains, uploads, wait
+from sessions import App, fail_on
+
+from simviz.jobs import JobStatus
+
+PAGES = ("", "data", "train", "compare", "map", "search", "methods", "papers")
+#: Kept from the start: runs on the one are published, on the other named and deleted.
+FIRST = ("published", "named")
+
+
+async def prepare(app: App, told: Promises) -> list[str]:
+    """Upload data sets and train on them; their ids."""
+    made = []
+    async with Tab(app.port) as tab:
+        for name in FIRST:
+            made.append(await keep(tab, told, name))
+            await train(tab, told)
+        for page in PAGES:  # what is loaded and compiled at the first visit
+            await tab.open(page, f"data={made[0]}")
+        fail_on(tab.errors)
+    return made
+
+
+async def work(app: App, told: Promises, tag: str, data: list[str], seconds: float) -> None:
+    """Let all visitors work, and kill the server."""
+    visits = [
+        asyncio.create_task(visit)
+        for visit in (
+            uploads(app.port, told, tag),
+            trains(app.port, told, tag),
+            publishes(app.port, told, data[0]),
+            saves(app.port, told, tag, data[1]),
+        )
+    ]
+    ended, _ = await asyncio.wait(visits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+    app.process.kill()
+    app.process.wait()
+    for visit in visits:
+        visit.cancel()
+    for visit in visits:
+        with suppress(asyncio.CancelledError, OSError, TimeoutError):
+            try:
+                await visit
+            except Exception:
+                if visit in ended:  # before the kill: nothing may go wrong
+                    raise
+
+
+async def open_all(app: App, told: Promises, data: list[str]) -> None:
+    """Every page of the data sets, and what is published."""
+    async with Tab(app.port) as tab:
+        for page in PAGES:
+            for one in data:
+                await tab.open(page, f"data={one}")
+        token = next((t for t, states in told.shares.items() if states == {True}), None)
+        if token:
+            await tab.open("map", f"share={token}")
+            if not any(key.startswith("map-") for key in tab.keys()):
+                raise LostError("a published view cannot be opened")
+        fail_on(tab.errors)
+
+
+async def repeat(app: App, statuses: list[JobStatus], told: Promises) -> int:
+    """Press *Again* for what was interrupted, wherever its page offers that; how many."""
+    pressed = 0
+    broken: dict[str, list[str]] = {}
+    for status in statuses:
+        if status.state == "interrupted" and status.spec is not None:
+            broken.setdefault(status.spec.dataset_id, []).append(status.id)
+    async with Tab(app.port) as tab:
+        for data, jobs in broken.items():
+            await tab.open("train", f"data={data}")
+            offered = jobs_in(tab, "again")
+            said = " ".join(text.body for text in tab.drawn("markdown"))
+            for job in offered:
+                if job in jobs and "interrupted: the app was restarted" not in said:
+                    raise LostError(f"the page does not say that the job {job} was interrupted")
+            for job in offered:
+                await tab.press(f"train-again-{job}")
+                pressed += 1
+            began = {job: False for job in jobs_in(tab, "cancel")}
+            told.jobs.update(began)
+            await wait(tab)
+            if left := jobs_in(tab, "again"):
+                raise LostError(f"{left} did not succeed when they were repeated")
+            told.jobs.update(dict.fromkeys(began, True))
+        fail_on(tab.errors)
+    return pressed
+
+
+async def tidy(app: App, told: Promises, data: list[str]) -> None:
+    """Delete what the visitors kept: a workspace has room for so many."""
+    async with Tab(app.port) as tab:
+        await tab.open("data", "view=other")
+        start = "data-delete-"
+        for key in tab.keys():
+            if key.startswith(start) and key.removeprefix(start) not in data:
+                await tab.press(key)
+        fail_on(tab.errors)
+    for name in [name for name in told.data if name not in FIRST]:
+        del told.data[name]
+    async with Tab(app.port) as tab:
+        await tab.open("map", f"data={data[0]}")
+        for token, states in told.shares.items():
+            if states == {True}:
+                await tab.press(f"withdraw-{token}")
+                told.shares[token] = {False}
+        fail_on(tab.errors)
+
+
+async def measure(moments: int, seed: int, longest: float) -> None:
+    rng, told = random.Random(seed), Promises()
+    interrupted: set[str] = set()
+    repeated = 0
+    under_way: dict[str, int] = {}
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as home:
+        app = App(home, public=False)
+        try:
+            data = await prepare(app, told)
+            for moment in range(moments):
+                seconds = rng.uniform(0.3, longest)
+                await work(app, told, f"kill {moment}", data, seconds)
+                for action, n in told.open.items():
+                    under_way[action] = under_way.get(action, 0) + n
+                app = App(home, public=False)
+                await open_all(app, told, data)
+                statuses = look(app.store, told)
+                interrupted.update(s.id for s in statuses if s.state == "interrupted")
+                repeated += await repeat(app, statuses, told)
+                await tidy(app, told, data)
+                print(f"{moment + 1}: killed after {seconds:.1f} s", flush=True)
+        finally:
+            app.process.kill()
+            app.process.wait()
+    show(told, under_way)
+    print(
+        f"{moments} kills in {time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.1f}: "
+        f"{len(interrupted)} jobs interrupted, {repeated} pressed again, which all succeeded; "
+        "nothing lost"
+    )
+
+
+def show(told: Promises, under_way: dict[str, int]) -> None:
+    print("| | acknowledged and there | under way at a kill | of these found done | not done |")
+    print("|---|---:|---:|---:|---:|")
+    for action in sorted(told.kept):
+        found = told.found[action]
+        print(
+            f"| {action} | {told.kept[action]} | {under_way.get(action, 0)} | {found['done']} "
+            f"| {found['not done'] + found['interrupted']} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--moments", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--longest", type=float, default=10.0)
+    options = parser.parse_args()
+    asyncio.run(measure(options.moments, options.seed, options.longest))
+
+
+if __name__ == "__main__":
+    main()
