@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._blas import add_product
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import as_vectors, bounds, report
 from simviz.evaluation._judged import Queries, queries_of
@@ -258,15 +259,11 @@ class _Products:
 
     def rank_all(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
         """Rank the judged candidates of some queries against all."""
-        from scipy.linalg import get_blas_funcs
-
         ptr = queries.indptr[start : stop + 1]
         listed = queries.candidate[ptr[0] : ptr[-1]]
-        gemm = get_blas_funcs("gemm", (self.A[0],))
         products = np.zeros((stop - start, self.shape[1]), dtype=self.scale.dtype)
         for i, (A, B, scale) in enumerate(zip(self.A, self.B, self.scale, strict=True)):
-            # products += A Bᵀ in place: BLAS counts by columns, so it sees all transposed.
-            gemm(1.0, B.T, A[start:stop].T, 1.0, products.T, trans_a=1, overwrite_c=1)
+            add_product(products, A[start:stop], B.T)
             above, tied, _ = rank_block(products, ptr - ptr[0], listed, scale=scale)
             counts[i, :, ptr[0] : ptr[-1]] = above, tied
 

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from simviz._blas import eigh, solve_triangular
 from simviz.base import Matrix, nonzero_rows
 from simviz.methods._kernels import Array, Kernel, squared_norms
 
@@ -151,7 +152,7 @@ def _incomplete_cholesky(
     s, V = _roots(F.T @ F, kernel.precision(X), noise)
     U = F @ V
     U /= s
-    W = scipy.linalg.solve_triangular(C, V, lower=True, trans=1, check_finite=False)
+    W = solve_triangular(C, V, lower=True, transposed=True)
     return U, s, index, W, None if centres is None else centres @ V
 
 
@@ -211,9 +212,7 @@ def pivoted_cholesky(
             H[proposed], tol=max(_WORTH * best, floor), lower=1
         )
         order = order[:rank] - 1
-        F[:, m : m + rank] = scipy.linalg.solve_triangular(
-            np.tril(c[:rank, :rank]), H[:, order].T, lower=True, check_finite=False
-        ).T
+        F[:, m : m + rank] = solve_triangular(c[:rank, :rank], H[:, order].T, lower=True).T
         left -= np.einsum("ij,ij->i", F[:, m : m + rank], F[:, m : m + rank])
         index += proposed[order].tolist()
         left[index] = 0.0
@@ -240,12 +239,12 @@ def _unexplained(
 def singular_triplets(C: Array) -> tuple[Array, Array, Array]:
     """All singular triplets U, s, Vt of what stands between two sets of features."""
     if min(C.shape) <= _LAPACK_SIDE:
-        return scipy.linalg.svd(C, full_matrices=False, check_finite=False)
+        return tuple(np.linalg.svd(C, full_matrices=False))
     if C.shape[0] > C.shape[1]:
         V, s, Ut = singular_triplets(C.T)
         return Ut.T, s, V.T
     # A third of the time, and exact to where the rank is told.
-    squares, U = scipy.linalg.eigh(C @ C.T, driver="evd", overwrite_a=True, check_finite=False)
+    squares, U = eigh(C @ C.T, overwrite=True)
     s, U = np.sqrt(np.maximum(squares[::-1], 0.0)), np.ascontiguousarray(U[:, ::-1])
     return U, s, np.divide(U.T @ C, s[:, None], out=np.zeros(C.shape), where=s[:, None] > 0)
 
@@ -255,7 +254,7 @@ def _roots(K: Array, precision: float, noise: float = 0.0) -> tuple[Array, Array
     if not K.size:
         return np.empty(0), np.empty((len(K), 0))
     # Not the solver for a subset: it gives up on many equal eigenvalues.
-    values, U = scipy.linalg.eigh(K, driver="evd", overwrite_a=True, check_finite=False)
+    values, U = eigh(K, overwrite=True)
     _refuse_indefinite(float(values[0]) + noise, float(values[-1]))
     keep = values > max(precision * float(values[-1]), noise)
     return np.sqrt(values[keep][::-1]), np.ascontiguousarray(U[:, keep][:, ::-1])

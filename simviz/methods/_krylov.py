@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
+
+from simviz._blas import eigh
 
 Array = NDArray[np.floating]
 Notify = Callable[[int, int], bool]
@@ -128,7 +129,7 @@ def _orthonormal(
     for first in (True, False):
         G = np.asarray(Q.T @ Q, dtype=np.float64)
         lengths = np.sqrt(np.maximum(np.diag(G), np.finfo(np.float64).tiny))
-        values, E = scipy.linalg.eigh(G / lengths / lengths[:, None], driver="evd")
+        values, E = eigh(G / lengths / lengths[:, None], overwrite=True)
         # In the precision of the columns nothing is known below this share of the longest.
         known = values > np.finfo(Z.dtype).eps * len(values)
         E = E[:, known] / lengths[:, None] / np.sqrt(values[known])
@@ -197,5 +198,5 @@ class _Basis:
     def ritz(self) -> tuple[Array, Array]:
         """Eigenvalues of the projected matrix, descending, and its eigenvectors."""
         T = self._projected[: self.size, : self.size].astype(self._store.dtype)
-        values, S = scipy.linalg.eigh(T, driver="evd", check_finite=False)
+        values, S = eigh(T, overwrite=True)
         return values[::-1].astype(np.float64), S[:, ::-1]

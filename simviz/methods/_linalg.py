@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 
+from simviz._blas import eigh
 from simviz.methods._krylov import Notify, leading_eigenpairs
 from simviz.methods._operators import Array, Operator
 from simviz.methods._products import dense_product
@@ -63,7 +63,7 @@ def truncated_svd(
     m, n = op.shape
     k = min(k, m, n)
     if m * n * min(m, n) <= _DENSE_FLOPS:
-        U, s, Vt = scipy.linalg.svd(_dense(op), full_matrices=False, check_finite=False)
+        U, s, Vt = np.linalg.svd(_dense(op), full_matrices=False)
         U, s, Vt = U[:, :k], s[:k], Vt[:k]
     elif m <= n:
         U, s, Vt = _through_left(op, k, tol, random_state, notify)
@@ -220,7 +220,7 @@ def _signed(U: Array, s: Array, Vt: Array) -> tuple[Array, Array, Array]:
 def _leading_eigenvectors(gram: Array, k: int) -> tuple[Array, Array]:
     # Divide and conquer: the solver for a subset is no quicker at these sizes, and gives up
     # on matrices with many equal eigenvalues, such as those of items without any feature.
-    values, U = scipy.linalg.eigh((gram + gram.T) / 2, driver="evd", check_finite=False)
+    values, U = eigh((gram + gram.T) / 2, overwrite=True)
     return values[::-1][:k], U[:, ::-1][:, :k]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
+from simviz._blas import add_product
 from simviz.methods._products import Products, dense_product
 
 Array = NDArray[np.floating]
@@ -137,9 +137,8 @@ def rows_operator(Z: Any, weights: Array | None = None, groups: Sequence[slice] 
         if groups:
             M = np.array(means)
             sums = np.array([w[rows].sum() for rows in groups])
-            # Into C itself: it may be the largest thing in memory. To BLAS it is its transpose.
-            gemm = blas.sgemm if C.dtype == np.float32 else blas.dgemm
-            C = gemm(-1.0, (M.T * sums).astype(dtype), M.astype(dtype), 1.0, C.T, overwrite_c=1).T
+            # Into C itself: it may be the largest thing in memory.
+            add_product(C, M.T * sums, M, -1.0)
         return C
 
     return Operator(products.shape, matmat, rmatmat, gram, rgram, products.dtype)

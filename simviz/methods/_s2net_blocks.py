@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import get_blas_funcs
 
+from simviz._blas import add_product
 from simviz._numba import threads_for
 from simviz.methods._s2net_kernels import add_scaled
 
@@ -70,7 +70,6 @@ class FloatBlocks:
         )
         self.dP[:] = 0
         self.dQ[:] = 0
-        self._gemm = get_blas_funcs("gemm", (P, Q))
         self._buffer = self._block("block")
 
     def _block(self, name: str) -> Array:
@@ -98,9 +97,8 @@ class FloatBlocks:
 
         W is in the type of the vectors, or in that of `entries`.
         """
-        # Transposed views are Fortran arrays, which BLAS adds into in place.
-        self._gemm(scale, self.Q.T, W.T, 1.0, self.dP[rows].T, overwrite_c=True)
-        self._gemm(scale, self.P[rows].T, W.T, 1.0, self.dQ.T, trans_b=True, overwrite_c=True)
+        add_product(self.dP[rows], W, self.Q, scale)
+        add_product(self.dQ, W.T, self.P[rows], scale)
 
     def turned(self) -> Self:
         """Blocks of Q Pᵀ, whose gradients are collected in the same place."""

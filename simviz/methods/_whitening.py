@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.linalg
-from scipy.linalg import blas
 
+from simviz._blas import solve_triangular
 from simviz.methods._krylov import Notify
 from simviz.methods._linalg import left_svd, numerical_rank
 from simviz.methods._operators import Array, Operator, matrix_operator
@@ -207,19 +206,19 @@ class CholeskyWhitening:
 
     def forward(self, B: Array) -> Array:
         """Ẑ L⁻ᵀ B."""
-        return self.op.matmat(triangular_solve(self._upper, B, transposed=False))
+        return self.op.matmat(solve_triangular(self._upper, B))
 
     def backward(self, C: Array) -> Array:
         """L⁻¹ Ẑᵀ C."""
-        return triangular_solve(self._upper, self.op.rmatmat(C), transposed=True)
+        return solve_triangular(self._upper, self.op.rmatmat(C), transposed=True)
 
     def directions(self, B: Array) -> Array:
         """L⁻ᵀ B."""
-        return triangular_solve(self._upper, B, transposed=False)
+        return solve_triangular(self._upper, B)
 
     def coordinates(self, v: Array) -> Array:
         """L⁻¹ v."""
-        return triangular_solve(self._upper, v[:, None], transposed=True)[:, 0]
+        return solve_triangular(self._upper, v[:, None], transposed=True)[:, 0]
 
 
 class RowsWhitening(CholeskyWhitening):
@@ -253,35 +252,12 @@ class RowsWhitening(CholeskyWhitening):
     def directions(self, B: Array) -> Array:
         """V L⁻ᵀ B."""
         B = super().directions(B)
-        return self._data.rmatmat(triangular_solve(self._rows.T, B, transposed=False))
+        return self._data.rmatmat(solve_triangular(self._rows.T, B))
 
     def coordinates(self, v: Array) -> Array:
         """L⁻¹ Vᵀ v."""
         rows = self._data.matmat(v[:, None])
-        return super().coordinates(triangular_solve(self._rows.T, rows, transposed=True)[:, 0])
-
-
-def triangular_solve(upper: Array, B: Array, *, transposed: bool) -> Array:
-    """U⁻¹ B or U⁻ᵀ B.
-
-    Parameters
-    ----------
-    upper : ndarray of shape (d, d)
-        Upper triangular U, column-major, so that nothing is copied; what is
-        below its diagonal is not read.
-    B : ndarray of shape (d, b)
-        Right-hand sides.
-    transposed : bool
-        Whether Uᵀ is meant.
-
-    Returns
-    -------
-    ndarray of shape (d, b)
-        Row-major.
-    """
-    trsm = blas.strsm if upper.dtype == np.float32 else blas.dtrsm
-    B = np.asarray(B, dtype=upper.dtype, order="F")
-    return np.ascontiguousarray(trsm(1.0, upper, B, trans_a=int(transposed)))
+        return super().coordinates(solve_triangular(self._rows.T, rows, transposed=True)[:, 0])
 
 
 def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
@@ -305,12 +281,10 @@ def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
         stop = min(start + _PANEL, d)
         if start:
             C[start:, start:stop] -= C[start:, :start] @ C[start:stop, :start].T
-        corner = scipy.linalg.cholesky(C[start:stop, start:stop], lower=True, check_finite=False)
+        corner = np.linalg.cholesky(C[start:stop, start:stop])
         C[start:stop, start:stop] = corner
         if stop < d:
-            below = scipy.linalg.solve_triangular(
-                corner, C[stop:, start:stop].T, lower=True, check_finite=False
-            )
+            below = solve_triangular(corner, C[stop:, start:stop].T, lower=True)
             C[stop:, start:stop] = below.T
         if notify is not None:
             notify(panel + 1, panels)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from simviz._blas import eigh
 from simviz.base import Matrix, MethodTags
 from simviz.methods._kernel_features import Features, singular_triplets
 from simviz.methods._kernel_model import KERNEL_PARAMETERS, KernelPairModel, column_signs
@@ -189,7 +190,7 @@ class KernelCCA(KernelPairModel):
         C *= (x.s / spread_x)[:, None]
         C *= y.s / spread_y
         if self.shared:
-            rho, U = scipy.linalg.eigh((C + C.T) / 2, driver="evd", check_finite=False)
+            rho, U = eigh((C + C.T) / 2, overwrite=True)
             keep = np.flatnonzero(rho > 0)[::-1]  # opposed directions tell nothing
             rho, U = rho[keep], U[:, keep]
             V = U

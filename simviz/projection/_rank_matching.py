@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from simviz._blas import eigh
 from simviz.projection._sides import FloatArray, centred
 
 #: Items whose distances are looked at; the others are placed by theirs to these.
@@ -93,10 +94,8 @@ def _quantiles(ascending: FloatArray, shares: FloatArray) -> FloatArray:
 
 def _leading(gram: FloatArray) -> FloatArray:
     """Eigenvectors of the largest positive eigenvalues, each over the root of its own."""
-    from scipy.linalg import eigh
-
-    m = len(gram)
-    values, vectors = eigh(gram, subset_by_index=[max(0, m - _DIMENSIONS), m - 1])
+    values, vectors = eigh(gram)
+    values, vectors = values[-_DIMENSIONS:], vectors[:, -_DIMENSIONS:]
     real = values > 1e-10 * max(values[-1], 0.0)
     return vectors[:, real][:, ::-1] / np.sqrt(values[real][::-1])
 

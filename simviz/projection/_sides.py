@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._blas import eigh
+
 FloatArray = NDArray[np.float64]
 #: Largest block of distances held at once, in bytes.
 BLOCK_BYTES = 16_000_000
@@ -127,15 +129,13 @@ def principal_axes(covariance: FloatArray, n_axes: int) -> FloatArray:
     axes : ndarray of shape (k, n_axes)
         In each axis the entry that is largest in size is positive.
     """
-    from scipy.linalg import eigh
-
     k = len(covariance)
     axes = np.zeros((k, n_axes))
     found = min(n_axes, k)
     if not found or not covariance.any():
         return axes
-    values, vectors = eigh(covariance, subset_by_index=[k - found, k - 1])
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values, vectors = eigh(covariance)
+    values, vectors = values[::-1][:found], vectors[:, ::-1][:, :found]
     vectors = vectors * np.where(
         vectors[np.abs(vectors).argmax(axis=0), np.arange(found)] < 0, -1.0, 1.0
     )

@@ -1,0 +1,207 @@
+"""Linear algebra that lets other threads run meanwhile.
+
+scipy's own wrappers keep the interpreter for as long as a routine of BLAS or LAPACK
+runs: up to a second in which no page of an app answers, whose jobs train in the same
+process. The routines here are the same ones, by the addresses that scipy publishes
+for compiled code; a call through `ctypes` lets go of the interpreter. Products and
+what else `numpy` has need none of this: it lets go by itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+_LETTERS = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
+
+
+def add_product(C: Array, A: Array, B: Array, scale: float = 1.0) -> None:
+    """Add ``scale`` A B to C, in place.
+
+    Parameters
+    ----------
+    C : ndarray of shape (m, n)
+        Rows of float32 or float64, each contiguous.
+    A : ndarray of shape (m, k)
+        Left factor, cast to the type of C.
+    B : ndarray of shape (k, n)
+        Right factor, likewise.
+    scale : float, default=1.0
+        Of the product.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or C cannot be added to where it stands.
+    """
+    m, n = C.shape
+    k = A.shape[1]
+    if A.shape[0] != m or B.shape != (k, n):
+        raise ValueError(f"C {C.shape} cannot take the product of {A.shape} and {B.shape}.")
+    if not C.flags.writeable or (C.size and not _are_rows(C)):
+        raise ValueError("C must be writable and its rows contiguous; give a C-ordered array.")
+    if not C.size or not k:
+        return
+    A, B = _plain(A, C.dtype), _plain(B, C.dtype)
+    # BLAS counts by columns, so it sees all transposed: Cᵀ += Bᵀ Aᵀ.
+    (b, ldb, b_turned), (a, lda, a_turned) = _seen(B), _seen(A)
+    c, ldc, _ = _seen(C)
+    one = _number(1.0, C.dtype)
+    _call(
+        "blas", "gemm", C.dtype, _letter(b_turned), _letter(a_turned), n, m, k,
+        _number(scale, C.dtype), b, ldb, a, lda, one, c, ldc,
+    )  # fmt: skip
+
+
+def solve_triangular(
+    T: Array, B: Array, *, lower: bool = False, transposed: bool = False
+) -> Array:
+    """T⁻¹ B or T⁻ᵀ B for a triangular matrix.
+
+    Parameters
+    ----------
+    T : ndarray of shape (d, d)
+        Triangular, of float32 or float64; the other triangle is not read.
+    B : ndarray of shape (d, b)
+        Right-hand sides, cast to the type of T.
+    lower : bool, default=False
+        Whether the lower triangle is meant.
+    transposed : bool, default=False
+        Whether Tᵀ is meant.
+
+    Returns
+    -------
+    ndarray of shape (d, b)
+        Row-major.
+    """
+    X = np.array(B, dtype=T.dtype, order="C")
+    if not X.size:
+        return X
+    T = _plain(T, T.dtype)
+    t, ldt, is_column_major = _seen(T)
+    # X is seen as Xᵀ: from the right, and so by T⁻ᵀ where T⁻¹ is meant.
+    by_columns = lower if is_column_major else not lower
+    x, ldx, _ = _seen(X)
+    d, b = X.shape
+    _call(
+        "blas", "trsm", X.dtype, b"R", b"L" if by_columns else b"U",
+        _letter(is_column_major != transposed), b"N", b, d, _number(1.0, X.dtype), t, ldt, x, ldx,
+    )  # fmt: skip
+    return X
+
+
+def eigh(A: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
+    """All eigenvalues and eigenvectors of a symmetric matrix, by divide and conquer.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n)
+        Symmetric, of float32 or float64; only one of its triangles is read.
+    overwrite : bool, default=False
+        Whether the array may be used for the eigenvectors.
+
+    Returns
+    -------
+    values : ndarray of shape (n,)
+        Ascending.
+    vectors : ndarray of shape (n, n)
+        Orthonormal columns, column-major.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If they cannot be found, such as of a matrix that is not finite.
+
+    Examples
+    --------
+    >>> values, vectors = eigh(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> values
+    array([1., 3.])
+    """
+    n = len(A)
+    # By rows or by columns, it is the same matrix.
+    V = A.T if A.flags.c_contiguous else A
+    if not (overwrite and V.flags.f_contiguous and V.flags.writeable):
+        V = np.array(V, order="F")
+    values = np.empty(n, dtype=V.dtype)
+    if not n:
+        return values, V
+    info = ctypes.c_int(0)
+
+    def run(work: Any, n_work: int, whole: Any, n_whole: int) -> None:
+        _call(
+            "lapack", "syevd", V.dtype, b"V", b"L", n, _at(V), n, _at(values),
+            _at(work), n_work, _at(whole), n_whole, info,
+        )  # fmt: skip
+
+    work, whole = np.empty(1, dtype=V.dtype), np.empty(1, dtype=np.intc)
+    run(work, -1, whole, -1)  # how much room it needs
+    # Told in single precision, a large number may be rounded down.
+    n_work = max(int(work[0]), 1 + 6 * n + 2 * n * n)
+    n_whole = max(int(whole[0]), 3 + 5 * n)
+    run(np.empty(n_work, dtype=V.dtype), n_work, np.empty(n_whole, dtype=np.intc), n_whole)
+    if info.value:
+        raise np.linalg.LinAlgError(f"Eigenvalues did not converge (LAPACK says {info.value}).")
+    return values, V
+
+
+def _plain(A: Any, dtype: Any) -> Array:
+    """The same matrix in this type, with contiguous rows or columns."""
+    A = np.asarray(A, dtype=dtype)
+    return A if _are_rows(A) or _are_rows(A.T) else np.ascontiguousarray(A)
+
+
+def _are_rows(A: Array) -> bool:
+    """Whether rows are contiguous, and one lies behind the other."""
+    row, entry = A.strides
+    item = A.itemsize
+    return (entry == item or A.shape[1] == 1) and row % item == 0 and row >= item * A.shape[1]
+
+
+def _seen(A: Array) -> tuple[ctypes.c_void_p, int, bool]:
+    """Address, leading dimension, and whether it is column-major."""
+    by_rows = _are_rows(A)
+    return _at(A), (A.strides[0] if by_rows else A.strides[1]) // A.itemsize, not by_rows
+
+
+def _at(A: NDArray[Any]) -> ctypes.c_void_p:
+    return ctypes.c_void_p(A.ctypes.data)
+
+
+def _letter(is_turned: bool) -> bytes:
+    return b"T" if is_turned else b"N"
+
+
+def _number(value: float, dtype: np.dtype[Any]) -> Any:
+    return ctypes.c_float(value) if dtype == np.float32 else ctypes.c_double(value)
+
+
+def _call(library: str, name: str, dtype: np.dtype[Any], *args: Any) -> None:
+    """Call a routine, all of whose arguments are references."""
+    if dtype not in _LETTERS:
+        raise ValueError(f"Only float32 and float64 are computed with, got {dtype}.")
+    given = [_reference(value) for value in args]
+    _routine(library, _LETTERS[dtype] + name, len(given))(*given)
+
+
+def _reference(value: Any) -> Any:
+    if isinstance(value, ctypes.c_void_p):
+        return value
+    if isinstance(value, bytes):
+        return ctypes.c_char_p(value)
+    return ctypes.byref(ctypes.c_int(value) if isinstance(value, int) else value)
+
+
+@cache
+def _routine(library: str, name: str, n_args: int) -> Callable[..., None]:
+    from numba.extending import get_cython_function_address
+
+    address = get_cython_function_address(f"scipy.linalg.cython_{library}", name)
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_args)(address)
