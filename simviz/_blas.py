@@ -12,12 +12,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.floating]
+Float = TypeVar("Float", bound=np.floating)
 
 _LETTERS = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 
@@ -61,8 +62,8 @@ def add_product(C: Array, A: Array, B: Array, scale: float = 1.0) -> None:
 
 
 def solve_triangular(
-    T: Array, B: Array, *, lower: bool = False, transposed: bool = False
-) -> Array:
+    T: NDArray[Float], B: Array, *, lower: bool = False, transposed: bool = False
+) -> NDArray[Float]:
     """T⁻¹ B or T⁻ᵀ B for a triangular matrix.
 
     Parameters
@@ -81,11 +82,11 @@ def solve_triangular(
     ndarray of shape (d, b)
         Row-major.
     """
-    X = np.array(B, dtype=T.dtype, order="C")
+    X: NDArray[Float] = np.array(B, dtype=T.dtype, order="C")
     if not X.size:
         return X
-    T = _plain(T, T.dtype)
-    t, ldt, is_column_major = _seen(T)
+    plain = _plain(T, T.dtype)
+    t, ldt, is_column_major = _seen(plain)
     # X is seen as Xᵀ: from the right, and so by T⁻ᵀ where T⁻¹ is meant.
     by_columns = lower if is_column_major else not lower
     x, ldx, _ = _seen(X)
@@ -97,7 +98,7 @@ def solve_triangular(
     return X
 
 
-def eigh(A: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
+def eigh(A: NDArray[Float], *, overwrite: bool = False) -> tuple[NDArray[Float], NDArray[Float]]:
     """All eigenvalues and eigenvectors of a symmetric matrix, by divide and conquer.
 
     Parameters

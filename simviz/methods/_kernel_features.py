@@ -239,7 +239,8 @@ def _unexplained(
 def singular_triplets(C: Array) -> tuple[Array, Array, Array]:
     """All singular triplets U, s, Vt of what stands between two sets of features."""
     if min(C.shape) <= _LAPACK_SIDE:
-        return tuple(np.linalg.svd(C, full_matrices=False))
+        U, s, Vt = np.linalg.svd(C, full_matrices=False)
+        return U, s, Vt
     if C.shape[0] > C.shape[1]:
         V, s, Ut = singular_triplets(C.T)
         return Ut.T, s, V.T
