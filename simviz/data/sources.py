@@ -153,7 +153,9 @@ def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
     """Decode bytes as text, and say so when the encoding had to be guessed.
 
     UTF-8 with or without a byte-order mark, UTF-16 and UTF-32 with one; what
-    is none of these is read as Windows-1252, else Latin-1, with a note.
+    is none of these is read as Windows-1252, else Latin-1, with a note. Where
+    some lines with letters beyond ASCII are UTF-8 and others are not, each line
+    is read as what it is.
 
     Parameters
     ----------
@@ -185,24 +187,53 @@ def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
         text = data[len(bom) :].decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        if bom:
+        if bom and encoding != "utf-8":
             raise DatasetError(
                 f"{name} is marked as {encoding.upper()} but line {line} is not. "
                 "Save it again as UTF-8."
             ) from error
         _refuse_binary(name, data.decode("latin-1"), _BINARY)
-        encoding = "Windows-1252"
-        try:
-            text = data.decode("cp1252")
-        except UnicodeDecodeError:
-            encoding, text = "Latin-1", data.decode("latin-1")
-        notes.append(
-            f"{name} is not UTF-8 (line {line} holds byte 0x{data[error.start]:02x}); it was read "
-            f"as {encoding}. If accented letters look wrong, save the file as UTF-8."
-        )
+        text, note = _decode_lines(data[len(bom) :], is_marked=bool(bom))
+        notes.append(name + note.format(line=line, byte=f"0x{data[len(bom) + error.start]:02x}"))
     # Valid UTF-8 is text even where it holds a stray control character.
     _refuse_binary(name, text, _NUL)
     return text, notes
+
+
+def _decode_lines(data: bytes, is_marked: bool) -> tuple[str, str]:
+    """Decode what is not all UTF-8: line by line if any is, and what there is to say of it."""
+    lines = data.split(b"\n")
+    texts: list[str | None] = []
+    for each in lines:
+        try:
+            texts.append(each.decode())
+        except UnicodeDecodeError:
+            texts.append(None)
+    n_others = texts.count(None)
+    if is_marked or any(text is not None and not text.isascii() for text in texts):
+        text = "\n".join(
+            _decode_western(each)[0] if known is None else known
+            for each, known in zip(lines, texts, strict=True)
+        )
+        which = "it was" if n_others == 1 else "these were"
+        return text, (
+            f" is UTF-8 but for {counted(n_others, 'line')} (line {{line}} is the first, with "
+            f"byte {{byte}}); {which} read as Windows-1252. If accented letters look wrong there, "
+            "save the file as UTF-8."
+        )
+    text, encoding = _decode_western(data)
+    return text, (
+        " is not UTF-8 (line {line} holds byte {byte}); it was read "
+        f"as {encoding}. If accented letters look wrong, save the file as UTF-8."
+    )
+
+
+def _decode_western(data: bytes) -> tuple[str, str]:
+    """Read as Windows-1252, or Latin-1 where there are bytes that the former does not know."""
+    try:
+        return data.decode("cp1252"), "Windows-1252"
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), "Latin-1"
 
 
 def _refuse_binary(name: str, text: str, pattern: re.Pattern[str]) -> None:

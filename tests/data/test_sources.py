@@ -68,6 +68,21 @@ def test_windows_and_latin_1_are_read_with_a_note_that_names_the_line():
     assert text == "x\xe9\x81" and "Latin-1" in notes[0]
 
 
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+def test_a_file_of_two_encodings_is_read_line_by_line(bom):
+    lines = ["x,y".encode(), "für,Café".encode(), "für,5 €".encode("cp1252"), "ñ,{}\n".encode()]
+    text, notes = decode_text("a.csv", bom + b"\n".join(lines))
+    assert text == "x,y\nfür,Café\nfür,5 €\nñ,{}\n"
+    assert "UTF-8 but for 1 line (line 3 is the first, with byte 0xfc)" in notes[0]
+    text, notes = decode_text("{0}.csv", bom + b"\n".join([*lines, b"\xe9\x81"]))
+    assert text.endswith("\xe9\x81") and notes[0].startswith("{0}.csv is UTF-8 but for 2 lines")
+
+
+def test_a_marked_file_without_other_letters_is_utf_8_all_the_same():
+    text, notes = decode_text("a.csv", b"\xef\xbb\xbfx,y\ncaf\xe9,b\n")
+    assert text == "x,y\ncafé,b\n" and "line 2 is the first" in notes[0]
+
+
 @pytest.mark.parametrize(
     ("data", "what"),
     [
