@@ -1,15 +1,17 @@
 """Data that stay on the disk: a fit that streams over a million pairs, and counting words.
 
 ``python benchmarks/shards.py make /tmp/shards`` writes synthetic pairs as shards,
-``fit`` streams S2Net over them and prints a line a pass, ``texts`` writes Parquet
-files, ``count`` learns a vocabulary and writes features. Each is a process of its
-own, so that its peak of memory is its own; see ``--help`` of each.
+``fit`` streams S2Net over them and prints a line a pass. ``texts`` writes Parquet
+files, ``count`` learns a vocabulary from them and writes features, ``hash`` does
+without a vocabulary, ``memory`` is scikit-learn with all of them in memory. Each is
+a process of its own, so that its peak of memory is its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -124,9 +126,57 @@ def fit(folder: Path, out: Path | None, asked: argparse.Namespace) -> None:
         out.with_suffix(".json").write_text(json.dumps(passes))
 
 
+def write_texts(folder: Path, n: int) -> None:
+    """Short texts of words of Zipf's law, as ten Parquet files."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    odds = np.cumsum(1 / (np.arange(400_000) + 2.7) ** 1.05)
+    words = np.array(["".join(rng.choice(letters, 3 + i % 8)) for i in range(len(odds))])
+    for file in range(10):
+        lengths = rng.integers(5, 16, n // 10)
+        tokens = words[np.searchsorted(odds, rng.random(lengths.sum()) * odds[-1])]
+        texts = [" ".join(part) for part in np.split(tokens, np.cumsum(lengths)[:-1])]
+        pq.write_table(pa.table({"text": texts}), folder / f"{file}.parquet")
+    print(f"{sum(p.stat().st_size for p in folder.iterdir()) / 2**20:.0f} MB")
+
+
+def count(folder: Path, how: str) -> None:
+    """Terms to weights: from the disk to the disk, hashed, or all in memory."""
+    from simviz.features import HashedText, Tfidf
+    from simviz.shards import TextFolder, fit_vocabulary, write_features
+
+    source = TextFolder(folder)
+    before, start = memory()["VmHWM"], time.process_time()
+    middle = start
+    if how == "memory":
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        texts = [
+            text for i in range(len(source)) for part, _ in source.batches(i) for text in part
+        ]
+        before, start = memory()["VmHWM"], time.process_time()
+        peer = TfidfVectorizer(token_pattern=r"[^\W_]+", dtype=np.float32)
+        width = peer.fit_transform(texts).shape[1]
+        middle = time.process_time()
+    else:
+        features = fit_vocabulary(HashedText() if how == "hash" else Tfidf(), source)
+        middle = time.process_time()
+        with tempfile.TemporaryDirectory(dir=folder.parent) as out:
+            width = write_features(features, source, out).n_features
+    took, n = time.process_time() - start, source.n_items
+    print(
+        f"{how}: {width:,} columns, {took:.1f} s of a processor ({middle - start:.1f} to learn), "
+        f"{n / took:,.0f} texts/s; peak {memory()['VmHWM']:.2f} GB, {before:.2f} before"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["make", "fit"])
+    parser.add_argument("what", choices=["make", "fit", "texts", "count", "hash", "memory"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pairs", type=int, default=1_000_000)
     parser.add_argument("--terms", type=int, default=50_000)
@@ -143,8 +193,12 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.what == "make":
         make(asked.folder, asked.pairs, asked.terms, asked.tokens, asked.topics)
-    else:
+    elif asked.what == "fit":
         fit(asked.folder, asked.out, asked)
+    elif asked.what == "texts":
+        write_texts(asked.folder, asked.pairs)
+    else:
+        count(asked.folder, asked.what)
 
 
 if __name__ == "__main__":

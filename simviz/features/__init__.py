@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simviz.features._defaults import default_features, why_impossible
     from simviz.features._rows import empty_share
+    from simviz.features.hashed import HashedText
     from simviz.features.images import ImageDescriptor
     from simviz.features.keywords import MultiHot
     from simviz.features.pretrained import PretrainedText
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Characters",
+    "HashedText",
     "ImageDescriptor",
     "MultiHot",
     "PretrainedImages",
@@ -39,6 +41,7 @@ __all__ = [
 
 _HOMES = {
     "Characters": "sequences",
+    "HashedText": "hashed",
     "ImageDescriptor": "images",
     "MultiHot": "keywords",
     "PretrainedImages": "pretrained_images",

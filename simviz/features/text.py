@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -14,9 +14,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
 from simviz.features._rows import normalize_rows
+from simviz.features._totals import TermTotals
 from simviz.params import interval, options, validate_params
 
 LONGEST_NGRAM = 10
+
+
+def term_weights(tf: str) -> Callable[[Any], Any]:
+    """What counts become: "raw", "log1p" or "log2"."""
+    weights: dict[str, Callable[[Any], Any]] = {
+        "raw": lambda count: count,
+        "log1p": np.log1p,
+        "log2": lambda count: 1 + np.log2(count),
+    }
+    return weights[tf]
 
 
 class TextCounts(TransformerMixin, BaseEstimator):
@@ -177,45 +188,56 @@ class TextCounts(TransformerMixin, BaseEstimator):
                 "Fit on at least one text."
             )
         counts, terms = count_terms(texts, analyze)
-        if not terms:
-            raise ValueError(
-                f"No term was found in {len(texts):,} texts with analyzer={self.analyzer!r} and "
-                f"ngram_range={tuple(self.ngram_range)}; the first text is {texts[0][:60]!r}. "
-                "Texts may be empty, too short, or made of stop words and punctuation only: "
-                "try analyzer='char_wb' or drop stop_words."
-            )
-        kept = self._select(counts, terms)
-        self.vocabulary_ = [terms[i] for i in kept]
-        counts = counts[:, kept]
+        counts = counts[:, self._keep(TermTotals.of(counts, terms, texts))]
         counts.sort_indices()
         return counts
 
-    def _select(self, counts: sp.csr_array, terms: list[str]) -> NDArray[np.int64]:
-        """Columns to keep, in the order of their terms."""
-        n_texts, n_terms = counts.shape
-        low, high = (
-            limit * n_texts if isinstance(limit, float | np.floating) else limit
-            for limit in (self.min_df, self.max_df)
-        )
-        if low > high:
+    def _keep(self, totals: TermTotals) -> NDArray[np.int64]:
+        """Set the vocabulary; return which of the terms it is."""
+        if not totals.terms:
             raise ValueError(
-                f"min_df={self.min_df} asks for at least {low:g} texts and max_df={self.max_df} "
-                f"for at most {high:g} of {n_texts:,}. Lower min_df or raise max_df."
+                f"No term was found in {totals.n_texts:,} texts with analyzer={self.analyzer!r} "
+                f"and ngram_range={tuple(self.ngram_range)}; the first text is {totals.first!r}. "
+                "Texts may be empty, too short, or made of stop words and punctuation only: "
+                "try analyzer='char_wb' or drop stop_words."
             )
-        df = np.bincount(counts.indices, minlength=n_terms)
-        inside = np.flatnonzero((df >= low) & (df <= high))
-        if not len(inside):
-            raise ValueError(
-                f"min_df={self.min_df} and max_df={self.max_df} leave none of {n_terms:,} terms; "
-                f"they occur in {df.min():,} to {df.max():,} of {n_texts:,} texts. "
-                "Lower min_df or raise max_df."
-            )
-        kept = np.array(sorted(inside, key=terms.__getitem__), dtype=np.int64)
-        if self.max_features is not None and self.max_features < len(kept):
-            total = np.bincount(counts.indices, counts.data, minlength=n_terms)
-            most = np.argsort(-total[kept], kind="stable")[: self.max_features]
-            kept = kept[np.sort(most)]
+        kept = totals.select(self.min_df, self.max_df, self.max_features)
+        self.vocabulary_ = [totals.terms[i] for i in kept]
         return kept
+
+    def count_totals(self, X: Sequence[str]) -> TermTotals:
+        """Count the terms of some of the texts to learn from, learning nothing yet.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            Texts.
+
+        Returns
+        -------
+        TermTotals
+            To be added to those of other texts, and passed to `fit_totals`.
+        """
+        validate_params(self)
+        texts = check_texts(X, type(self).__name__)
+        return TermTotals.of(*count_terms(texts, self._analyzer()), texts)
+
+    def fit_totals(self, totals: TermTotals) -> Self:
+        """Learn the vocabulary from what was counted before.
+
+        Parameters
+        ----------
+        totals : TermTotals
+            Of all training texts.
+
+        Returns
+        -------
+        TextCounts
+            Itself, as if fitted on these texts.
+        """
+        validate_params(self)
+        self._keep(totals)
+        return self
 
     def _analyzer(self) -> Analyzer:
         """Return the function from text to terms that the parameters describe."""
@@ -356,21 +378,15 @@ class Tfidf(TextCounts):
         self.tf = tf
         self.normalize = normalize
 
-    def _learn(self, X: Sequence[str]) -> sp.csr_array:
-        counts = super()._learn(X)
-        self.n_texts_ = int(counts.shape[0])
+    def _keep(self, totals: TermTotals) -> NDArray[np.int64]:
+        kept = super()._keep(totals)
+        self.n_texts_ = totals.n_texts
         # df is at least 1: every term of the vocabulary was met in training.
-        df = np.bincount(counts.indices, minlength=counts.shape[1])
-        self.idf_ = np.log(self.n_texts_ / df)
-        return counts
+        self.idf_ = np.log(totals.n_texts / totals.df[kept])
+        return kept
 
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
-        weights: dict[str, Any] = {
-            "raw": lambda tf: tf,
-            "log1p": np.log1p,
-            "log2": lambda tf: 1 + np.log2(tf),
-        }
-        values = weights[self.tf](counts.data.astype(np.float64)) * self.idf_[counts.indices]
+        values = term_weights(self.tf)(counts.data.astype(np.float64)) * self.idf_[counts.indices]
         weighted = sp.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
         weighted.eliminate_zeros()
         if self.normalize:

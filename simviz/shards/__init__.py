@@ -9,20 +9,28 @@ if TYPE_CHECKING:
     from simviz.shards.csr import SparseShards
     from simviz.shards.embedding import embed, write_vectors
     from simviz.shards.fit import fit_s2net
+    from simviz.shards.folder import TextFolder
     from simviz.shards.index import ApproximateIndex
+    from simviz.shards.judgments import read_pairs
     from simviz.shards.pairs import PairRows
     from simviz.shards.search import Neighbors, exact_search
     from simviz.shards.vectors import VectorShards
+    from simviz.shards.vocabulary import fit_vocabulary
+    from simviz.shards.writing import write_features
 
 _HOMES = {
     "ApproximateIndex": "index",
     "Neighbors": "search",
     "PairRows": "pairs",
     "SparseShards": "csr",
+    "TextFolder": "folder",
     "VectorShards": "vectors",
     "embed": "embedding",
     "exact_search": "search",
     "fit_s2net": "fit",
+    "fit_vocabulary": "vocabulary",
+    "read_pairs": "judgments",
+    "write_features": "writing",
     "write_vectors": "embedding",
 }
 
@@ -31,10 +39,14 @@ __all__ = [
     "Neighbors",
     "PairRows",
     "SparseShards",
+    "TextFolder",
     "VectorShards",
     "embed",
     "exact_search",
     "fit_s2net",
+    "fit_vocabulary",
+    "read_pairs",
+    "write_features",
     "write_vectors",
 ]
 

@@ -14,6 +14,7 @@ from tiny_clip import TINY_CLIP
 import simviz.features
 from simviz.features import (
     Characters,
+    HashedText,
     ImageDescriptor,
     MultiHot,
     PretrainedImages,
@@ -30,6 +31,8 @@ CASES = [
     (TextCounts(ngram_range=(1, 2)), TEXTS),
     (TextCounts("char_wb", (3, 5)), TEXTS),
     (Tfidf(tf="log1p", stop_words=["a"]), TEXTS),
+    (HashedText(64, "char_wb", (2, 3), tf="log1p"), TEXTS),
+    (HashedText(64, idf=False, signed=False), TEXTS),
     (Characters(12, min_count=1), TEXTS),
     (Trigrams(n_unseen=4), TEXTS),
     (PretrainedText(), TEXTS),

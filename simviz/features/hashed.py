@@ -1,0 +1,271 @@
+"""Texts as weights of hashed terms, without a vocabulary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.features._analysis import Analyzer, check_texts
+from simviz.features._rows import normalize_rows
+from simviz.features.text import TextCounts, Tfidf, term_weights
+from simviz.params import interval, validate_params
+
+_KNOWN: dict[str, Any] = Tfidf._parameter_constraints
+
+
+@dataclass
+class HashedTotals:
+    """In how many texts each column is met, to which further texts can be added."""
+
+    df: NDArray[np.int64]
+    n_texts: int
+
+    def add(self, other: HashedTotals) -> HashedTotals:
+        """Add the counts of further texts, in place; returns itself."""
+        self.df += other.df
+        self.n_texts += other.n_texts
+        return self
+
+
+class HashedText(TransformerMixin, BaseEstimator):
+    r"""Weights of terms in columns that a hash of the term chooses.
+
+    No vocabulary is learned or stored, whatever there is in the texts: term t
+    stands in column h(t), with a sign ξ(t) that another part of the hash tells.
+    Terms that meet in a column add up. Their signs differ as often as not, so
+    that inner products of two texts keep their expected value and vary by
+    about 1 over the number of columns.
+
+    Parameters
+    ----------
+    n_features : int, default=262144
+        Columns. More make terms meet less often: of 50,000 terms in 2^18
+        columns, one in six shares its own.
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Terms are words; character n-grams across the whole text; or character
+        n-grams inside each word, padded with a space on both sides.
+    ngram_range : tuple of int, default=(1, 1)
+        Least and greatest number of words or characters in a term.
+    lowercase : bool, default=True
+        Whether case is ignored.
+    stop_words : {"english"} or list of str, optional
+        Words to drop.
+    tf : {"raw", "log1p", "log2"}, default="raw"
+        What a count becomes: itself, ln(1 + tf), or 1 + log2(tf).
+    idf : bool, default=True
+        Whether columns are weighted by ln(N / df), with df the number of
+        training texts that have a term there; a column that none has counts
+        as if one had. Without it nothing is learned.
+    signed : bool, default=True
+        Whether terms have signs. Methods that read counts need them without.
+    normalize : bool, default=True
+        Whether rows are scaled to length 1. Empty rows stay empty.
+
+    Attributes
+    ----------
+    n_texts_ : int
+        N, the number of training texts.
+    idf_ : ndarray of float64, shape (n_features,)
+        Weights of columns; all 1 where `idf` is off.
+
+    Raises
+    ------
+    ValueError
+        From `fit`, if a parameter is out of range or there is no text.
+
+    See Also
+    --------
+    Tfidf : With a vocabulary, so that columns have names.
+
+    Notes
+    -----
+    The hash is scikit-learn's ``FeatureHasher`` (32 bits of MurmurHash3), the
+    terms are those of `Tfidf` with the same parameters.
+
+    References
+    ----------
+    Weinberger, K., Dasgupta, A., Langford, J., Smola, A. and Attenberg, J.
+    (2009). Feature hashing for large scale multitask learning. ICML, 1113-1120.
+
+    Examples
+    --------
+    >>> hashed = HashedText(16, idf=False, normalize=False).fit(["a red heart"])
+    >>> row = hashed.transform(["a red car, a red heart"])
+    >>> row.shape, sorted(row.data.tolist())
+    ((1, 16), [-2.0, -1.0, -1.0, 2.0])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features": [interval(Integral, 1, 2**31 - 1)],
+        **{
+            name: _KNOWN[name]
+            for name in ("analyzer", "ngram_range", "lowercase", "stop_words", "tf", "normalize")
+        },
+        "idf": ["boolean"],
+        "signed": ["boolean"],
+    }
+
+    idf_: NDArray[np.float64]
+    n_texts_: int
+
+    def __init__(
+        self,
+        n_features: int = 2**18,
+        analyzer: str = "word",
+        ngram_range: tuple[int, int] = (1, 1),
+        lowercase: bool = True,
+        stop_words: str | Sequence[str] | None = None,
+        tf: str = "raw",
+        idf: bool = True,
+        signed: bool = True,
+        normalize: bool = True,
+    ) -> None:
+        self.n_features = n_features
+        self.analyzer = analyzer
+        self.ngram_range = ngram_range
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+        self.tf = tf
+        self.idf = idf
+        self.signed = signed
+        self.normalize = normalize
+
+    def fit(self, X: Sequence[str], y: object = None) -> Self:
+        """Count in how many texts each column is met.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            The training texts.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        HashedText
+            Itself.
+        """
+        return self.fit_totals(self.count_totals(X))
+
+    def count_totals(self, X: Sequence[str]) -> HashedTotals:
+        """Count the columns of some of the texts to learn from, learning nothing yet.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            Texts.
+
+        Returns
+        -------
+        HashedTotals
+            To be added to those of other texts, and passed to `fit_totals`.
+        """
+        validate_params(self)
+        texts = check_texts(X, type(self).__name__)
+        if self.idf:
+            met = self._hash(map(set, self._terms(texts)), signed=False)
+            df = np.bincount(met.indices, minlength=self.n_features)
+        else:
+            self._terms([])  # refuses what no analyzer does
+            df = np.zeros(0, dtype=np.int64)
+        return HashedTotals(df, len(texts))
+
+    def fit_totals(self, totals: HashedTotals) -> Self:
+        """Learn the weights of columns from what was counted before.
+
+        Parameters
+        ----------
+        totals : HashedTotals
+            Of all training texts.
+
+        Returns
+        -------
+        HashedText
+            Itself, as if fitted on these texts.
+        """
+        validate_params(self)
+        if not totals.n_texts:
+            raise ValueError(
+                f"{type(self).__name__} learns weights from texts, got none. "
+                "Fit on at least one text."
+            )
+        self.n_texts_ = totals.n_texts
+        self.idf_ = np.ones(self.n_features)
+        if self.idf:
+            self.idf_ = np.log(totals.n_texts / np.maximum(totals.df, 1))
+        return self
+
+    def transform(self, X: Sequence[str]) -> sp.csr_array:
+        """Weigh the terms of texts.
+
+        Parameters
+        ----------
+        X : sequence of str, length n
+            Texts.
+
+        Returns
+        -------
+        csr_array of float32, shape (n, n_features)
+            A text without any term is an empty row.
+        """
+        check_is_fitted(self)
+        texts = check_texts(X, type(self).__name__)
+        hashed = self._hash(self._terms(texts), signed=self.signed)
+        hashed.data *= self.idf_[hashed.indices]
+        hashed.eliminate_zeros()
+        if self.normalize:
+            hashed = normalize_rows(hashed)
+        return hashed.astype(np.float32)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return what stands for the columns, which have no words.
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (n_features,)
+            "hash0", "hash1" and so on.
+        """
+        check_is_fitted(self)
+        return np.array([f"hash{i}" for i in range(self.n_features)], dtype=object)
+
+    def _terms(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
+        """The terms of each text."""
+        analyze: Analyzer = TextCounts(
+            self.analyzer, self.ngram_range, self.lowercase, stop_words=self.stop_words
+        )._analyzer()
+        return map(analyze, texts)
+
+    def _hash(self, terms: Any, *, signed: bool) -> sp.csr_array:
+        """Sums of weighted counts of terms that meet in a column."""
+        from sklearn.feature_extraction import FeatureHasher
+
+        weigh = term_weights(self.tf)
+        hasher = FeatureHasher(self.n_features, input_type="pair", alternate_sign=signed)
+
+        def pairs(own: Sequence[str]) -> Iterator[tuple[bytes, float]]:
+            # Text from the web may hold lone surrogates, which the hasher does not encode.
+            counts = Counter(own)
+            weights = weigh(np.fromiter(counts.values(), np.float64, len(counts))).tolist()
+            names = (term.encode("utf-8", "surrogatepass") for term in counts)
+            return zip(names, weights, strict=True)
+
+        rows = [pairs(own) for own in terms]
+        if not rows:
+            return sp.csr_array((0, self.n_features))
+        hashed = sp.csr_array(hasher.transform(rows))
+        hashed.sum_duplicates()
+        return hashed

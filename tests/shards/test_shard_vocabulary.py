@@ -1,0 +1,110 @@
+"""A vocabulary counted file by file is that of all texts at once."""
+
+import tempfile
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from distributed import Client, LocalCluster
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from simviz.features import HashedText, TextCounts, Tfidf
+from simviz.shards import TextFolder, fit_vocabulary, write_features
+
+LEARNED = ("vocabulary_", "idf_", "n_texts_")
+WORDS = ["heart", "red", "car", "a", "sun", "Moon", "é", "naïve", "東京", "x-y", "42"]
+texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=7)
+settings_of = st.fixed_dictionaries(
+    {
+        "analyzer": st.sampled_from(["word", "char_wb", "char"]),
+        "ngram_range": st.sampled_from([(1, 1), (1, 2), (2, 3)]),
+        "min_df": st.sampled_from([1, 2, 0.0, 0.2, 0.5]),
+        "max_df": st.sampled_from([1.0, 0.9, 0.5, 3]),
+        "max_features": st.sampled_from([None, 1, 4]),
+        "lowercase": st.booleans(),
+    }
+)
+
+
+def write(folder, files):
+    for i, rows in enumerate(files):
+        pq.write_table(
+            pa.table({"text": pa.array(rows, pa.string())}), folder / f"{i:03d}.parquet"
+        )
+    return folder
+
+
+def learned(features):
+    return {name: getattr(features, name) for name in LEARNED if hasattr(features, name)}
+
+
+def same(ours, theirs):
+    ours, theirs = learned(ours), learned(theirs)
+    assert ours.keys() == theirs.keys()
+    for name, value in theirs.items():
+        np.testing.assert_array_equal(ours[name], value)
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(texts, min_size=1, max_size=5), settings_of, st.sampled_from([TextCounts, Tfidf]))
+def test_vocabulary_and_weights_are_those_of_all_texts(files, options, cls):
+    whole = [text for rows in files for text in rows]
+    try:
+        expected = cls(**options).fit(whole)
+    except ValueError as error:
+        expected = error
+    with tempfile.TemporaryDirectory() as name:
+        folder = write(Path(name), files)
+        try:
+            found = fit_vocabulary(cls(**options), TextFolder(folder, batch_rows=2))
+        except ValueError as error:
+            assert isinstance(expected, ValueError)
+            if whole:
+                assert str(error) == str(expected)
+            return
+    same(found, expected)
+
+
+def test_several_folders_have_one_vocabulary(tmp_path):
+    parts = [["a red heart"], ["a car"]], [["sun"]]
+    folders = []
+    for i, files in enumerate(parts):
+        (tmp_path / str(i)).mkdir()
+        folders.append(TextFolder(write(tmp_path / str(i), files)))
+    same(fit_vocabulary(Tfidf(), *folders), Tfidf().fit(["a red heart", "a car", "sun"]))
+    with pytest.raises(ValueError, match="got no source"):
+        fit_vocabulary(Tfidf())
+
+
+def test_hashed_weights_are_those_of_all_texts(tmp_path):
+    files = [["a red heart", "car"], [], ["a car", "a red sun"]]
+    source = TextFolder(write(tmp_path, files))
+    expected = HashedText(64).fit(list(chain(*files)))
+    found = fit_vocabulary(HashedText(64), source)
+    np.testing.assert_array_equal(found.idf_, expected.idf_)
+    assert found.n_texts_ == 4
+
+
+def test_workers_count_and_write_the_same(tmp_path):
+    rng = np.random.default_rng(0)
+    files = [[" ".join(rng.choice(WORDS, 5)) for _ in range(7)] for _ in range(5)]
+    (tmp_path / "texts").mkdir()
+    source = TextFolder(write(tmp_path / "texts", files), batch_rows=4)
+    how = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
+    with (
+        LocalCluster(n_workers=2, processes=False, protocol="tcp://", **how) as cluster,
+        Client(cluster) as client,
+    ):
+        found = fit_vocabulary(Tfidf(min_df=2), source, client=client)
+        there = write_features(found, source, tmp_path / "there", client=client)
+    expected = Tfidf(min_df=2).fit(list(chain(*files)))
+    same(found, expected)
+    here = write_features(expected, source, tmp_path / "here")
+    assert len(there) == len(here) == 10
+    for a, b in zip(there, here, strict=True):
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
