@@ -183,18 +183,19 @@ def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
     """
     notes: list[str] = []
     bom, encoding = next((b for b in _BOMS if data.startswith(b[0])), (b"", "utf-8"))
+    body = data[len(bom) :]
     try:
-        text = data[len(bom) :].decode(encoding)
+        text = body.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = body.count(b"\n", 0, error.start) + 1
         if bom and encoding != "utf-8":
             raise DatasetError(
                 f"{name} is marked as {encoding.upper()} but line {line} is not. "
                 "Save it again as UTF-8."
             ) from error
         _refuse_binary(name, data.decode("latin-1"), _BINARY)
-        text, note = _decode_lines(data[len(bom) :], is_marked=bool(bom))
-        notes.append(name + note.format(line=line, byte=f"0x{data[len(bom) + error.start]:02x}"))
+        text, note = _decode_lines(body, is_marked=bool(bom))
+        notes.append(name + note.format(line=line, byte=f"0x{body[error.start]:02x}"))
     # Valid UTF-8 is text even where it holds a stray control character.
     _refuse_binary(name, text, _NUL)
     return text, notes

@@ -70,7 +70,7 @@ def test_windows_and_latin_1_are_read_with_a_note_that_names_the_line():
 
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
 def test_a_file_of_two_encodings_is_read_line_by_line(bom):
-    lines = ["x,y".encode(), "für,Café".encode(), "für,5 €".encode("cp1252"), "ñ,{}\n".encode()]
+    lines = [b"x,y", "für,Café".encode(), "für,5 €".encode("cp1252"), "ñ,{}\n".encode()]
     text, notes = decode_text("a.csv", bom + b"\n".join(lines))
     assert text == "x,y\nfür,Café\nfür,5 €\nñ,{}\n"
     assert "UTF-8 but for 1 line (line 3 is the first, with byte 0xfc)" in notes[0]
