@@ -85,6 +85,14 @@ def show_search(run: Run, pairs: PairSet, query: Query) -> None:
     )
 
 
+def show_normalise(run: Run, lines: Sequence[str], threshold: float) -> None:
+    """How to find the group of each line of a column."""
+    from simviz.reports import normalise_code
+
+    others = parts_of([run])
+    _show("normalise", lambda: normalise_code(run.spec, lines, threshold, others))
+
+
 def parts_of(runs: Iterable[Run]) -> dict[str, Mapping[str, Any]]:
     """What the parts of blends were asked for, by run id, as far as they can be seen."""
     found: dict[str, Mapping[str, Any]] = {}

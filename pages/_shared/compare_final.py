@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import plain, state
+from pages._shared import compare_choice, plain, state
 from pages._shared.compare_runs import Entry, describe_split, estimate, find_record
 
 if TYPE_CHECKING:
     from pages._shared.compare_choice import Choice
     from simviz.evaluation.tables import Estimate
+    from simviz.store.run import Run
 
 #: In the session: by data set and test part, the runs whose test figures were asked for.
 _OPENED = "compare-final"
@@ -51,6 +53,31 @@ def is_open(dataset_id: str, choice: Choice) -> bool:
     _show_validation(choice)
     _show_switch(dataset_id, choice, part)
     return False
+
+
+def was_opened(dataset_id: str, runs: Sequence[Run]) -> bool:
+    """Whether what these runs do on their test parts may be looked at on other pages.
+
+    Parameters
+    ----------
+    dataset_id : str
+        The data set.
+    runs : sequence of Run
+        Runs on it, blends and runs of other systems among them.
+
+    Returns
+    -------
+    bool
+        As `is_open`, which it never changes.
+    """
+    if state.share() is not None or dataset_id.startswith("demo:"):
+        return True
+    for run in runs:
+        part = compare_choice.read_measured(run.id).part
+        opened = st.session_state.get(_OPENED, {}).get((dataset_id, part), frozenset())
+        if run.id not in opened and not (opened and run.info.method == "blend"):
+            return False
+    return True
 
 
 def _show_validation(choice: Choice) -> None:

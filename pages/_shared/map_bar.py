@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import streamlit as st
 
-from pages._shared import map_state, naming, plain, state
+from pages._shared import map_link, map_state, naming, plain, state
+from pages._shared.compare_marks import plain as one_line
 from pages._shared.map_state import DRAWINGS, View
 
 if TYPE_CHECKING:
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from simviz.jobs.placed import Placed
     from simviz.store import RunInfo
 
-BOTH, EVERY = "Both sides", "All parts"
-#: What colours can mean beside columns of the data: the side, the part of the split, how soon an
-#: item finds what belongs to it, and how similar its nearest is.
-COLOURS = ("side", "part", "found", "score")
 _OPTION_CHARACTERS = 70
 #: Pixels of the box with the names of runs, and characters that are read in it whole.
 _WIDEST, _FITTING, _FITTING_NARROW = 330, 36, 17
@@ -106,10 +103,16 @@ def _take_drawing(view: View) -> None:
     view.drawing = f"{st.session_state['map-method']}-{st.session_state['map-dimensions']}"
 
 
-def pick_colour(pairs: PairSet) -> str:
+def pick_colour(view: View, pairs: PairSet) -> str:
     """Choose what the colours mean: one of `COLOURS`, or a metadata column as "=name"."""
-    choices = [*COLOURS, *(f"={name}" for name in _columns(pairs.digest, pairs))]
-    return st.selectbox(
+    choices = [
+        *map_link.COLOURS,
+        *(f"={name}" for name in map_state.columns(pairs.digest, pairs)),
+    ]
+    if view.colour not in choices:
+        view.colour = choices[0]
+    st.session_state["map-colour"] = view.colour
+    st.selectbox(
         "Colour by",
         choices,
         format_func=lambda choice: choice.removeprefix("=")[:40],
@@ -117,14 +120,18 @@ def pick_colour(pairs: PairSet) -> str:
         label_visibility="collapsed",
         icon=":material/palette:",
         width=115,
+        on_change=_take,
+        args=(view, "colour"),
     )
+    return view.colour
 
 
-@st.cache_resource(show_spinner=False, max_entries=12)
-def _columns(digest: str, _pairs: PairSet) -> tuple[str, ...]:
-    from simviz.data.columns import telling_columns
-
-    return telling_columns(_pairs.x, _pairs.y)
+def _take(view: View, name: Literal["colour", "side", "part"]) -> None:
+    """What was chosen is closed by no legend of other colours."""
+    setattr(view, name, st.session_state[f"map-{name}"])
+    if name == "colour" and view.closed:
+        view.closed = ()
+        view.set_n += 1
 
 
 def find(view: View, placed: Placed, pairs: PairSet) -> None:
@@ -177,11 +184,28 @@ def pick_items(
 
     named = [parts[0][placed.x_rows], parts[1][placed.y_rows]]
     present = parts_present(np.concatenate(named))
-    is_set = st.session_state.get("map-side", BOTH), st.session_state.get("map-part", EVERY)
-    n_set = sum(value not in (BOTH, EVERY) for value in is_set)
+    if view.part not in present:
+        view.part = ""
+    names = {"": "Both sides", "x": one_line(pairs.x_name), "y": one_line(pairs.y_name)}
+    n_set = bool(view.side) + bool(view.part)
     with st.popover(f"Show · {n_set}" if n_set else "Show", icon=":material/tune:"):
-        side = st.radio("Items", [BOTH, pairs.x_name, pairs.y_name], key="map-side")
-        part = st.radio("Part of the split", [EVERY, *present], key="map-part")
+        st.session_state["map-side"], st.session_state["map-part"] = view.side, view.part
+        st.radio(
+            "Items",
+            list(names),
+            format_func=names.__getitem__,
+            key="map-side",
+            on_change=_take,
+            args=(view, "side"),
+        )
+        st.radio(
+            "Part of the split",
+            ["", *present],
+            format_func=lambda part: part or "All parts",
+            key="map-part",
+            on_change=_take,
+            args=(view, "part"),
+        )
         st.caption("What is selected is shown in any case, and so is what is nearest to it.")
         _pick_dimensions(view)
         st.download_button(
@@ -195,10 +219,10 @@ def pick_items(
             type="tertiary",
         )
     masks = []
-    for name, labels in zip((pairs.x_name, pairs.y_name), named, strict=True):
-        keep = np.full(len(labels), side in (BOTH, name))
-        if part != EVERY:
-            keep &= is_in_part(labels, part)
+    for side, labels in zip(("x", "y"), named, strict=True):
+        keep = np.full(len(labels), view.side in ("", side))
+        if view.part:
+            keep &= is_in_part(labels, view.part)
         masks.append(keep)
     return masks[0], masks[1]
 

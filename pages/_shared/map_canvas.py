@@ -96,7 +96,7 @@ def show(data: Mapping[str, Any]) -> None:
 
 
 def listen(on_change: Any) -> None:
-    """Hear of the camera, in a fragment of its own.
+    """Hear of the camera, of what was looked for and of the legend, in a fragment of its own.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def listen(on_change: Any) -> None:
         Called without arguments when the session's `CAMERA_KEY` has changed.
     """
     with st.container(key="map-part-camera"):
-        _camera(key=CAMERA_KEY, on_at_change=on_change, height=1)
+        _camera(key=CAMERA_KEY, on_at_change=on_change, on_set_change=on_change, height=1)
 
 
 def told(name: str) -> dict[str, Any]:

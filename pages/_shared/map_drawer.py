@@ -12,6 +12,7 @@ from pages._shared.map_state import Side, View
 from simviz.markdown import escape_markdown
 
 if TYPE_CHECKING:
+    from pages._shared.map_final import Closed
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
     from simviz.jobs.placed import Placed
@@ -25,12 +26,16 @@ STYLE = """
 <style>
 .st-key-map-drawer { gap: .5rem; }
 .st-key-map-nearest { gap: 0; }
+[class*="st-key-map-near-"] { flex-wrap: nowrap; }
+[class*="st-key-map-near-"] > div { min-width: 0; }
+[class*="st-key-map-near-"] > div:last-child { flex: none; }
 [class*="st-key-map-near-"] button { padding: .1rem 0; min-height: 0; text-align: left;
   justify-content: flex-start; }
 [class*="st-key-map-near-"] button > div { justify-content: flex-start; width: 100%; }
 .sv-near { display: flex; align-items: center; gap: .45rem; font-size: .875rem; }
 .sv-near img { width: 26px; height: 26px; object-fit: contain; }
-.sv-score { font-variant-numeric: tabular-nums; opacity: .75; font-size: .875rem; }
+.sv-score { white-space: nowrap; font-variant-numeric: tabular-nums; opacity: .75;
+  font-size: .875rem; }
 .sv-shot { width: 72px; height: 72px; object-fit: contain; }
 .sv-read { max-height: 11rem; overflow-y: auto; overflow-wrap: anywhere; margin: 0;
   font-family: 'Iowan Old Style', 'Palatino Linotype', Palatino, Georgia, serif;
@@ -48,6 +53,7 @@ def show(
     parts: tuple[Any, Any],
     topics: RunTopics | None,
     run: Run,
+    closed: Closed,
 ) -> None:
     """Show the selected item, then its nearest of the other side."""
     if view.item is None:
@@ -60,8 +66,10 @@ def show(
         if not len(found):
             plain.quiet(_why_nothing(space, view.item, _side(pairs, found.side)[1]))
             return
-        _show_nearest(view, pairs, found, placed)
-        _show_caption(view, pairs, space, found, placed)
+        side, row = view.item
+        belongs = relevant(pairs, side, row, closed)
+        show_list(view, pairs, found, belongs, placed.kept_near(row, found))
+        _show_caption(view, pairs, space, found, placed, belongs)
 
 
 def _why_nothing(space: ModelSpace, item: map_state.Item, name: str) -> str:
@@ -90,17 +98,12 @@ def _show_item(view: View, pairs: PairSet, parts: tuple[Any, Any]) -> None:
     picture = _picture(items, row, "sv-shot")
     if picture:
         st.html(picture)
-    show_text(_text(items, row))
+    show_text(text_of(items, row))
 
 
 def show_text(text: str) -> None:
     """What is looked at, in full."""
     st.html(f'<p class="sv-read" dir="auto">{escape(text)}</p>')
-
-
-def _show_nearest(view: View, pairs: PairSet, found: Neighbors, placed: Placed) -> None:
-    side, row = view.item or ("x", 0)
-    show_list(view, pairs, found, relevant(pairs, side, row), placed.kept_near(row, found))
 
 
 def show_list(
@@ -132,7 +135,7 @@ def show_list(
                 if picture:
                     st.html(f'<span class="sv-near">{picture}</span>', width=30)
                 st.button(
-                    escape_markdown(_text(others, int(other), 60)),
+                    escape_markdown(text_of(others, int(other), 60)),
                     key=f"map-go-{place}",
                     on_click=map_state.select,
                     args=(view, (found.side, int(other))),
@@ -145,11 +148,15 @@ def show_list(
 
 
 def _show_caption(
-    view: View, pairs: PairSet, space: ModelSpace, found: Neighbors, placed: Placed
+    view: View,
+    pairs: PairSet,
+    space: ModelSpace,
+    found: Neighbors,
+    placed: Placed,
+    belongs: set[int],
 ) -> None:
-    side, row = view.item or ("x", 0)
+    _, row = view.item or ("x", 0)
     _, name = _side(pairs, found.side)
-    belongs = relevant(pairs, side, row)
     n_kept = int(placed.kept_near(row, found).sum())
     where = (
         f"Nearest in the model's {space.n_dimensions:,} dimensions, not on this drawing."
@@ -157,6 +164,11 @@ def _show_caption(
         else "Nearest by the model's own scores, not on this drawing."
     )
     n_met = sum(int(other) in belongs for other in found.index)
+    if placed.row_of(*(view.item or ("x", 0))) is None:
+        plain.quiet(
+            "It is not in the sample that is drawn: on the map it stands in the middle of the "
+            "drawn items that are nearest to it."
+        )
     plain.quiet(
         f"{where} The drawing keeps {n_kept} of these {len(found)} near; ↗ marks those it moved "
         "away."
@@ -171,13 +183,15 @@ def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
     return (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
 
 
-def relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
-    """What belongs to an item, by position on the other side."""
+def relevant(pairs: PairSet, side: Side, row: int, closed: Closed) -> set[int]:
+    """What belongs to an item and may be looked at, by position on the other side."""
     relevance = pairs.relevance if side == "x" else pairs.relevance.T
-    return set(relevance.positives[[row]].indices.tolist())
+    belongs = set(relevance.positives[[row]].indices.tolist())
+    other: Side = "y" if side == "x" else "x"
+    return {at for at in belongs if closed.allows(other, at)}
 
 
-def _text(items: Items, row: int, limit: int = _LONGEST) -> str:
+def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:
     """What an item says: its text, with its glyph before it, else its id."""
     from simviz.charts.text import clean_text, is_glyph
 
@@ -195,5 +209,5 @@ def _picture(items: Items, row: int, style: str) -> str:
     from simviz.charts.style import get_theme
 
     source = data_uri(items.content[row], get_theme(state.theme()).ink)
-    alt = escape(_text(items, row, 60), quote=True)
+    alt = escape(text_of(items, row, 60), quote=True)
     return f'<img class="{style}" src="{source}" alt="{alt}">'

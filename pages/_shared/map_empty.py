@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages._shared import jobs, plain, state
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.jobs.placed import Placed
 
 TITLE = "What does it look like?"
 
@@ -30,6 +35,33 @@ def show_unknown(reason: str, title: str = TITLE) -> None:
     plain.style()
     plain.problem(reason)
     _show_ways_out()
+
+
+def say_sample(placed: Placed, pairs: PairSet, seed: int) -> None:
+    """Say that a large data set is drawn in part, and how that part was chosen.
+
+    Parameters
+    ----------
+    placed : Placed
+        The drawing as it is kept.
+    pairs : PairSet
+        Its data set.
+    seed : int
+        Of the sample.
+    """
+    parts = [
+        f"{len(rows):,} of {len(items):,} {name}"
+        for rows, items, name in (
+            (placed.x_rows, pairs.x, pairs.x_name),
+            (placed.y_rows, pairs.y, pairs.y_name),
+        )
+        if len(rows) < len(items)
+    ]
+    if parts:
+        plain.quiet(
+            f"Drawn: {' and '.join(parts)}, a random sample (seed {seed}) that keeps pairs "
+            "together. What you select is always shown, and every search asks all items."
+        )
 
 
 def show_untrained(

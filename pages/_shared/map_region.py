@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import map_colours, map_state, plain
+from pages._shared import map_colours, map_link, map_state, plain
 from pages._shared.map_state import View
 
 if TYPE_CHECKING:
@@ -19,9 +19,36 @@ if TYPE_CHECKING:
 _TEXT = 300
 
 
-def show_twin_switch() -> None:
+def show_twin_switch(view: View) -> None:
     """A switch for the table of all that is on the map."""
-    st.toggle("Table", key="map-table", help="All items on the map as a table.")
+    st.session_state["map-table"] = view.has_table
+    st.toggle(
+        "Table",
+        key="map-table",
+        help="All items on the map as a table.",
+        on_change=_take_table,
+        args=(view,),
+    )
+
+
+def _take_table(view: View) -> None:
+    view.has_table = st.session_state["map-table"]
+
+
+def find_enclosed(view: View, scene: Scene) -> None:
+    """Which items lie inside the outline that a link brought."""
+    if view.enclosed is not None:
+        return
+    points = np.concatenate([scene.placed.drawing.x, scene.placed.drawing.y])
+    shown = np.concatenate(scene.masks)
+    index = map_colours.grouping(scene).index
+    for key in view.closed:
+        if key[0] == "s":
+            shown &= (np.arange(len(shown)) >= scene.n_x) != (key == "s1")
+        elif index is not None:
+            shown &= index != int(key[1:])
+    inside = map_link.rows_inside(view.outline, points)
+    view.enclosed = tuple(inside[shown[inside]].tolist())
 
 
 def show(view: View, scene: Scene) -> None:
@@ -30,7 +57,7 @@ def show(view: View, scene: Scene) -> None:
     if view.enclosed:
         rows = np.array([row for row in view.enclosed if row < len(np.concatenate(scene.masks))])
         _show_enclosed(view, scene, rows)
-    elif st.session_state.get("map-table"):
+    elif view.has_table:
         _show_table(scene, shown, "map-all")
 
 
@@ -44,7 +71,7 @@ def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
             st.button(
                 "Let go",
                 key="map-let-go",
-                on_click=_let_go,
+                on_click=map_state.let_go,
                 args=(view,),
                 type="tertiary",
                 icon=":material/close:",
@@ -58,10 +85,6 @@ def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
                 "of training included."
             )
         _show_table(scene, rows, "map-enclosed-table", told)
-
-
-def _let_go(view: View) -> None:
-    view.enclosed = ()
 
 
 def _figures(scene: Scene, rows: Any, told: Found) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import drawings, map_canvas, plain, results, state
+from pages._shared import drawings, map_canvas, map_final, plain, results, state
 from pages._shared.map_state import View
 
 if TYPE_CHECKING:
@@ -32,28 +32,36 @@ def dimensions(run: Run) -> list[int]:
     return sorted({int(record["dimension"]) for record in run.curve()})
 
 
-def show_switch(scene: Scene) -> None:
+def show_switch(view: View, scene: Scene) -> None:
     """A switch for the slider, where the method is nested."""
     if len(dimensions(scene.run)) > 1:
+        st.session_state["map-scrub"] = view.dims is not None
         st.toggle(
             "Dimensions",
             key="map-scrub",
             help="Slide through the dimensions: the map, the figures and what is nearest follow.",
+            on_change=_take_switch,
+            args=(view, dimensions(scene.run)[-1]),
         )
 
 
-def is_open(scene: Scene) -> bool:
+def _take_switch(view: View, most: int) -> None:
+    view.dims = most if st.session_state["map-scrub"] else None
+
+
+def is_open(view: View, scene: Scene) -> bool:
     """Whether the slider is shown: the map then leaves it room on the screen."""
-    return bool(st.session_state.get("map-scrub")) and len(dimensions(scene.run)) > 1
+    return view.dims is not None and len(dimensions(scene.run)) > 1
 
 
-def chosen(scene: Scene) -> int | None:
+def chosen(view: View, scene: Scene) -> int | None:
     """The number of dimensions that the reader chose; None for all of them."""
     known = dimensions(scene.run)
-    k = st.session_state.get("map-k")
-    if not st.session_state.get("map-scrub") or k not in known or k == known[-1]:
+    if view.dims is None or len(known) < 2:
         return None
-    return int(k)
+    if view.dims not in known:  # of a link, or of another run
+        view.dims = min(known, key=lambda k: abs(k - (view.dims or 0)))
+    return None if view.dims == known[-1] else view.dims
 
 
 def cut(scene: Scene, k: int) -> Scene:
@@ -103,30 +111,40 @@ def _drawn(run_id: str, places: str, k: int, _scene: Scene) -> tuple[Placed, Any
 def show(view: View, scene: Scene) -> None:
     """The slider, and what the number of dimensions means for the search."""
     known = dimensions(scene.run)
-    if not is_open(scene):
+    if not is_open(view, scene) or view.dims is None:
         return
-    if st.session_state.get("map-k") not in known:
-        st.session_state["map-k"] = known[-1]
+    k = view.dims
+    st.session_state["map-k"] = k
     with st.container(key="map-dimensions-panel"):
         left, middle, right = st.columns([4, 3, 3], gap="medium", vertical_alignment="center")
         with left:
-            k = st.select_slider(
+            st.select_slider(
                 "Dimensions",
                 known,
                 key="map-k",
+                on_change=_take_k,
+                args=(view,),
                 help=(
                     "Nothing is trained anew: the first dimensions of one decomposition are the "
                     "model of so many. Each map is turned onto that of all dimensions, and drawn "
                     f"by {'PCA' if _is_pca(scene) else 'MDS'}."
                 ),
             )
-            told = _measured(scene.run.id, k, scene)
-            plain.figures(_figures(scene.run, k, told))
-            plain.quiet("Of the test part. The map and the list beside it are those of the model.")
+            part = map_final.part_shown(scene.closed)
+            told = _measured(scene.run.id, k, part, scene)
+            metric, values = _curve(scene.run.id, part, scene)
+            plain.figures(_figures(metric, values, k, told))
+            plain.quiet(
+                f"Of the {part} part. The map and the list beside it are those of the model."
+            )
         with middle:
-            _show_curve(scene.run, k)
+            _show_curve(scene.run, metric, values, k)
         with right:
             _show_roc(scene.run, told)
+
+
+def _take_k(view: View) -> None:
+    view.dims = st.session_state["map-k"]
 
 
 def _is_pca(scene: Scene) -> bool:
@@ -134,32 +152,47 @@ def _is_pca(scene: Scene) -> bool:
 
 
 @st.cache_resource(show_spinner=False, max_entries=48)
-def _measured(run_id: str, k: int, _scene: Scene) -> Evaluation:
+def _measured(run_id: str, k: int, part: str, _scene: Scene) -> Evaluation:
     from simviz.evaluation import AUC, evaluate
 
-    run, pairs = _scene.run, _scene.pairs
-    arrays = run.arrays()
-    x_rows, y_rows = arrays["x_test"], arrays["y_test"]
-    return evaluate(
-        drawings.pipeline(run_id, run).truncate(k),
-        pairs.x.take(x_rows),
-        pairs.y.take(y_rows),
-        pairs.relevance.take(x_rows, y_rows),
-        [AUC()],
+    asked = _part(_scene, part)
+    pipeline = drawings.pipeline(run_id, _scene.run).truncate(k)
+    return evaluate(pipeline, asked.x, asked.y, asked.relevance, [AUC()])
+
+
+def _part(scene: Scene, part: str) -> PairSet:
+    """A part of the split that the run was trained on."""
+    arrays = scene.run.arrays()
+    return scene.pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _curve(run_id: str, part: str, _scene: Scene) -> tuple[str, dict[int, float]]:
+    """A metric by the number of dimensions, mean over the directions, and its name."""
+    run = _scene.run
+    if part == "test":
+        records = run.curve()
+        values: dict[int, list[float]] = {}
+        for record in records:
+            values.setdefault(int(record["dimension"]), []).append(float(record["value"]))
+        return str(records[0]["metric"]), {k: float(np.mean(v)) for k, v in values.items()}
+    from simviz.evaluation import dimension_curve
+
+    asked, pipeline = _part(_scene, part), drawings.pipeline(run_id, run)
+    known = dimensions(run)
+    found = dimension_curve(
+        pipeline.transform(asked.x),
+        pipeline.transform_y(asked.y),
+        asked.relevance,
+        known,
+        similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
     )
+    return "MRR", dict(zip(known, found.values().tolist(), strict=True))
 
 
-def _mrr(run: Run) -> tuple[str, dict[int, float]]:
-    """The metric of the curve by the number of dimensions, mean over the directions."""
-    records = run.curve()
-    values: dict[int, list[float]] = {}
-    for record in records:
-        values.setdefault(int(record["dimension"]), []).append(float(record["value"]))
-    return str(records[0]["metric"]), {k: float(np.mean(told)) for k, told in values.items()}
-
-
-def _figures(run: Run, k: int, told: Evaluation) -> list[tuple[str, str]]:
-    metric, values = _mrr(run)
+def _figures(
+    metric: str, values: dict[int, float], k: int, told: Evaluation
+) -> list[tuple[str, str]]:
     figures = [(f"{values[k]:.3f}", metric)]
     if told.roc is not None:
         figures.append((f"{told.roc.auc:.3f}", "AUC"))
@@ -168,13 +201,12 @@ def _figures(run: Run, k: int, told: Evaluation) -> list[tuple[str, str]]:
     return figures
 
 
-def _show_curve(run: Run, k: int) -> None:
+def _show_curve(run: Run, metric: str, values: dict[int, float], k: int) -> None:
     import plotly.graph_objects as go
 
     from simviz.charts.style import apply_theme, get_theme, method_style
 
     look = get_theme(state.theme())
-    metric, values = _mrr(run)
     known = sorted(values)
     hue = method_style(run.info.method, look)
     figure = go.Figure(

@@ -13,6 +13,7 @@ from pages._shared import (
     map_colours,
     map_drawer,
     map_region,
+    map_stage,
     map_state,
     results,
     sharing,
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
     from simviz.projection import Neighbors
 
 _HEIGHT, _NARROW_HEIGHT = 660, 400
-_NEIGHBORS = 10
 
 
 def show(view: View, scene: Scene) -> None:
     """Draw the map, and what is known of what is selected on it."""
-    own = map_state.write_link(view, scene.run)
+    map_region.find_enclosed(view, scene)
+    own = map_state.write_link(view, scene.run, scene.pairs)
     found = None
     if view.item is not None:
         space = drawings.space(scene.run.id, scene.run, scene.pairs)
-        found = space.nearest(*view.item, _NEIGHBORS)
+        found = map_stage.nearest(space, view.item, scene.closed)
     with st.container(key="map-stage"):
         left, right = st.columns([7, 3], gap="medium")
         with left:
@@ -43,7 +44,7 @@ def show(view: View, scene: Scene) -> None:
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 sharing.show_button("map", [scene.run], own)
                 code_view.show_map(view, scene.run)
-                map_region.show_twin_switch()
+                map_region.show_twin_switch(view)
                 st.caption(
                     "Drag to turn. In three dimensions items are selected by finding them above."
                 )
@@ -58,6 +59,7 @@ def show(view: View, scene: Scene) -> None:
                     scene.parts,
                     scene.topics,
                     scene.run,
+                    scene.closed,
                 )
     map_region.show(view, scene)
 

@@ -26,6 +26,7 @@ from pages._shared import (
 from pages._shared.map_state import View
 
 if TYPE_CHECKING:
+    from pages._shared.map_final import Closed
     from simviz.charts.canvas import Part
     from simviz.data.pairs import PairSet
     from simviz.jobs.blend_space import Space
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from simviz.projection import Neighbors
     from simviz.store.run import Run
 
-_NEIGHBORS, _PARTNERS, _REGION_CHARACTERS = 10, 60, 34
+NEIGHBORS, _PARTNERS, _REGION_CHARACTERS = 10, 60, 34
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +60,8 @@ class Scene:
         Of a method that has some.
     notes : tuple of list of str, optional
         What the topics say of each x item and each y item of the data set.
+    closed : Closed
+        What may not be looked at yet, and so is not on the drawing.
     """
 
     run: Run
@@ -72,6 +75,7 @@ class Scene:
     regions: Sequence[Any]
     topics: RunTopics | None
     notes: tuple[list[str], list[str]] | None
+    closed: Closed
 
     @property
     def n_x(self) -> int:
@@ -147,8 +151,9 @@ def show(view: View, scene: Scene) -> None:
     """
     pairs = scene.pairs
     map_state.follow_canvas(view, pairs, scene.n_x + len(scene.placed.y_rows))
-    own = map_state.write_link(view, scene.run)
-    k = map_scrub.chosen(scene)
+    map_region.find_enclosed(view, scene)
+    own = map_state.write_link(view, scene.run, pairs)
+    k = map_scrub.chosen(view, scene)
     if k is not None:
         scene = map_scrub.cut(scene, k)
     placed = scene.placed
@@ -161,23 +166,34 @@ def show(view: View, scene: Scene) -> None:
         )
     found = None
     if view.item is not None and space is not None:
-        found = space.nearest(*view.item, _NEIGHBORS)
+        found = nearest(space, view.item, scene.closed)
     answer = None
     if view.query is not None and space is not None:
-        answer = map_ask.ask(view.query, space, pairs, placed, _NEIGHBORS)
+        answer = map_ask.ask(view.query, space, pairs, placed, NEIGHBORS, scene.closed)
     with st.container(key="map-stage"):
         left, right = st.columns([7, 3], gap="medium")
         with left:
-            map_canvas.show(_data(view, scene, found, answer))
+            spot = None if answer is None else _asked(answer, scene)
+            if view.item is not None and space is not None:
+                spot = _undrawn(view.item, space, scene)
+            map_canvas.show(_data(view, scene, found, spot))
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 sharing.show_button("map", [scene.run], own)
                 code_view.show_map(view, scene.run)
-                map_region.show_twin_switch()
-                map_scrub.show_switch(scene)
+                map_region.show_twin_switch(view)
+                map_scrub.show_switch(view, scene)
         with right:
             if found is not None and space is not None:
                 map_drawer.show(
-                    view, pairs, space, found, placed, scene.parts, scene.topics, scene.run
+                    view,
+                    pairs,
+                    space,
+                    found,
+                    placed,
+                    scene.parts,
+                    scene.topics,
+                    scene.run,
+                    scene.closed,
                 )
             elif answer is not None:
                 map_ask.show(view, answer, pairs, placed)
@@ -185,8 +201,14 @@ def show(view: View, scene: Scene) -> None:
     map_region.show(view, scene)
 
 
+def nearest(space: Space, item: map_state.Item, closed: Closed) -> Neighbors:
+    """What a model finds nearest to an item among all that may be looked at."""
+    other: map_state.Side = "y" if item[0] == "x" else "x"
+    return closed.best(space.nearest(*item, NEIGHBORS + closed.n_hidden(other)), NEIGHBORS)
+
+
 def _data(
-    view: View, scene: Scene, found: Neighbors | None, answer: map_ask.Answer | None
+    view: View, scene: Scene, found: Neighbors | None, spot: dict[str, Any] | None
 ) -> dict[str, Any]:
     """What the canvas is told, beside what it keeps."""
     from simviz.charts.canvas import bits, map_alt
@@ -212,7 +234,7 @@ def _data(
         "look": look,
         "colours": list(grouping.colours),
         "groups": None if grouping.index is None else map_canvas.packed(grouping.index.tobytes()),
-        "legend": [*grouping.legend, *_marks(look, halos, selected, answer)],
+        "legend": [*grouping.legend, *_marks(look, halos, selected, spot)],
         "hidden": hidden,
         "halos": halos,
         "regions": [
@@ -220,12 +242,18 @@ def _data(
             for tier, first, last, region in scene.regions
         ],
         "selected": selected,
-        "query": None if answer is None else _asked(answer, scene),
-        "region": bool(view.enclosed),
+        "query": spot,
+        "region": [list(corner) for corner in view.outline] if view.enclosed else None,
         "camera": {"at": None if view.at is None else list(view.at), "n": view.at_n},
+        "set": {
+            "find": None if view.find is None else list(view.find),
+            "closed": list(view.closed),
+            "n": view.set_n,
+        },
         "asked": map_ask.sides(pairs),
+        "typed": None if view.query is None else list(view.query),
         "narrow": state.is_narrow(),
-        "low": map_scrub.is_open(scene),
+        "low": map_scrub.is_open(view, scene),
         "alt": map_alt(placed.drawing, (pairs.x_name, pairs.y_name)),
     }
 
@@ -238,7 +266,7 @@ def _selected(view: View, scene: Scene, found: Neighbors | None) -> dict[str, An
     row = scene.placed.row_of(side, item)
     if row is None:
         return None
-    belongs = map_drawer.relevant(scene.pairs, side, item)
+    belongs = map_drawer.relevant(scene.pairs, side, item, scene.closed)
     near = _near(scene, found, belongs)
     rows = scene.placed.rows(found.side)
     drawn = np.searchsorted(rows, [i for i in sorted(belongs) if i in rows])[:_PARTNERS]
@@ -274,6 +302,39 @@ def _asked(answer: map_ask.Answer, scene: Scene) -> dict[str, Any] | None:
     }
 
 
+def _undrawn(item: map_state.Item, space: Space, scene: Scene) -> dict[str, Any] | None:
+    """A selected item that the sample left out, among its nearest that are drawn."""
+    from simviz.jobs.space import ranked
+    from simviz.projection import place_among
+
+    side, row = item
+    placed, pairs = scene.placed, scene.pairs
+    if placed.row_of(side, row) is not None:
+        return None
+    own = pairs.x if side == "x" else pairs.y
+    other: map_state.Side = "y" if side == "x" else "x"
+    rows = placed.rows(other)
+    near = ranked(space.scores(side, own.take([row]))[rows], side, NEIGHBORS)
+    if not len(near) or not near.scores.any():
+        return None
+    points = placed.drawing.x if other == "x" else placed.drawing.y
+    spot = place_among(points[near.index], near.scores)
+    belongs = map_drawer.relevant(pairs, side, row, scene.closed)
+    return {
+        "text": _short(map_drawer.text_of(own, row)),
+        "x": spot.point[0],
+        "y": spot.point[1],
+        "spread": spot.spread,
+        "nearest": [
+            [joint, float(score), int(rows[at]) in belongs]
+            for joint, at, score in zip(
+                scene.joint(other, near.index), near.index, near.scores, strict=True
+            )
+        ],
+        "partners": scene.joint(other, np.flatnonzero(np.isin(rows, sorted(belongs)))[:_PARTNERS]),
+    }
+
+
 def _look() -> dict[str, Any]:
     """Colours of the theme, by what they are for."""
     from simviz.charts._colouring import mix
@@ -296,11 +357,11 @@ def _look() -> dict[str, Any]:
 
 
 def _marks(
-    look: dict[str, Any], halos: object, selected: object, answer: object
+    look: dict[str, Any], halos: object, selected: object, spot: object
 ) -> list[dict[str, Any]]:
     """What marks mean that are on the map just now, a sentence each."""
     marks = []
-    if selected is not None or answer is not None:
+    if selected is not None or spot is not None:
         marks.append({"shape": "line", "colour": look["ink"], "name": "nearest in the model"})
     if selected is not None:
         marks.append({"shape": "dashes", "colour": look["right"], "name": "belongs to it"})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from pages._shared import links, map_camera, map_canvas, state
+from pages._shared import links, map_camera, map_canvas, map_link, state
+from pages._shared.map_link import BALANCES, FIRST_DRAWING
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -19,14 +19,10 @@ if TYPE_CHECKING:
 Side = Literal["x", "y"]
 Item = tuple[Side, int]
 DRAWINGS = {"mds": "MDS", "umap": "UMAP", "pca": "PCA"}
-#: The drawing that every run has from training.
-FIRST_DRAWING = "mds-2"
 CHART = "map-chart"
-_DRAWING = re.compile(r"(mds|umap|pca)-([23])")
-#: What is done about the gap between the sides: names in links and of drawings.
-BALANCES = ("center", "none", "rank")
 _LONGEST_QUERY = 2_000
-_ITEM = re.compile(r"([xy])(\d{1,9})")
+#: What of the link only the browser knows at first.
+_OF_BROWSER = ("at", "find", "hide")
 
 
 @dataclass(slots=True)
@@ -57,8 +53,25 @@ class View:
         Counts how often the link said where to look: the map then follows.
     query : (side, str), optional
         What was asked of the model.
-    enclosed : tuple of int
-        Rows of the drawing that were enclosed, the y side after the x side.
+    outline : tuple of (across, up)
+        What was drawn around items, in halves of the map's extent.
+    enclosed : tuple of int, optional
+        Rows of the drawing inside it, the y side after the x side; None while
+        only the outline is known.
+    colour : str
+        What colours mean, see `map_bar.pick_colour`.
+    side, part : str
+        Which items to show, empty for all.
+    has_table : bool
+        Whether the table of all items is shown.
+    dims : int, optional
+        Where the slider through the dimensions stands; None where it is closed.
+    find : (str, str), optional
+        How items were looked for, and by what.
+    closed : tuple of str
+        Entries of the legend that hide what they stand for.
+    set_n : int
+        Counts how often the link said what of these two the browser shows.
     """
 
     dataset_id: str
@@ -72,7 +85,16 @@ class View:
     at: map_camera.Place | None = None
     at_n: int = 0
     query: tuple[Side, str] | None = None
-    enclosed: tuple[int, ...] = ()
+    outline: map_link.Outline = ()
+    enclosed: tuple[int, ...] | None = ()
+    colour: str = map_link.COLOURS[0]
+    side: Literal["", "x", "y"] = ""
+    part: str = ""
+    has_table: bool = False
+    dims: int | None = None
+    find: tuple[str, str] | None = None
+    closed: tuple[str, ...] = ()
+    set_n: int = 0
 
     @property
     def kept_as(self) -> str:
@@ -86,7 +108,7 @@ def current(dataset_id: str) -> View:
     if not isinstance(view, View) or view.dataset_id != dataset_id:
         view = View(dataset_id)
         st.session_state["map-view"] = view
-        for key in ("map-link", "map-run", "map-clicked", map_canvas.KEY):
+        for key in ("map-link", "map-run", "map-clicked", map_canvas.KEY, map_canvas.CAMERA_KEY):
             st.session_state.pop(key, None)
     return view
 
@@ -125,19 +147,7 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
             view.lost = (
                 "The run of this link is not here: it was deleted, or it is in another workspace."
             )
-    if _DRAWING.fullmatch(told.get("drawing", "")):
-        view.drawing = told["drawing"]
-    if told.get("regions") in ("0", "1"):
-        view.regions = told["regions"] == "1"
-    if told.get("gap") in BALANCES:
-        view.balance = told["gap"]
-    if "halos" in told:
-        view.has_halos = told["halos"] == "1"
-    if "sel" in told:
-        view.item = _item(told["sel"], pairs)
-    place = map_camera.parse(told.get("at"))
-    if place is not None:
-        view.at, view.at_n = place, view.at_n + 1
+    map_link.take(view, told, pairs, columns(pairs.digest, pairs))
     return []
 
 
@@ -188,14 +198,15 @@ def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
     picked = _news("picked")
     if picked is not None:
         key = picked.get("key")
-        view.item = _item(key, pairs) if isinstance(key, str) else None
+        view.item = map_link.item(key, pairs) if isinstance(key, str) else None
         view.query = None
         if key is None:
-            view.enclosed = ()
+            let_go(view)
     region = _news("region")
     if region is not None:
         rows = rows_of_bits(map_canvas.unpacked(region.get("rows") or ""), n_drawn)
         view.enclosed = tuple(rows.tolist())
+        view.outline = map_link.outline(region.get("corners"))
     asked = _news("asked")
     if asked is not None and asked.get("side") in ("x", "y"):
         text = str(asked.get("text", "")).strip()[:_LONGEST_QUERY]
@@ -217,33 +228,38 @@ def select(view: View, item: Item | None) -> None:
     view.item, view.query = item, None
 
 
-def hear_camera(view: View) -> None:
-    """Let the link follow the reader over the map."""
-    told = st.session_state.get(map_canvas.CAMERA_KEY)
-    place = map_camera.checked(told.get("at") if told else None)
-    if place is None:
-        return
-    view.at = place
+def let_go(view: View) -> None:
+    """Nothing is enclosed any more."""
+    view.enclosed, view.outline = (), ()
+
+
+def hear(view: View) -> None:
+    """Let the link follow what the reader does on the map that needs no answer."""
+    told = st.session_state.get(map_canvas.CAMERA_KEY) or {}
+    place = map_camera.checked(told.get("at"))
+    if place is not None:
+        view.at = place
+    done = told.get("set")
+    if isinstance(done, dict):
+        found = done.get("find")
+        view.find = None
+        if isinstance(found, list) and len(found) == 2 and found[0] in map_link.WAYS.values():
+            text = str(found[1]).strip()[:_LONGEST_QUERY]
+            view.find = (found[0], text) if text else None
+        closed = done.get("closed")
+        view.closed = map_link.closed(closed if isinstance(closed, list) else [])
     told_link = st.session_state.get("map-link")
     if isinstance(told_link, dict):
-        link = {name: value for name, value in told_link.items() if name != "at"}
-        link |= map_camera.link(place)
-        st.session_state["map-link"] = link
-        st.query_params.from_dict(link)
+        link = {name: value for name, value in told_link.items() if name not in _OF_BROWSER}
+        link |= map_link.client(view)
+        if link != told_link:
+            st.session_state["map-link"] = link
+            st.query_params.from_dict(link)
 
 
-def write_link(view: View, run: Run) -> dict[str, str]:
+def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
     """Put the view into the address; answer with what is about the map alone."""
-    own = {} if view.drawing == FIRST_DRAWING else {"drawing": view.drawing}
-    if view.item is not None:
-        own["sel"] = f"{view.item[0]}{view.item[1]}"
-    if view.regions is not None:
-        own["regions"] = "1" if view.regions else "0"
-    if view.balance != BALANCES[0]:
-        own["gap"] = view.balance
-    if view.has_halos:
-        own["halos"] = "1"
-    own |= map_camera.link(view.at)
+    own = map_link.own(view, columns(pairs.digest, pairs))
     if state.share() is not None:
         base = {"share": st.query_params["share"]}
     else:
@@ -254,10 +270,9 @@ def write_link(view: View, run: Run) -> dict[str, str]:
     return own
 
 
-def _item(told: str, pairs: PairSet) -> Item | None:
-    found = _ITEM.fullmatch(told)
-    if not found:
-        return None
-    side: Side = "x" if found[1] == "x" else "y"
-    row = int(found[2])
-    return (side, row) if row < len(pairs.x if side == "x" else pairs.y) else None
+@st.cache_resource(show_spinner=False, max_entries=12)
+def columns(digest: str, _pairs: PairSet) -> tuple[str, ...]:
+    """Columns of the data that colours can mean."""
+    from simviz.data.columns import telling_columns
+
+    return telling_columns(_pairs.x, _pairs.y)

@@ -13,6 +13,7 @@ from pages._shared import (
     map_bar,
     map_canvas,
     map_empty,
+    map_final,
     map_spatial,
     map_stage,
     map_state,
@@ -86,15 +87,20 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
         run = state.run(map_bar.pick_run(view, infos))
         map_bar.pick_drawing(view)
     map_bar.say_long_name(view, infos)
+    said = st.container(key="map-said")
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
     with st.container(key="map-progress"):
         is_kept = drawings.ask(run, pairs, view.kept_as, title(view.drawing))
     drawing = view.kept_as if is_kept else FIRST_DRAWING
-    placed = drawings.kept(run.id, drawing, run)
+    whole = drawings.kept(run.id, drawing, run)
+    closed = map_final.of(view.dataset_id, [run], pairs)
+    placed = closed.drawn(whole)
+    if view.item is not None and not closed.allows(*view.item):
+        view.item = None
     parts = drawings.parts(run.id, run, pairs)
     is_flat = placed.drawing.n_dimensions == 2
     with bar:
-        colour = map_bar.pick_colour(pairs)
+        colour = map_bar.pick_colour(view, pairs)
         is_labelled = map_topics.pick(view, run)
         if not is_flat:
             map_bar.find(view, placed, pairs)
@@ -102,6 +108,9 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
         map_trust.show(view, placed.drawing)
         if is_flat:
             map_trust.show_gap(view, placed.drawing)
+    with said:
+        map_final.say(closed, pairs, view.dataset_id)
+        map_empty.say_sample(whole, pairs, int(run.spec["split"]["seed"]))
     if not any(mask.any() for mask in masks):
         st.info("Nothing is left to show. Loosen the filter above the map.")
         return
@@ -115,11 +124,16 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
         parts=parts,
         masks=masks,
         items=items,
-        places=map_stage.places_part(run.id, drawing, placed, pairs, parts, noted),
+        places=map_stage.places_part(run.id, drawing + closed.key, placed, pairs, parts, noted),
         colour=colour,
-        regions=map_topics.regions(run, drawing, placed, pairs, topics) if is_labelled else [],
+        regions=(
+            map_topics.regions(run, drawing + closed.key, placed, pairs, topics)
+            if is_labelled
+            else []
+        ),
         topics=topics,
         notes=noted,
+        closed=closed,
     )
     if not is_flat:
         map_spatial.show(view, scene)
@@ -127,7 +141,7 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     map_canvas.send(items, "items")
     map_canvas.send(scene.places, "places")
     map_stage.show(view, scene)
-    map_canvas.listen(partial(map_state.hear_camera, view))
+    map_canvas.listen(partial(map_state.hear, view))
     # While the reader looks, what the first click will ask for is made ready.
     drawings.space(run.id, run, pairs)
 

@@ -13,6 +13,7 @@ import streamlit as st
 from pages._shared import drawings
 
 if TYPE_CHECKING:
+    from pages._shared.map_final import Closed
     from simviz.data.pairs import PairSet
     from simviz.evaluation.assignment import Assignment
     from simviz.store.run import Run
@@ -67,8 +68,27 @@ def parse(text: str) -> tuple[tuple[str, ...], str]:
     return distinct, ""
 
 
-def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
-    """Put lines into the groups of the y side, as a run sees them."""
+def normalise(
+    run: Run, pairs: PairSet, lines: Sequence[str], closed: Closed | None = None
+) -> Normalised:
+    """Put lines into the groups of the y side, as a run sees them.
+
+    Parameters
+    ----------
+    run : Run
+        Who says it.
+    pairs : PairSet
+        The data set.
+    lines : sequence of str
+        The texts.
+    closed : Closed, optional
+        Items of which nothing may be told yet.
+
+    Returns
+    -------
+    Normalised
+        With what is known of lines that stand in the data.
+    """
     digest = hashlib.blake2b("\n".join(lines).encode("utf-8", "replace")).hexdigest()
     found = _assigned(run.id, digest, run, pairs, tuple(lines))
     groups = groups_of(pairs)
@@ -77,6 +97,8 @@ def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
     positives = pairs.relevance.positives
     for line in lines:
         at = place.get(line)
+        if at is not None and closed is not None and not closed.allows("x", at):
+            at = None
         relevant = [] if at is None else positives[[at]].indices.tolist()
         known.append(tuple(dict.fromkeys(name for j in relevant for name in groups[j])))
     return Normalised(tuple(lines), found, tuple(known))
@@ -119,9 +141,9 @@ def threshold(run_id: str, _run: Run, _pairs: PairSet) -> float:
     return keeping_threshold(found.score, right, KEPT)
 
 
-def examples(run: Run, pairs: PairSet, n: int = 20) -> list[str]:
-    """Texts of the test part that are no texts of the other side, evenly taken."""
-    rows = run.arrays().get("x_test", np.arange(len(pairs.x)))
+def examples(run: Run, pairs: PairSet, part: str = "test", n: int = 20) -> list[str]:
+    """Texts of a part that are no texts of the other side, evenly taken."""
+    rows = run.arrays().get(f"x_{part}", np.arange(len(pairs.x)))
     there = set(pairs.y.content.tolist())
     texts = [str(pairs.x.content[i]) for i in rows if pairs.x.content[i] not in there]
     texts = texts or [str(pairs.x.content[i]) for i in rows]

@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import compare_runs, jobs, normalise_lines, plain, results, state
+from pages._shared import (
+    code_view,
+    compare_choice,
+    compare_runs,
+    jobs,
+    map_final,
+    normalise_lines,
+    plain,
+    results,
+    state,
+)
 from pages._shared.compare_marks import plain as one_line
 from pages._shared.normalise_lines import Normalised
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
+    from pages._shared.map_final import Closed
     from simviz.data.pairs import PairSet
     from simviz.store import RunInfo
     from simviz.store.run import Run
@@ -44,18 +55,20 @@ def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     """Draw the mode, given data and at least one run."""
     _follow_jobs()
     run = _choose_run(infos)
-    lines = _ask(run, pairs)
+    closed = map_final.of(dataset_id, [run], pairs)
+    map_final.say(closed, pairs, dataset_id)
+    lines = _ask(run, pairs, closed)
     if not lines:
         plain.quiet("Paste a column above to see the group of each line.")
         return
-    found = normalise_lines.normalise(run, pairs, lines)
+    found = normalise_lines.normalise(run, pairs, lines, closed)
     limit = _choose_threshold(run, pairs, found)
     corrected = _show_table(run, pairs, found, limit)
     if state.share() is not None:
         return
     _keep(dataset_id, corrected)
     _show_feedback(dataset_id, pairs, run)
-    _show_changes(run, pairs, found)
+    _show_changes(run, pairs, found, closed)
 
 
 def _choose_run(infos: Sequence[RunInfo]) -> Run:
@@ -74,7 +87,7 @@ def _choose_run(infos: Sequence[RunInfo]) -> Run:
     return state.run(st.session_state[_RUN])
 
 
-def _ask(run: Run, pairs: PairSet) -> tuple[str, ...]:
+def _ask(run: Run, pairs: PairSet, closed: Closed) -> tuple[str, ...]:
     """The column, and an offer of one where there is none."""
     text = st.text_area(
         f"{one_line(pairs.x_name).capitalize()}, one a line",
@@ -87,12 +100,13 @@ def _ask(run: Run, pairs: PairSet) -> tuple[str, ...]:
     if told:
         plain.problem(told)
     if not lines:
+        part = map_final.part_shown(closed)
         st.button(
-            "Take some of the test part",
+            f"Take some of the {part} part",
             key="normalise-examples",
             icon=":material/content_paste:",
             on_click=_paste,
-            args=(normalise_lines.examples(run, pairs),),
+            args=(normalise_lines.examples(run, pairs, part),),
         )
     return lines
 
@@ -173,14 +187,16 @@ def _show_table(
         },
     )
     rows = [list(table.columns), *table.astype(object).where(table.notna(), "").values.tolist()]
-    st.download_button(
-        "Download the table",
-        csv_text(rows),
-        file_name=f"{pairs.name}-normalised.csv",
-        mime="text/csv",
-        key="normalise-download",
-        icon=":material/download:",
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.download_button(
+            "Download the table",
+            csv_text(rows),
+            file_name=f"{pairs.name}-normalised.csv",
+            mime="text/csv",
+            key="normalise-download",
+            icon=":material/download:",
+        )
+        code_view.show_normalise(run, found.lines, limit)
     corrected = []
     for i, line in enumerate(found.lines):
         row: dict[str, Any] = edited.iloc[i].to_dict()
@@ -313,8 +329,8 @@ def _follow_jobs() -> None:
         del st.session_state[_JOBS]
 
 
-def _show_changes(run: Run, pairs: PairSet, found: Normalised) -> None:
-    """What training again has changed, for these lines and for the test part."""
+def _show_changes(run: Run, pairs: PairSet, found: Normalised, closed: Closed) -> None:
+    """What training again has changed, for these lines and for a part of the split."""
     before_id = st.session_state.get(_BEFORE)
     if not before_id or before_id == run.id:
         return
@@ -335,15 +351,24 @@ def _show_changes(run: Run, pairs: PairSet, found: Normalised) -> None:
     plain.said(f"{len(rows):,} of these lines have another group; {same:,} have the same.")
     if rows:
         plain.table(("text", "before", "now"), rows[:200])
-    metric = next(iter(run.info.summary), None)
-    shared = [m for m in ("top-1", "MRR", metric) if m in run.info.summary]
+    part = map_final.part_shown(closed)
+    old_values, values = (_values(which, part) for which in (before, run))
+    shared = ["top-1", "MRR", *list(values)[:1]]
     told = [
-        f"{m} {before.info.summary[m]:.3f} → {run.info.summary[m]:.3f}"
+        f"{m} {old_values[m]:.3f} → {values[m]:.3f}"
         for m in dict.fromkeys(shared)
-        if m in before.info.summary
+        if m in values and m in old_values
     ]
     if told:
-        st.html(f'<p class="sv-quiet">On the test part: {escape("; ".join(told))}.</p>')
+        st.html(f'<p class="sv-quiet">On the {part} part: {escape("; ".join(told))}.</p>')
+
+
+def _values(run: Run, part: str) -> dict[str, float]:
+    """Figures of a run on a part, by metric."""
+    if part == "test":
+        return dict(run.info.summary)
+    told = compare_choice.read_measured(run.id).told.get("validation") or []
+    return {r["metric"]: float(r["value"]) for r in told if r["direction"] in ("mean", "pairs")}
 
 
 def _name(found: Any, i: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from pages._shared import compare_items, plain, state
 from pages._shared.compare_marks import plain as one_line
 
 if TYPE_CHECKING:
+    from pages._shared.map_final import Closed
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
 
@@ -43,7 +45,7 @@ class Query:
     at: int | None = None
 
 
-def choose(pairs: PairSet, first: int) -> Query | None:
+def choose(pairs: PairSet, first: int, closed: Closed) -> Query | None:
     """Let the visitor ask.
 
     Parameters
@@ -52,22 +54,27 @@ def choose(pairs: PairSet, first: int) -> Query | None:
         The data set.
     first : int
         Position of the x item to begin with.
+    closed : Closed
+        What may not be looked at yet, and so is neither offered nor recognised.
 
     Returns
     -------
     Query or None
         None where nothing is asked yet; the page has said so.
     """
-    _follow_link(pairs, first)
+    _follow_link(pairs, first, closed)
     side = _choose_side(pairs)
     items = pairs.x if side == "x" else pairs.y
     name = pairs.x_name if side == "x" else pairs.y_name
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         own = _ask_own(items, side, name)
-        at = _pick(items, side, name)
+        at = _pick(items, side, name, closed)
     if own is not None:
         _put_in_link(None)
-        return Query(side, own, _known(items, own))
+        known = _known(items, own)
+        return Query(
+            side, own, known if known is not None and closed.allows(side, known) else None
+        )
     if at is None:
         plain.quiet("Write something, or take an item of the data.")
         return None
@@ -75,7 +82,7 @@ def choose(pairs: PairSet, first: int) -> Query | None:
     return Query(side, items.take([at]), at)
 
 
-def _follow_link(pairs: PairSet, first: int) -> None:
+def _follow_link(pairs: PairSet, first: int, closed: Closed) -> None:
     """Ask what the link asks, and something at the first visit."""
     seen = state.share()
     asked = st.query_params.get("ask") or (dict(seen.view).get("ask", "") if seen else "")
@@ -84,7 +91,8 @@ def _follow_link(pairs: PairSet, first: int) -> None:
     found = _PLACE.fullmatch(asked)
     if found:
         side, row = found[1], int(found[2])
-        if row < len(pairs.x if side == "x" else pairs.y):
+        is_there = row < len(pairs.x if side == "x" else pairs.y)
+        if is_there and closed.allows("x" if side == "x" else "y", row):
             st.session_state[_SIDE] = side
             st.session_state[f"{_ITEM}-{side}"] = row
             st.session_state.pop(f"{_OWN}-{side}", None)
@@ -174,15 +182,18 @@ def _known(items: Items, own: Items) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def _pick(items: Items, side: Side, name: str) -> int | None:
+def _pick(items: Items, side: Side, name: str, closed: Closed) -> int | None:
     key = f"{_ITEM}-{side}"
-    offered = list(range(min(len(items), MOST_OFFERED)))
+    open_ones = (i for i in range(len(items)) if closed.allows(side, i))
+    offered = list(islice(open_ones, MOST_OFFERED))
     at = st.session_state.get(key)
+    if at is not None and not closed.allows(side, at):
+        at = st.session_state[key] = None
     if at is not None and at not in offered:
         offered.append(at)
     # What was typed stands before what was picked, until something is picked anew.
     st.selectbox(
-        f"or one of the {len(items):,} {one_line(name)}",
+        f"or one of the {len(items) - closed.n_hidden(side):,} {one_line(name)}",
         offered,
         index=None,
         format_func=lambda i: _label(items, i),

@@ -16,6 +16,7 @@ from pages._shared import (
     drawings,
     links,
     map_empty,
+    map_final,
     normalise_view,
     plain,
     runs_metric,
@@ -31,6 +32,7 @@ from pages._shared.search_query import Query
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
+    from pages._shared.map_final import Closed
     from simviz.data.pairs import PairSet
     from simviz.evaluation.answers import Answers
     from simviz.store import RunInfo
@@ -137,13 +139,17 @@ def _choose_mode(pairs: PairSet) -> str:
 
 def _show_search(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     chosen = _choose_runs(infos)
-    first = drawings.parts(chosen[0].id, chosen[0], pairs)[0] if chosen else np.array([])
-    tests = np.flatnonzero(np.asarray(first) == "test")
-    query = search_query.choose(pairs, int(tests[0]) if len(tests) else 0)
-    if query is None or not chosen:
+    if not chosen:
+        return
+    closed = map_final.of(infos[0].dataset_id, chosen, pairs)
+    map_final.say(closed, pairs, infos[0].dataset_id)
+    first = drawings.parts(chosen[0].id, chosen[0], pairs)[0]
+    unseen = np.flatnonzero(np.asarray(first) == map_final.part_shown(closed))
+    query = search_query.choose(pairs, int(unseen[0]) if len(unseen) else 0, closed)
+    if query is None:
         return
     labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
-    found = [_ask(run, labels[run.id], looks[run.id], pairs, query) for run in chosen]
+    found = [_ask(run, labels[run.id], looks[run.id], pairs, query, closed) for run in chosen]
     told = search_answers.show(found, pairs, query)
     _say_what_is_known(found, pairs, query)
     if told is not None:
@@ -179,7 +185,9 @@ def _choose_runs(infos: Sequence[RunInfo]) -> list[Run]:
     return [state.run(run_id) for run_id in ids if run_id in chosen]
 
 
-def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
+def _ask(
+    run: Run, label: str, look: str, pairs: PairSet, query: Query, closed: Closed
+) -> Answered:
     from simviz.evaluation.answers import Answers
 
     own = query.item.content[0]
@@ -187,9 +195,13 @@ def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answe
     key = told or (own if isinstance(own, str) else own.tobytes())
     scores, seconds, knows = _scores(run.id, query.side, key, run, pairs, query)
     pool = None
+    allowed = closed.of("y" if query.side == "x" else "x")
+    if allowed is not None:
+        pool = np.flatnonzero(allowed)
     if pairs.x is pairs.y and query.at is not None:
         # An item of a single collection is no answer to itself.
-        pool = np.delete(np.arange(len(scores)), query.at)
+        pool = np.arange(len(scores)) if pool is None else pool
+        pool = pool[pool != query.at]
     return Answered(run, label, look, Answers.from_scores(scores, pool), seconds, knows)
 
 
@@ -208,7 +220,9 @@ def _scores(
 def _say_what_is_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
     """Whether the query was learned from, which makes good answers no surprise."""
     other = pairs.y_name if query.side == "x" else pairs.x_name
-    words = f"Answers among all {len(found[0].answers):,} {other}."
+    n_all = len(pairs.y if query.side == "x" else pairs.x)
+    n = len(found[0].answers)
+    words = f"Answers among {'all ' if n >= n_all - 1 else ''}{n:,} {other}."
     if query.at is None:
         plain.quiet(f"{words} The query is not in the data, so nobody judged what is right.")
         return

@@ -48,7 +48,8 @@ def draw(
     pairs : PairSet
         Whose items to draw.
     seed : int, default=0
-        Of the sample, where there are too many items, and of the map.
+        Of the sample, where there are too many items, and of the map. What
+        belongs to the x items of the sample comes first among the y items.
     **options
         See `simviz.projection.joint_map`.
 
@@ -63,13 +64,17 @@ def draw(
     has_vectors = isinstance(model, EmbeddingModel)
     limit = MAX_DRAWN if has_vectors else MAX_UNFOLDED
     rng = np.random.default_rng(seed)
-    x_drawn, y_drawn = (_sample(len(side), limit, rng) for side in (pairs.x, pairs.y))
+    x_drawn = _sample(len(pairs.x), limit, rng)
+    y_drawn = _sample(len(pairs.y), limit, rng, first=_partners(pairs, x_drawn))
     x, y = pairs.x.take(x_drawn), pairs.y.take(y_drawn)
     relevance = pairs.relevance.take(x_drawn, y_drawn)
     notes = []
     for drawn, side, name in ((x_drawn, pairs.x, pairs.x_name), (y_drawn, pairs.y, pairs.y_name)):
         if len(drawn) < len(side):
-            notes.append(f"A random sample of {len(drawn):,} of {len(side):,} {name} is drawn.")
+            notes.append(
+                f"A random sample of {len(drawn):,} of {len(side):,} {name} is drawn "
+                f"(seed {seed})."
+            )
     if isinstance(pipeline, PairPipeline) and has_vectors:
         vectors = pipeline.coordinates(x, y)
     else:
@@ -82,8 +87,18 @@ def draw(
     return replace(drawing, notes=(*notes, *drawing.notes)), x_drawn, y_drawn
 
 
-def _sample(n: int, limit: int, rng: np.random.Generator) -> Index:
-    """All of n, or a random few, ascending."""
+def _sample(n: int, limit: int, rng: np.random.Generator, first: Index | None = None) -> Index:
+    """All of n, or a random few, ascending; of the first ones as many as there is room for."""
     if n <= limit:
         return np.arange(n)
-    return np.sort(rng.choice(n, limit, replace=False))
+    if first is None or not len(first):
+        return np.sort(rng.choice(n, limit, replace=False))
+    if len(first) >= limit:
+        return np.sort(rng.choice(first, limit, replace=False))
+    others = np.setdiff1d(np.arange(n), first)
+    return np.sort(np.concatenate([first, rng.choice(others, limit - len(first), replace=False)]))
+
+
+def _partners(pairs: PairSet, x_drawn: Index) -> Index:
+    """What belongs to the drawn x items, so that a pair is not torn apart by the sample."""
+    return np.unique(pairs.relevance.positives[x_drawn].indices).astype(np.intp)

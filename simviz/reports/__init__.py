@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simviz.reports.lines import query_csv, repeat_code
     from simviz.reports.page import html_report
-    from simviz.reports.screens import compare_code, data_code, map_code, search_code
+    from simviz.reports.screens import (
+        compare_code,
+        data_code,
+        map_code,
+        normalise_code,
+        search_code,
+    )
     from simviz.reports.trec_files import trec_zip
 
 _WHERE = {
@@ -19,6 +25,7 @@ _WHERE = {
     "data_code": "screens",
     "html_report": "page",
     "map_code": "screens",
+    "normalise_code": "screens",
     "query_csv": "lines",
     "repeat_code": "lines",
     "search_code": "screens",
@@ -30,6 +37,7 @@ __all__ = [
     "data_code",
     "html_report",
     "map_code",
+    "normalise_code",
     "query_csv",
     "repeat_code",
     "search_code",

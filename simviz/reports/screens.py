@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from simviz.jobs.spec import IMPORTED
 from simviz.reports.lines import data_lines, fit_lines, quoted
 
 Spec = Mapping[str, Any]
+#: Lines of a column that are written out.
+_MOST_LINES = 25
 
 
 def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
@@ -223,6 +225,61 @@ def search_code(
         f"scores = model.similarity({asked}",
         "for i in (-scores).argsort()[:10]:",
         f'    print(f"{{scores[i]:.3f}}", pairs.{other}.{words}[i])',
+    ]
+    return _joined(imports, body)
+
+
+def normalise_code(
+    spec: Spec,
+    lines: Sequence[str],
+    threshold: float = float("-inf"),
+    others: Mapping[str, Spec] | None = None,
+) -> str:
+    """Train a run again and print the group that each line of a column belongs to.
+
+    Parameters
+    ----------
+    spec : mapping
+        What the run was asked for.
+    lines : sequence of str
+        The column. A few are written out; for more, the name of a file with
+        one text a line has to be put in.
+    threshold : float, default=-inf
+        Below this score a line has no group.
+    others : mapping of str to mapping, optional
+        Further requests by run id, for the parts of a blend.
+
+    Returns
+    -------
+    str
+        Python, as of `data_code`.
+
+    Raises
+    ------
+    ValueError
+        If the run was imported, and so cannot be trained again.
+    """
+    imports, body = _trained(spec, others)
+    imports.append("from simviz.evaluation.assignment import assign, group_names")
+    if len(lines) > _MOST_LINES:
+        body += [
+            'with open("YOUR_COLUMN.txt", encoding="utf-8") as file:',
+            "    lines = file.read().splitlines()",
+        ]
+    else:
+        body += ["lines = [", *(f"    {quoted(line)}," for line in lines), "]"]
+    body += [
+        "column = simviz.Items([str(i) for i in range(len(lines))], lines, pairs.x.kind)",
+        "found = assign(model, column, pairs.y, group_names(pairs))",
+        "for line, group, score in zip(lines, found.group, found.score):",
+    ]
+    # A score that is not known is below no threshold and above none.
+    known = "group >= 0"
+    if threshold > float("-inf"):
+        known += f" and score >= {threshold:.6g}"
+    body += [
+        f'    name = found.names[group] if {known} else "not in the taxonomy"',
+        '    print(f"{score:.3f}", line, "→", name)',
     ]
     return _joined(imports, body)
 

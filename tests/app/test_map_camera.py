@@ -38,7 +38,7 @@ def test_nonsense_in_a_link_is_no_place(text):
 def test_nonsense_from_the_browser_changes_nothing(session, told):
     view = map_state.View("data", at=(0.0, 0.5, 2.0))
     session[map_canvas.CAMERA_KEY] = {"at": told}
-    map_state.hear_camera(view)
+    map_state.hear(view)
     assert view.at == (0.0, 0.5, 2.0)
 
 
@@ -53,9 +53,9 @@ def test_link_follows_the_camera(session, monkeypatch):
     session["map-link"] = {"data": "d", "sel": "x1", "at": "0,0,9"}
     view = map_state.View("d")
     session[map_canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
-    map_state.hear_camera(view)
+    map_state.hear(view)
     assert view.at == (0.5, 0.0, 2.0)
     assert address == session["map-link"] == {"data": "d", "sel": "x1", "at": "0.5,0,2"}
     session[map_canvas.CAMERA_KEY] = {"at": [0, 0, 1]}
-    map_state.hear_camera(view)
+    map_state.hear(view)
     assert address == {"data": "d", "sel": "x1"}

@@ -79,7 +79,7 @@ def test_without_data_or_runs_it_leads_to_some(app, sentences):
 def test_every_run_answers_and_says_why(trained, sentences):
     run(trained)
     first = trained.selectbox(key="search-item-x").value
-    assert "test part: no run has learned" in html(trained)
+    assert "the part that training watched" in html(trained), "the test part is for the end"
     assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
     assert "✓" in html(trained)
     assert "sv-sum" in html(trained)  # a sum of contributions

@@ -7,11 +7,13 @@ import ast
 import numpy as np
 import pytest
 
+from simviz.data import Items
 from simviz.data.health import check_health
 from simviz.datasets import load_demo
+from simviz.evaluation.assignment import assign, group_names
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, load_map
 from simviz.jobs.drawing import DRAWING
-from simviz.reports import compare_code, data_code, map_code, search_code
+from simviz.reports import compare_code, data_code, map_code, normalise_code, search_code
 from simviz.store import Store
 
 
@@ -95,6 +97,28 @@ def test_search_page(runs, capsys, side, query):
     scores = pipeline.similarity(*asked).ravel()
     best = int(np.argmax(scores))
     assert float(lines[0].split()[0]) == pytest.approx(scores[best], abs=2e-3)
+
+
+@pytest.mark.parametrize("threshold", [float("-inf"), 0.4])
+def test_normalising_a_column(runs, capsys, threshold):
+    lines = ["red heart", 'a "smiling" face\\', "qqq zzz 42", "الدفع"]
+    names = execute(normalise_code(runs[0].spec, lines, threshold))
+    pairs, pipeline = load_demo("emoji"), runs[0].pipeline()
+    column = Items(list("abcd"), lines, "text")
+    found = assign(pipeline, column, pairs.y, group_names(pairs))
+    assert names["lines"] == lines
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == len(lines)
+    for line, group, score, shown in zip(lines, found.group, found.score, told, strict=True):
+        inside = group >= 0 and score >= threshold
+        assert shown.endswith(found.names[group] if inside else "not in the taxonomy")
+        assert line in shown
+
+
+def test_a_long_column_is_read_from_a_file(runs):
+    code = normalise_code(runs[0].spec, [f"line {i}" for i in range(200)])
+    ast.parse(code)
+    assert "YOUR_COLUMN" in code and "line 7" not in code
 
 
 def test_imported_runs_are_left_out(runs):

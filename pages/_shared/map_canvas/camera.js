@@ -127,4 +127,23 @@ export class Camera {
     this.zoom = Math.max(FARTHEST, Math.min(NEAREST, zoom));
     this.#stay();
   }
+
+  /** Corners of an outline in the same numbers, no more than so many. */
+  toldCorners(points, most) {
+    const { x, y, half } = this.bounds;
+    const step = Math.max(1, points.length / most), short = (value) => Math.round(value * 1000) / 1000;
+    const kept = [];
+    for (let k = 0; k < points.length && kept.length < most; k += step) {
+      const [px, py] = points[Math.floor(k)];
+      const told = [short((px - x) / half), short((py - y) / half)];
+      kept.push(told.map((value) => Math.max(-999, Math.min(999, value))));
+    }
+    return kept;
+  }
+
+  /** Such corners as places of the map. */
+  fromTold(corners) {
+    const { x, y, half } = this.bounds;
+    return corners.map(([across, up]) => [x + across * half, y + up * half]);
+  }
 }

@@ -1,4 +1,5 @@
-// Tells the server where the reader looks, apart from all else, so that nothing else is redrawn.
+// Tells the server where the reader looks and what they set on the map, apart from all else, so
+// that nothing else is redrawn.
 
 const HOME = Symbol.for("simviz.map");
 
@@ -6,7 +7,7 @@ export default function ({ parentElement, setStateValue }) {
   globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() };
   const { listeners } = globalThis[HOME];
   listeners.delete(parentElement.svHear);
-  parentElement.svHear = (camera) => setStateValue("at", camera);
+  parentElement.svHear = setStateValue;
   listeners.add(parentElement.svHear);
   return () => listeners.delete(parentElement.svHear);
 }

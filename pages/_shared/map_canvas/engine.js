@@ -37,7 +37,7 @@ function mount(shared, component) {
     shared.waiting.add(parentElement.svWaiting);
     return;
   }
-  const told = (camera) => shared.listeners.forEach((hear) => hear(camera));
+  const told = (name, value) => shared.listeners.forEach((hear) => hear(name, value));
   parentElement.svView ??= new View(parentElement, told);
   parentElement.svView.update(component, items, places);
 }

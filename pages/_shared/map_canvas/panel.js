@@ -102,6 +102,12 @@ export class Panel {
     if (ways.some(([value]) => value === kept)) this.mode.value = kept;
   }
 
+  /** Put into the box what a link brought. */
+  show(text, way) {
+    this.input.value = text;
+    if ([...this.mode.options].some((option) => option.value === way)) this.mode.value = way;
+  }
+
   focusSearch() {
     this.input.focus();
     this.input.select();

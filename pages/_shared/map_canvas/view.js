@@ -1,7 +1,7 @@
 // One map on a page: what it shows, what is done to it, and what it tells the server.
 
 import { bitsToBase64, fromBase64 } from "./decode.js";
-import { PatternFinder, findText, folded } from "./find.js";
+import { Finding } from "./finding.js";
 import { listen } from "./gestures.js";
 import { isInside } from "./grid.js";
 import { Labels } from "./labels.js";
@@ -9,15 +9,16 @@ import { Layer } from "./layer.js";
 import { drawOverlay, isDimmed } from "./overlay.js";
 import { Panel } from "./panel.js";
 import { MODES } from "./placing.js";
-import { Scene } from "./scene.js";
 
 const GLIDE = 650, REST = 220;
+/** Corners of an outline at most. */
+const CORNERS = 32;
 
-export class View extends Scene {
+export class View extends Finding {
   constructor(root, told) {
     super();
-    /** Called with the camera as three numbers when it has come to rest. */
-    this.toldCamera = told;
+    /** Called with what needs no answer: "at" is the camera as three numbers, "set" all else. */
+    this.told = told;
     this.layer = new Layer();
     this.lettered = new Labels();
     this.panel = new Panel(root, this);
@@ -41,6 +42,7 @@ export class View extends Scene {
     this.finder?.close();
     this.lettered.close();
     clearTimeout(this.resting);
+    clearTimeout(this.telling);
     cancelAnimationFrame(this.asked);
     this.isClosed = true;
   }
@@ -70,6 +72,7 @@ export class View extends Scene {
     if (data.camera.at && (!before || before.camera.n !== data.camera.n)) this.camera.take(data.camera.at);
     this.#setSelection(data, before);
     this.panel.setModes(data.asked);
+    this.#follow(data, before);
     this.panel.showLegend(data.legend, this.closed);
     this.canvas.setAttribute("aria-label", data.alt);
     this.panel.box.classList.toggle("sv-narrow", data.narrow);
@@ -93,7 +96,19 @@ export class View extends Scene {
       this.#bringIntoView(this.query.x, this.query.y);
       this.panel.told("Placed among what the model finds nearest.");
     }
-    if (!data.region) this.region = null;
+    this.region = data.region ? this.camera.fromTold(data.region) : null;
+  }
+
+  /** What the link said of the legend and of the search; what the reader set since stays. */
+  #follow({ set, typed }, before) {
+    if (typed && !before) this.panel.show(typed[1], `model ${typed[0]}`);
+    if (!set || before?.set.n === set.n) return;
+    this.closed = new Set(set.closed);
+    this.replace();
+    if (set.find && !before) {
+      this.panel.show(set.find[1], set.find[0]);
+      this.find(set.find[1], set.find[0]);
+    }
   }
 
   // What the reader does
@@ -118,7 +133,7 @@ export class View extends Scene {
       const told = this.camera.told();
       if (String(told) !== String(this.lastTold)) {
         this.lastTold = told;
-        this.toldCamera(told);
+        this.told("at", told);
       }
     }, REST);
   }
@@ -190,6 +205,7 @@ export class View extends Scene {
     this.panel.told("");
     this.panel.showMatches([], -1);
     if (isQuiet) return;
+    this.tellSet();
     if (isTold) this.#emit("picked", { key: null });
     this.draw();
   }
@@ -200,6 +216,7 @@ export class View extends Scene {
     this.replace();
     this.layer.isStale = true;
     this.draw();
+    this.tellSet();
   }
 
   // Lasso and box
@@ -209,7 +226,10 @@ export class View extends Scene {
     this.draw();
   }
 
-  enclose(points) {
+  enclose(drawn) {
+    // As few corners as the link can hold, and as exact: it encloses the same.
+    const corners = this.camera.toldCorners(drawn, CORNERS);
+    const points = this.camera.fromTold(corners);
     const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
     const rows = [];
     this.grid.each(Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys), (i) => {
@@ -217,54 +237,13 @@ export class View extends Scene {
     });
     this.region = rows.length ? points : null;
     this.panel.say(`${rows.length} items are enclosed.`);
-    this.#emit("region", { rows: rows.length ? bitsToBase64(rows, this.xs.length) : null });
+    this.#emit("region", {
+      rows: rows.length ? bitsToBase64(rows, this.xs.length) : null, corners: rows.length ? corners : null,
+    });
     this.draw();
   }
 
   // Search
-
-  async find(typed, mode) {
-    if (!typed.trim() || mode.startsWith("model")) {
-      this.#found(null);
-      this.panel.told("");
-      return;
-    }
-    if (mode === "pattern") {
-      this.finder ??= new PatternFinder(this.items.header.texts);
-      const { rows, problem } = await this.finder.find(typed);
-      if (problem) {
-        this.#found(null);
-        this.panel.told(problem);
-        return;
-      }
-      this.#found(rows);
-      return;
-    }
-    this.folded ??= this.items.header.texts.map(folded);
-    this.#found(findText(this.folded, typed));
-  }
-
-  #found(rows) {
-    this.matches = rows?.filter((i) => !this.isHidden(i)) ?? null;
-    this.matched = -1;
-    const n = this.matches?.length ?? 0;
-    if (rows) this.panel.told(n ? `${n.toLocaleString("en")} found` : "Nothing found. Ask the model to place it.");
-    this.panel.showMatches(this.matches ?? [], -1);
-    if (!n) this.matches = null;
-    this.draw();
-  }
-
-  async nextMatch(turn, typed, mode) {
-    if (!this.matches) await this.find(typed, mode);
-    const n = this.matches?.length;
-    if (!n) return;
-    const at = this.matches.indexOf(this.matched);
-    this.matched = this.matches[(at + turn + n) % n];
-    this.panel.showMatches(this.matches, this.matched);
-    this.panel.say(this.textOf(this.matched, 80));
-    this.camera.flyTo(this.xs[this.matched], this.ys[this.matched], Math.max(this.camera.zoom, 2.5), performance.now());
-    this.moved();
-  }
 
   ask(text, side) {
     if (!text.trim()) return;

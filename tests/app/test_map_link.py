@@ -1,0 +1,98 @@
+"""Everything that is set on the map is in its link, and comes back from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from pages._shared import map_link, map_state
+
+pytestmark = pytest.mark.app
+COLUMNS = ("kind", "<b>year</b>")
+WHOLE = {
+    "drawing": "umap-3",
+    "item": ("y", 4),
+    "regions": False,
+    "balance": "rank",
+    "has_halos": True,
+    "at": (0.5, -0.25, 3.0),
+    "outline": ((0.0, 0.0), (0.5, 0.0), (0.5, 0.125)),
+    "colour": "=<b>year</b>",
+    "side": "x",
+    "part": "left out",
+    "has_table": True,
+    "dims": 12,
+    "find": ("pattern", "^a:b (c|d)$"),
+    "closed": ("s1", "g3"),
+}
+
+
+def again(view, pairs):
+    """What another visitor's map shows after the link of this one."""
+    other = map_state.View(view.dataset_id)
+    map_link.take(other, map_link.own(view, COLUMNS), pairs, COLUMNS)
+    return other
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_each_choice_comes_back(name, pairs):
+    view = map_state.View("d", **{name: WHOLE[name]})
+    assert len(map_link.own(view, COLUMNS)) == 1
+    assert getattr(again(view, pairs), name) == WHOLE[name]
+
+
+def test_all_choices_come_back_at_once(pairs):
+    view = map_state.View("d", **WHOLE)
+    found = again(view, pairs)
+    for name, value in WHOLE.items():
+        assert getattr(found, name) == value
+    assert found.enclosed is None, "which items lie inside is asked of the drawing"
+    assert "year" not in str(map_link.own(view, COLUMNS)), "links carry no text of the data"
+
+
+def test_what_was_asked_of_the_model_comes_back(pairs):
+    view = map_state.View("d", query=("y", "a: heart & <i>"))
+    assert again(view, pairs).query == view.query
+    long = map_state.View("d", query=("x", "a" * 900))
+    assert again(long, pairs).query == ("x", "a" * 200)
+
+
+def test_what_is_usual_needs_no_words():
+    assert map_link.own(map_state.View("d"), COLUMNS) == {}
+
+
+@given(
+    some.dictionaries(
+        some.sampled_from(
+            ["drawing", "sel", "ask", "regions", "gap", "halos", "table", "colour", "side"]
+            + ["part", "dims", "find", "hide", "lasso", "at"]
+        ),
+        some.text(max_size=40)
+        | some.sampled_from(["c9", "c-1", "x:", "t:", "1,2;nan,3;4,5", "²"]),
+    )
+)
+def test_nonsense_is_never_an_error(pairs, told):
+    view = map_state.View("d")
+    map_link.take(view, told, pairs, COLUMNS)
+    assert view.colour in ("side", *map_link.COLOURS, *(f"={c}" for c in COLUMNS))
+    assert view.dims is None or view.dims >= 0
+    assert (
+        map_link.own(replace(view), COLUMNS).keys()
+        <= map_link.own(view, COLUMNS).keys() | told.keys()
+    )
+
+
+def test_lasso_encloses_what_the_browser_encloses():
+    points = np.random.default_rng(0).normal(size=(500, 2)) * [3.0, 1.0]
+    low, high = points.min(axis=0), points.max(axis=0)
+    half, middle = (high - low).max() / 2, (low + high) / 2
+    corners = ((-0.3, -0.1), (0.4, -0.1), (0.4, 0.2), (-0.3, 0.2))
+    inside = map_link.rows_inside(corners, points)
+    across, up = ((points - middle) / half).T
+    expected = (across > -0.3) & (across < 0.4) & (up > -0.1) & (up < 0.2)
+    assert inside.tolist() == np.flatnonzero(expected).tolist()
+    assert 0 < len(inside) < 500
