@@ -50,10 +50,12 @@ class Tab:
         self.errors: list[str] = []
         self.n_bytes = 0
         self._drawn: dict[tuple[int, ...], Any] = {}
+        self._kept: dict[str, Any] = {}
         self._states: dict[str, WidgetState] = {}
         self._pages: dict[str, str] = {}
         self._finished = asyncio.Condition()
         self._done: list[frozenset[str]] = []
+        self._early: frozenset[str] | None = None
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._session, self._is_drawn_anew = "", False
 
@@ -217,6 +219,7 @@ class Tab:
         asked.query_string, asked.page_script_hash = self.query, self.page_hash
         asked.page_name, asked.fragment_id, asked.is_auto_rerun = name, fragment, is_auto
         asked.widget_states.widgets.extend(self._states.values())
+        asked.cached_message_hashes.extend(self._kept)
         asked.context_info.timezone = "Europe/Berlin"
         asked.context_info.url = self.address
         await self._socket.send(message.SerializeToString())
@@ -233,12 +236,17 @@ class Tab:
                 self._session = message.new_session.initialize.session_id or self._session
                 self.page_hash = message.new_session.page_script_hash or self.page_hash
                 of = frozenset(message.metadata.run.fragment_ids)
+                await self._settle(of)
                 kept = {p: d for p, d in self._drawn.items() if of and d.fragment_id not in of}
                 self._drawn = kept
                 if not of:  # the whole page anew
                     self._stop_all()
+            elif kind == "ref_hash":  # what this tab was sent before
+                self._drawn[tuple(message.metadata.delta_path)] = self._kept[message.ref_hash]
             elif kind == "delta":
                 self._drawn[tuple(message.metadata.delta_path)] = message.delta
+                if message.metadata.cacheable:
+                    self._kept[message.hash] = message.delta
                 if _is(message.delta, "exception"):
                     said = message.delta.new_element.exception
                     place = " ".join(list(said.stack_trace)[-1:])
@@ -266,11 +274,26 @@ class Tab:
         status = ForwardMsg.ScriptFinishedStatus
         if how == status.FINISHED_WITH_COMPILE_ERROR:
             self.errors.append("the page cannot be compiled")
-        if how != status.FINISHED_EARLY_FOR_RERUN:
+        if how == status.FINISHED_EARLY_FOR_RERUN:
+            self._early = of
+        else:
             self._is_drawn_anew = False
-            async with self._finished:
-                self._done.append(of)
-                self._finished.notify_all()
+            await self._answered(of)
+
+    async def _settle(self, of: frozenset[str]) -> None:
+        """Tell a run that was ended by the next from one that the next only overtook.
+
+        A part of the page never ends what is being drawn: where one is next, the run before
+        it was finished, though the message that says so was rewritten before it was sent.
+        """
+        early, self._early = self._early, None
+        if early is not None and of:
+            await self._answered(early)
+
+    async def _answered(self, of: frozenset[str]) -> None:
+        async with self._finished:
+            self._done.append(of)
+            self._finished.notify_all()
 
     def _repeat(self, fragment: str, seconds: float) -> None:
         """Ask again for a part of the page, every so often, as it wishes."""
