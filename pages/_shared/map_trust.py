@@ -54,8 +54,9 @@ def _show_quality(view: View, quality: Quality) -> None:
         (f"{quality.trustworthiness:.2f}", "trustworthiness: 1 if what is drawn near is near"),
         (f"{quality.continuity:.2f}", "continuity: 1 if what is near is drawn near"),
         (
-            f"{quality.overlap:.0%}",
-            f"of the {quality.n_neighbors} nearest stay (chance: {quality.random_overlap:.1%})",
+            f"{100 * quality.overlap:.0f} %",
+            f"of the {quality.n_neighbors} nearest stay "
+            f"(chance: {100 * quality.random_overlap:.1f} %)",
         ),
     ]
     plain.figures(figures)

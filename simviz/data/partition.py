@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simviz.data.apportion import Parts, apportion
 from simviz.data.pairs import PairSet
 from simviz.data.roles import SPLIT_WORDS
-from simviz.data.wording import did_you_mean, shown
+from simviz.data.wording import did_you_mean, percent, shown
 from simviz.exceptions import DatasetError
 
 Side = Literal["x", "y"]
@@ -37,9 +37,9 @@ def by_pair(
         )
     if _too_large(weights, shares):
         raise DatasetError(
-            f"{weights.max() / weights.sum():.0%} of the pairs hang together through shared "
-            f"items, more than the largest part ({shares.max():.0%}) can take, so they cannot "
-            "be split by pair without a leak. Split by='x' (new x items, known y items) or "
+            f"{percent(weights.max() / weights.sum())} of the pairs hang together through shared "
+            f"items, more than the largest part ({percent(shares.max())}) can take, so they "
+            "cannot be split by pair without a leak. Split by='x' (new x items, known y items) or "
             "by='y' (new y items, known x items)."
         )
     n = len(weights)
@@ -77,8 +77,8 @@ def by_group(
         name = next(k for k, i in numbers.items() if i == int(np.argmax(weights)))[1:]
         raise DatasetError(
             f"Group {shown(name)} of column {shown(key)} holds "
-            f"{weights.max() / weights.sum():.0%} of the items, more than the largest part "
-            f"({shares.max():.0%}) can take. Choose a finer column as group_key, or by='x'."
+            f"{percent(weights.max() / weights.sum())} of the items, more than the largest part "
+            f"({percent(shares.max())}) can take. Choose a finer column as group_key, or by='x'."
         )
     parts = apportion(weights, np.where(relevant, 0, 1), shares, rng, "group")
     x, y = (parts[codes[s]] if s in codes else None for s in ("x", "y"))

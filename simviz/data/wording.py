@@ -44,6 +44,17 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """A share of one, as texts write it.
+
+    Examples
+    --------
+    >>> percent(0.333), percent(0.333, digits=1)
+    ('33 %', '33.3 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
 def did_you_mean(word: str, options: Iterable[str]) -> str:
     """Suggest the nearest option, or list the options when none is near.
 

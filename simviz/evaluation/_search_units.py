@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.data import PairSet
 from simviz.data.apportion import apportion
 from simviz.data.partition import components, groups
+from simviz.data.wording import percent
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -203,7 +204,7 @@ def _linked(pairs: PairSet) -> tuple[Index, Index, NDArray[np.float64]]:
             x, y, weights = wider
     if weights.max() > max(1.0, _LARGEST * weights.sum()):
         raise DatasetError(
-            f"{weights.max() / weights.sum():.0%} of the pairs hang together through shared "
+            f"{percent(weights.max() / weights.sum())} of the pairs hang together through shared "
             "items, so they cannot be cut by pair. Cut by='x' (new x items) or by='y'."
         )
     return x, y, weights.astype(np.float64)

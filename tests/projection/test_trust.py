@@ -37,7 +37,7 @@ def test_level_falls_with_the_neighbours_kept(quality, overlap, words):
 
 def test_sentences_tell_the_numbers(quality):
     told = trust_sentences(replace(quality, overlap=0.234, mrr_space=0.5, mrr_map=0.25))
-    assert "23% near" in told[0]
+    assert "23 % near" in told[0]
     assert "Trustworthiness 1.00" in told[1]
     assert "0.50 in the model and 0.25 on the drawing" in told[3]
 

@@ -13,7 +13,7 @@ from simviz.data.health.finding import Finding, SharedWords
 from simviz.data.health.remedies import DropItems
 from simviz.data.health.subject import Index, Subject
 from simviz.data.pairs import PairSet
-from simviz.data.wording import counted
+from simviz.data.wording import counted, percent
 from simviz.ranking import Ranking, expected_reciprocal_rank, rank_block
 from simviz.relevance import Relevance
 
@@ -71,7 +71,7 @@ def find_identical(subject: Subject) -> list[Finding]:
         Finding(
             "identical",
             "look",
-            f"{counted(n, f'{where}item')} of {subject.name('x')} ({n / len(asked):.0%}) "
+            f"{counted(n, f'{where}item')} of {subject.name('x')} ({percent(n / len(asked))}) "
             f"{'has' if n == 1 else 'have'} a relevant answer with the very same text",
             n,
             "Comparing strings finds these without learning anything, so they lift the figures "
@@ -141,7 +141,7 @@ def find_unseen(subject: Subject) -> list[Finding]:
         if len(empty) <= max(_FEW_UNSEEN, _MANY_UNSEEN * len(test)):
             continue
         n += len(empty)
-        share = f"{len(empty) / len(test):.0%}"
+        share = percent(len(empty) / len(test))
         told.append(f"{counted(len(empty), 'test item')} of {subject.name(side)} ({share})")
         examples += [(subject.name(side), subject.label(side, int(i))) for i in empty[:_EXAMPLES]]
     if not n:
