@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import chrome, health_view, plain, split_view, splits, state, upload
+from pages._shared import (
+    chrome,
+    health_view,
+    plain,
+    split_view,
+    splits,
+    state,
+    upload,
+    upload_notes,
+)
 
 if TYPE_CHECKING:
     from pages._shared.upload import Upload
@@ -257,7 +266,7 @@ def table_height(n_rows: int, most: int, row: int = 35) -> int:
 
 def column_width(n: int) -> int:
     """Pixels for each of `n` columns of text, so that both sides are seen at once."""
-    return max(90, (290 if state.is_narrow() else 580) // n)
+    return max(90, (290 if state.is_narrow() else 480) // n)
 
 
 def _solid(role: str) -> str:
@@ -317,7 +326,7 @@ def _show_understood(file: Upload) -> None:
             st.rerun()
     if result.left_out:
         _show_left_out(file)
-    plain.notes(result.notes)
+    upload_notes.show(result.notes)
 
 
 def show_counts(pairs: PairSet) -> None:

@@ -1,0 +1,60 @@
+"""What is said of a file: what changes it comes first, the rest is folded."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from pages._shared import upload_notes
+from simviz.data import read_pairs
+
+MESSY = (
+    "a;b;rel;one;two;two\n"
+    "für;x;1;p;q;r\n"
+    "für;y;0;s;t;u\n"
+    "caf\\xe9;x;1;p;q;r\n"
+    "caf\\xe9;x;0;p;q;r\n"
+    "für;z;1;q;q;q\n"
+    "thé;z;1;r;r;r\n"
+    "thé;x;1;s;s;s\n"
+    ";z;1\n"
+)
+
+
+def notes():
+    return read_pairs(MESSY.encode().replace(b"\\xe9", b"\xe9"), "messy.csv").notes
+
+
+def test_what_changes_the_file_comes_first_and_each_once():
+    said = notes()
+    told = upload_notes.ordered(said)
+    assert any("left out because" in line for line in said)
+    assert not any("left out because" in line for line in told)  # these rows have their own list
+    assert len(told) == len(set(told)) and len(told) > 4
+    first = " ".join(told[:3])
+    for words in ("Windows-1252", "3 columns were dropped", "both relevant and"):
+        assert words in first
+    assert "not listed" in told[-1]
+
+
+def test_columns_that_were_dropped_for_the_same_reason_are_one_note():
+    line = "Column {!r} was dropped: one item has several values there ('p' in line 2, 's' in 3)."
+    many = [line.format(name) for name in ("one", "two", "a.b (c)")]
+    (told,) = upload_notes.ordered(many)
+    assert told.startswith("3 columns were dropped") and told.endswith("'one', 'two', 'a.b (c)'.")
+    assert upload_notes.ordered(many[:1]) == many[:1]
+
+
+def test_more_than_a_few_are_folded_and_nothing_is_markup():
+    def page():
+        from pages._shared import upload_notes
+
+        upload_notes.show([f"<b>{i}</b> columns" for i in range(12)])
+        upload_notes.show([f"{i} columns" for i in range(4)])
+        upload_notes.show([])
+
+    app = AppTest.from_function(page, default_timeout=30).run()
+    assert not app.exception
+    many, few = [b.proto.body for b in app.get("html") if "<style" not in b.proto.body]
+    assert "<summary>9 more notes</summary>" in many and "<b>" not in many
+    assert many.count("<li>") == 12 and "&lt;b&gt;11" in many
+    assert "<details" not in few and few.count("<li>") == 4
