@@ -36,9 +36,14 @@ def _take_table(view: View) -> None:
 
 
 def find_enclosed(view: View, scene: Scene) -> None:
-    """Which items lie inside the outline that a link brought."""
+    """Which items lie inside the outline that a link brought; on another drawing, none do."""
+    drawn = scene.places.digest
     if view.enclosed is not None:
+        if view.enclosed and view.outlined not in ("", drawn):
+            map_state.let_go(view)
+        view.outlined = drawn if view.enclosed else ""
         return
+    view.outlined = drawn
     points = np.concatenate([scene.placed.drawing.x, scene.placed.drawing.y])
     shown = np.concatenate(scene.masks)
     index = map_colours.grouping(scene).index

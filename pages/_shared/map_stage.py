@@ -151,11 +151,11 @@ def show(view: View, scene: Scene) -> None:
     """
     pairs = scene.pairs
     map_state.follow_canvas(view, pairs, scene.n_x + len(scene.placed.y_rows))
-    map_region.find_enclosed(view, scene)
-    own = map_state.write_link(view, scene.run, pairs)
     k = map_scrub.chosen(view, scene)
     if k is not None:
         scene = map_scrub.cut(scene, k)
+    map_region.find_enclosed(view, scene)
+    own = map_state.write_link(view, scene.run, pairs)
     placed = scene.placed
     space: Space | None = None
     if view.item is not None or view.query is not None:

@@ -58,6 +58,8 @@ class View:
     enclosed : tuple of int, optional
         Rows of the drawing inside it, the y side after the x side; None while
         only the outline is known.
+    outlined : str
+        Digest of the places on which it was drawn; empty while that is not known.
     colour : str
         What colours mean, see `map_bar.pick_colour`.
     side, part : str
@@ -87,6 +89,7 @@ class View:
     query: tuple[Side, str] | None = None
     outline: map_link.Outline = ()
     enclosed: tuple[int, ...] | None = ()
+    outlined: str = ""
     colour: str = map_link.COLOURS[0]
     side: Literal["", "x", "y"] = ""
     part: str = ""
@@ -205,7 +208,7 @@ def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
     region = _news("region")
     if region is not None:
         rows = rows_of_bits(map_canvas.unpacked(region.get("rows") or ""), n_drawn)
-        view.enclosed = tuple(rows.tolist())
+        view.enclosed, view.outlined = tuple(rows.tolist()), ""
         view.outline = map_link.outline(region.get("corners"))
     asked = _news("asked")
     if asked is not None and asked.get("side") in ("x", "y"):
@@ -230,7 +233,7 @@ def select(view: View, item: Item | None) -> None:
 
 def let_go(view: View) -> None:
     """Nothing is enclosed any more."""
-    view.enclosed, view.outline = (), ()
+    view.enclosed, view.outline, view.outlined = (), (), ""
 
 
 def hear(view: View) -> None:

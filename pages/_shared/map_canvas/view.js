@@ -216,6 +216,8 @@ export class View extends Finding {
     this.replace();
     this.layer.isStale = true;
     this.draw();
+    // What was found is counted without what is hidden.
+    if (this.matches) this.find(this.panel.input.value, this.panel.mode.value);
     this.tellSet();
   }
 

@@ -1,0 +1,89 @@
+"""A link of the map opens what was set on it, in another browser too."""
+
+from __future__ import annotations
+
+import pytest
+from mapping import ready, told
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def look(demo_server, browser):
+    """Open an address in a browser that has never been here."""
+    pages = []
+
+    def start(address):
+        page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+        pages.append(page)
+        page.goto(address if "//" in address else f"{demo_server.url}/map?{address}")
+        ready(page)
+        return page
+
+    yield start
+    for page in pages:
+        assert not page.get_by_test_id("stException").count()
+        page.context.close()
+
+
+def waits(page, name):
+    page.wait_for_function(
+        "(name) => new URL(location).searchParams.has(name)", arg=name, timeout=30_000
+    )
+
+
+def test_all_that_is_set_on_the_map_is_in_its_link(look):
+    page = look("demo=icons&method=cca&k=50")
+    # Of the browser alone: what is looked for, and an entry of the legend.
+    page.get_by_label("Find items on the map").fill("arr")
+    page.get_by_text(" found").first.wait_for()
+    waits(page, "find")
+    page.locator(".sv-legend button").first.click()
+    waits(page, "hide")
+    page.wait_for_timeout(500)
+    assert told(page)["find"] == "t:arr" and told(page)["hide"] == "s0"
+    n_found = page.evaluate("map.matches.length")
+    again = look(page.url)
+    again.wait_for_function(f"() => map.matches?.length === {n_found}", timeout=30_000)
+    assert again.get_by_label("Find items on the map").input_value() == "arr"
+    assert again.evaluate("[...map.closed]") == ["s0"]
+    assert again.locator(".sv-legend button").first.get_attribute("aria-pressed") == "false"
+
+
+def test_what_was_asked_of_the_model_is_in_the_link(look):
+    page = look("demo=icons&method=cca&k=50")
+    page.get_by_label("How to find").select_option("model x")
+    find = page.get_by_label("Find items on the map")
+    find.fill("smile")
+    find.press("Enter")
+    page.wait_for_function("() => map.query?.nearest.length === 10", timeout=60_000)
+    waits(page, "ask")
+    page.get_by_text("Table", exact=True).click()
+    waits(page, "table")
+    again = look(page.url)
+    again.wait_for_function("() => map.query?.nearest.length === 10", timeout=60_000)
+    assert again.evaluate("[map.query.x, map.query.y]") == page.evaluate(
+        "[map.query.x, map.query.y]"
+    )
+    assert again.get_by_label("Find items on the map").input_value() == "smile"
+    again.get_by_text("These items as CSV").wait_for()
+
+
+def test_what_was_enclosed_is_in_the_link(look):
+    page = look("demo=icons&method=cca&k=50&colour=part&dims=12")
+    page.get_by_label("Choose items by drawing around them").click()
+    box = page.locator(".sv-canvas").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 120, y - 60)
+    page.mouse.down()
+    for dx, dy in ((120, -60), (130, 60), (-120, 60), (-122, -55)):
+        page.mouse.move(x + dx, y + dy, steps=9)
+    page.mouse.up()
+    enclosed = page.get_by_text("items enclosed")
+    enclosed.wait_for(timeout=60_000)
+    waits(page, "lasso")
+    again = look(page.url)
+    again.get_by_text("items enclosed").wait_for(timeout=60_000)
+    assert again.get_by_text("items enclosed").inner_text() == enclosed.inner_text()
+    assert again.evaluate("map.region.length") == page.evaluate("map.region.length")
+    assert again.get_by_text("12", exact=True).count() and told(again)["colour"] == "part"
