@@ -36,6 +36,8 @@ _STYLE = """
 .sv-find div { margin: .1rem 0 .6rem 1rem; max-width: 62rem; }
 .sv-find .sv-table td, .sv-find .sv-table th { text-align: left; white-space: normal;
   overflow-wrap: anywhere; font-size: .875rem; padding: .25rem .7rem .25rem 0; }
+.sv-find td img { width: 2rem; height: 2rem; object-fit: contain; vertical-align: middle;
+  margin-right: .5rem; }
 .sv-find p { font-size: .9rem; margin: .1rem 0 .5rem; }
 </style>
 """
@@ -104,7 +106,7 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
     """A row that opens, and the button that mends it."""
     left, right = st.columns([7, 2], gap="medium", vertical_alignment="top")
     with left:
-        st.html(finding_html(finding))
+        st.html(finding_html(finding, pairs))
     remedy = finding.remedy
     if remedy is not None and "share" not in st.query_params:
         right.button(
@@ -132,7 +134,7 @@ def show_disputed(file: Upload) -> None:
     finding = find_disputed(file.result)
     if finding is None or finding.remedy is None:
         return
-    st.html(_STYLE + finding_html(finding))
+    st.html(_STYLE + finding_html(finding, file.result.pairs))
     if st.button(finding.remedy.label, key=f"data-disputed-{file.pairs_digest}"):
         try:
             file.mend(finding)
@@ -142,13 +144,15 @@ def show_disputed(file: Upload) -> None:
         st.rerun()
 
 
-def finding_html(finding: Finding) -> str:
+def finding_html(finding: Finding, pairs: PairSet) -> str:
     """A finding as a row that opens: why it matters, and examples.
 
     Parameters
     ----------
     finding : Finding
         Its texts may hold anything.
+    pairs : PairSet
+        What it is about: items that are pictures are shown.
 
     Returns
     -------
@@ -159,7 +163,7 @@ def finding_html(finding: Finding) -> str:
     start = 1 if len({row[0] for row in finding.examples if finding.head[0] == "side"}) == 1 else 0
     head = "".join(f"<th>{escape(cell)}</th>" for cell in finding.head[start:])
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row[start:]) + "</tr>"
+        "<tr>" + "".join(f"<td>{_cell_html(cell, pairs)}</td>" for cell in row[start:]) + "</tr>"
         for row in finding.examples
     )
     table = (
@@ -172,6 +176,22 @@ def finding_html(finding: Finding) -> str:
         f"{_LEVELS[finding.level]}</i>{escape(finding.title)}</summary>"
         f"<div><p>{escape(finding.why)}</p>{table}</div></details>"
     )
+
+
+def _cell_html(cell: str, pairs: PairSet) -> str:
+    """A cell of an example: the picture of its item, where it has one, and what it says."""
+    from simviz.charts._thumbnails import data_uri
+    from simviz.charts.style import get_theme
+    from simviz.data.health import ItemName
+
+    text = escape(cell)
+    if not isinstance(cell, ItemName):
+        return text
+    items = pairs.x if cell.side == "x" else pairs.y
+    if items.kind != "image" or cell.item >= len(items):
+        return text
+    source = data_uri(items.content[cell.item], get_theme(state.theme()).ink)
+    return f'<img src="{source}" alt="">{text}'
 
 
 def _show_rest(report: HealthReport) -> None:

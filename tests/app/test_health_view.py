@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -154,3 +155,25 @@ def test_rows_that_contradict_one_another_are_shown_before_the_file_is_kept(app)
     assert "39 pairs" in html(app)
     assert "Mended: 1 pair is judged" in html(app)
     assert not any(b.key.startswith("data-disputed-") for b in app.button)
+
+
+def test_examples_show_the_pictures_of_items(monkeypatch):
+    from pages._shared import health_view, state
+    from simviz.data import Items, PairSet
+    from simviz.data.health import check_health
+    from simviz.relevance import Relevance
+
+    monkeypatch.setattr(state, "theme", lambda: "dark")
+    pixels = np.random.default_rng(0).integers(0, 255, (12, 16, 16, 3), dtype=np.uint8)
+    pixels[7] = pixels[3]
+    pictures = Items([f"{i}{HOSTILE}" for i in range(12)], pixels, "image")
+    words = Items([f"w{i}" for i in range(12)], [f"word {i}" for i in range(12)], "text")
+    relevance = Relevance.from_pairs(range(12), range(12), shape=(12, 12), unjudged="negative")
+    pairs = PairSet(pictures, words, relevance)
+    finding = check_health(pairs).find("duplicates")
+    made = health_view.finding_html(finding, pairs)
+    assert made.count('<img src="data:image/png;base64,') == 1 and "<img src=x" not in made
+    name = next(cell for cell in finding.examples[0] if hasattr(cell, "item"))
+    assert (name.side, name.item) == ("x", 3)
+    texts = check_health(PairSet(words, words, relevance))
+    assert all("<img" not in health_view.finding_html(one, pairs) for one in texts)

@@ -11,6 +11,36 @@ from simviz.data.health.remedies import Remedy
 Level = Literal["act", "look"]
 
 
+class ItemName(str):
+    """What stands for an item in an example, with the place of the item.
+
+    Parameters
+    ----------
+    text : str
+        What is read.
+    side : {"x", "y"}
+        The item's side.
+    item : int
+        Its place there.
+
+    Examples
+    --------
+    >>> name = ItemName("lamp.png", "x", 3)
+    >>> name, name.side, name.item
+    ('lamp.png', 'x', 3)
+    """
+
+    __slots__ = ("item", "side")
+    side: str
+    item: int
+
+    def __new__(cls, text: str, side: str, item: int) -> ItemName:
+        """Make one; strings are made before they are filled."""
+        made = super().__new__(cls, text)
+        made.side, made.item = side, int(item)
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong with a data set, or may be.
@@ -31,7 +61,8 @@ class Finding:
     head : tuple of str
         What the cells of an example are.
     examples : tuple of tuple of str
-        A few of them, each a row of cells.
+        A few of them, each a row of cells; a cell that stands for an item is
+        an `ItemName`.
     remedy : Remedy, optional
         What mends it; see `why` where nothing does at one stroke.
     """

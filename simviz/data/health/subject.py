@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.health.content import content_codes, plain_text
+from simviz.data.health.finding import ItemName
 from simviz.data.health.near import near_pairs
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
@@ -57,13 +58,13 @@ class Subject:
         """Whether a side is made of text that says more than a name."""
         return self.items(side).kind == "text"
 
-    def label(self, side: str, item: int) -> str:
+    def label(self, side: str, item: int) -> ItemName:
         """What stands for an item in an example."""
         items = self.items(side)
         text = str(
             items.content[item] if items.kind in ("text", "keyword") else items.labels[item]
         )
-        return text if len(text) <= _CELL else text[:_CELL] + "…"
+        return ItemName(text if len(text) <= _CELL else text[:_CELL] + "…", side, item)
 
     def id(self, side: str, item: int) -> str:
         """The id of an item, as an example shows it."""
