@@ -100,4 +100,5 @@ class Adam:
                 step += 1
                 rate = self.rate * scale / (1 - 0.9**step)
                 adam_step(x, gradient, mean, square, average, rate, 1 / (1 - 0.999**step), decay)
+                del gradient  # the next one is written to the same place
             yield total / batches.n, average

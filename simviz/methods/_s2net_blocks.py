@@ -226,6 +226,7 @@ class Maker:
         self.device = _device(device)
         self.dtype = "bfloat16" if precision == "bfloat16" else np.dtype(dtype).name
         self._memory = Memory()
+        self.kept_gradients: list[Array] = []  # of parameters, see `Objective`
         self.fast = (
             precision == "auto"
             and self.dtype == "float32"

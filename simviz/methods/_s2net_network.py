@@ -186,7 +186,8 @@ class Objective:
     ) -> None:  # fmt: skip
         self.network, self.loss, self.make_blocks, self.tick = network, loss, make_blocks, tick
         self.start, self.penalty = start, penalty
-        self._gradients: list[Array] = []
+        # Of all objectives whose blocks are made by the same one: there is one a batch.
+        self._gradients: list[Array] = getattr(make_blocks, "kept_gradients", [])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Loss and its gradient; an array that nobody else holds any more is used again."""
@@ -219,5 +220,5 @@ class Objective:
             fits = shape == theta.shape and dtype == theta.dtype
             if fits and sys.getrefcount(self._gradients[i]) == _UNUSED:
                 return self._gradients[i]
-        self._gradients = [np.empty_like(theta), *self._gradients[: _KEPT - 1]]
+        self._gradients[:] = [np.empty_like(theta), *self._gradients[: _KEPT - 1]]
         return self._gradients[0]
