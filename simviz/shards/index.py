@@ -143,7 +143,7 @@ class ApproximateIndex:
         folder : str or Path
             A new or empty directory.
         connectivity : int, default=16
-            M: neighbours of an item on the upper levels; there are twice as
+            Neighbours (M) of an item on the upper levels; there are twice as
             many on the lowest. More find more and take more memory.
         ef_construction : int, default=128
             Candidates that are kept while the neighbours of a new item are
@@ -262,7 +262,7 @@ class ApproximateIndex:
         k : int, default=10
             Items wanted.
         ef_search : int, default=64
-            ef: candidates that are kept on the walk, at least k. More find
+            Candidates (ef) that are kept on the walk, at least k. More find
             more and take longer.
 
         Returns

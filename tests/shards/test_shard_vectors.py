@@ -15,7 +15,7 @@ from simviz.data import PairSet
 from simviz.data.items import Items
 from simviz.exceptions import StoreError
 from simviz.methods import get_method
-from simviz.pipeline import BlendPipeline, default_pipeline
+from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline
 from simviz.shards import SparseShards, VectorShards, embed, exact_search, write_vectors
 
 ENGLISH = ["red heart", "blue car", "green tree", "white snow"]
@@ -94,6 +94,18 @@ def test_a_model_is_known_again(model: Any, sides: Any, tmp_path: Path) -> None:
     same = write_vectors(model, [sides[1]], tmp_path / "b", "y")
     other_vectors = write_vectors(other, [sides[1]], tmp_path / "c", "y")
     assert same.digest == vectors.digest != other_vectors.digest
+
+
+def test_a_stored_model_is_known_again(tmp_path: Path) -> None:
+    pairs = PairSet.from_texts(ENGLISH, SPANISH)
+    for method in ("cca", "jplsa", "ssi"):
+        how = {"cca": {}, "ssi": {"shared": False, "max_iter": 2}, "jplsa": {"max_iter": 2}}
+        pipeline = default_pipeline(method, pairs, n_components=2, **how[method])
+        if method == "jplsa":
+            pipeline.model.set_params(measure="cosine")
+        pipeline.fit(pairs).save(tmp_path / "model.simviz")
+        vectors = write_vectors(pipeline, [SPANISH], tmp_path / method, "y")
+        vectors.require_model(PairPipeline.load(tmp_path / "model.simviz"))
 
 
 def test_rows_of_any_number_are_copied_in_order(
