@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz.base import unit_rows
 from simviz.evaluation.intervals import confidence_interval
 from simviz.exceptions import StoreError
 from simviz.shards._files import new_folder, read_meta, write_meta
@@ -18,6 +19,7 @@ from simviz.shards.search import Neighbors, as_queries, best, exact_search, resc
 from simviz.shards.vectors import VectorShards
 
 Storage = Literal["float16", "int8"]
+Neighborhood = Literal["cosine", "inner_product"]
 
 FORMAT = "simviz-index-1"
 _FILE = "graph.faiss"
@@ -74,13 +76,19 @@ class ApproximateIndex:
         M and efConstruction, as it was built.
     storage : {"float16", "int8"}
         What the numbers in the graph are rounded to.
+    neighbors : {"cosine", "inner_product"}
+        Who is whose neighbour.
 
     Notes
     -----
-    Neighbours are those of the greatest inner product [2]_. Where lengths are
-    equal these are the nearest ones. Where they differ, a graph over vectors
-    made equally long by a further column [3]_ keeps the order as well, but was
-    found to miss far more (see benchmarks/README.md).
+    Where lengths differ, who is whose neighbour is an open question: by
+    inner product [2]_ a few long vectors are everybody's neighbours. Here
+    neighbours are those of the greatest cosine, and only the walk goes by
+    inner products. That found most in vectors of learned models; in ones whose
+    lengths have nothing to do with their direction, neighbours by inner
+    product found more, and can be asked for. A further column that makes all
+    vectors equally long [3]_ was between the two or far behind
+    (benchmarks/README.md).
 
     The file is read by faiss, which checks that neighbours and sizes lie
     inside; files that were damaged at random were all refused or harmless.
@@ -120,7 +128,7 @@ class ApproximateIndex:
         self.folder, self.vectors, self._graph = folder, vectors, graph
         self.connectivity = int(meta["connectivity"])
         self.ef_construction = int(meta["ef_construction"])
-        self.storage = str(meta["storage"])
+        self.storage, self.neighbors = str(meta["storage"]), str(meta["neighbors"])
 
     @classmethod
     def build(
@@ -131,6 +139,7 @@ class ApproximateIndex:
         connectivity: int = 16,
         ef_construction: int = 128,
         storage: Storage = "float16",
+        neighbors: Neighborhood = "cosine",
         n_threads: int | None = 1,
         callback: Callable[[int, int], object] | None = None,
     ) -> ApproximateIndex:
@@ -150,6 +159,9 @@ class ApproximateIndex:
             sought. More give a better graph, and take longer to build.
         storage : {"float16", "int8"}, default="float16"
             What the numbers in the graph are rounded to.
+        neighbors : {"cosine", "inner_product"}, default="cosine"
+            Who is whose neighbour in the graph; it makes no difference where
+            all vectors have one length. See Notes.
         n_threads : int or None, default=1
             Threads that build. With one the same vectors give the same graph;
             None takes as many as OpenMP offers.
@@ -170,25 +182,34 @@ class ApproximateIndex:
         ImportError
             If faiss is not installed.
         """
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
         faiss = _faiss()
-        if not (2 <= connectivity <= 512 and ef_construction >= 1 and storage in _CODES):
+        known = storage in _CODES and neighbors in ("cosine", "inner_product")
+        if not (2 <= connectivity <= 512 and ef_construction >= 1 and known):
             raise ValueError(
                 f"connectivity lies in 2..512, ef_construction is at least 1, storage one of "
-                f"{', '.join(_CODES)}; got {connectivity}, {ef_construction}, {storage!r}."
+                f"{', '.join(_CODES)}, neighbors cosine or inner_product; got {connectivity}, "
+                f"{ef_construction}, {storage!r}, {neighbors!r}."
             )
         if not vectors.n_items:
             raise ValueError("There are no items to build an index of.")
         folder = new_folder(folder)
-        width = vectors.n_components
-        code = getattr(faiss.ScalarQuantizer, _CODES[storage])
+        directed = neighbors == "cosine" and vectors.similarity == "dot"
+        width, code = vectors.n_components, getattr(faiss.ScalarQuantizer, _CODES[storage])
         graph = faiss.IndexHNSWSQ(width, code, connectivity, faiss.METRIC_INNER_PRODUCT)
         graph.hnsw.efConstruction = ef_construction
-        with _threads(n_threads):
-            graph.train(_sample(vectors))
-            for block in _blocks(vectors):
+        with threadpool_limits(limits=n_threads, user_api="openmp"):  # faiss builds with it
+            graph.train(_sample(vectors, directed))
+            for block in _blocks(vectors, directed):
                 graph.add(block)
                 if callback is not None:
                     callback(int(graph.ntotal), vectors.n_items)
+            if directed:  # the graph stays, and its vectors get back their lengths
+                graph.storage.reset()
+                graph.storage.train(_sample(vectors, False))
+                for block in _blocks(vectors, False):
+                    graph.storage.add(block)
         draft = folder / f".{_FILE}"
         faiss.write_index(graph, str(draft))
         draft.replace(folder / _FILE)
@@ -198,6 +219,7 @@ class ApproximateIndex:
             "connectivity": connectivity,
             "ef_construction": ef_construction,
             "storage": storage,
+            "neighbors": neighbors,
             "vectors": vectors.digest,
         }
         write_meta(folder, meta)
@@ -341,31 +363,27 @@ def _faiss() -> Any:
     return faiss
 
 
-def _blocks(vectors: VectorShards) -> Iterator[NDArray[np.float32]]:
+def _blocks(vectors: VectorShards, directed: bool) -> Iterator[NDArray[np.float32]]:
     """Vectors as the graph takes them, some at a time."""
-    # Divided by the greatest length, which changes no order, none is too long for float16.
-    scale = np.float32(1 / vectors.longest if vectors.longest else 1)
     for i in range(len(vectors)):
         shard = vectors[i]
         for row in range(0, len(shard), _ROWS):
-            block = np.asarray(shard[row : row + _ROWS], dtype=np.float32)
-            yield np.ascontiguousarray(block * scale)
+            yield _scaled(shard[row : row + _ROWS], vectors.longest, directed)
 
 
-def _sample(vectors: VectorShards) -> NDArray[np.float32]:
+def _sample(vectors: VectorShards, directed: bool) -> NDArray[np.float32]:
     """Some vectors from everywhere, by which the range of numbers is set."""
     n = min(vectors.n_items, 2**16)
     picked = np.unique(np.linspace(0, vectors.n_items - 1, n).astype(np.int64))
-    return vectors.take(picked) * np.float32(1 / vectors.longest if vectors.longest else 1)
+    return _scaled(vectors.take(picked), vectors.longest, directed)
 
 
-@contextmanager
-def _threads(n: int | None) -> Iterator[None]:
-    """So many threads of OpenMP, which faiss builds with."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threadpool_limits(limits=n, user_api="openmp"):
-        yield
+def _scaled(
+    block: NDArray[np.floating[Any]], longest: float, directed: bool
+) -> NDArray[np.float32]:
+    """Directions only, or vectors divided by the greatest length: float16 holds all of them."""
+    block = np.ascontiguousarray(block, dtype=np.float32)
+    return unit_rows(block) if directed else block * np.float32(1 / longest if longest else 1)
 
 
 @contextmanager

@@ -35,13 +35,20 @@ def stored(folder: Path, spread: float, seed: int = 0) -> tuple[Any, VectorShard
     return model, vectors, embed(model, X, "x")
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.4, 1.5])
 @pytest.mark.parametrize("storage", ["float16", "int8"])
-def test_it_finds_nearly_all(tmp_path: Path, spread: float, storage: Any) -> None:
+@pytest.mark.parametrize(
+    ("spread", "neighbors"),
+    [(0.0, "cosine"), (0.3, "cosine"), (0.3, "inner_product"), (1.5, "inner_product")],
+)
+def test_it_finds_nearly_all(tmp_path: Path, spread: float, neighbors: Any, storage: Any) -> None:
     _, vectors, Q = stored(tmp_path / "v", spread)
     told: list[tuple[int, int]] = []
     index = ApproximateIndex.build(
-        vectors, tmp_path / "i", storage=storage, callback=lambda *now: told.append(now)
+        vectors,
+        tmp_path / "i",
+        storage=storage,
+        neighbors=neighbors,
+        callback=lambda *now: told.append(now),
     )
     assert told[-1] == (N, N)
     recall = index.recall(Q, 10, ef_search=128)
@@ -136,7 +143,12 @@ def test_damaged_and_foreign_ones_are_refused(tmp_path: Path) -> None:
 
 def test_parameters_out_of_range_are_refused(tmp_path: Path) -> None:
     _, vectors, Q = stored(tmp_path / "v", 0.0)
-    for how in ({"connectivity": 1}, {"ef_construction": 0}, {"storage": "bits"}):
+    for how in (
+        {"connectivity": 1},
+        {"ef_construction": 0},
+        {"storage": "bits"},
+        {"neighbors": "L1"},
+    ):
         with pytest.raises(ValueError, match="connectivity lies in"):
             ApproximateIndex.build(vectors, tmp_path / "i", **how)
     index = ApproximateIndex.build(vectors, tmp_path / "i", connectivity=4, ef_construction=8)
