@@ -14,9 +14,10 @@ RUN apt-get update \
     && mkdir /data && chown simviz /data
 
 WORKDIR /srv/simviz
+# Libraries first, beside an empty package: a change of the code installs none of them again.
 COPY pyproject.toml README.md LICENSE ./
+RUN mkdir simviz && touch simviz/__init__.py && pip install --no-cache-dir --editable ".${EXTRAS}"
 COPY simviz simviz
-RUN pip install --no-cache-dir --editable ".${EXTRAS}"
 COPY .streamlit .streamlit
 COPY docs docs
 COPY pages pages
@@ -32,6 +33,7 @@ ENV SIMVIZ_HOME=/data \
     STREAMLIT_CLIENT_SHOW_ERROR_DETAILS=none
 VOLUME /data
 EXPOSE 8501
+# Where a proxy serves the app under a path, it is healthy there.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
-    CMD python -c "import urllib.request as u; u.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"
+    CMD python -c "import os, urllib.request as u; path = os.environ.get('STREAMLIT_SERVER_BASE_URL_PATH', '').strip('/'); u.urlopen('/'.join(['http://127.0.0.1:8501', *path.split(), '_stcore/health']), timeout=4)"
 CMD ["streamlit", "run", "app.py", "--server.port", "8501"]
