@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +14,8 @@ from simviz.jobs.spec import JobError
 _CONNECT_SECONDS = 5
 #: A worker that was killed is started anew within so long.
 _WORKER_SECONDS = 30
+#: To a worker that is gone meanwhile data are sent so often, so many seconds apart.
+_ATTEMPTS, _AGAIN_SECONDS = 5, 0.5
 _LOST = "scheduler-connection-lost"  # as Dask gives its reason
 #: Data sets that workers keep for the next job.
 _KEPT = 4
@@ -102,6 +105,18 @@ class Link:
         distributed.Future
             Stands for them.
         """
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._scatter(data)
+            except TimeoutError:  # there is no worker
+                raise
+            except (OSError, KeyError):  # it was just killed; there may be another one
+                if not self.is_open:
+                    raise
+                time.sleep(_AGAIN_SECONDS)
+        return self._scatter(data)
+
+    def _scatter(self, data: Any) -> Any:
         return self.client.scatter([data], hash=False, timeout=_WORKER_SECONDS)[0]
 
     def forget(self, name: Any) -> None:

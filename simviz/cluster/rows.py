@@ -23,6 +23,7 @@ Make = Callable[..., Share]
 EXCHANGES = 2
 _ATTEMPTS = 20  # evaluations in which one worker after another is lost
 _LOOK_SECONDS = 0.2
+_PIECES = 8  # of the parameters, at most: each is a message to every worker
 #: The shares of this process, by fit and number, with the step they wait at.
 _SHARES: dict[tuple[str, int], list[Any]] = {}
 
@@ -36,11 +37,12 @@ def build(token: str, i: int, make: Make, own: Any, common: Any) -> None:
     _SHARES[token, i] = [make(*own, *common), None, 0]
 
 
-def begin(token: str, i: int, theta: Array) -> Array:
-    """Start an evaluation; answers what is to be summed first."""
+def begin(token: str, i: int, *pieces: Array) -> Array:
+    """Start an evaluation of parameters that came in pieces; answers what is summed first."""
     if (token, i) not in _SHARES:
         raise Moved
     share = _SHARES[token, i]
+    theta = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     share[1], share[2] = share[0].steps(theta), 0
     return next(share[1])
 
@@ -157,12 +159,12 @@ class LocalRows:
 class ClusterRows:
     """Shares on the workers of a cluster, where their data stay.
 
-    An evaluation is one graph of tasks: parameters are sent to all workers,
-    sums go from worker to worker by a tree, and loss and gradient come back,
-    by way of the scheduler only where workers cannot be reached. Where a
-    worker is lost, its shares are built anew on the others and the evaluation
-    is repeated: shares are summed in the same order wherever they are, so
-    that the result is the same.
+    An evaluation is one graph of tasks: parameters are sent in pieces, one a
+    worker, which pass them on to one another; sums go from worker to worker by
+    a tree, and loss and gradient come back, by way of the scheduler only where
+    workers cannot be reached. Where a worker is lost, its shares are built anew
+    on the others and the evaluation is repeated: shares are summed in the same
+    order wherever they are, so that the result is the same.
 
     Parameters
     ----------
@@ -219,18 +221,21 @@ class ClusterRows:
             self._client.wait_for_workers(1, timeout=60)
             workers = sorted(self._client.nthreads())
         places = [workers[i % len(workers)] for i in range(len(self._own))]
-        common = self._send_all(self._common, places)
+        common = self._send(self._common, places[:1])
         built = [
-            self._submit(build, i, self._make, self._send(own, workers=[place]), common, at=place)
+            self._submit(build, i, self._make, self._send(own, [place]), common, at=place)
             for i, (own, place) in enumerate(zip(self._own, places, strict=True))
         ]
         self._wait(built)
         self._places = places
 
     def _evaluate(self, theta: Array) -> tuple[float, Array]:
-        sent = self._send_all(theta, self._places)
+        # Workers get the pieces that they lack from one another, all at once. (A broadcast
+        # of Dask's waits for ever for a worker that is killed meanwhile.)
+        places = sorted(set(self._places))
+        pieces = self._scatter(np.array_split(theta, min(len(places), _PIECES)), places)
         at = list(enumerate(self._places))
-        found = [self._submit(begin, i, sent, at=place) for i, place in at]
+        found = [self._submit(begin, i, *pieces, at=place) for i, place in at]
         for step in range(EXCHANGES):
             # The last two are joined by whoever needs the sum: that is one journey less.
             parts = branches(found, self._add)
@@ -246,16 +251,14 @@ class ClusterRows:
     def _add(self, a: Any, b: Any) -> Any:
         return self._client.submit(add, a, b, pure=False)
 
-    def _send_all(self, data: Any, places: Sequence[str]) -> Any:
-        # The scheduler takes it amiss if one of those named is gone; asked directly,
-        # those that are there are chosen.
-        return self._send(
-            data, broadcast=True, workers=sorted(set(places)) if self._direct else None
-        )
+    def _send(self, data: Any, places: list[str]) -> Any:
+        return self._scatter([data], places)[0]
 
-    def _send(self, data: Any, **how: Any) -> Any:
-        # In a list of one: a tuple would be taken apart.
-        return self._client.scatter([data], hash=False, direct=self._direct, **how)[0]
+    def _scatter(self, parts: list[Any], places: list[str]) -> list[Any]:
+        try:
+            return self._client.scatter(parts, workers=places, hash=False, direct=self._direct)
+        except KeyError as gone:  # the scheduler has just lost one of them
+            raise Moved from gone
 
     def _wait(self, futures: Any) -> Any:
         """The results, listening meanwhile to who may want to stop."""
@@ -263,7 +266,8 @@ class ClusterRows:
 
         while True:
             try:
-                wait(futures, timeout=_LOOK_SECONDS)
+                with self._client.as_current():
+                    wait(futures, timeout=_LOOK_SECONDS)
             except TimeoutError:
                 self._tick()
             else:

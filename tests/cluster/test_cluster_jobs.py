@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
-import signal
 import socket
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from distributed import LocalCluster
 
 from simviz.cluster import Carried, ClusterExecutor, cluster_queue
+from simviz.cluster.here import cluster_here
 from simviz.data import Items
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec, search_spec
@@ -31,15 +29,14 @@ def until(condition):
         time.sleep(0.02)
 
 
-def local_cluster(**how):
-    usual = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
-    usual |= {"protocol": "tcp://"}  # pickles what travels, even between threads
-    return LocalCluster(**usual | how)
+def in_threads(n_workers, **how):
+    # By this protocol what travels is pickled, even between threads.
+    return cluster_here(n_workers, processes=False, protocol="tcp://", **how)
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    with local_cluster(n_workers=2, processes=False) as made:
+    with in_threads(2) as made:
         yield made
 
 
@@ -191,49 +188,19 @@ def test_a_job_outlives_its_scheduler_and_can_be_repeated(store, ask, endless, m
     monkeypatch.setattr("simviz.cluster.link._CONNECT_SECONDS", 2)
     monkeypatch.setattr("simviz.cluster.link._WORKER_SECONDS", 2)
     port = free_port()
-    how = {"n_workers": 1, "processes": False, "scheduler_port": port}
     with cluster_queue(store, f"tcp://127.0.0.1:{port}") as queue:
-        with local_cluster(**how):
+        with in_threads(1, port=port):
             job_id = queue.submit(endless())
             until(lambda: queue.status(job_id).state == "running")
         status = queue.wait(job_id, LONG)
         assert status.state == "failed" and "cannot be reached" in status.message
         again = queue.wait(queue.submit(ask()), LONG)
         assert again.state == "failed"
-        with local_cluster(**how):
+        with in_threads(1, port=port):
             done = queue.wait(queue.repeat(again.id, mine), LONG)
             assert done.state == "succeeded", done.message
             assert done.history and done.attempt == 2
             queue._executor.shutdown(cancel_futures=True)
-
-
-def test_a_killed_worker_costs_time_and_nothing_else(store, ask, mine):
-    slow = ask("ssi", max_iter=60, patience=60, n_components=20)
-    with local_cluster(n_workers=2, processes=True) as cluster:
-        with cluster_queue(store, cluster.scheduler_address) as queue:
-            job_id = queue.submit(slow)
-            until(lambda: any("loss" in event for event in queue.status(job_id).history))
-            (where,) = [w for w in cluster.scheduler.workers.values() if w.processing]
-            os.kill(pid_of(queue, where), signal.SIGKILL)
-            status = queue.wait(job_id, LONG)
-            assert status.state == "succeeded", status.message
-            queue._executor.shutdown()
-    run = store.get_run(status.run_id)
-    run_here = Store(store.root / "again")
-    theirs = run_here.create_workspace()
-    dataset_id = run_here.put_dataset(store.get_dataset(slow.dataset_id), theirs)
-    with JobQueue(run_here) as queue:
-        done = queue.wait(
-            queue.submit(replace(slow, dataset_id=dataset_id, workspace=theirs)), LONG
-        )
-    expected = run_here.get_run(done.run_id)
-    pairs = store.get_dataset(slow.dataset_id)
-    ours, here = (r.pipeline().similarity(pairs.x, pairs.y) for r in (run, expected))
-    np.testing.assert_allclose(ours, here, rtol=1e-5, atol=1e-6)
-
-
-def pid_of(queue, worker):
-    return queue._executor._link.client.run(os.getpid, workers=[worker.address])[worker.address]
 
 
 def free_port():

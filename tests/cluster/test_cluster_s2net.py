@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from simviz.cluster import fit_s2net
+from simviz.cluster.here import cluster_here
 from simviz.cluster.rows import _SHARES
+from simviz.jobs import JobError
 from simviz.methods._s2net_blocks import Maker
 from simviz.methods._s2net_losses import Loss, Settings
 from simviz.methods._s2net_network import Network, Objective
@@ -44,11 +42,7 @@ def close(ours, theirs, tolerance=1e-5):
 
 @pytest.fixture(scope="module")
 def client():
-    how = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
-    with (
-        LocalCluster(n_workers=2, processes=False, protocol="tcp://", **how) as made,
-        Client(made) as connected,
-    ):
+    with cluster_here(2, processes=False, protocol="tcp://") as made, Client(made) as connected:
         yield connected
 
 
@@ -144,22 +138,16 @@ def test_what_is_not_divided_says_so(changed, judged, words):
         fit_s2net(model(**changed), X, Y, judged)
 
 
-def test_a_killed_worker_leaves_the_result_as_it_is():
-    X, Y = data(n=1_500)
-    how = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
-    killed = []
+def test_a_scheduler_that_is_lost_ends_it_cleanly():
+    X, Y = data()
+    with cluster_here(2, processes=False, protocol="tcp://") as made, Client(made) as connected:
 
-    def kill(step, total, metrics):
-        if step == 2 and not killed:
-            pid = sorted(client.run(os.getpid).values())[0]
-            killed.append(pid)
-            # In the middle of the next evaluation.
-            threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
-        return False
+        def heard(step, total, metrics):
+            if step == 2:
+                connected.scheduler_comm.comm.abort()  # as if its machine had lost power
+                made.close()
+            return False
 
-    with LocalCluster(n_workers=2, **how) as cluster, Client(cluster) as client:
-        slow = model(max_iter=5, validation_fraction=0)
-        ours = fit_s2net(slow.set_callbacks(kill), X, Y, client=client, n_shares=2)
-    assert killed
-    expected = fit_s2net(model(max_iter=5, validation_fraction=0), X, Y, n_shares=2)
-    close(ours, expected, tolerance=0)
+        ours = model(max_iter=50).set_callbacks(heard)
+        with pytest.raises(JobError, match="cannot be reached"):
+            fit_s2net(ours, X, Y, client=connected)

@@ -2,13 +2,11 @@
 
 import time
 
-from distributed import LocalCluster
-
 from simviz.cluster import cluster_queue
+from simviz.cluster.here import cluster_here
 from simviz.jobs import JobSpec
 
 LONG = 60.0
-HOW = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
 
 
 def until(condition):
@@ -22,7 +20,7 @@ def until(condition):
 def test_who_comes_late_does_not_wait_for_all_of_another(store, theirs, ask, endless):
     digest = store.get_dataset("demo:emoji").digest
     with (
-        LocalCluster(host="127.0.0.1", protocol="tcp://", **HOW) as cluster,
+        cluster_here(1, processes=False, protocol="tcp://") as cluster,
         cluster_queue(store, cluster.scheduler_address) as queue,
     ):
         running = queue.submit(endless())
