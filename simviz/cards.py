@@ -11,6 +11,7 @@ import inspect
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from simviz._docstrings import Piece, as_markdown, paragraphs, pieces, sections
@@ -139,6 +140,7 @@ class MethodCard:
     code: str
 
 
+@lru_cache(maxsize=256)
 def method_card(cls: type[PairModel]) -> MethodCard:
     """Read the card of a method from its class.
 

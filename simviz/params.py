@@ -12,6 +12,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, Literal
 
@@ -123,6 +124,7 @@ class ParamSpec:
     optional: bool = False
 
 
+@lru_cache(maxsize=256)
 def param_specs(method: type) -> tuple[ParamSpec, ...]:
     """Parameters of a method in the order of its signature.
 

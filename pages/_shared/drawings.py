@@ -94,7 +94,7 @@ def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
     return False
 
 
-@st.fragment(run_every=0.5)
+@st.fragment(run_every=1.0)
 def _watch(run_id: str, drawing: str, title: str) -> None:
     sketch = desk().progress(run_id, drawing)
     if sketch is None or sketch.state == "failed":

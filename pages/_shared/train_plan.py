@@ -89,8 +89,13 @@ class Setting:
 
     def task(self, spec: JobSpec) -> Task:
         """A request with what it costs, and whether it was made before."""
-        asked = json.dumps(dict(spec.params), sort_keys=True)
-        expected = _estimate(self.dataset_id, spec.method, asked, spec.features, self.pairs)
+        from simviz.methods import get_method
+
+        params = dict(spec.params)
+        if get_method(spec.method).tags.space == "either":
+            params.setdefault("shared", self.one_vocabulary)  # or all pairs are read to tell
+        asked = json.dumps(params, sort_keys=True)
+        expected = _estimate(self.digest, spec.method, asked, spec.features, self.pairs)
         if spec.augment:
             expected = replace(expected, seconds=expected.seconds * self.augmentation.growth)
         return Task(spec, expected, self.marks.get(spec.digest, ""))
@@ -230,7 +235,7 @@ def _one_vocabulary(dataset_id: str, _pairs: PairSet) -> bool:
 
 @st.cache_data(show_spinner=False, max_entries=2_000, ttl=3_600)
 def _estimate(
-    dataset_id: str, method: str, params: str, features: Features, _pairs: PairSet
+    digest: str, method: str, params: str, features: Features, _pairs: PairSet
 ) -> Estimate:
     """What training will cost; free memory, which it counts, changes with the hour."""
     from simviz.jobs import estimate

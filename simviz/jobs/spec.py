@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Self, get_args
 
@@ -24,6 +25,12 @@ BLEND = "blend"
 EXPERIMENT = "experiment"
 #: And what another system answered, see `simviz.jobs.importing`.
 IMPORTED = "imported"
+
+
+@cache
+def _version() -> str:
+    """Of this code; it is read from a file."""
+    return version("simviz")
 
 
 class JobError(SimvizError):
@@ -108,7 +115,7 @@ class JobSpec:
     def digest(self) -> str:
         """Id (hex) of the request: what is asked, by whom, of which version."""
         owner = None if self.is_demo else self.workspace
-        asked = {"spec": self.to_json(), "simviz": version("simviz"), "workspace": owner}
+        asked = {"spec": self.to_json(), "simviz": _version(), "workspace": owner}
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         return hashlib.blake2b(text.encode(), digest_size=16, person=b"simviz job").hexdigest()
 

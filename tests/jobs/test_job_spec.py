@@ -36,7 +36,7 @@ def test_every_part_of_a_request_counts(change):
 
 def test_the_version_counts(monkeypatch):
     before = BASE.digest
-    monkeypatch.setattr("simviz.jobs.spec.version", lambda name: "99")
+    monkeypatch.setattr("simviz.jobs.spec._version", lambda: "99")
     assert BASE.digest != before
 
 

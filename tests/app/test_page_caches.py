@@ -1,0 +1,75 @@
+"""What pages keep between reruns is told apart by content, and never lasts too long."""
+
+import sys
+
+import pytest
+
+from pages._shared import train_plan, warm
+from pages._shared.train_plan import Setting
+from simviz.data import PairSet
+from simviz.jobs import SplitSpec
+from simviz.methods import get_method
+from simviz.params import param_specs
+
+
+def setting(pairs: PairSet, *, one_vocabulary: bool = False) -> Setting:
+    return Setting("own", pairs.digest, pairs, SplitSpec(), one_vocabulary, {}, {}, "usual", None)  # type: ignore[arg-type]
+
+
+def pairs_of(n: int) -> PairSet:
+    words = [f"word {i} of {i % 7}" for i in range(n)]
+    return PairSet.from_texts(words, [word[::-1] for word in words])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept():
+    train_plan._estimate.clear()
+
+
+def cost(of: Setting, method: str, **params: object) -> float:
+    from simviz.jobs import JobSpec
+
+    spec = JobSpec(of.dataset_id, of.digest, method, params, workspace="w")
+    return of.task(spec).expected.bytes
+
+
+def test_an_estimate_follows_the_content_even_under_the_same_id():
+    small, large = setting(pairs_of(60)), setting(pairs_of(4_000))
+    assert small.dataset_id == large.dataset_id
+    assert cost(small, "cca") < cost(large, "cca")
+    assert cost(small, "cca") == cost(setting(pairs_of(60)), "cca")
+
+
+def test_an_estimate_follows_the_parameters():
+    one = setting(pairs_of(400))
+    assert cost(one, "ssi", n_components=2) < cost(one, "ssi", n_components=300)
+
+
+def test_an_estimate_does_not_ask_again_whether_words_are_shared(monkeypatch):
+    def asked(*_: object) -> bool:
+        raise AssertionError("the page knows already")
+
+    monkeypatch.setattr("simviz.pipeline.same_vocabulary", asked)
+    assert cost(setting(pairs_of(60), one_vocabulary=True), "cca") > 0
+
+
+def test_an_estimate_is_made_once(monkeypatch):
+    one = setting(pairs_of(60))
+    first = cost(one, "opca")
+    monkeypatch.setattr("simviz.jobs.estimate", lambda *_: pytest.fail("made anew"))
+    assert cost(one, "opca") == first
+
+
+def test_parameters_are_read_from_the_class_they_are_asked_for():
+    assert param_specs(get_method("cca")) is param_specs(get_method("cca"))
+    assert param_specs(get_method("cca")) != param_specs(get_method("ssi"))
+
+
+def test_pages_get_their_turn_soon(monkeypatch):
+    monkeypatch.setattr(warm.threading, "Timer", lambda *_: warm.threading.Thread())
+    before = sys.getswitchinterval()
+    try:
+        warm.start.__wrapped__()
+        assert sys.getswitchinterval() == pytest.approx(warm._TURN)
+    finally:
+        sys.setswitchinterval(before)
