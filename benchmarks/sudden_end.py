@@ -135,16 +135,16 @@ async def tidy(app: App, told: Promises, data: list[str]) -> None:
 async def measure(moments: int, seed: int, longest: float) -> None:
     rng, told = random.Random(seed), Promises()
     interrupted: set[str] = set()
-    repeated = 0
+    kills = repeated = 0
     under_way: dict[str, int] = {}
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as home:
         app = App(home, public=False)
         try:
             data = await prepare(app, told)
-            for moment in range(moments):
+            while kills < moments:
                 seconds = rng.uniform(0.3, longest)
-                await work(app, told, f"kill {moment}", data, seconds)
+                await work(app, told, f"kill {kills}", data, seconds)
                 for action, n in told.open.items():
                     under_way[action] = under_way.get(action, 0) + n
                 app = App(home, public=False)
@@ -153,16 +153,20 @@ async def measure(moments: int, seed: int, longest: float) -> None:
                 interrupted.update(s.id for s in statuses if s.state == "interrupted")
                 repeated += await repeat(app, statuses, told)
                 await tidy(app, told, data)
-                print(f"{moment + 1}: killed after {seconds:.1f} s", flush=True)
+                kills += 1
+                print(f"{kills}: killed after {seconds:.1f} s", flush=True)
         finally:
             app.process.kill()
             app.process.wait()
-    show(told, under_way)
-    print(
-        f"{moments} kills in {time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.1f}: "
-        f"{len(interrupted)} jobs interrupted, {repeated} pressed again, which all succeeded; "
-        "nothing lost"
-    )
+            # Also of what was seen until something went wrong, or until it was stopped.
+            show(told, under_way)
+            seconds = time.monotonic() - began
+            print(
+                f"{kills} kills in {seconds:.0f} s, load {os.getloadavg()[0]:.1f}: "
+                f"{len(interrupted)} jobs interrupted, {repeated} repeated with success",
+                flush=True,
+            )
+    print("nothing lost")
 
 
 def show(told: Promises, under_way: dict[str, int]) -> None:
