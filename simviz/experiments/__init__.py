@@ -17,6 +17,7 @@ from simviz.experiments._experiment import ONLY_DRAWN, SIZES, Experiment, Paper,
 from simviz.experiments._findings import Figure, Findings, Series, Table
 from simviz.experiments._parts import Parts, read_parts
 from simviz.experiments._progress import Progress
+from simviz.experiments._team import Team
 
 __all__ = [
     "ONLY_DRAWN",
@@ -33,6 +34,7 @@ __all__ = [
     "Series",
     "Size",
     "Table",
+    "Team",
     "Verdict",
     "all_experiments",
     "cell_text",

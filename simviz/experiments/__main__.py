@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from simviz.experiments import (
     SIZES,
     Progress,
     Size,
+    Team,
     all_experiments,
     get_experiment,
     to_markdown,
@@ -65,6 +68,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--methods", nargs="+", metavar="ID", help="only these methods")
     parser.add_argument("--train", type=int, metavar="N", help="training items to keep")
     parser.add_argument("--pool", type=int, metavar="N", help="validation and test items to keep")
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        default=os.environ.get("SIMVIZ_SCHEDULER", ""),
+        help="of a Dask cluster that does parts of it; SIMVIZ_SCHEDULER when omitted",
+    )
     parser.add_argument("--output", type=Path, help="file to write, .md or .json; else stdout")
     return parser
 
@@ -89,9 +98,11 @@ def _run(asked: argparse.Namespace) -> None:
     data = experiment.load(
         asked.data, size=size, seed=asked.seed, n_train=asked.train, n_pool=asked.pool
     )
-    found = experiment.run(
-        data, size=size, seed=asked.seed, methods=asked.methods, progress=Progress(_Teller())
-    )
+    with Team(asked.scheduler) if asked.scheduler else nullcontext() as team:
+        progress = Progress(_Teller(), helpers=team)
+        found = experiment.run(
+            data, size=size, seed=asked.seed, methods=asked.methods, progress=progress
+        )
     found = replace(found, seconds=time.monotonic() - begin, command=_command(asked, size))
     if asked.output and asked.output.suffix == ".json":
         text = json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from simviz.callbacks import Callback
 from simviz.exceptions import JobCancelled
@@ -11,6 +11,19 @@ from simviz.exceptions import JobCancelled
 #: Told in words what is done and how much is behind, in [0, 1]; answers True to stop.
 Heard = Callable[[str, float], bool]
 T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Helpers(Protocol):
+    """Who does parts of an experiment elsewhere, see `simviz.experiments.Team`."""
+
+    def __call__(
+        self,
+        do: Callable[[T, Progress], R],
+        parts: Sequence[tuple[T, float]],
+        tell: Callable[[str, float], None],
+    ) -> dict[T, R]:
+        """Do every part; what each took is told as a weight."""
 
 
 class Progress:
@@ -22,6 +35,8 @@ class Progress:
         ``heard(words, fraction) -> bool``; True stops.
     low, high : float
         What part of the whole this tells of.
+    helpers : Helpers, optional
+        Do what `each` is given; this process when omitted.
 
     Examples
     --------
@@ -33,8 +48,14 @@ class Progress:
     [('cca', 0.25), ('opca', 0.75)]
     """
 
-    def __init__(self, heard: Heard | None = None, low: float = 0.0, high: float = 1.0) -> None:
-        self._heard, self._low, self._high = heard, low, high
+    def __init__(
+        self,
+        heard: Heard | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        helpers: Helpers | None = None,
+    ) -> None:
+        self._heard, self._low, self._high, self._helpers = heard, low, high, helpers
         # Shared by all parts: what is told never goes back.
         self._furthest = [low]
 
@@ -70,7 +91,9 @@ class Progress:
             Heard by the same.
         """
         width = self._high - self._low
-        part = Progress(self._heard, self._low + low * width, self._low + high * width)
+        part = Progress(
+            self._heard, self._low + low * width, self._low + high * width, self._helpers
+        )
         part._furthest = self._furthest
         return part
 
@@ -94,6 +117,40 @@ class Progress:
             parts.append((thing, self.part(done / total, (done + weight) / total)))
             done += weight
         return parts
+
+    def each(
+        self, do: Callable[[T, Progress], R], things: Mapping[T, float] | Sequence[T]
+    ) -> dict[T, R]:
+        """Do something with each thing, none of which needs another.
+
+        Parameters
+        ----------
+        do : callable
+            ``do(thing, progress)``. Helpers get a copy of it and of what it
+            refers to: what it changes there is lost, what it answers comes
+            back.
+        things : sequence, or mapping to float
+            As `over` takes them.
+
+        Returns
+        -------
+        dict
+            What each thing gave, in order.
+
+        Raises
+        ------
+        JobCancelled
+            If the experiment is to stop.
+
+        Examples
+        --------
+        >>> Progress().each(lambda k, part: k**2, [2, 3])
+        {2: 4, 3: 9}
+        """
+        if self._helpers is None:
+            return {thing: do(thing, part) for thing, part in self.over(things)}
+        weights = things if isinstance(things, Mapping) else dict.fromkeys(things, 1.0)
+        return self._helpers(do, list(weights.items()), self)
 
     def listen(self, words: str) -> Callback:
         """A callback for a model's `set_callbacks`, or for an evaluation.

@@ -166,10 +166,11 @@ class HeterogeneousRanking(Experiment[PairSet]):
             "heterogeneous_svd": (_OURS, collection.svd),
         }
         learners = dict(known[method] for method in wanted if method in known)
-        trials = [
-            divided(collection, learners, trial, _FOLDS[size], part)
-            for trial, part in progress.part(0.02, 1.0).over(range(N_TRIALS))
-        ]
+        tested = progress.part(0.02, 1.0).each(
+            lambda trial, part: divided(collection, learners, trial, _FOLDS[size], part),
+            range(N_TRIALS),
+        )
+        trials = list(tested.values())
         return self.findings(
             data.name,
             f"{len(data.x):,} {data.x_name}, {len(data.y):,} {data.y_name}",

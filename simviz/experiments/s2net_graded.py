@@ -169,10 +169,7 @@ class QueryDocument(Experiment[Parts]):
         progress("Reading texts")
         bench = Graded(data, GRIDS[size], seed)
         shown = [m for m in self.methods if m in wanted or m == "tfidf_cosine"]
-        tried = {
-            method: bench.tried(method, part)
-            for method, part in progress.part(0.02, 0.95).over({m: _WEIGHTS[m] for m in shown})
-        }
+        tried = progress.part(0.02, 0.95).each(bench.tried, {m: _WEIGHTS[m] for m in shown})
         progress("Testing", 0.95)
         judged = bench.judged["test"]
         tested = {

@@ -124,9 +124,20 @@ class AcrossLanguages(Experiment[Parts]):
             order.remove("s2net")
         elif "opca" not in order:
             order.insert(0, "opca")
-        points: dict[str, dict[int, Point]] = {}
-        for method, part in progress.part(0, 0.85).over(weights_of(order)):
-            points[method] = bench.curve(method, grid, points.get("opca", {}), part)
+        weights = weights_of(order)
+        edge = 0.85 * (1 - weights.get("s2net", 0.0) / sum(weights.values()))
+
+        def curves(
+            methods: Sequence[str], starts: Mapping[int, Point], stage: Progress
+        ) -> dict[str, dict[int, Point]]:
+            return stage.each(
+                lambda method, part: bench.curve(method, grid, starts, part),
+                {method: weights[method] for method in methods},
+            )
+
+        points = curves([m for m in order if m != "s2net"], {}, progress.part(0, edge))
+        if "s2net" in wanted:
+            points |= curves(["s2net"], points["opca"], progress.part(edge, 0.85))
         starts = self._starts(bench, points, grid, progress.part(0.85, 0.95))
         progress("Testing", 0.95)
         tested = {

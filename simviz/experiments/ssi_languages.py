@@ -101,8 +101,9 @@ class SsiLanguages(Experiment[Parts]):
         test = Asked(data.test)
         tests = {_LEXICAL: test.evaluate(lexical, _METRICS)}
         told: dict[str, str] = {}
-        costs = {method: _COSTS[method] for method in wanted}
-        for method, part in progress.part(0.05, 1.0).over(costs):
+
+        def tested(method: str, part: Progress) -> list[tuple[str, Evaluation, str]]:
+            """Titles of scores, what they reach, and what was chosen."""
             name = _TITLES[method]
             part(f"Training {name}")
             found = choose(
@@ -111,11 +112,17 @@ class SsiLanguages(Experiment[Parts]):
                 callback=part.part(0.7, 0.9).listen(f"Weighing {name}"),
             )  # fmt: skip
             part(f"Testing {name}", 0.9)
+            weight = f"α = {found.alpha:.2f}, {found.blend_setting}"
             blend = f"α {name} + (1 − α) TFIDF"
-            for title, scorer in ((name, found.learned), (blend, found.blend)):
-                tests[title] = test.evaluate(scorer, _METRICS)
-            told |= {name: found.setting}
-            told[blend] = f"α = {found.alpha:.2f}, {found.blend_setting}"
+            return [
+                (name, test.evaluate(found.learned, _METRICS), found.setting),
+                (blend, test.evaluate(found.blend, _METRICS), weight),
+            ]
+
+        costs = {method: _COSTS[method] for method in wanted}
+        for results in progress.part(0.05, 1.0).each(tested, costs).values():
+            for title, result, chosen in results:
+                tests[title], told[title] = result, chosen
         return self.findings(
             data.name, data.in_words(), size, seed,
             tables=[_table(tests, told)],

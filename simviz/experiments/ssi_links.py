@@ -167,26 +167,33 @@ class SsiLinks(Experiment[Links]):
         progress = progress or Progress()
         wanted = dict.fromkeys(("tfidf_cosine", *self.chosen(methods)))
         lexical = _fitted("tfidf_cosine", data.train)
-        tests: dict[str, Evaluation] = {}
-        told: dict[str, str] = {}
-        for method, part in progress.over({method: _COSTS[method] for method in wanted}):
+
+        def tested(method: str, part: Progress) -> dict[str, tuple[Evaluation, str]]:
+            """Scores by their titles, and what was chosen."""
             name = _TITLES[method]
             part(f"Training {name}")
             if method == "tfidf_cosine":
-                tests[name] = data.test.evaluate(lexical, _METRICS)
-            elif method == "query_expansion":
-                told[name], tests[name] = _expanded(data, size, part)
-            else:
-                found = choose(
-                    self._candidates(method, data, seed, part.part(0, 0.7)),
-                    lexical, data.train, data.validation, MAP(),
-                    callback=part.part(0.7, 0.9).listen(f"Weighing {name}"),
-                )  # fmt: skip
-                part(f"Testing {name}", 0.9)
-                blend = f"α {name} + (1 − α) TFIDF"
-                for title, scorer in ((name, found.learned), (blend, found.blend)):
-                    tests[title] = data.test.evaluate(scorer, _METRICS)
-                told |= {name: found.setting, blend: _weighed(found)}
+                return {name: (data.test.evaluate(lexical, _METRICS), "")}
+            if method == "query_expansion":
+                return {name: _expanded(data, size, part)}
+            found = choose(
+                self._candidates(method, data, seed, part.part(0, 0.7)),
+                lexical, data.train, data.validation, MAP(),
+                callback=part.part(0.7, 0.9).listen(f"Weighing {name}"),
+            )  # fmt: skip
+            part(f"Testing {name}", 0.9)
+            return {
+                title: (data.test.evaluate(scorer, _METRICS), chosen)
+                for title, scorer, chosen in (
+                    (name, found.learned, found.setting),
+                    (f"α {name} + (1 − α) TFIDF", found.blend, _weighed(found)),
+                )
+            }
+
+        by_method = progress.each(tested, {method: _COSTS[method] for method in wanted})
+        results = {title: both for found in by_method.values() for title, both in found.items()}
+        tests = {title: result for title, (result, _) in results.items()}
+        told = {title: chosen for title, (_, chosen) in results.items()}
         return self.findings(
             data.name, data.in_words(), size, seed,
             tables=[_table(tests, told)],
@@ -228,7 +235,7 @@ def _fitted(method: str, pairs: PairSet, **params: float) -> PairPipeline:
     return PairPipeline(get_method(method)(**params), Vectors(), Vectors()).fit(pairs)
 
 
-def _expanded(data: Links, size: Size, progress: Progress) -> tuple[str, Evaluation]:
+def _expanded(data: Links, size: Size, progress: Progress) -> tuple[Evaluation, str]:
     """Query expansion, fed by the documents that are ranked."""
     held = data.validation
     step = -(-len(held.pairs.x) // _MOST_QUERIES)
@@ -243,7 +250,7 @@ def _expanded(data: Links, size: Size, progress: Progress) -> tuple[str, Evaluat
     _, beta, n = best
     progress("Testing query expansion", 0.7)
     fed = _fitted("query_expansion", data.test.pairs, beta=beta, n_feedback=n)
-    return f"β = {beta:g}, {n} documents", data.test.evaluate(fed, _METRICS)
+    return data.test.evaluate(fed, _METRICS), f"β = {beta:g}, {n} documents"
 
 
 def _weighed(found: Chosen) -> str:

@@ -177,18 +177,25 @@ class WebRanking(Experiment[Clicks]):
         tests = {"VSM": data.test.evaluate(vsm, _METRICS)}
         told: dict[str, str] = {}
         found: dict[str, Chosen] = {}
-        for method, part in progress.over({method: _COSTS[method] for method in wanted}):
+
+        def tested(method: str, part: Progress) -> tuple[Chosen, Evaluation, Evaluation]:
+            """What was chosen, and what it reaches alone and with VSM."""
             name = _name(method)
             part(f"Training {name}")
-            found[name] = choose(
+            best = choose(
                 _candidates(method, data, idf, size, seed, part.part(0, 0.8)),
                 vsm, data.clicked, data.validation, METRIC,
                 callback=part.part(0.8, 0.9).listen(f"Weighing {name}"),
             )  # fmt: skip
             part(f"Testing {name}", 0.9)
+            alone, mixed = (data.test.evaluate(s, _METRICS) for s in (best.learned, best.blend))
+            return best, alone, mixed
+
+        costs = {method: _COSTS[method] for method in wanted}
+        for method, results in progress.each(tested, costs).items():
+            name = _name(method)
             blend = f"{name} + VSM"
-            tests[name] = data.test.evaluate(found[name].learned, _METRICS)
-            tests[blend] = data.test.evaluate(found[name].blend, _METRICS)
+            found[name], tests[name], tests[blend] = results
             told[name] = found[name].setting
             told[blend] = f"α = {found[name].alpha:.2f}, {found[name].blend_setting}"
         return self.findings(
