@@ -54,6 +54,8 @@ def show_jobs(dataset_id: str) -> None:
         return
     with st.container(key="train-jobs"):
         st.markdown("#### In training" if active else "#### Not finished")
+        if said := _by_whom():
+            st.caption(said)
         if refusal:
             plain.problem(refusal)
         jobs.show_progress([s.id for s in active + ended[:_SHOWN]], key="train")
@@ -79,6 +81,18 @@ def show_jobs(dataset_id: str) -> None:
     if st.session_state.pop(_LOOK, False):
         # The list of methods may be long: what was just started should be in sight.
         st.html(_SCROLL, unsafe_allow_javascript=True)
+
+
+def _by_whom() -> str:
+    """Who does the jobs, where it is not this server."""
+    room = state.deployment()
+    if not room.scheduler:
+        return ""
+    from simviz.cluster.service import ClusterQueue
+
+    queue = state.queue()
+    is_told = isinstance(queue, ClusterQueue)
+    return queue.in_words(with_address=not room.public) if is_told else ""
 
 
 def jobs_on(dataset_id: str) -> tuple[list[JobStatus], list[JobStatus]]:

@@ -60,6 +60,17 @@ class ClusterExecutor(Executor):
         # Reading, connecting and sending take a while; nobody who asks waits for it.
         self._sender = DaemonPool(1, "simviz-cluster")
 
+    def n_workers(self) -> int | None:
+        """How many workers there are.
+
+        Returns
+        -------
+        int or None
+            None before the first job, and where the scheduler is lost.
+        """
+        link = self._link
+        return None if link is None else link.n_workers()
+
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Send a job soon.
 

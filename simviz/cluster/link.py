@@ -12,6 +12,7 @@ from uuid import uuid4
 from simviz.jobs.spec import JobError
 
 _CONNECT_SECONDS = 5
+_ANSWER_SECONDS = 1
 #: A worker that was killed is started anew within so long.
 _WORKER_SECONDS = 30
 #: To a worker that is gone meanwhile data are sent so often, so many seconds apart.
@@ -52,6 +53,14 @@ class Link:
     def is_open(self) -> bool:
         """Whether the scheduler is at the other end."""
         return bool(self.client.status == "running")
+
+    def n_workers(self) -> int | None:
+        """Workers that are there; None where the scheduler does not say so soon."""
+        client = self.client
+        with suppress(OSError, ValueError):
+            if self.is_open:
+                return len(client.sync(client.scheduler.ncores, callback_timeout=_ANSWER_SECONDS))
+        return None
 
     def is_lost(self, error: BaseException) -> bool:
         """Whether an error of a job means that the scheduler was out of reach."""
