@@ -74,7 +74,8 @@ def _spread(spread: Spread | None) -> str:
     if spread is None:
         return ""
     low, middle, high = (f"{value:,.0f}" for value in (spread.low, spread.middle, spread.high))
-    return middle if spread.low == spread.most else f"{middle} ({low} – {high})"
+    # All alike but for a few: an interval from a number to itself says nothing.
+    return middle if low == high else f"{middle} ({low} – {high})"
 
 
 def _scripts(side: SideDescription) -> str:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Longest check that starts by itself, in seconds.
 PATIENCE = 4.0
+#: From this MRR or AUC of shared words on, nobody can do much better.
+_NEARLY_ALL = 0.975
 # In the session: checks that were asked for, by what they are about; the
 # version that each mended data set was made from; and what went wrong.
 _ASKED, _BEFORE, _PROBLEM = "data-health-asked", "data-health-before", "data-health-problem"
@@ -200,10 +202,14 @@ def _show_rest(report: HealthReport) -> None:
         plain.said("Nothing was found that would make figures wrong.")
     shared = report.shared
     if shared is not None:
+        further = (
+            "Training has little left to add."
+            if shared.words >= _NEARLY_ALL
+            else "What is trained should do better."
+        )
         plain.quiet(
             f"Without any learning, the words that both sides share reach {shared.metric} "
-            f"{shared.words:.2f} on {shared.on} (knowing nothing: {shared.chance:.2f}). What is "
-            "trained should do better."
+            f"{shared.words:.2f} on {shared.on} (knowing nothing: {shared.chance:.2f}). {further}"
         )
     took = f" {report.seconds:.1f} s." if report.seconds >= 0.05 else ""
     plain.quiet(f"Looked for: {'; '.join(report.checked)}.{took}")

@@ -233,4 +233,7 @@ def _restore(run_ids: Sequence[str]) -> None:
 
 def _write(run_id: str, field: str, key: str) -> None:
     text = {field: st.session_state[key].strip()}
-    state.store().rename_run(run_id, state.workspace(), **text)
+    try:
+        state.store().rename_run(run_id, state.workspace(), **text)
+    except SimvizError as error:  # deleted meanwhile, in another tab
+        st.session_state[_PROBLEM] = str(error)

@@ -113,7 +113,7 @@ def show_head(dataset_id: str, pairs: PairSet) -> None:
 
 def split_words(split: SplitSpec, pairs: PairSet) -> str:
     """A split in a sentence."""
-    train, watch, test = (f"{100 * part:.0f} %" for part in split.fractions)
+    train, validation, test = (f"{100 * part:.0f} %" for part in split.fractions)
     apart = {
         "pair": "no item of a test pair is known from training",
         "x": f"the test asks for new {pairs.x_name}",
@@ -124,7 +124,8 @@ def split_words(split: SplitSpec, pairs: PairSet) -> str:
     if split.by == "column":
         return f"Split as the column “{split.group_key}” says."
     return (
-        f"Split: {train} train, {watch} watch, {test} test; {apart[split.by]}; seed {split.seed}."
+        f"Split: {train} training, {validation} validation, {test} test; {apart[split.by]}; "
+        f"seed {split.seed}."
     )
 
 

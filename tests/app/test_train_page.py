@@ -473,3 +473,19 @@ def test_many_jobs_are_told_in_a_line_and_cancelled_together(own, monkeypatch):
     own.button(key="train-cancel-all").click()
     run(own)
     assert "Not finished" in words(own)
+
+
+def test_naming_a_run_that_another_tab_deleted_says_so(own):
+    from pages._shared import state
+
+    run(own)
+    ask(own, "bm25")
+    ask(own, "bm25", k1=2.0)
+    until_trained(own)
+    tick_row(own, 0)
+    name = next(t for t in own.text_input if t.label == "Name")
+    run_id = name.key.removeprefix("train-name-")
+    state.store().delete_run(run_id, own.session_state.workspace)
+    name.set_value("late")
+    run(own)
+    assert "There is no such run here" in html(own) and not own.exception
