@@ -41,6 +41,8 @@ STYLE = """
 .sv-table .sv-se { opacity: .6; font-size: .85em; font-weight: 400; }
 .sv-scroll { overflow-x: auto; }
 [data-testid="stCaptionContainer"] a { color: inherit; }
+/* The link to the page itself has its colour already: only a ring tells that it has the focus. */
+[data-testid="stPageLink"] a:focus-visible { outline: 2px solid #2f7ba3; outline-offset: -2px; }
 /* A heading beside a button: without room of its own it would hang below the line. */
 .stHorizontalBlock > .stElementContainer :is(h4, h5) { padding: 0; }
 .stHorizontalBlock > .stElementContainer div:has(> div > :is(h4, h5)) { margin-bottom: 0; }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import streamlit as st
 
-from pages._shared import map_link, map_state, naming, plain, state
+from pages._shared import compare_runs, map_link, map_state, plain, state
 from pages._shared.compare_marks import plain as one_line
 from pages._shared.map_state import DRAWINGS, View
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _OPTION_CHARACTERS = 70
 #: Pixels of the box with the names of runs, and characters that are read in it whole.
-_WIDEST, _FITTING, _FITTING_NARROW = 330, 36, 17
+_WIDEST, _FITTING, _FITTING_NARROW = 240, 23, 17
 
 
 def pick_run(view: View, infos: Sequence[RunInfo]) -> str:
     """Choose whose eyes to see with."""
-    titles = run_titles(infos)
+    titles = compare_runs.label_runs(infos)
     st.session_state["map-run"] = map_state.choose_run(view, infos)
     longest = max(map(len, titles.values()))
     st.selectbox(
@@ -48,26 +48,9 @@ def _take_run(view: View) -> None:
 
 def say_long_name(view: View, infos: Sequence[RunInfo]) -> None:
     """Write the name of the run out below the bar, where its box must cut it."""
-    title = run_titles(infos)[str(view.run_id)]
+    title = compare_runs.label_runs(infos)[str(view.run_id)]
     if len(title) > (_FITTING_NARROW if state.is_narrow() else _FITTING):
         plain.quiet(f"Seen by {title}")
-
-
-def run_titles(infos: Sequence[RunInfo]) -> dict[str, str]:
-    """A name for each run; equal names are told apart by their parameters."""
-    from pages._shared import forms
-
-    names = {info.id: naming.run_title(info) for info in infos}
-    often = Counter(names.values())
-    for info in infos:
-        if often[names[info.id]] > 1:
-            params = naming.differing(info.method, info.spec.get("params", {}))
-            names[info.id] += f" · {forms.in_words(params)}" if params else ""
-    often = Counter(names.values())
-    return {
-        run_id: name if often[name] == 1 else f"{name} · {run_id[:6]}"
-        for run_id, name in names.items()
-    }
 
 
 def pick_drawing(view: View) -> None:

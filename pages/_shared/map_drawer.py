@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
 from pages._shared import map_state, map_topics, plain, state
@@ -205,9 +207,17 @@ def _picture(items: Items, row: int, style: str) -> str:
     """An image as markup; empty for other kinds."""
     if items.kind != "image":
         return ""
-    from simviz.charts._thumbnails import data_uri
     from simviz.charts.style import get_theme
 
-    source = data_uri(items.content[row], get_theme(state.theme()).ink)
+    pixels = items.content[row]
+    source = _source(pixels.tobytes(), pixels.shape, get_theme(state.theme()).ink)
     alt = escape(text_of(items, row, 60), quote=True)
     return f'<img class="{style}" src="{source}" alt="{alt}">'
+
+
+@lru_cache(maxsize=4096)
+def _source(pixels: bytes, shape: tuple[int, ...], ink: str) -> str:
+    """A picture as an address; the same ones come up again and again as neighbours."""
+    from simviz.charts._thumbnails import data_uri
+
+    return data_uri(np.frombuffer(pixels, dtype=np.uint8).reshape(shape), ink)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from pages._shared import compare_final, drawings, plain
+from pages._shared import compare_final, drawings
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -124,7 +125,10 @@ def say(closed: Closed, pairs: PairSet, dataset_id: str) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="closed-test"
     ):
-        plain.quiet(f"Without the test part ({told}), which is for the end.")
+        st.html(
+            f'<p class="sv-quiet">The test part ({escape(told)}) is left out until the end.</p>',
+            width="content",
+        )
         st.page_link(
             "pages/compare.py",
             label="Open it on Compare",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from simviz.store.run import Run
 
 NEIGHBORS, _PARTNERS, _REGION_CHARACTERS = 10, 60, 34
+#: Seconds by which the map goes ahead of the list beside it. A browser draws in one go what
+#: arrives within a hundredth of a second, and the list takes it several times as long as the map.
+_AHEAD = 0.025
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +181,8 @@ def show(view: View, scene: Scene) -> None:
             if view.item is not None and space is not None:
                 spot = _undrawn(view.item, space, scene)
             map_canvas.show(_data(view, scene, found, spot))
+            if space is not None:
+                time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 sharing.show_button("map", [scene.run], own)
                 code_view.show_map(view, scene.run)

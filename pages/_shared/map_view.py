@@ -49,6 +49,8 @@ STYLE = """
 .stMainBlockContainer div:has(> .st-key-map-progress:empty) { display: none; }
 /* Nothing is selected: the map has the whole width, in the place that it keeps. */
 .st-key-map-stage .stColumn:last-child:not(:has(.st-key-map-drawer)) { display: none; }
+.st-key-map-said { gap: .1rem; }
+.stMainBlockContainer div:has(> .st-key-map-said:empty) { display: none; }
 .st-key-map-below { gap: .5rem 1rem; }
 </style>
 """
@@ -86,7 +88,6 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     with bar:
         run = state.run(map_bar.pick_run(view, infos))
         map_bar.pick_drawing(view)
-    map_bar.say_long_name(view, infos)
     said = st.container(key="map-said")
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
     with st.container(key="map-progress"):
@@ -109,6 +110,7 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
         if is_flat:
             map_trust.show_gap(view, placed.drawing)
     with said:
+        map_bar.say_long_name(view, infos)
         map_final.say(closed, pairs, view.dataset_id)
         map_empty.say_sample(whole, pairs, int(run.spec["split"]["seed"]))
     if not any(mask.any() for mask in masks):

@@ -165,6 +165,8 @@ def _show_table(
             for g, names in zip(group, found.known, strict=True)
         ]
     _say(group, found)
+    # What is judged stands beside the text, however long both are.
+    wide, narrow = (150, 60) if state.is_narrow() else (230, 80)
     shown = table.assign(**{"runner-up is right": False, "right group": ""})
     edited = st.data_editor(
         shown,
@@ -174,13 +176,19 @@ def _show_table(
         column_order=[name for name in _ORDER if name in shown],
         disabled=list(table.columns) if state.share() is None else True,
         column_config={
-            "known": st.column_config.TextColumn(width=120),
-            "score": st.column_config.NumberColumn(format="%.3f"),
-            "its score": st.column_config.NumberColumn(format="%.3f"),
+            "text": st.column_config.TextColumn(width=wide),
+            "group": st.column_config.TextColumn(width=wide),
+            "runner-up": st.column_config.TextColumn(width=150),
+            "known": st.column_config.TextColumn(width=100),
+            "score": st.column_config.NumberColumn(format="%.3f", width=narrow),
+            "its score": st.column_config.NumberColumn(format="%.3f", width=narrow),
             "runner-up is right": st.column_config.CheckboxColumn(
-                "it is right", help="The group is wrong, and the runner-up is the right one."
+                "it is right",
+                width=80,
+                help="The group is wrong, and the runner-up is the right one.",
             ),
             "right group": st.column_config.SelectboxColumn(
+                width=150,
                 options=["", *sorted(told.names)],
                 help="The group is wrong, and this is the right one.",
             ),

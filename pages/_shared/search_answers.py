@@ -43,7 +43,7 @@ _STYLE = """
 .sv-by { font-weight: 600; margin: 0; display: flex; align-items: baseline; gap: .5rem; }
 .sv-by small { font-weight: 400; opacity: .65; margin-left: auto; white-space: nowrap; }
 .sv-line { flex: none; width: 20px; height: 10px; background-repeat: no-repeat; }
-.sv-at { display: inline-block; min-width: 2.6em; }
+.sv-at { display: inline-block; min-width: 1.6em; }
 .sv-small { font-variant-numeric: tabular-nums; font-size: .875rem; opacity: .7;
   white-space: nowrap; }
 </style>

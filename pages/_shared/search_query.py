@@ -66,7 +66,9 @@ def choose(pairs: PairSet, first: int, closed: Closed) -> Query | None:
     side = _choose_side(pairs)
     items = pairs.x if side == "x" else pairs.y
     name = pairs.x_name if side == "x" else pairs.y_name
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    # Side by side they would be too narrow on a phone to read what they hold.
+    is_row = not state.is_narrow()
+    with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
         own = _ask_own(items, side, name)
         at = _pick(items, side, name, closed)
     if own is not None:

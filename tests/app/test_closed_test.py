@@ -72,7 +72,7 @@ def open_test(app):
 def test_map_leaves_the_test_part_out_until_it_is_opened(app, sentences):
     test = rows(app, "x_test")[0]
     go(app, "map", sel=f"x{test}")
-    assert "Without the test part (12 x and 12 y)" in html(app)
+    assert "The test part (12 x and 12 y) is left out" in html(app)
     assert "48 x and 48 y" in canvas(app)["alt"]
     assert "sel" not in app.query_params, "nor is one of its items opened by a link"
     assert str(sentences.x.content[test]) not in html(app)
@@ -86,7 +86,7 @@ def test_map_leaves_the_test_part_out_until_it_is_opened(app, sentences):
     assert "Of the validation part" in html(app)
     open_test(app)
     go(app, "map", sel=f"x{test}")
-    assert "Without the test part" not in html(app)
+    assert "is left out until" not in html(app)
     assert "60 x and 60 y" in canvas(app)["alt"]
     assert str(sentences.x.content[test]) in html(app)
 

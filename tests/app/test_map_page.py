@@ -435,10 +435,29 @@ def test_method_without_vectors_has_neighbours_too(app):
     train(pairs, dataset_id, mine, "bm25")
     go(app, data=dataset_id, sel="x7")
     assert "Nearest by the model's own scores" in words(app)
-    assert sorted(app.selectbox(key="map-run").options) == ["BM25", "BM25 · b 0.5"]
+    assert sorted(app.selectbox(key="map-run").options) == ["BM25, b 0.5", "BM25, b 0.75"]
     tell(app, picked={"key": "x40"})
     assert "So nothing is near it" in words(app) or "all scores are 0" in words(app)
     assert not [b for b in app.button if b.key.startswith("map-go-")]
+
+
+def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences, monkeypatch):
+    monkeypatch.setattr("simviz.jobs.drawing.MAX_DRAWN", 30)
+    dataset_id, mine = put(app, sentences)
+    run_id = train(sentences, dataset_id, mine, n_components=5).run_id
+    from pages._shared import drawings, state
+
+    placed = drawings.kept(run_id, "mds-2", state.store().get_run(run_id))
+    assert placed.x_rows.tolist() == placed.y_rows.tolist(), "pairs are kept together"
+    left_out = next(i for i in range(60) if i not in placed.x_rows)
+    go(app, data=dataset_id, sel=f"x{left_out}")
+    assert "Drawn: 30 of 60 x and 30 of 60 y, a random sample (seed 0)" in words(app)
+    told = canvas(app)
+    assert told["selected"] is None and len(told["query"]["nearest"]) == 10
+    assert sentences.x.content[left_out].startswith(told["query"]["text"].rstrip("…"))
+    assert "It is not in the sample that is drawn" in words(app)
+    tell(app, picked={"key": f"x{placed.x_rows[0]}"})
+    assert canvas(app)["query"] is None and canvas(app)["selected"]["item"] == 0
 
 
 def test_uploaded_text_is_never_markup(app):
