@@ -205,7 +205,7 @@ def test_a_worker_killed_in_a_job(stage, step, cluster, client, store, ask, sent
         queue._executor.shutdown()
     assert status.state == "succeeded", status.message
     clocks = [event["seconds"] for event in status.history]
-    assert any(later < sooner for sooner, later in pairwise(clocks)), "nobody was killed"
+    assert any(later <= sooner for sooner, later in pairwise(clocks)), "nobody was killed"
     run = store.get_run(status.run_id)
     both = (sentences.x, sentences.y)
     ours, theirs = (r.pipeline().similarity(*both) for r in (run, expected))
