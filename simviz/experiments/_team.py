@@ -20,6 +20,8 @@ R = TypeVar("R")
 _CONNECT_SECONDS = 5
 _TELL_SECONDS = 0.2
 _ATTEMPTS = 3
+#: States of a worker whose scheduler is gone, or that was told to end.
+_ENDED = ("closing", "closed", "failed")
 
 
 class _Gone(RuntimeError):  # noqa: N818 -- it is mended, and nobody sees it
@@ -116,7 +118,7 @@ class Team:
         self, do: Any, parts: Sequence[tuple[Any, float]], tell: Any, done: dict[int, Any]
     ) -> None:
         """Do the parts that are not done yet."""
-        from distributed import as_completed
+        from distributed import KilledWorker, as_completed
 
         topic = f"simviz-team-{uuid4().hex}"
         heard: queue.SimpleQueue[tuple[int, str, float]] = queue.SimpleQueue()
@@ -151,6 +153,11 @@ class Team:
                         i, words, fraction = heard.get_nowait()
                         behind[i] = max(behind[i], fraction)
                         say(words)
+        except KilledWorker as error:
+            raise SimvizError(
+                "The workers that did a part of this ended one after another, most likely for "
+                "lack of memory. Keep fewer items (--train, --pool)."
+            ) from error
         finally:
             for future in numbers:
                 future.release()
@@ -191,7 +198,7 @@ def _part(do: Any, thing: Any, how: tuple[str, int, str]) -> Any:
             told[0] = time.monotonic()
             worker.log_event(topic, (i, words, fraction))
         task = worker.state.tasks.get(key)
-        return task is None or task.state == "cancelled"
+        return task is None or task.state == "cancelled" or worker.status.name in _ENDED
 
     try:
         return do(thing, Progress(heard))

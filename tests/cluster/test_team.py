@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 
 import numpy as np
 import pytest
@@ -137,3 +138,21 @@ def test_another_version_and_no_scheduler_are_said(team, monkeypatch):
     monkeypatch.setattr(team_module, "_CONNECT_SECONDS", 0.2)
     with pytest.raises(SimvizError, match="cannot be reached"):
         Team("tcp://127.0.0.1:9")
+
+
+def test_a_scheduler_that_is_lost_is_said():
+    with cluster_here(1, processes=False, protocol="tcp://") as made:
+        with Team(made.scheduler_address) as team:
+
+            def long(k, part):
+                while True:
+                    part("on and on")
+                    time.sleep(0.01)
+
+            def heard(words, fraction):
+                team._client.scheduler_comm.comm.abort()  # as if its machine had lost power
+                made.close()
+                return False
+
+            with pytest.raises(SimvizError, match="cannot be reached"):
+                Progress(heard, helpers=team).each(long, [1, 2])
