@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
@@ -106,7 +107,8 @@ def _regions(
         return []
     read = [(points, _texts(items, rows, _pairs)) for points, items, rows in sides]
     return [
-        (tier, first, last, region)
+        # Sides that say the same say it once.
+        (tier, first, last, replace(region, lines=tuple(dict.fromkeys(region.lines))))
         for tier, (n_regions, first, last) in enumerate(_TIERS)
         for region in word_regions(read, min(n_regions, n // _FEWEST_EACH))
     ]

@@ -156,7 +156,10 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
   drawDot(pen, view, i, x, y, ring);
   if (mode !== MODES.text) return;
   const turn = x + width + 14 > camera.width && x > width + 14 ? -1 : 1;
-  const [tx, ty] = isSeen ? inside(camera, x + turn * (width / 2 + 9), y, width, 17) : [x + width / 2 + 9, y];
+  const beside = x + turn * (width / 2 + 9);
+  let [tx, ty] = isSeen ? inside(camera, beside, y, width, 17) : [beside, y];
+  // Where neither side has room, above the dot rather than over it.
+  if (tx !== beside) ty = Math.max(12, y - 17);
   if (taken.claim(tx, ty, width + 14, 17)) {
     pen.textAlign = "center";
     write(pen, text, tx, ty, look.ink, look.paper, 4);
