@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import plain, state
+from pages._shared import compare_blend_curves, compare_blend_search, plain, state
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_marks import plain as escaped
 from pages._shared.results import CHART_CONFIG
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
+    from pages._shared.compare_blend_curves import Curves
     from pages._shared.compare_runs import Entry
-    from simviz.data.pairs import PairSet
     from simviz.evaluation import BlendCurve
     from simviz.jobs import JobSpec
-    from simviz.store.run import Run
 
 _KEPT, _REFUSAL = "compare-kept", "compare-blend-refusal"
-
-
-class Curves(NamedTuple):
-    """Both curves of a blend; the validation one is None where no query counts."""
-
-    validation: BlendCurve | None
-    test: BlendCurve
 
 
 def take_kept() -> None:
@@ -62,9 +55,10 @@ def _show_blend(choice: Choice) -> None:
     )
     normalization = "global_std" if one_scale else "none"
     metric = _metric(choice, learned)
+    _offer_search(choice, metric, normalization)
     try:
         with st.spinner("Weighing the two against each other", show_time=False):
-            curves = _curves(
+            curves = compare_blend_curves.curves(
                 learned.run.id,
                 lexical.run.id,
                 normalization,
@@ -90,12 +84,8 @@ def _show_blend(choice: Choice) -> None:
 def _choose_two(choice: Choice) -> tuple[Entry, Entry]:
     """What is blended with what: one learned, the other lexical where there is one."""
     by_id = {entry.run.id: entry for entry in choice.entries}
-    # The best of each kind; a blend comes into another one only where somebody says so.
-    kinds = {run_id: _kind(entry) for run_id, entry in by_id.items()}
-    lexical = min(kinds, key=lambda i: ("lexical", "learned", "blend").index(kinds[i]))
-    others = [i for i in kinds if i != lexical]
-    learned = min(others, key=lambda i: ("learned", "lexical", "blend").index(kinds[i]))
-    usual = {"learned": learned, "lexical": lexical}
+    learned, lexical = _pair(choice.entries)
+    usual = {"learned": learned.run.id, "lexical": lexical.run.id}
     if len(by_id) == 2:
         return by_id[usual["learned"]], by_id[usual["lexical"]]
     for name, run_id in usual.items():
@@ -119,6 +109,34 @@ def _choose_two(choice: Choice) -> tuple[Entry, Entry]:
     return by_id[chosen[0]], by_id[chosen[1]]
 
 
+def _pair(entries: Sequence[Entry]) -> tuple[Entry, Entry]:
+    """The first learned one and the first lexical one; what there is where a kind is missing."""
+    # A blend comes into another one only where somebody says so.
+    lexical = min(entries, key=lambda e: ("lexical", "learned", "blend").index(_kind(e)))
+    others = [entry for entry in entries if entry is not lexical]
+    return min(others, key=lambda e: ("learned", "lexical", "blend").index(_kind(e))), lexical
+
+
+def _offer_search(choice: Choice, metric: str, normalization: str) -> None:
+    """Which two of the runs to blend, where there are more."""
+
+    def curve(learned: Entry, lexical: Entry) -> BlendCurve | None:
+        ids = learned.run.id, lexical.run.id
+        runs = learned.run, lexical.run
+        return compare_blend_curves.validation(*ids, normalization, metric, *runs, choice.pairs)
+
+    try:
+        compare_blend_search.show(
+            [entry for entry in choice.entries if _kind(entry) != "blend"],
+            _pair,
+            curve,
+            _direction(choice),  # type: ignore[arg-type]
+            (metric, normalization, choice.direction),
+        )
+    except (SimvizError, ValueError) as error:
+        plain.problem(error)
+
+
 def _kind(entry: Entry) -> str:
     from simviz.methods import all_methods
 
@@ -137,41 +155,6 @@ def _metric(choice: Choice, learned: Entry) -> str:
     return query_metric(choice.metric).name
 
 
-@st.cache_resource(show_spinner=False, max_entries=12)
-def _curves(
-    learned_id: str,
-    lexical_id: str,
-    normalization: str,
-    metric: str,
-    _learned: Run,
-    _lexical: Run,
-    _pairs: PairSet,
-) -> Curves:
-    """Both parts at 101 weights; runs never change."""
-    from simviz.evaluation import blend_curve
-    from simviz.pipeline import BlendPipeline
-
-    at = _learned.arrays()
-    train, validation, test = (
-        (at[f"x_{part}"], at[f"y_{part}"]) for part in ("train", "validation", "test")
-    )
-    blend = BlendPipeline.of(
-        _learned.pipeline(),
-        _lexical.pipeline(),
-        _pairs.take(*train),
-        normalization=normalization,  # type: ignore[arg-type]
-    )
-
-    def measured(pairs: PairSet) -> BlendCurve:
-        return blend_curve(blend, pairs.x, pairs.y, pairs.relevance, metrics=[metric])
-
-    held_out = None
-    if len(validation[0]) and len(validation[1]):
-        pairs = _pairs.take(*validation)
-        held_out = measured(pairs) if pairs.relevance.positives.nnz else None
-    return Curves(held_out, measured(_pairs.take(*test)))
-
-
 def _direction(choice: Choice) -> str | None:
     return None if choice.direction == "mean" else choice.direction
 
@@ -184,7 +167,7 @@ def _best(choice: Choice, curve: BlendCurve) -> float | None:
 def _choose_alpha(learned: Entry, lexical: Entry, normalization: str, best: float | None) -> float:
     usual = 0.5 if best is None else best
     # Another pair of runs, or another scale, begins at its own best weight.
-    key = f"compare-alpha-{learned.run.id[:8]}-{lexical.run.id[:8]}-{normalization}"
+    key = compare_blend_search.alpha_key(learned.run.id, lexical.run.id, normalization)
     if key not in st.session_state:
         st.session_state[key] = usual
     beside = not state.is_narrow()
@@ -266,7 +249,7 @@ def _show_figures(
         [f"Δ to {low_name}", *(_signed(here - low) for here, low, _ in columns)],
         [f"Δ to {high_name}", *(_signed(here - high) for here, _, high in columns)],
     ]
-    plain.table([f"{metric}, α = {alpha:g}", *(name for name, _ in parts)], rows)
+    plain.table([f"{metric}, α = {alpha:g}", *(name for name, _ in parts)], rows, tight=True)
 
 
 def _signed(value: float) -> str:

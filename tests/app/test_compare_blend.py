@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -124,12 +125,39 @@ def test_of_several_runs_two_are_chosen(page, home):
     assert "<img" not in html(page)
 
 
-def test_without_validation_pairs_no_weight_is_chosen(page, home, monkeypatch):
-    from pages._shared import compare_blend
+def test_every_pair_is_tried_on_validation_and_the_best_is_taken(page, home):
+    show(page, home, "cl_lsi", "bm25", "tfidf_cosine")
+    button = page.button(key="compare-blend-try")
+    assert button.label == "Try all 3 pairs"
+    button.click().run()
+    assert not page.exception
+    table = next(e for e in html(page).split("<table") if "Δ to the better alone" in e)
+    values = [float(v) for v in re.findall(r"<td>(0\.\d{3}|1\.000)</td><td>[+-]", table)]
+    assert len(values) == 3 and values == sorted(values, reverse=True)
+    gains = [float(v) for v in re.findall(r"<td>([+-]\d\.\d{3})</td></tr>", table)]
+    assert len(gains) == 3 and min(gains) >= 0  # both ends are among the weights
+    assert "<img" not in table
+    alpha = float(re.findall(r"</td><td>([\d.]+)</td><td>", table)[0])
+    page.button(key="compare-blend-take").click().run()
+    assert not page.exception and page.slider[0].value == alpha
+    best = [page.selectbox(key=f"compare-{n}").value for n in ("learned", "lexical")]
+    assert len(set(best)) == 2
+    # Another metric or scale asks anew.
+    page.toggle(key="compare-one-scale").set_value(False).run()
+    assert not any(b.key == "compare-blend-take" for b in page.button)
 
-    curves = compare_blend._curves
+
+def test_two_runs_are_one_pair(page, home):
+    show(page, home, "cl_lsi", "bm25")
+    assert not any(b.key == "compare-blend-try" for b in page.button)
+
+
+def test_without_validation_pairs_no_weight_is_chosen(page, home, monkeypatch):
+    from pages._shared import compare_blend_curves
+
+    curves = compare_blend_curves.curves
     monkeypatch.setattr(
-        compare_blend, "_curves", lambda *given: curves(*given)._replace(validation=None)
+        compare_blend_curves, "curves", lambda *given: curves(*given)._replace(validation=None)
     )
     show(page, home, "cl_lsi", "bm25")
     assert page.slider[0].value == 0.5
