@@ -471,6 +471,8 @@ def test_uploaded_text_is_never_markup(app):
     near = next(b.label for b in app.button if b.key == "map-go-0")
     assert "\\*bold\\*" in near and ":red[" not in near and "\\[a\\]\\(b\\)" in near
     assert "<b>y</b>" not in html(app)
+    go(app, data=dataset_id, sel="", ask=f"x:{HOSTILE}", find=f"p:{HOSTILE}", hide=HOSTILE)
+    assert "<img src=x" not in html(app) and canvas(app)["typed"] == ["x", HOSTILE]
 
 
 def test_positions_can_leave_the_page(trained, sentences):
