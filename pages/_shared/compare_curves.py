@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -85,13 +87,52 @@ def show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     )
 
 
+def kept_figure(
+    kind: str, curves: Sequence[Any], drawn_by: Iterable[object], make: Callable[[], Any]
+) -> Any:
+    """A figure of curves over all pairs, made once for all who see the same.
+
+    Parameters
+    ----------
+    kind : str
+        Tells figures of the same curves apart.
+    curves : sequence of RocCurve or DetectionCurve
+        What is drawn.
+    drawn_by : iterable
+        What curves and figure follow from: ids of runs, which never change, and settings.
+    make : callable
+        Draws.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+        Not to be changed.
+    """
+    # Names are a visitor's own words: they go into one digest rather than into a key.
+    named = [[curve.method, curve.label] for curve in curves]
+    told = json.dumps([kind, named, state.theme(), _usual_height(), *map(str, drawn_by)])
+    return _figure(hashlib.blake2b(told.encode(), digest_size=16).hexdigest(), make)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _figure(digest: str, _make: Callable[[], Any]) -> Any:
+    figure = _make()
+    figure.update_layout(height=_usual_height())
+    return figure
+
+
+def _usual_height() -> int:
+    return 430 if state.is_narrow() else 560
+
+
 def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = False) -> Any:
     """Show a chart, whose camera saves it as was chosen.
 
     Where points can be pressed, answers with those that are.
     """
-    height = height or (430 if state.is_narrow() else 560)
-    figure.update_layout(height=height)
+    height = height or _usual_height()
+    if figure.layout.height != height:  # the figure may be one that others are shown, too
+        figure.update_layout(height=height)
     saved = st.session_state.get("compare-image", "svg")
     return st.plotly_chart(
         figure,

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from pages._shared import compare_errors, state
+from pages._shared import compare_errors, drawings, state
 from pages._shared.compare_choice import Choice
-from pages._shared.compare_curves import draw, show_figures, show_rows, test_part
+from pages._shared.compare_curves import (
+    draw,
+    kept_figure,
+    show_figures,
+    show_rows,
+    test_part,
+)
 from pages._shared.compare_marks import plain
 from simviz.exceptions import SimvizError
 
@@ -49,7 +55,7 @@ def counted(run_id: str, direction: Direction, _run: Run, _test: PairSet) -> Sco
     from simviz.evaluation import score_counts
 
     sides = _test.x, _test.y, _test.relevance
-    return score_counts(_run.pipeline(), *sides, direction=direction)
+    return score_counts(drawings.pipeline(run_id, _run), *sides, direction=direction)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
@@ -114,11 +120,16 @@ def show_roc(choice: Choice) -> None:
         for one in traced
     ]
     with left:
-        figure = roc_figure(
+        figure = kept_figure(
+            "roc",
             curves,
-            log_fpr=axis == "log",
-            max_fpr=_LOW if axis == "low" else 1.0,
-            theme=state.theme(),
+            [axis, *_followed(choice, traced, banded)],
+            lambda: roc_figure(
+                curves,
+                log_fpr=axis == "log",
+                max_fpr=_LOW if axis == "low" else 1.0,
+                theme=state.theme(),
+            ),
         )
         event = draw(figure, "roc", pressed=True)
         show_rows("roc", lambda: roc_records(curves))
@@ -163,7 +174,12 @@ def show_precision(choice: Choice) -> None:
         for one in traced
     ]
     with left:
-        figure = precision_recall_figure(curves, theme=state.theme())
+        figure = kept_figure(
+            "precision",
+            curves,
+            _followed(choice, traced, banded),
+            lambda: precision_recall_figure(curves, theme=state.theme()),
+        )
         event = draw(figure, "precision", pressed=True)
         show_rows("precision", lambda: detection_records(curves))
     places = {one.entry.run.id: (one.roc.tpr, one.roc.precision) for one in traced}
@@ -205,7 +221,13 @@ def show_det(choice: Choice) -> None:
         for one in traced
     ]
     with left:
-        draw(det_figure(curves, theme=state.theme()), "det")
+        figure = kept_figure(
+            "det",
+            curves,
+            _followed(choice, traced, banded),
+            lambda: det_figure(curves, theme=state.theme()),
+        )
+        draw(figure, "det")
         show_rows("det", lambda: detection_records(curves))
 
 
@@ -236,6 +258,12 @@ def _traced(choice: Choice) -> tuple[list[Traced], bool]:
                     bands = _bands(entry.run.id, direction, counts, roc)
             traced.append(Traced(entry, roc, bands))
     return traced, wanted
+
+
+def _followed(choice: Choice, traced: list[Traced], banded: bool) -> list[object]:
+    """What curves follow from besides what they are called."""
+    has_bands = [one.bands is not None for one in traced]
+    return [asking(choice), banded, has_bands, [one.entry.run.id for one in traced]]
 
 
 def _detection(

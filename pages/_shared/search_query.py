@@ -70,7 +70,7 @@ def choose(pairs: PairSet, first: int, closed: Closed) -> Query | None:
     is_row = not state.is_narrow()
     with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
         own = _ask_own(items, side, name)
-        at = _pick(items, side, name, closed)
+        at = _pick(items, side, name, closed, _labels(pairs.digest, side))
     if own is not None:
         _put_in_link(None)
         known = _known(items, own)
@@ -184,7 +184,9 @@ def _known(items: Items, own: Items) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def _pick(items: Items, side: Side, name: str, closed: Closed) -> int | None:
+def _pick(
+    items: Items, side: Side, name: str, closed: Closed, labels: dict[int, str]
+) -> int | None:
     key = f"{_ITEM}-{side}"
     open_ones = (i for i in range(len(items)) if closed.allows(side, i))
     offered = list(islice(open_ones, MOST_OFFERED))
@@ -198,7 +200,7 @@ def _pick(items: Items, side: Side, name: str, closed: Closed) -> int | None:
         f"or one of the {len(items) - closed.n_hidden(side):,} {one_line(name)}",
         offered,
         index=None,
-        format_func=lambda i: _label(items, i),
+        format_func=lambda i: labels.get(i) or labels.setdefault(i, _label(items, i)),
         key=key,
         on_change=_clear_own,
         args=(side,),
@@ -213,6 +215,12 @@ def _pick(items: Items, side: Side, name: str, closed: Closed) -> int | None:
 def _clear_own(side: Side) -> None:
     if isinstance(st.session_state.get(f"{_OWN}-{side}"), str):
         st.session_state[f"{_OWN}-{side}"] = ""
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def _labels(digest: str, side: Side) -> dict[int, str]:
+    """What items of these data are called in the list, as far as it was asked for."""
+    return {}
 
 
 def _label(items: Items, at: int) -> str:

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
-from pages._shared import train_plan, warm
+from pages._shared import compare_curves, search_query, state, train_plan, warm
 from pages._shared.train_plan import Setting
+from simviz.charts import RocCurve, roc_figure
 from simviz.data import PairSet
 from simviz.jobs import SplitSpec
 from simviz.methods import get_method
@@ -73,3 +74,46 @@ def test_pages_get_their_turn_soon(monkeypatch):
         assert sys.getswitchinterval() == pytest.approx(warm._TURN)
     finally:
         sys.setswitchinterval(before)
+
+
+def figure(label="CCA", run="r1", *, banded=False):
+    curves = [RocCurve("cca", label, [0.0, 0.2, 1.0], [0.0, 0.7, 1.0], 0.75)]
+    return compare_curves.kept_figure(
+        "roc", curves, [run, banded], lambda: roc_figure(curves, theme=state.theme())
+    )
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    def as_seen(theme="light", *, narrow=False):
+        monkeypatch.setattr(state, "theme", lambda: theme)
+        monkeypatch.setattr(state, "is_narrow", lambda: narrow)
+
+    compare_curves._figure.clear()
+    as_seen()
+    return as_seen
+
+
+def test_a_figure_is_made_once_for_all_who_see_the_same(seen):
+    assert figure() is figure()
+
+
+def test_a_figure_follows_what_is_drawn_what_it_is_called_and_who_looks(seen):
+    first = figure()
+    assert "Own name" in str(figure("Own name"))
+    assert "Own name" not in str(figure())
+    assert figure(run="r2") is not first
+    assert figure(banded=True) is not first
+    seen("dark")
+    assert figure().layout.colorway != first.layout.colorway
+    seen(narrow=True)
+    assert figure().layout.height < first.layout.height
+
+
+def test_names_of_items_are_kept_for_their_own_data_only():
+    one, other = pairs_of(8), pairs_of(9)
+    kept = search_query._labels(one.digest, "x")
+    kept[0] = "of the first"
+    assert search_query._labels(one.digest, "x") is kept
+    assert search_query._labels(one.digest, "y") == {}
+    assert search_query._labels(other.digest, "x") == {}
