@@ -72,7 +72,7 @@ def _show_blend(choice: Choice) -> None:
         return
     best = None if curves.validation is None else _best(choice, curves.validation)
     alpha = _choose_alpha(learned, lexical, normalization, best)
-    left, right = st.columns([4, 3], gap="large")
+    left, right = st.columns([6, 5], gap="medium")
     with left:
         _draw(choice, curves, alpha, best, metric, (lexical.label, learned.label))
     with right:

@@ -117,13 +117,15 @@ def _show_found(found: Sequence[Found], setting: tuple[str, ...]) -> None:
     rows = [
         [
             f"{one.learned.label} and {one.lexical.label}",
-            f"{one.alpha:g}",
             f"{one.value:.3f}",
             f"{one.gain:+.3f}",
+            f"{one.alpha:g}",
         ]
         for one in found[:_ROWS]
     ]
-    plain.table(["blend", "α", f"{metric}, validation", "Δ to the better alone"], rows)
+    plain.table(["blend", metric, "Δ to the better", "best α"], rows)
+    more = f" The best {_ROWS} of {len(found)} pairs." if len(found) > _ROWS else ""
+    st.caption(f"On the validation part; Δ: ahead of the better of the two alone.{more}")
     best = found[0]
     st.button(
         f"Take {escaped(best.learned.label)} and {escaped(best.lexical.label)}",
