@@ -39,7 +39,7 @@ test: check
 fuzz: .venv/.dev
 	SIMVIZ_FUZZ_CASES=20000 $(BIN)/python -m pytest -q -n 2 tests/data/test_fuzz.py
 
-# Workers killed with SIGKILL at twenty moments, and a scheduler; `make test` tries four.
+# Workers killed with SIGKILL at twenty moments, and a scheduler; `make test` tries three.
 kills: .venv/.dev
 	SIMVIZ_KILLS=1 $(BIN)/python -m pytest -q -s tests/cluster/test_kills.py
 

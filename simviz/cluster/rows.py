@@ -195,15 +195,17 @@ class ClusterRows:
         JobError
             If the scheduler is lost, or one worker after another.
         """
+        from distributed.client import ClosedClientError
+
         error: BaseException | None = None
         for _ in range(_ATTEMPTS):
             try:
                 if not self._places:
                     self._place()
                 return self._evaluate(theta)
-            except (Moved, CancelledError, OSError, TimeoutError) as reason:
+            except (Moved, CancelledError, OSError, ClosedClientError) as reason:
                 self._places = []
-                self._direct &= not isinstance(reason, OSError | TimeoutError)
+                self._direct &= not isinstance(reason, OSError)
                 error = reason
                 if self._client.status != "running":
                     break
@@ -211,7 +213,7 @@ class ClusterRows:
 
     def close(self) -> None:
         """Let workers forget their shares."""
-        with suppress(OSError, TimeoutError, ValueError):
+        with suppress(OSError, ValueError, AttributeError):  # the last: of a closed client
             self._client.run(drop, self._token)
 
     def _place(self) -> None:
@@ -257,7 +259,10 @@ class ClusterRows:
     def _scatter(self, parts: list[Any], places: list[str]) -> list[Any]:
         try:
             return self._client.scatter(parts, workers=places, hash=False, direct=self._direct)
-        except KeyError as gone:  # the scheduler has just lost one of them
+        except (KeyError, AttributeError) as gone:
+            # The scheduler has just lost one of them; or the client has given it up.
+            if isinstance(gone, AttributeError) and self._client.status == "running":
+                raise
             raise Moved from gone
 
     def _wait(self, futures: Any) -> Any:

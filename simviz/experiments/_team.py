@@ -89,13 +89,15 @@ class Team:
         SimvizError
             If the scheduler is lost, or whatever a part raises.
         """
+        from distributed.client import ClosedClientError
+
         done: dict[int, R] = {}
         error: BaseException | None = None
         for _ in range(_ATTEMPTS):
             try:
                 self._some(do, parts, tell, done)
                 return {thing: done[i] for i, (thing, _) in enumerate(parts)}
-            except (CancelledError, OSError, _Gone) as reason:
+            except (CancelledError, OSError, ClosedClientError, _Gone) as reason:
                 error = reason  # what was sent, or who had it, is lost
                 if self._client.status != "running":
                     break
@@ -129,8 +131,11 @@ class Team:
         try:
             # To one of them; the others fetch it there when they need it.
             shared = self._client.scatter([do], hash=False)[0]
-        except KeyError as error:  # the scheduler has just lost a worker
-            raise _Gone from error
+        except (KeyError, AttributeError) as gone:
+            # The scheduler has just lost a worker; or the client has given it up.
+            if isinstance(gone, AttributeError) and self._client.status == "running":
+                raise
+            raise _Gone from gone
         own = version("simviz")
         # Those that take longest begin first.
         left = sorted((i for i in range(len(parts)) if i not in done), key=lambda i: -parts[i][1])
@@ -161,7 +166,7 @@ class Team:
         finally:
             for future in numbers:
                 future.release()
-            with suppress(OSError, TimeoutError, ValueError):
+            with suppress(OSError, ValueError, AttributeError):  # the last: of a closed client
                 self._client.unsubscribe_topic(topic)
 
     def _lost(self) -> SimvizError:

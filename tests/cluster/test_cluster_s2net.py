@@ -105,8 +105,8 @@ def test_where_shares_are_does_not_matter(client):
 
 def test_single_precision_is_kept_and_items_may_be_fewer_than_shares(client):
     X, Y = (Z.astype(np.float32)[:30] for Z in data())
-    ours = fit_s2net(model(validation_fraction=0), X, Y, client=client, n_shares=100)
-    alone = model(validation_fraction=0).fit(X, Y)
+    ours = fit_s2net(model(max_iter=2, validation_fraction=0), X, Y, client=client, n_shares=100)
+    alone = model(max_iter=2, validation_fraction=0).fit(X, Y)
     assert ours.x_projection_.dtype == np.float32
     np.testing.assert_allclose(ours.loss_curve_, alone.loss_curve_, rtol=1e-4)
 

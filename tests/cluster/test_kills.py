@@ -116,7 +116,7 @@ def doomed(moment, evaluation, share, flag):
     return Doomed
 
 
-@pytest.mark.parametrize("moment", some(FITS, ("building", "block", "validation")))
+@pytest.mark.parametrize("moment", some(FITS, ("block", "validation")))
 def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch, tmp_path):
     rng = np.random.default_rng([SEED, FITS.index(moment)])
     evaluation, share = int(rng.integers(1, 6)), int(rng.integers(2))

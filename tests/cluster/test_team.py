@@ -47,7 +47,6 @@ def pairs(n=100):
 @pytest.mark.parametrize(
     ("name", "methods"),
     [
-        ("ssi_links", None),
         ("web_ranking", ["lsa", "opca"]),
         ("ssi_languages", ["cl_lsi"]),
         ("s2net_graded", ["pca"]),
@@ -74,19 +73,19 @@ def test_what_is_found_is_the_same(team, name, methods, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:.*more than the data can give")
 def test_the_command_line_asks_workers(address, tmp_path, monkeypatch):
-    made, found = pairs(30), []
+    made, found = pairs(), []
     for side, items in (("x", made.x), ("y", made.y)):
         rows = [{"id": f"{side}{i}", "text": text} for i, text in enumerate(items.content)]
         with gzip.open(tmp_path / f"{side}.jsonl.gz", "wt") as file:
             file.write("".join(json.dumps(row) + "\n" for row in rows))
     judged = [f"x{i}\ty{j}\t1" for i, j in zip(*made.relevance.matrix.nonzero(), strict=True)]
     (tmp_path / "relevance.tsv").write_text("\n".join(["x_id\ty_id\tgrade", *judged]) + "\n")
-    call = ["heterogeneous_ranking", "--data", str(tmp_path), "--size", "demo"]
+    call = ["ssi_links", "--data", str(tmp_path), "--size", "demo"]
     monkeypatch.setattr(Team, "__call__", counted(Team.__call__, found))
     for i, how in enumerate(([], ["--scheduler", address])):
         assert main([*call, *how, "--output", str(tmp_path / f"{i}.json")]) == 0
     here, there = (json.loads((tmp_path / f"{i}.json").read_text()) for i in range(2))
-    assert found == [10]
+    assert found == [4]
     assert {**here, "seconds": 0} == {**there, "seconds": 0}
 
 
