@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages._shared import state
+
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs.blend_space import Space
@@ -75,7 +77,9 @@ def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
     bool
         False while it is in the making, or if it failed.
     """
-    sketch = desk().ask(run, pairs, drawing)
+    # Who only looks at what somebody published has no workspace, and needs none.
+    whose = st.query_params.get("share") or state.workspace()
+    sketch = desk().ask(run, pairs, drawing, whose)
     if sketch.state == "done":
         return True
     if sketch.state == "failed":

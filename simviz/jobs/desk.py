@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from simviz.data import PairSet
 from simviz.exceptions import SimvizError
 from simviz.jobs.drawing import draw
-from simviz.jobs.pool import DaemonPool
+from simviz.jobs.pool import DaemonPool, submit_in_turn
 from simviz.jobs.results import pack_map
 from simviz.jobs.threads import limit_threads, threads_per_job
 from simviz.projection.gap import Balance
@@ -103,7 +103,7 @@ class DrawingDesk:
         self._lock = threading.Lock()
         self._sketches: dict[tuple[str, str], Sketch] = {}
 
-    def ask(self, run: Run, pairs: PairSet, drawing: str) -> Sketch:
+    def ask(self, run: Run, pairs: PairSet, drawing: str, workspace: str = "") -> Sketch:
         """Ask for a drawing, or how far it is.
 
         Parameters
@@ -114,6 +114,8 @@ class DrawingDesk:
             The data set it was trained on.
         drawing : str
             Method and dimensions, such as "umap-2".
+        workspace : str, default=""
+            Who asks: workspaces are served in turn.
 
         Returns
         -------
@@ -138,7 +140,8 @@ class DrawingDesk:
                 return Sketch("failed", message="Too many drawings wait. Ask again in a minute.")
             self._sketches[key] = Sketch("waiting")
         options = {"method": method, "n_dimensions": n_dimensions, "balance": balance}
-        self._executor.submit(self._draw, run, pairs, drawing, options)
+        whose = (workspace,)
+        submit_in_turn(self._executor, lambda: whose, self._draw, run, pairs, drawing, options)
         return Sketch("waiting")
 
     def progress(self, run_id: str, drawing: str) -> Sketch | None:

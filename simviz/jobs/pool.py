@@ -156,5 +156,31 @@ class DaemonPool(Executor):
             del task, future, call
 
 
+def submit_in_turn(
+    executor: Executor, whose: Callable[[], Collection[str]], fn: Callable[..., T], *args: Any
+) -> Future[T]:
+    """Submit a call for somebody, where the executor knows of turns.
+
+    Parameters
+    ----------
+    executor : Executor
+        A `DaemonPool`, or another one, which then has an order of its own.
+    whose : callable
+        See `DaemonPool.submit_for`.
+    fn : callable
+        What to call.
+    *args
+        What to call it with.
+
+    Returns
+    -------
+    Future
+        Of what it answers.
+    """
+    if isinstance(executor, DaemonPool):
+        return executor.submit_for(whose, fn, *args)
+    return executor.submit(fn, *args)
+
+
 def _nobody() -> Collection[str]:
     return ("",)

@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from simviz.jobs.failures import explain, is_mendable
 from simviz.jobs.folder import JobFolder
 from simviz.jobs.job import Job
 from simviz.jobs.ledger import Ledger
-from simviz.jobs.pool import DaemonPool
+from simviz.jobs.pool import DaemonPool, submit_in_turn
 from simviz.jobs.selection import Found
 from simviz.jobs.spec import JobError, JobSpec
 from simviz.jobs.status import ACTIVE, JobStatus, Record
@@ -338,13 +337,9 @@ class JobQueue:
         record = Record(created=time.time(), owner=self._owner)
         job = Job(job_id, spec, folder, record, self._new_flag())
         self._ledger.add(job)
-        submit: Callable[..., Any] = self._executor.submit
-        if isinstance(self._executor, DaemonPool):
-            submit = partial(self._executor.submit_for, lambda: job.askers)
+        call = spec, self.store, job_id, self._ledger.channel, job.flag, self._n_threads
         try:
-            job.future = submit(
-                run_job, spec, self.store, job_id, self._ledger.channel, job.flag, self._n_threads
-            )
+            job.future = submit_in_turn(self._executor, lambda: job.askers, run_job, *call)
         except RuntimeError as error:  # the executor was shut down by somebody else
             self._fail(job, error)
             return

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import Executor, Future
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,6 +53,24 @@ def test_drawing_of_training_needs_no_work(run, sentences):
     later = Later()
     assert DrawingDesk(later).ask(run, sentences, "mds-2").state == "done"
     assert not later.calls
+
+
+def test_workspaces_are_served_in_turn(sentences, monkeypatch):
+    go, order = threading.Event(), []
+    desk = DrawingDesk()
+
+    def drawn(self, run, pairs, drawing, options):
+        go.wait(60)
+        order.append(run.id)
+
+    monkeypatch.setattr(DrawingDesk, "_draw", drawn)
+    asked = [("a1", "ann"), ("a2", "ann"), ("a3", "ann"), ("b1", "bob")]
+    for run_id, whose in asked:
+        run = SimpleNamespace(id=run_id, maps=list)
+        assert desk.ask(run, sentences, "pca-2", whose).state == "waiting"
+    go.set()
+    desk._executor.shutdown()
+    assert sorted(order) == ["a1", "a2", "a3", "b1"] and order.index("b1") <= 1
 
 
 def test_same_request_gives_the_same_picture(run, sentences):
