@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -253,19 +254,15 @@ class HashedText(TransformerMixin, BaseEstimator):
         """Sums of weighted counts of terms that meet in a column."""
         from sklearn.feature_extraction import FeatureHasher
 
-        weigh = term_weights(self.tf)
-        hasher = FeatureHasher(self.n_features, input_type="pair", alternate_sign=signed)
-
-        def pairs(own: Sequence[str]) -> Iterator[tuple[bytes, float]]:
-            # Text from the web may hold lone surrogates, which the hasher does not encode.
-            counts = Counter(own)
-            weights = weigh(np.fromiter(counts.values(), np.float64, len(counts))).tolist()
-            names = (term.encode("utf-8", "surrogatepass") for term in counts)
-            return zip(names, weights, strict=True)
-
-        rows = [pairs(own) for own in terms]
+        # Text from the web may hold lone surrogates, which the hasher does not encode itself.
+        rows: list[Any] = [[t.encode("utf-8", "surrogatepass") for t in own] for own in terms]
+        kind = "string"
+        if self.tf != "raw":
+            kind, weigh = "pair", cache(term_weights(self.tf))
+            rows = [[(t, weigh(n)) for t, n in Counter(own).items()] for own in rows]
         if not rows:
             return sp.csr_array((0, self.n_features))
+        hasher = FeatureHasher(self.n_features, input_type=kind, alternate_sign=signed)
         hashed = sp.csr_array(hasher.transform(rows))
         hashed.sum_duplicates()
         return hashed
