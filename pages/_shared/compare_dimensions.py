@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import state
+from pages._shared import drawings, state
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_curves import draw, show_figures, show_rows, test_part
 from pages._shared.compare_marks import plain
@@ -128,7 +128,7 @@ def _measured(
 ) -> list[Any]:
     from simviz.evaluation import dimension_curve as measure
 
-    pipeline: Any = _run.pipeline()
+    pipeline: Any = drawings.pipeline(run_id, _run)
     found = measure(
         pipeline.transform(_test.x),
         pipeline.transform_y(_test.y),

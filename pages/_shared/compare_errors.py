@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import compare_items
+from pages._shared import compare_items, drawings
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_curves import test_part
 from pages._shared.compare_link import TABS
@@ -87,7 +87,7 @@ def _errors(run_id: str, threshold: float, _run: Run, _test: PairSet) -> Thresho
     from simviz.evaluation import errors_at
 
     sides = _test.x, _test.y, _test.relevance
-    return errors_at(_run.pipeline(), *sides, threshold=threshold, k=_LISTED)
+    return errors_at(drawings.pipeline(run_id, _run), *sides, threshold=threshold, k=_LISTED)
 
 
 def _say(one: Traced, found: ThresholdErrors) -> None:

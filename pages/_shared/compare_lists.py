@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from pages._shared import compare_items, compare_moves
+from pages._shared import compare_items, compare_moves, drawings
 from pages._shared.compare_marks import mark, plain
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
     from simviz.evaluation.answers import Answers
-    from simviz.pipeline import PairPipeline
     from simviz.store.run import Run
 
 _PLACES = 10
@@ -26,17 +25,12 @@ _PLACES = 10
 _ALWAYS = 5
 
 
-@st.cache_resource(show_spinner=False, max_entries=6)
-def _pipeline(run_id: str, _run: Run) -> PairPipeline:
-    return _run.pipeline()
-
-
 @st.cache_data(show_spinner=False, max_entries=128)
 def _scores(
     run_id: str, direction: str, query: int, _run: Run, _test: PairSet
 ) -> NDArray[np.floating[Any]]:
     """Similarity of every candidate of the test part to one query."""
-    pipeline = _pipeline(run_id, _run)
+    pipeline = drawings.pipeline(run_id, _run)
     if direction == "x2y":
         return pipeline.similarity(_test.x.take([query]), _test.y)[0]
     return pipeline.similarity(_test.x, _test.y.take([query]))[:, 0]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import state
+from pages._shared import drawings, state
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_curves import draw, part_of, show_figures, show_rows, test_part
 from pages._shared.compare_marks import plain
@@ -119,7 +119,7 @@ def _held(
     validation, test = (part_of(run_id, part, _run, _pairs) for part in ("validation", "test"))
     if not len(validation.x) or not len(validation.y):
         return None
-    pipeline = _run.pipeline()
+    pipeline = drawings.pipeline(run_id, _run)
     before = score_counts(
         pipeline, validation.x, validation.y, validation.relevance, direction=direction
     )

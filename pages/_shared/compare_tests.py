@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from pages._shared import drawings
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_setting import ALPHA, Setting, setting
 
@@ -173,7 +174,7 @@ def _of_subsets(metric: str, a: Run, b: Run, pairs: PairSet) -> Comparison:
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _scores(run_id: str, _run: Run, _test: PairSet) -> NDArray[np.floating[Any]]:
-    return _run.pipeline().similarity(_test.x, _test.y)
+    return drawings.pipeline(run_id, _run).similarity(_test.x, _test.y)
 
 
 def _test_part(run: Run, pairs: PairSet) -> PairSet:
