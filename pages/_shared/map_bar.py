@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _OPTION_CHARACTERS = 70
 #: Pixels of the box with the names of runs, and characters that are read in it whole.
-_WIDEST, _FITTING, _FITTING_NARROW = 240, 23, 17
+_WIDEST, _FITTING, _FITTING_NARROW = 225, 21, 17
 
 
 def pick_run(view: View, infos: Sequence[RunInfo]) -> str:
@@ -102,7 +102,7 @@ def pick_colour(view: View, pairs: PairSet) -> str:
         key="map-colour",
         label_visibility="collapsed",
         icon=":material/palette:",
-        width=115,
+        width=132,
         on_change=_take,
         args=(view, "colour"),
     )

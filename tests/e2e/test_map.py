@@ -6,7 +6,7 @@ import csv
 import time
 
 import pytest
-from mapping import PLACE, ready
+from mapping import PLACE, ready, told
 from payloads import PAYLOADS
 
 from simviz.data import Items, PairSet
@@ -106,7 +106,8 @@ def test_search_by_text_by_pattern_and_by_model(open_map):
     page.wait_for_function("() => map.query?.nearest.length === 10", timeout=60_000)
     first = page.evaluate("[map.query.x, map.query.y]")
     assert page.get_by_text("Asked as English names").is_visible()
-    assert "heart" not in page.url, "links carry no content"
+    page.wait_for_function("() => new URL(location).searchParams.has('ask')")
+    assert told(page)["ask"] == "x:a heart that is red"
     find.press("Enter")
     page.wait_for_timeout(1_500)
     assert page.evaluate("[map.query.x, map.query.y]") == first
@@ -208,6 +209,12 @@ def test_hostile_texts_are_inert(start_server, open_map, hostile):
     page = open_map(hostile, start_server("hostile", public=False))
     happened = []
     page.on("dialog", lambda dialog: (happened.append(dialog.message), dialog.dismiss()))
+    # All of them: those of the test part too, once it is asked for.
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_role("button", name="Show the final test").click()
+    page.get_by_text("The final test, looked at").wait_for(timeout=60_000)
+    page.get_by_role("link", name="Map", exact=True).click()
+    ready(page)
     shown = page.evaluate("map.items.header.texts")
     assert len(shown) == 2 * len(PAYLOADS) >= 120
     # Every text on the card, in the list of the search, as a selection and in the table.

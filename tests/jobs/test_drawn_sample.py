@@ -1,0 +1,39 @@
+"""A large data set is drawn in part: at random, the same each time, pairs together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simviz.data import Items, PairSet
+from simviz.jobs import draw
+from simviz.jobs import drawing as module
+from simviz.pipeline import default_pipeline
+from simviz.relevance import Relevance
+
+
+def make(n_x, n_y, each):
+    """Each x item belongs to so many y items of its own, as far as there are any."""
+    words = [f"word{i} thing{i % 7}" for i in range(max(n_x, n_y))]
+    rows = [i for i in range(n_x) for k in range(each) if i * each + k < n_y]
+    columns = [i * each + k for i in range(n_x) for k in range(each) if i * each + k < n_y]
+    return PairSet(
+        Items([f"x{i}" for i in range(n_x)], words[:n_x], "text"),
+        Items([f"y{i}" for i in range(n_y)], words[:n_y], "text"),
+        Relevance.from_pairs(rows, columns, shape=(n_x, n_y)),
+    )
+
+
+@pytest.mark.parametrize(("n_x", "n_y", "each"), [(60, 90, 1), (20, 90, 2), (60, 90, 3)])
+def test_pairs_stay_together_in_a_sample(n_x, n_y, each, monkeypatch):
+    monkeypatch.setattr(module, "MAX_DRAWN", 25)
+    pairs = make(n_x, n_y, each)
+    fitted = default_pipeline("lsa", pairs, n_components=3).fit(pairs)
+    drawn, x, y = draw(fitted, pairs, seed=3)
+    again = draw(fitted, pairs, seed=3)
+    assert np.array_equal(x, again[1]) and np.array_equal(y, again[2])
+    assert len(x) == min(n_x, 25) and len(y) == 25
+    assert (np.diff(x) > 0).all() and (np.diff(y) > 0).all()
+    belong = set(pairs.relevance.positives[x].indices.tolist())
+    assert len(belong & set(y.tolist())) == min(len(belong), 25)
+    assert any("random sample of 25 of 90" in note and "seed 3" in note for note in drawn.notes)
