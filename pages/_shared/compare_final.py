@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages._shared import compare_choice, plain, state
 from pages._shared.compare_runs import Entry, describe_split, estimate, find_record
+from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
     from pages._shared.compare_choice import Choice
@@ -73,7 +74,10 @@ def was_opened(dataset_id: str, runs: Sequence[Run]) -> bool:
     if state.share() is not None or dataset_id.startswith("demo:"):
         return True
     for run in runs:
-        part = compare_choice.read_measured(run.id).part
+        try:
+            part = compare_choice.read_measured(run.id).part
+        except SimvizError:  # no results: nothing of them can have been looked at
+            return False
         opened = st.session_state.get(_OPENED, {}).get((dataset_id, part), frozenset())
         if run.id not in opened and not (opened and run.info.method == "blend"):
             return False

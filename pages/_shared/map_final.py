@@ -104,13 +104,12 @@ def of(dataset_id: str, runs: Sequence[Run], pairs: PairSet) -> Closed:
         Without items that are in a test part and in nothing else, unless the
         final test was asked for, the view is published, or it is a demo.
     """
-    trained = [run for run in runs if "x_test" in run.arrays()]
-    if not trained or compare_final.was_opened(dataset_id, trained):
+    if compare_final.was_opened(dataset_id, runs):
         return Closed()
     masks = []
     for side in (0, 1):
         stays = np.ones(len((pairs.x, pairs.y)[side]), dtype=bool)
-        for run in trained:
+        for run in runs:
             stays &= drawings.parts(run.id, run, pairs)[side] != "test"
         masks.append(stays)
     return Closed() if all(mask.all() for mask in masks) else Closed(*masks)
