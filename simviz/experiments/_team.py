@@ -20,6 +20,10 @@ R = TypeVar("R")
 _CONNECT_SECONDS = 5
 _TELL_SECONDS = 0.2
 _ATTEMPTS = 3
+_LOST = (
+    "The cluster at {} cannot be reached or lost its workers. See that its scheduler and workers "
+    "run, then repeat the experiment."
+)
 #: States of a worker whose scheduler is gone, or that was told to end.
 _ENDED = ("closing", "closed", "failed")
 
@@ -59,7 +63,7 @@ class Team:
         try:
             self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise self._lost() from error
+            raise SimvizError(_LOST.format(address)) from error
 
     def __call__(
         self,
@@ -101,7 +105,7 @@ class Team:
                 error = reason  # what was sent, or who had it, is lost
                 if self._client.status != "running":
                     break
-        raise self._lost() from error
+        raise SimvizError(_LOST.format(self._address)) from error
 
     def close(self) -> None:
         """Let go of the scheduler, which drops whatever still waits there."""
@@ -168,12 +172,6 @@ class Team:
                 future.release()
             with suppress(OSError, ValueError, AttributeError):  # the last: of a closed client
                 self._client.unsubscribe_topic(topic)
-
-    def _lost(self) -> SimvizError:
-        return SimvizError(
-            f"The cluster at {self._address} cannot be reached or lost its workers. See that its "
-            "scheduler and workers run, then repeat the experiment."
-        )
 
 
 def _within(ended: Any, seconds: float) -> list[Any]:
