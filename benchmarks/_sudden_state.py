@@ -115,7 +115,7 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
     ):
         there = {path.name for path in (root / kind).iterdir()}
         if there != set(ids):
-            raise LostError(f"{kind} holds {there ^ set(ids)}, of which the index knows nothing")
+            raise LostError(f"{kind}: {there ^ set(ids)} in the index or on the disk, not in both")
     told.open.clear()
     return statuses
 

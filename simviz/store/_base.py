@@ -229,6 +229,7 @@ class StoreBase:
         # Directories are moved into place inside transactions like this one, so
         # one without a row belongs to nobody.
         with self._index.writing() as db:
+            self._bring_to_trash(db)
             for kind in FOLDERS:
                 known = {row["id"] for row in db.execute(f"SELECT id FROM {kind}")}
                 for folder in (self.root / kind).iterdir():
@@ -240,6 +241,21 @@ class StoreBase:
         for folder in trash:
             remove_tree(folder)
         return idle
+
+    def _bring_to_trash(self, db: sqlite3.Connection) -> None:
+        """Finish what was begun with deleted runs: one may still, or again, be among the others.
+
+        Deleting and bringing back move a directory and change the index, and a
+        process may die in between. What the index says holds.
+        """
+        query = "SELECT id FROM trash WHERE id NOT IN (SELECT id FROM runs)"
+        for row in db.execute(query).fetchall():
+            place, other = self._folder("trash", row["id"]), self._folder("runs", row["id"])
+            if not place.is_dir() and other.is_dir():
+                other.replace(place)
+                sync_folder(place.parent)
+            elif not place.is_dir():
+                db.execute("DELETE FROM trash WHERE id=?", (row["id"],))
 
 
 def default_root() -> Path:

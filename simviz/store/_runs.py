@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from contextlib import suppress
 
 from simviz.exceptions import StoreError
 from simviz.store._base import (
@@ -217,10 +216,10 @@ class RunStore(DatasetStore):
             # Nobody has trained it again, or brought it back, since.
             is_run = _row(db, run_id) is not None
             if not is_run and db.execute("SELECT 1 FROM trash WHERE id=?", (run_id,)).fetchone():
-                place = self._folder("trash", run_id)
-                remove_tree(place)
-                with suppress(FileNotFoundError):
-                    self._folder("runs", run_id).replace(place)
+                place, here = self._folder("trash", run_id), self._folder("runs", run_id)
+                if here.is_dir():  # nobody who swept up has brought it there
+                    remove_tree(place)
+                    here.replace(place)
 
     def restore_run(self, run_id: str, workspace: str) -> None:
         """Bring back a run that was deleted.

@@ -1,4 +1,5 @@
 import json
+import shutil
 import time
 
 import numpy as np
@@ -242,6 +243,45 @@ def test_a_deleted_run_can_be_brought_back_whole(store, mine, theirs, dataset_id
     assert store.resolve(token).run_ids == (RUN,)
     with pytest.raises(StoreError):
         store.restore_run(RUN, mine)
+    assert store.deleted_runs(mine, dataset_id) == []
+
+
+def test_what_was_killed_while_it_deleted_or_brought_back_can_be_brought_back(
+    store, mine, dataset_id, files
+):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.delete_run(RUN, mine)
+    # The directory had been moved back, or not yet away, when the process died.
+    (store.root / "trash" / RUN).replace(store.root / "runs" / RUN)
+    again = Store(store.root)
+    assert not again.has_run(RUN) and [r.id for r in again.deleted_runs(mine, dataset_id)] == [RUN]
+    again.restore_run(RUN, mine)
+    assert again.get_run(RUN, mine).spec == files.spec
+
+
+def test_a_deletion_that_somebody_sweeps_meanwhile_keeps_the_run(
+    store, mine, dataset_id, files, monkeypatch
+):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    discard = Store._discard
+
+    def swept(self, kind, ids):  # between both steps of deleting
+        discard(self, kind, ids)
+        if kind == "trash":
+            Store(store.root)
+
+    monkeypatch.setattr(Store, "_discard", swept)
+    store.delete_run(RUN, mine)
+    monkeypatch.undo()
+    store.restore_run(RUN, mine)
+    assert store.get_run(RUN, mine).spec == files.spec
+
+
+def test_a_deleted_run_without_its_files_is_offered_no_more(store, mine, dataset_id, files):
+    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.delete_run(RUN, mine)
+    shutil.rmtree(store.root / "trash" / RUN)
+    store.sweep()
     assert store.deleted_runs(mine, dataset_id) == []
 
 
