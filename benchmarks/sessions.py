@@ -2,12 +2,15 @@
 
     python benchmarks/sessions.py            # both tables, five minutes or more
     python benchmarks/sessions.py --visitors 40 --think 1 4
+    python benchmarks/sessions.py --alone    # what each widget costs, in time of the processor
 
 starts the app on an empty store, trains the methods of the emoji demo, and talks to it over
 websockets as browsers do (`_app_client`). The first table changes every widget of every page once
 while a job runs; a second is from the message that says what was changed to the one that says all
 is drawn. The second table: visitors who read for a while, then go to another page or change
-something; some of them train. Memory is that of the whole server process.
+something; some of them train. Memory is that of the whole server process. With `--alone` no job
+runs, and the first table has the processor's time of the server, which a busy machine leaves as
+it is.
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ LONG = "method=ssi&max_iter=3000&patience=3000&n_components=200&random_state="
 
 #: Seconds after which a page that one visitor has for themselves has not answered.
 SOON = 8.0
+#: Seconds in which the libraries are loaded behind the first pages.
+_SETTLED = 5.0
 
 
 class App:
@@ -71,6 +76,11 @@ class App:
         """MB of the process that are in memory."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1e3
+
+    def cpu(self) -> float:
+        """Seconds that all threads have computed."""
+        told = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
@@ -165,6 +175,36 @@ async def idle(app: App, n: int) -> float:
     return (after - before) / n
 
 
+async def spend(app: App, seconds: float) -> list[tuple[str, str, float]]:
+    """Change every widget of every page while nobody else is there; page, widget, CPU seconds."""
+    told = []
+    await asyncio.sleep(_SETTLED)
+    for page in PAGES:
+        async with Tab(app.port) as tab:
+            await tab.open(page, DATA)  # what is kept for all is there from now on
+            tried: set[str] = {"(opened)"}
+            before = await _settled(app)
+            await tab.open(page, DATA)
+            told.append((page, "(opened)", await _settled(app) - before))
+            began = time.monotonic()
+            while time.monotonic() - began < seconds:
+                left = [w for w in tab.widgets() if w.name not in tried]
+                if not left:
+                    break
+                tried.add(left[0].name)
+                before = await _settled(app)
+                await tab.change(left[0])
+                told.append((page, left[0].name, await _settled(app) - before))
+            fail_on(tab.errors)
+    return told
+
+
+async def _settled(app: App) -> float:
+    """CPU seconds of the server once what was drawn is sent."""
+    await asyncio.sleep(0.05)
+    return app.cpu()
+
+
 def fail_on(errors: list[str]) -> None:
     """End with what a page said went wrong."""
     if errors:
@@ -181,7 +221,8 @@ async def measure(options: argparse.Namespace) -> None:
         print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         await prepare(app)
         if not options.only_load:
-            told = await react(app, options.per_page)
+            measured = spend if options.alone else react
+            told = await measured(app, options.per_page)
             print("\n| page | opened | widgets | median | slowest | which |")
             print("|---|---:|---:|---:|---:|---|")
             for page in PAGES:
@@ -197,7 +238,7 @@ async def measure(options: argparse.Namespace) -> None:
                 print(line)
             every = [s for _, w, s in told if w != "(opened)"]
             print(f"all {len(every)} widgets: median {1e3 * statistics.median(every):.0f} ms\n")
-        if options.only_reactions:
+        if options.only_reactions or options.alone:
             return
         each = await idle(app, options.visitors)
         print(f"a visitor who is idle: {each:.1f} MB")
@@ -230,6 +271,7 @@ def main() -> None:
     parser.add_argument("--per-page", type=float, default=60.0)
     parser.add_argument("--only-load", action="store_true")
     parser.add_argument("--only-reactions", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     asyncio.run(measure(parser.parse_args()))
 
 
