@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import compare_final, drawings
+from pages._shared import compare_final, drawings, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs.placed import Placed, Side
     from simviz.projection import Neighbors
     from simviz.store.run import Run
+
+#: What the view of a share says where its owner had opened the test part.
+_TEST, _OPEN = "test", "open"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,9 +105,15 @@ def of(dataset_id: str, runs: Sequence[Run], pairs: PairSet) -> Closed:
     -------
     Closed
         Without items that are in a test part and in nothing else, unless the
-        final test was asked for, the view is published, or it is a demo.
+        final test was asked for, or it is a demo. A published view shows what
+        its owner saw.
     """
-    if compare_final.was_opened(dataset_id, runs):
+    seen = state.share()
+    if seen is None:
+        is_open = compare_final.was_opened(dataset_id, runs)
+    else:
+        is_open = dataset_id.startswith("demo:") or dict(seen.view).get(_TEST) == _OPEN
+    if is_open:
         return Closed()
     masks = []
     for side in (0, 1):
@@ -113,6 +122,11 @@ def of(dataset_id: str, runs: Sequence[Run], pairs: PairSet) -> Closed:
             stays &= drawings.parts(run.id, run, pairs)[side] != "test"
         masks.append(stays)
     return Closed() if all(mask.all() for mask in masks) else Closed(*masks)
+
+
+def published(closed: Closed, dataset_id: str) -> dict[str, str]:
+    """What a published view says of the test part."""
+    return {} if closed or dataset_id.startswith("demo:") else {_TEST: _OPEN}
 
 
 def say(closed: Closed, pairs: PairSet, dataset_id: str) -> None:
@@ -128,6 +142,8 @@ def say(closed: Closed, pairs: PairSet, dataset_id: str) -> None:
             f'<p class="sv-quiet">The test part ({escape(told)}) is left out until the end.</p>',
             width="content",
         )
+        if state.share() is not None:
+            return
         st.page_link(
             "pages/compare.py",
             label="Open it on Compare",

@@ -12,6 +12,7 @@ from pages._shared import (
     drawings,
     map_colours,
     map_drawer,
+    map_final,
     map_region,
     map_stage,
     map_state,
@@ -42,7 +43,8 @@ def show(view: View, scene: Scene) -> None:
         with left:
             _draw(view, scene, found)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
-                sharing.show_button("map", [scene.run], own)
+                told = map_final.published(scene.closed, view.dataset_id)
+                sharing.show_button("map", [scene.run], own | told)
                 code_view.show_map(view, scene.run)
                 map_region.show_twin_switch(view)
                 st.caption(

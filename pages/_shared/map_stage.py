@@ -17,6 +17,7 @@ from pages._shared import (
     map_canvas,
     map_colours,
     map_drawer,
+    map_final,
     map_region,
     map_scrub,
     map_state,
@@ -184,7 +185,8 @@ def show(view: View, scene: Scene) -> None:
             if space is not None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
-                sharing.show_button("map", [scene.run], own)
+                told = map_final.published(scene.closed, view.dataset_id)
+                sharing.show_button("map", [scene.run], own | told)
                 code_view.show_map(view, scene.run)
                 map_region.show_twin_switch(view)
                 map_scrub.show_switch(view, scene)

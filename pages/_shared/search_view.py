@@ -155,7 +155,8 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     if told is not None:
         search_why.show(found[told[0]], pairs, query, told[1])
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        sharing.show_button("search", [answered.run for answered in found], _view(query))
+        told = map_final.published(closed, infos[0].dataset_id)
+        sharing.show_button("search", [a.run for a in found], _view(query) | told)
         code_view.show_search(found[0].run, pairs, query)
 
 

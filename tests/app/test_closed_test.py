@@ -139,3 +139,20 @@ def test_drawings_without_some_items_keep_their_quality():
     assert closed.best(found, 2).index.tolist() == [1, 2]
     nothing = map_final.Closed()
     assert not nothing and nothing.drawn(placed) is placed and nothing.best(found, 2) is found
+
+
+@pytest.mark.parametrize(("view", "n"), [({}, 48), ({"test": "open"}, 60)])
+def test_a_published_map_shows_what_its_owner_saw(app, view, n):
+    from pages._shared import state
+
+    token = state.store().publish(
+        app.session_state.workspace,
+        "map",
+        run_ids=[app.session_state["a-run"]],
+        dataset_ids=[app.session_state.dataset_id],
+        view=view,
+        days=7,
+    )
+    # Nobody opens more of it by its address.
+    go(app, "map", share=token, test="open")
+    assert f"{n} x and {n} y" in canvas(app)["alt"]
