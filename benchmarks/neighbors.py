@@ -31,7 +31,7 @@ EFFORTS = {
     "lists": ("n_probe", (8, 16, 32, 64, 128, 192, 256)),
     "graph": ("ef_search", (64, 128, 256, 512, 768, 1024)),
 }
-ROUNDS, EXACT_A_ROUND, FAST_A_ROUND, ASKED = 3, 5, 100, 500
+ROUNDS, EXACT_A_ROUND, FAST_A_ROUND, ASKED = 3, 5, 100, 300
 
 
 def counts(n: int, seed: int) -> tuple[sp.csr_array, sp.csr_array]:

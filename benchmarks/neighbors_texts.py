@@ -1,4 +1,4 @@
-"""Recall of the graph of neighbours on real texts, by cosine and by inner products.
+"""Recall of lists and graphs on real texts, by cosine and by inner products.
 
 ``python benchmarks/neighbors_texts.py SET [--pairs 20000]`` with the folder of an
 aligned set (see `_corpora.aligned`): learns from training pairs, indexes all texts of
@@ -29,7 +29,7 @@ METHODS = {
     "cl_lsi": {"shared": False},
     "s2net": {"shared": False, "max_iter": 5, "random_state": 0},
 }
-WIDTHS = (16, 32, 64, 128, 256)
+WIDTHS, PROBES = (16, 32, 64, 128, 256), (4, 8, 16, 32, 64)
 
 
 def longer(Y: np.ndarray, Q: np.ndarray, truth: np.ndarray) -> list[float]:
@@ -62,8 +62,8 @@ def main() -> None:
     y_texts = [text for part in parts.values() for text in part[1]]
     y_all, x_test = words.y.transform(y_texts), words.x.transform(parts["test"][0][:1000])
     print(f"{len(y_texts):,} texts, {X.shape[0]:,} pairs learned from, {words.sizes()} words")
-    columns = " | ".join(f"ef {ef}" for ef in WIDTHS)
-    print(f"| method | lengths, 1 % to 99 % | graph | {columns} |")
+    columns = " | ".join(f"{n} or {ef}" for n, ef in zip(PROBES, WIDTHS, strict=True))
+    print(f"| method | lengths, 1 % to 99 % | index | {columns} |")
     print("|---|---|---|" + "---|" * len(WIDTHS), flush=True)
     for name, settings in METHODS.items():
         model = get_method(name)(n_components=asked.components, **settings)
@@ -75,13 +75,16 @@ def main() -> None:
             vectors = write_vectors(model, [y_all], f"{home}/vectors", "y")
             exact = exact_search(vectors, Q, 10)
             own = np.array(vectors[0])
+            index = ApproximateIndex.build(vectors, f"{home}/lists")
+            rows["lists"] = [index.recall(Q, n_probe=n, exact=exact).mean for n in PROBES]
             for kind in ("cosine", "inner_product")[: 1 + (vectors.similarity == "dot")]:
-                index = ApproximateIndex.build(vectors, f"{home}/{kind}", neighbors=kind)
-                rows[f"neighbours by {kind.replace('_', ' ')}"] = [
-                    index.recall(Q, 10, ef_search=ef, exact=exact).mean for ef in WIDTHS
+                how = {"kind": "graph", "connectivity": 16, "neighbors": kind}
+                index = ApproximateIndex.build(vectors, f"{home}/{kind}", **how)
+                rows[f"graph, neighbours by {kind.replace('_', ' ')}"] = [
+                    index.recall(Q, ef_search=ef, exact=exact).mean for ef in WIDTHS
                 ]
-        if len(rows) > 1:
-            rows["a further column"] = longer(own, Q, exact.positions)
+        if vectors.similarity == "dot":
+            rows["graph, a further column"] = longer(own, Q, exact.positions)
         told = np.quantile(np.linalg.norm(own, axis=1), [0.01, 0.99])
         for graph, values in rows.items():
             cells = " | ".join(f"{value:.3f}" for value in values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -92,10 +93,9 @@ class ApproximateIndex:
     equally long [4]_ was between the two or far behind
     (benchmarks/README.md).
 
-    The file is read by faiss, which checks that sizes and places lie inside;
-    files that were damaged at random were all refused or harmless. It was not
-    made for files of strangers nevertheless: open only what you built or whose
-    source you trust.
+    A file that was damaged is refused by its sum. One that was made on purpose
+    brings its own: faiss checks most sizes and places while it reads, but not
+    all. Open only what you built or whose source you trust.
 
     References
     ----------
@@ -224,6 +224,7 @@ class ApproximateIndex:
                 )
         draft = folder / f".{_FILE}"
         faiss.write_index(index, str(draft))
+        digest = _digest(draft)
         draft.replace(folder / _FILE)
         meta = {
             "format": FORMAT,
@@ -231,12 +232,15 @@ class ApproximateIndex:
             "kind": kind,
             "settings": settings,
             "vectors": vectors.digest,
+            "sha256": digest,
         }
         write_meta(folder, meta)
         return cls.open(folder, vectors)
 
     @classmethod
-    def open(cls, folder: str | Path, vectors: VectorShards) -> ApproximateIndex:
+    def open(
+        cls, folder: str | Path, vectors: VectorShards, *, verify: bool = True
+    ) -> ApproximateIndex:
         """Open what `build` stored; the file is mapped into memory, not copied.
 
         Parameters
@@ -245,6 +249,9 @@ class ApproximateIndex:
             Of the index.
         vectors : VectorShards
             Those it was built of.
+        verify : bool, default=True
+            Whether the file is read once and compared with the sum noted when
+            it was written, which takes a second for some gigabytes.
 
         Returns
         -------
@@ -268,6 +275,8 @@ class ApproximateIndex:
                 "Build it again."
             )
         try:
+            if verify and _digest(folder / _FILE) != meta.get("sha256"):
+                raise ValueError("it is not what was written")
             index = cls(folder, vectors, _faiss.read(folder / _FILE), meta)
         except (OSError, RuntimeError, MemoryError, KeyError, TypeError, ValueError) as error:
             raise StoreError(
@@ -368,3 +377,8 @@ class ApproximateIndex:
         last = truth.scores[:, found.scores.shape[1] - 1, None]
         shares = (found.scores >= last).mean(axis=1)
         return Recall(shares, float(shares.mean()), confidence_interval(shares))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
