@@ -49,7 +49,7 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
     Notes
     -----
     Memory: a batch of texts with its terms, and all distinct terms met so far,
-    whatever `min_df` is: some 150 bytes each, for a rare term is dropped only
+    whatever `min_df` is: some 230 bytes each, for a rare term is dropped only
     when all texts were seen. On a cluster a worker holds those of two files or
     of two sums. Where there are too many, as of long character n-grams, use
     `simviz.features.HashedText`, which keeps none.
