@@ -41,7 +41,8 @@ def fit_s2net(
     them are read with the y rows that they were judged with, and batches are
     drawn from all of these at random. Within a buffer any two queries may meet
     in a batch; a buffer joins 32 runs from anywhere, other ones in each pass.
-    A buffer that holds all queries is the fit of `S2Net.fit`, to the last bit.
+    With the same validation set, and a buffer and a start that hold all
+    queries, the model is that of `S2Net.fit`, to the last bit.
 
     Parameters
     ----------
