@@ -46,6 +46,7 @@ class Promises:
 
     data: dict[str, set[bool]] = field(default_factory=lambda: defaultdict(lambda: {False}))
     jobs: dict[str, bool] = field(default_factory=dict)
+    settled: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(lambda: {""}))
     notes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(lambda: {""}))
     runs: dict[str, set[bool]] = field(default_factory=lambda: defaultdict(lambda: {True}))
@@ -122,7 +123,8 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
 
 def _look_at_jobs(store: Store, told: Promises, runs: set[str]) -> list[JobStatus]:
     archive = JobArchive(store)
-    statuses = {job_id: archive.status(job_id) for job_id in store.attempts(MINE)}
+    # Of all workspaces, for the list of one of them ends somewhere.
+    statuses = {job_id: archive.status(job_id) for job_id in store.attempts()}
     living = {info.id for info in store.list_datasets(MINE)}
     for job_id, was_done in told.jobs.items():
         status = statuses.get(job_id)
@@ -137,8 +139,9 @@ def _look_at_jobs(store: Store, told: Promises, runs: set[str]) -> list[JobStatu
             raise LostError(f"the job {status.id} reads {status.state}")
         if status.state == "interrupted" and not status.message:
             raise LostError(f"the job {status.id} does not say why it ended")
-        if told.jobs.get(status.id) is False:
+        if told.jobs.get(status.id) is False and status.id not in told.settled:
             told.found["train"]["done" if status.state == "succeeded" else "interrupted"] += 1
+    told.settled.update(statuses)
     told.jobs.update({job_id: s.state == "succeeded" for job_id, s in statuses.items()})
     return list(statuses.values())
 
