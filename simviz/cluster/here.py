@@ -12,7 +12,9 @@ def cluster_here(n_workers: int = 2, *, port: int = 0, **how: Any) -> LocalClust
     """Start a scheduler and workers that only this machine can reach.
 
     Nobody looks at their dashboard, so they neither serve one nor watch
-    themselves closely, which takes some hundredths of a core each.
+    themselves closely, which takes some hundredths of a core each; and where
+    workers are threads, the frames that Dask takes of them can stop a process of
+    Python 3.11 for good.
 
     Parameters
     ----------

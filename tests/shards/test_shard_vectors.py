@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from distributed import Client
 
+from simviz.cluster.here import cluster_here
 from simviz.data import PairSet
 from simviz.data.items import Items
 from simviz.exceptions import StoreError
@@ -258,15 +260,9 @@ def test_what_is_there_is_not_overwritten(model: Any, sides: Any, tmp_path: Path
 
 
 def test_workers_write_the_same(model: Any, sides: Any, tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
     Y = sp.csr_array(sides[1])
     shards = SparseShards.write(tmp_path / "csr", [Y[i : i + 6] for i in range(0, 40, 6)])
     here = write_vectors(model, shards, tmp_path / "here", "y")
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with cluster_here(1, processes=False, protocol="tcp://") as made, Client(made) as client:
         there = write_vectors(model, shards, tmp_path / "there", "y", client=client)
     assert there.digest == here.digest and len(there) == 7

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from simviz.cluster.here import cluster_here
 from simviz.features import HashedText, TextCounts, Tfidf
 from simviz.shards import TextFolder, fit_vocabulary, write_features
 
@@ -94,11 +95,7 @@ def test_workers_count_and_write_the_same(tmp_path):
     files = [[" ".join(rng.choice(WORDS, 5)) for _ in range(7)] for _ in range(5)]
     (tmp_path / "texts").mkdir()
     source = TextFolder(write(tmp_path / "texts", files), batch_rows=4)
-    how = {"threads_per_worker": 1, "dashboard_address": ":0", "host": "127.0.0.1"}
-    with (
-        LocalCluster(n_workers=2, processes=False, protocol="tcp://", **how) as cluster,
-        Client(cluster) as client,
-    ):
+    with cluster_here(2, processes=False, protocol="tcp://") as made, Client(made) as client:
         found = fit_vocabulary(Tfidf(min_df=2), source, client=client)
         there = write_features(found, source, tmp_path / "there", client=client)
     expected = Tfidf(min_df=2).fit(list(chain(*files)))
