@@ -139,7 +139,8 @@ def test_workers_stop_when_the_app_is_gone(cluster, store, endless):
     with JobQueue(store, executor=executor) as queue:
         job_id = queue.submit(endless())
         until(lambda: queue.status(job_id).state == "running")
-        executor._link.client.scheduler_comm.comm.abort()  # as if its machine had lost power
+        client = executor._link.client  # as if its machine had lost power
+        client.loop.add_callback(client.scheduler_comm.comm.abort)
         until(lambda: not any(w.state.executing for w in workers(cluster)))
         status = queue.wait(job_id, LONG)
         assert status.state == "failed" and "cannot be reached" in status.message

@@ -144,7 +144,8 @@ def test_a_scheduler_that_is_lost_ends_it_cleanly():
 
         def heard(step, total, metrics):
             if step == 2:
-                connected.scheduler_comm.comm.abort()  # as if its machine had lost power
+                # As if its machine had lost power.
+                connected.loop.add_callback(connected.scheduler_comm.comm.abort)
                 made.close()
             return False
 

@@ -14,6 +14,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -56,8 +57,11 @@ def kill(client, places):
 
 @pytest.fixture(scope="module")
 def cluster():
-    with cluster_here(2) as made:
-        yield made
+    # A process that is spawned runs the main module again, which a page tested before may be.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+        with cluster_here(2) as made:
+            yield made
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,8 @@ def test_a_scheduler_that_is_lost_is_said():
                     time.sleep(0.01)
 
             def heard(words, fraction):
-                team._client.scheduler_comm.comm.abort()  # as if its machine had lost power
+                # As if its machine had lost power.
+                team._client.loop.add_callback(team._client.scheduler_comm.comm.abort)
                 made.close()
                 return False
 
