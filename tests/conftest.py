@@ -11,11 +11,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec
 from simviz.pipeline import default_pipeline
 from simviz.store import RunFiles, Store
+
+# A machine may be slow, or make its tables of characters for the first time.
+settings.register_profile("simviz", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("simviz")
 
 #: Scripts that make golden numbers need a library that does not fit beside ours.
 collect_ignore = ["methods/golden"]
