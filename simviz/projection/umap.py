@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -148,6 +148,18 @@ def nearest_points(points: FloatArray, k: int) -> tuple[NDArray[np.int32], NDArr
     return indices, distances
 
 
+def _let_go(layouts: Any) -> None:
+    """Let other threads run while UMAP's kernel does.
+
+    It keeps the interpreter for each of hundreds of epochs, and a page that is drawn
+    meanwhile waits for one of them at every element that it sends.
+    """
+    make = getattr(layouts, "_get_optimize_layout_euclidean_single_epoch_fn", None)
+    kernel = make(False) if make is not None else None
+    if kernel is not None and not kernel.signatures:  # not compiled yet
+        kernel.targetoptions["nogil"] = True
+
+
 def _optimise(
     indices: NDArray[np.int32],
     distances: NDArray[np.float32],
@@ -160,9 +172,10 @@ def _optimise(
     with warnings.catch_warnings():
         # Said on import wherever TensorFlow, which nothing here uses, is absent.
         warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
-        from umap.layouts import optimize_layout_euclidean
+        from umap import layouts
         from umap.umap_ import find_ab_params, fuzzy_simplicial_set, make_epochs_per_sample
 
+    _let_go(layouts)
     n, n_neighbors = indices.shape
     graph, _, _ = fuzzy_simplicial_set(
         start, n_neighbors, rng, "euclidean", knn_indices=indices, knn_dists=distances
@@ -182,7 +195,7 @@ def _optimise(
     state = rng.randint(np.iinfo(np.int32).min + 1, np.iinfo(np.int32).max - 1, 3)
     progress = _Progress(n_epochs, callback)
     try:
-        optimize_layout_euclidean(
+        layouts.optimize_layout_euclidean(
             positions,
             positions,
             head,
