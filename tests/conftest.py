@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec
 from simviz.pipeline import default_pipeline
-from simviz.store import RunFiles, Store
+from simviz.store import PartFiles, RunFiles, Store
 
 # A machine may be slow, or make its tables of characters for the first time.
 settings.register_profile("simviz", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -53,14 +53,22 @@ def files(pairs):
     return RunFiles(
         spec={"method": "cca", "params": {"n_components": 2}},
         pipeline=pipeline,
-        evaluation={"records": [{"metric": "MRR", "value": float("nan")}], "pool": "split"},
-        per_query={"x2y:MRR": np.array([1.0, np.nan])},
-        roc={"false_positives": np.arange(3), "true_positives": np.arange(3)},
+        measured={
+            part: PartFiles(
+                evaluation={
+                    "records": [{"metric": "MRR", "direction": "mean", "value": value}],
+                    "pool": "split",
+                },
+                per_query={"x2y:MRR": np.array([value, np.nan])},
+                roc={"false_positives": np.arange(3), "true_positives": np.arange(3)},
+                rankings={"ranking:x2y:above": np.arange(2)},
+                curve=[{"dimension": 2, "value": 0.5}],
+            )
+            for part, value in (("validation", 0.5), ("test", 0.25))
+        },
         arrays={"x_test": np.arange(4)},
-        curve=[{"dimension": 2, "value": 0.5}],
         maps={"mds-2": ({"x": np.zeros((2, 2)), "y": np.ones((3, 2))}, {"notes": ["näher"]})},
         meta={"notes": ["a"]},
-        summary={"mrr": 0.5},
         seconds=1.5,
     )
 

@@ -17,13 +17,12 @@ from simviz.evaluation.roc import Roc
 from simviz.exceptions import StoreError
 from simviz.jobs.drawing import drawing_name
 from simviz.jobs.spec import JobSpec
-from simviz.jobs.training import RunResult
+from simviz.jobs.training import Measured, RunResult
 from simviz.projection import Gap, JointMap, Quality
 from simviz.ranking import Ranking
-from simviz.store.run import Run, RunFiles
+from simviz.store.run import Part, PartFiles, Run, RunFiles
 
 Arrays = dict[str, NDArray[Any]]
-_SUMMARY = "mean"  # the direction that a list of runs shows, where both were measured
 
 
 def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
@@ -41,15 +40,43 @@ def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
     RunFiles
         Plain arrays and JSON, and the pipeline.
     """
-    evaluation = result.evaluation
-    records = evaluation.to_records()
-    # Lists show what is known before the test part is opened.
-    told = records if result.validation is None else result.validation
-    arrays: Arrays = dict(result.parts)
+    drawn = pack_map(result.drawing, result.x_drawn, result.y_drawn)
+    return RunFiles(
+        spec=spec.to_json(),
+        pipeline=result.pipeline,
+        measured={part: part_files(measured) for part, measured in result.measured.items()},
+        arrays=dict(result.parts),
+        maps={drawing_name(result.drawing): drawn},
+        meta={
+            "notes": list(result.notes),
+            "seconds": dict(result.seconds),
+            "sizes": {name: len(index) for name, index in result.parts.items()},
+            "versions": {name: version(name) for name in ("simviz", "numpy", "scikit-learn")}
+            | {"python": platform.python_version()},
+        },
+        seconds=sum(result.seconds.values()),
+    )
+
+
+def part_files(measured: Measured) -> PartFiles:
+    """Everything that a run keeps of one part.
+
+    Parameters
+    ----------
+    measured : Measured
+        What was found out on it.
+
+    Returns
+    -------
+    PartFiles
+        Plain arrays and JSON.
+    """
+    evaluation = measured.evaluation
+    rankings: Arrays = {}
     per_query: Arrays = {}
     for direction, ranking in evaluation.rankings.items():
         for part in fields(Ranking):
-            arrays[f"ranking:{direction}:{part.name}"] = getattr(ranking, part.name)
+            rankings[f"ranking:{direction}:{part.name}"] = getattr(ranking, part.name)
         for metric in evaluation.metrics:
             if metric.level == "query":
                 values = evaluation.per_query(metric, direction)
@@ -57,15 +84,12 @@ def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
     for name in ("judged", "predicted"):
         scores = getattr(evaluation, name)
         if scores is not None:
-            arrays[name] = scores
+            rankings[name] = scores
     roc = evaluation.roc
-    return RunFiles(
-        spec=spec.to_json(),
-        pipeline=result.pipeline,
+    return PartFiles(
         evaluation={
-            "records": records,
-            "validation": result.validation,
-            "baselines": dict(result.baselines),
+            "records": evaluation.to_records(),
+            "baselines": dict(measured.baselines),
             "metrics": [metric.name for metric in evaluation.metrics],
             "directions": list(evaluation.directions),
             "pool": evaluation.pool,
@@ -74,30 +98,20 @@ def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
         },
         per_query=per_query,
         roc=None if roc is None else {f.name: getattr(roc, f.name) for f in fields(Roc)},
-        arrays=arrays,
-        curve=[] if result.curve is None else list(result.curve.to_records()),
-        maps={
-            drawing_name(result.drawing): pack_map(result.drawing, result.x_drawn, result.y_drawn)
-        },
-        meta={
-            "notes": list(result.notes),
-            "seconds": dict(result.seconds),
-            "sizes": {name: len(index) for name, index in result.parts.items()},
-            "versions": {name: version(name) for name in ("simviz", "numpy", "scikit-learn")}
-            | {"python": platform.python_version()},
-        },
-        summary={r["metric"]: r["value"] for r in told if r["direction"] in (_SUMMARY, "pairs")},
-        seconds=sum(result.seconds.values()),
+        rankings=rankings,
+        curve=[] if measured.curve is None else list(measured.curve.to_records()),
     )
 
 
-def load_evaluation(run: Run) -> Evaluation:
+def load_evaluation(run: Run, part: Part = "test") -> Evaluation:
     """The evaluation of a run, from which any metric of ranks can be asked.
 
     Parameters
     ----------
     run : Run
         A stored run.
+    part : {"validation", "test"}, default="test"
+        On which part of its split.
 
     Returns
     -------
@@ -107,9 +121,10 @@ def load_evaluation(run: Run) -> Evaluation:
     Raises
     ------
     StoreError
-        If a file is missing or damaged.
+        If it was not measured on that part, or a file is missing or damaged.
     """
-    told, arrays, roc = run.evaluation(), run.arrays(), run.roc()
+    kept = run.part(part)
+    told, arrays, roc = kept.evaluation(), kept.rankings(), kept.roc()
     try:
         rankings = {
             cast(Direction, direction): Ranking(

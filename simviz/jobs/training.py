@@ -24,6 +24,7 @@ from simviz.jobs.drawing import draw
 from simviz.jobs.spec import JobSpec
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
 from simviz.projection import JointMap
+from simviz.store.run import Part
 
 #: Stages in their order, each with its share of the bar.
 STAGES = {"reading": 0.02, "features": 0.08, "training": 0.6, "scoring": 0.18, "drawing": 0.12}
@@ -53,6 +54,26 @@ class Report(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What was found out on one part of a split.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Both directions.
+    baselines : mapping of str to list of Record
+        The same metrics of scorers that know nothing ("chance") or only how
+        popular an item is ("popularity").
+    curve : DimensionCurve or None
+        Quality by dimension, for nested methods.
+    """
+
+    evaluation: Evaluation
+    baselines: Mapping[str, list[Record]]
+    curve: DimensionCurve | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RunResult:
     """What a job found out.
 
@@ -60,17 +81,8 @@ class RunResult:
     ----------
     pipeline : PairPipeline or BlendPipeline
         What was trained.
-    evaluation : Evaluation
-        On the test part, both directions.
-    validation : list of Record or None
-        The same metrics on the validation part, to choose by; None for demos,
-        whose test parts are open to all, and for an imported run without
-        scores there.
-    baselines : mapping of str to list of Record
-        The same metrics of scorers that know nothing ("chance") or only how
-        popular an item is ("popularity").
-    curve : DimensionCurve or None
-        Quality by dimension, for nested methods.
+    measured : mapping of {"validation", "test"} to Measured
+        How it did, by part of the split; an imported run may have one alone.
     parts : mapping of str to ndarray of int
         "x_train", "y_test", ...: the items of each part by their position.
     drawing : JointMap
@@ -84,10 +96,7 @@ class RunResult:
     """
 
     pipeline: Pipeline
-    evaluation: Evaluation
-    validation: list[Record] | None
-    baselines: Mapping[str, list[Record]]
-    curve: DimensionCurve | None
+    measured: Mapping[Part, Measured]
     parts: Mapping[str, Index]
     drawing: JointMap
     x_drawn: Index
@@ -138,7 +147,7 @@ def train(
     >>> pairs = PairSet.from_texts(texts, texts)
     >>> spec = JobSpec("d", pairs.digest, "bm25")
     >>> result = train(spec, pairs, lambda stage, fraction, metrics: False)
-    >>> round(result.evaluation.value("top-1"), 3)
+    >>> round(result.measured["test"].evaluation.value("top-1"), 3)
     0.917
     """
     progress = _Progress(report)
@@ -166,22 +175,14 @@ def train(
     progress.enter("training", 1.0)
 
     progress.enter("scoring")
-    test = parts.test
-    sides = (test.x, test.y, test.relevance)
-    evaluation = evaluate(pipeline, *sides, callback=progress.during("scoring", 0.0, 0.35))
-    # An imported run may have scores for the test queries alone.
-    unknown = spec.is_demo or (ready is not None and not _has_scores(ready, parts.validation))
-    validation = None if unknown else _validate(pipeline, parts.validation, evaluation)
-    scorers: dict[str, Scorer[Items]] = {
-        "popularity": PopularityScorer(parts.train),
-        "chance": ChanceScorer(),
-    }
-    baselines = {}
-    for i, (name, scorer) in enumerate(scorers.items()):
-        heard = progress.during("scoring", 0.4 + 0.2 * i, 0.6 + 0.2 * i)
-        measured = evaluate(scorer, *sides, metrics=evaluation.metrics, callback=heard)
-        baselines[name] = measured.to_records()
-    curve = _curve(spec, pipeline, test, progress)
+    measured: dict[Part, Measured] = {}
+    done = 0.0
+    for part, share in _measurable(parts, ready).items():
+        heard = progress.during("scoring", done, done + share)
+        held_out = getattr(parts, part)
+        measured[part] = measure(pipeline, parts.train, held_out, spec.dimensions, heard)
+        done += share
+        progress.tell("scoring", done, _figures(part, measured[part].evaluation))
 
     progress.enter("drawing")
     drawing, x_drawn, y_drawn = draw(pipeline, pairs, seed=how.seed)
@@ -189,10 +190,7 @@ def train(
     index = {"x": parts.x_index, "y": parts.y_index}
     return RunResult(
         pipeline=pipeline,
-        evaluation=evaluation,
-        validation=validation,
-        baselines=baselines,
-        curve=curve,
+        measured=measured,
         parts={f"{side}_{part}": at for side in index for part, at in index[side].items()},
         drawing=drawing,
         x_drawn=x_drawn,
@@ -202,15 +200,88 @@ def train(
     )
 
 
-def _has_scores(pipeline: Pipeline, part: PairSet) -> bool:
+def measure(
+    pipeline: Pipeline,
+    train: PairSet,
+    held_out: PairSet,
+    dimensions: Sequence[int] | None = None,
+    callback: Callback | None = None,
+) -> Measured:
+    """Measure a trained pipeline, and what knows nothing, on a part of a split.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        Trained on the training part.
+    train, held_out : PairSet
+        The training part, and the one to measure on.
+    dimensions : sequence of int, optional
+        Points of the quality-by-dimension curve; chosen when omitted.
+    callback : callable, optional
+        See `simviz.callbacks`.
+
+    Returns
+    -------
+    Measured
+        Figures, baselines, and the curve of a nested method.
+
+    Raises
+    ------
+    JobCancelled
+        If the callback asked to stop.
+    """
+    sides = (held_out.x, held_out.y, held_out.relevance)
+    evaluation = evaluate(pipeline, *sides, callback=_within(callback, 0.0, 0.4))
+    scorers: dict[str, Scorer[Items]] = {
+        "popularity": PopularityScorer(train),
+        "chance": ChanceScorer(),
+    }
+    baselines = {}
+    for i, (name, scorer) in enumerate(scorers.items()):
+        heard = _within(callback, 0.4 + 0.2 * i, 0.6 + 0.2 * i)
+        known = evaluate(scorer, *sides, metrics=evaluation.metrics, callback=heard)
+        baselines[name] = known.to_records()
+    curve = _curve(pipeline, held_out, dimensions, _within(callback, 0.8, 1.0))
+    return Measured(evaluation, baselines, curve)
+
+
+def _measurable(parts: Split, ready: Pipeline | None) -> dict[Part, float]:
+    """Parts to measure with their shares of the work, the smaller first: its figures come soon.
+
+    An imported run has the parts for which it brings scores.
+    """
+    held_out: dict[Part, PairSet] = {"validation": parts.validation, "test": parts.test}
+    if ready is not None:
+        scored = {part: pairs for part, pairs in held_out.items() if has_scores(ready, pairs)}
+        held_out = scored or held_out
+    sizes = {part: len(pairs.x) * len(pairs.y) for part, pairs in held_out.items()}
+    return {
+        part: sizes[part] / sum(sizes.values()) for part in sorted(sizes, key=sizes.__getitem__)
+    }
+
+
+def has_scores(pipeline: Pipeline, part: PairSet) -> bool:
     """Whether any pair of a part has a score other than 0."""
     return any(block.any() for block in pipeline.iter_similarity(part.x, part.y))
 
 
-def _validate(pipeline: Pipeline, part: PairSet, tested: Evaluation) -> list[Record]:
-    """The metrics of the test on the validation part: what runs are chosen by."""
-    sides = (part.x, part.y, part.relevance)
-    return evaluate(pipeline, *sides, metrics=tested.metrics).to_records()
+def _figures(part: Part, evaluation: Evaluation) -> dict[str, float]:
+    """What to tell while the rest is measured: MRR, else the first metric there is."""
+    metric = next((m for m in evaluation.metrics if m.name == "MRR"), evaluation.metrics[0])
+    value = evaluation.value(metric)
+    return {} if value != value else {f"{part} {metric.name}": value}
+
+
+def _within(callback: Callback | None, start: float, stop: float) -> Callback | None:
+    """A callback for a piece of what another one hears of, in thousandths."""
+    if callback is None:
+        return None
+
+    def heard(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        done = start + (stop - start) * (step / total if total else 1.0)
+        return bool(callback(round(1_000 * done), 1_000, metrics))
+
+    return heard
 
 
 def augmented(steps: Sequence[Mapping[str, Any]], parts: Split) -> PairSet:
@@ -250,7 +321,11 @@ class _Progress:
 
     def enter(self, stage: str, done: float = 0.0) -> None:
         """Say that a stage has come so far; raises JobCancelled if asked to stop."""
-        if self._tell(stage, done, {}):
+        self.tell(stage, done, {})
+
+    def tell(self, stage: str, done: float, metrics: Mapping[str, float]) -> None:
+        """Say what is known by now; raises JobCancelled if asked to stop."""
+        if self._tell(stage, done, metrics):
             raise JobCancelled("Cancelled.")
 
     def during(self, stage: str, start: float = 0.0, stop: float = 1.0) -> Callback:
@@ -277,7 +352,10 @@ class _Progress:
 
 
 def _curve(
-    spec: JobSpec, pipeline: Pipeline, test: PairSet, progress: _Progress
+    pipeline: Pipeline,
+    held_out: PairSet,
+    dimensions: Sequence[int] | None,
+    callback: Callback | None,
 ) -> DimensionCurve | None:
     """Quality by dimension from the one fit, where the method is nested."""
     if not isinstance(pipeline, PairPipeline):
@@ -285,15 +363,14 @@ def _curve(
     model = pipeline.model_
     if not isinstance(model, EmbeddingModel) or not model.tags.nested:
         return None
-    known = model.n_components_
-    wanted = None if spec.dimensions is None else [k for k in spec.dimensions if 1 <= k <= known]
+    wanted = [k for k in dimensions or () if 1 <= k <= model.n_components_]
     return dimension_curve(
-        pipeline.transform(test.x),
-        pipeline.transform_y(test.y),
-        test.relevance,
+        pipeline.transform(held_out.x),
+        pipeline.transform_y(held_out.y),
+        held_out.relevance,
         wanted or None,
         similarity="dot" if model.similarity_kind == "dot" else "cosine",
-        callback=progress.during("scoring", 0.8, 1.0),
+        callback=callback,
     )
 
 

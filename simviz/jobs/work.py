@@ -112,11 +112,14 @@ class _Reporter:
         self._start = time.monotonic()
         self._told = -_TELL_SECONDS
         self._stage = ""
+        self._named: set[str] = set()
 
     def __call__(self, stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
         now = time.monotonic() - self._start
-        if stage != self._stage or now - self._told >= _TELL_SECONDS:
+        is_news = stage != self._stage or not metrics.keys() <= self._named
+        if is_news or now - self._told >= _TELL_SECONDS:
             self._stage, self._told = stage, now
+            self._named.update(metrics)
             event = {"seconds": round(now, 3), "stage": stage, "fraction": round(fraction, 4)}
             numbers = {name: float(value) for name, value in metrics.items()}
             self._channel.put((self._job_id, "progress", numbers | event))

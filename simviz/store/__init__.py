@@ -7,20 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simviz.store.records import DatasetInfo, Limits, RunInfo, Share
-    from simviz.store.run import Run, RunFiles
+    from simviz.store.run import PartFiles, Run, RunFiles, RunPart
     from simviz.store.store import Store
 
 _WHERE = {
     "DatasetInfo": "records",
     "Limits": "records",
+    "PartFiles": "run",
     "Run": "run",
     "RunFiles": "run",
     "RunInfo": "records",
+    "RunPart": "run",
     "Share": "records",
     "Store": "store",
 }
 
-__all__ = ["DatasetInfo", "Limits", "Run", "RunFiles", "RunInfo", "Share", "Store"]
+__all__ = [
+    "DatasetInfo",
+    "Limits",
+    "PartFiles",
+    "Run",
+    "RunFiles",
+    "RunInfo",
+    "RunPart",
+    "Share",
+    "Store",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simviz.exceptions import StoreError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 #: Seconds to wait for another process that is writing.
 BUSY_SECONDS = 20.0
 
@@ -76,6 +76,18 @@ CREATE TABLE looks (
     part TEXT NOT NULL, times INTEGER, last REAL,
     PRIMARY KEY (workspace, dataset_id, part)
 );
+""",
+    # Which part of the split is shown; looks at the test part are no longer counted. Runs are
+    # ranked by their validation part alone, which those of demos and of other systems lack.
+    6: """
+DROP TABLE looks;
+CREATE TABLE shown_parts (
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    part TEXT NOT NULL,
+    PRIMARY KEY (workspace, dataset_id)
+);
+UPDATE runs SET summary='{}' WHERE workspace IS NULL OR method='imported';
 """,
 }
 

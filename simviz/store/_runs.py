@@ -17,9 +17,9 @@ from simviz.store._base import (
     used_bytes,
 )
 from simviz.store._datasets import DatasetStore, is_demo
-from simviz.store.files import remove_tree
+from simviz.store.files import remove_tree, sync_folder, sync_tree
 from simviz.store.records import RunInfo
-from simviz.store.run import Run, RunFiles
+from simviz.store.run import Part, PartFiles, Run, RunFiles
 
 #: Opening a demo's run is noted at most so often, in seconds.
 _OPENED_SECONDS = 600.0
@@ -93,6 +93,40 @@ class RunStore(DatasetStore):
                     evicted = self._make_room_for_demos(db, run_id)
         self._discard("runs", evicted)
         return True
+
+    def put_part(self, run_id: str, part: Part, files: PartFiles) -> None:
+        """Keep what a run found out on one more part of its split.
+
+        Parameters
+        ----------
+        run_id : str
+            The run.
+        part : {"validation", "test"}
+            The part; what is kept of it already stays.
+        files : PartFiles
+            What was found out.
+
+        Raises
+        ------
+        StoreError
+            If the run was deleted in the meantime.
+        """
+        place = self._folder("runs", run_id) / part
+        with self._draft() as draft:
+            files.write(draft)
+            sync_tree(draft)
+            with self._index.writing() as db:
+                if _row(db, run_id) is None:
+                    raise StoreError("This run was deleted in the meantime.")
+                if place.exists():
+                    return
+                draft.replace(place)
+                sync_folder(place.parent)
+                if part == "validation":  # what runs are ranked by
+                    db.execute(
+                        "UPDATE runs SET summary=? WHERE id=?",
+                        (json.dumps(files.summary()), run_id),
+                    )
 
     def has_run(self, run_id: str) -> bool:
         """Whether a run is there, whoever owns it."""

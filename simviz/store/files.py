@@ -106,7 +106,7 @@ def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any
 
 
 def sync_tree(folder: Path) -> int:
-    """Make sure that a directory and its files are on the disk.
+    """Make sure that a directory and all that is in it are on the disk.
 
     Returns
     -------
@@ -115,6 +115,9 @@ def sync_tree(folder: Path) -> int:
     """
     size = 0
     for path in folder.iterdir():
+        if path.is_dir():
+            size += sync_tree(path)
+            continue
         with path.open("rb") as file:
             os.fsync(file.fileno())
         size += path.stat().st_size

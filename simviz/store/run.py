@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,54 @@ from simviz.pipeline import Pipeline, load_pipeline
 from simviz.store.files import read_arrays, read_json, sync_tree, write_arrays, write_json
 from simviz.store.records import RunInfo
 
+Part = Literal["validation", "test"]
+#: Parts of a split that a run is measured on, in the order of work.
+MEASURED: tuple[Part, ...] = ("validation", "test")
 #: Most drawings kept with a run.
 MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")
 _INFO = "info"
 Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartFiles:
+    """What a run found out on one part of its split.
+
+    Parameters
+    ----------
+    evaluation : mapping
+        As JSON: "records" (tidy metrics), and whatever belongs beside them.
+    per_query : mapping of str to ndarray
+        Values of each query by "direction:metric".
+    roc : mapping of str to ndarray or None
+        Arrays that describe the curve, by the names of `Roc`.
+    rankings : mapping of str to ndarray
+        Ranks of the queries by "ranking:direction:name", and both scores
+        ("judged", "predicted") where judgments are scores.
+    curve : list of mapping
+        Tidy quality by dimension; empty where there is none.
+    """
+
+    evaluation: Mapping[str, Any]
+    per_query: Mapping[str, NDArray[Any]]
+    roc: Mapping[str, NDArray[Any]] | None
+    rankings: Mapping[str, NDArray[Any]]
+    curve: list[Any]
+
+    def write(self, folder: Path) -> None:
+        """Write all files into an empty directory."""
+        write_json(folder / "evaluation.json", dict(self.evaluation))
+        write_arrays(folder / "per_query.npz", self.per_query)
+        if self.roc is not None:
+            write_arrays(folder / "roc.npz", self.roc)
+        write_arrays(folder / "arrays.npz", self.rankings)
+        write_json(folder / "curve.json", self.curve)
+
+    def summary(self) -> dict[str, float]:
+        """The figures that a list of runs shows: means of both sides, and those of all pairs."""
+        told = self.evaluation["records"]
+        return {r["metric"]: r["value"] for r in told if r["direction"] in ("mean", "pairs")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,37 +77,31 @@ class RunFiles:
         What was asked for, as JSON.
     pipeline : PairPipeline or BlendPipeline
         What was trained.
-    evaluation : mapping
-        As JSON: "records" (tidy metrics), and whatever belongs beside them.
-    per_query : mapping of str to ndarray
-        Values of each query by "direction:metric".
-    roc : mapping of str to ndarray or None
-        Arrays that describe the curve, by the names of `Roc`.
+    measured : mapping of {"validation", "test"} to PartFiles
+        What was found out, by part; at least one.
     arrays : mapping of str to ndarray
-        Other arrays: parts of the split, ranks.
-    curve : list of mapping
-        Tidy quality by dimension; empty where there is none.
+        Parts of the split: "x_train", "y_test", ...
     maps : mapping of str to (arrays, info)
         Drawings by name: arrays "x" and "y", and JSON about them.
     meta : mapping
         Times, sizes, versions, notes, as JSON.
-    summary : mapping of str to float
-        The figures a list of runs shows.
     seconds : float
         The whole took so long.
     """
 
     spec: Mapping[str, Any]
     pipeline: Pipeline
-    evaluation: Mapping[str, Any]
-    per_query: Mapping[str, NDArray[Any]]
-    roc: Mapping[str, NDArray[Any]] | None
+    measured: Mapping[Part, PartFiles]
     arrays: Mapping[str, NDArray[Any]]
-    curve: list[Any]
     maps: Mapping[str, tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]]
     meta: Mapping[str, Any]
-    summary: Mapping[str, float]
     seconds: float
+
+    @property
+    def summary(self) -> dict[str, float]:
+        """What runs are ranked by: figures on the validation part, never on the test."""
+        measured = self.measured.get("validation")
+        return {} if measured is None else measured.summary()
 
     def write(self, folder: Path) -> int:
         """Write all files into an empty directory.
@@ -81,16 +118,75 @@ class RunFiles:
         """
         write_json(folder / "spec.json", dict(self.spec))
         self.pipeline.save(folder / "pipeline.simviz")
-        write_json(folder / "evaluation.json", dict(self.evaluation))
-        write_arrays(folder / "per_query.npz", self.per_query)
-        if self.roc is not None:
-            write_arrays(folder / "roc.npz", self.roc)
+        for part, files in self.measured.items():
+            (folder / part).mkdir()
+            files.write(folder / part)
         write_arrays(folder / "arrays.npz", self.arrays)
-        write_json(folder / "curve.json", self.curve)
         for drawing, (arrays, info) in self.maps.items():
             write_map(folder, drawing, arrays, info)
         write_json(folder / "meta.json", dict(self.meta))
         return sync_tree(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """What a stored run found out on one part, read when it is asked for.
+
+    Parameters
+    ----------
+    folder : Path
+        Where its files are.
+    """
+
+    folder: Path
+
+    def evaluation(self) -> dict[str, Any]:
+        """Tidy metrics under "records", baselines and pool beside them."""
+        return dict(read_json(self.folder / "evaluation.json"))
+
+    def records(self) -> list[dict[str, Any]]:
+        """Tidy metrics, see `simviz.evaluation.Evaluation.to_records`."""
+        return list(self.evaluation()["records"])
+
+    def per_query(self) -> Arrays:
+        """Values of each query by "direction:metric", NaN for a skipped one."""
+        return read_arrays(self.folder / "per_query.npz")
+
+    def roc(self) -> Arrays | None:
+        """Arguments of `simviz.evaluation.Roc`, or None if none was traced."""
+        path = self.folder / "roc.npz"
+        return read_arrays(path) if path.exists() else None
+
+    def rankings(self) -> Arrays:
+        """Ranks of the queries, see `PartFiles`."""
+        return read_arrays(self.folder / "arrays.npz")
+
+    def curve(self) -> list[dict[str, Any]]:
+        """Tidy quality by dimension; empty where the method has no such curve."""
+        return list(read_json(self.folder / "curve.json"))
+
+    def learning(self) -> list[dict[str, Any]]:
+        """Tidy quality by size of the training part; empty where nobody asked for it."""
+        path = self.folder / "learning.json"
+        return list(read_json(path)) if path.exists() else []
+
+    def put_learning(self, records: list[dict[str, Any]]) -> None:
+        """Keep the quality by size of the training part with the run.
+
+        Parameters
+        ----------
+        records : list of dict
+            See `simviz.evaluation.LearningCurve.to_records`.
+
+        Raises
+        ------
+        StoreError
+            If the run was deleted in the meantime.
+        """
+        try:
+            write_json(self.folder / "learning.json", records)
+        except FileNotFoundError as error:
+            raise StoreError("This run was deleted in the meantime.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,53 +236,40 @@ class Run:
         except OSError as error:
             raise StoreError(f"The pipeline of this run cannot be read ({error}).") from error
 
-    def evaluation(self) -> dict[str, Any]:
-        """Tidy metrics under "records", baselines and pool beside them."""
-        return dict(read_json(self.folder / "evaluation.json"))
+    @property
+    def measured(self) -> tuple[Part, ...]:
+        """The parts of its split that it was measured on."""
+        return tuple(part for part in MEASURED if self._part_folder(part) is not None)
 
-    def records(self) -> list[dict[str, Any]]:
-        """Tidy metrics, see `simviz.evaluation.Evaluation.to_records`."""
-        return list(self.evaluation()["records"])
-
-    def per_query(self) -> Arrays:
-        """Values of each query by "direction:metric", NaN for a skipped one."""
-        return read_arrays(self.folder / "per_query.npz")
-
-    def roc(self) -> Arrays | None:
-        """Arguments of `simviz.evaluation.Roc`, or None if none was traced."""
-        path = self.folder / "roc.npz"
-        return read_arrays(path) if path.exists() else None
-
-    def arrays(self) -> Arrays:
-        """Parts of the split ("x_test", "y_train", ...) and ranks of the queries."""
-        return read_arrays(self.folder / "arrays.npz")
-
-    def curve(self) -> list[dict[str, Any]]:
-        """Tidy quality by dimension; empty where the method has no such curve."""
-        return list(read_json(self.folder / "curve.json"))
-
-    def learning(self) -> list[dict[str, Any]]:
-        """Tidy quality by size of the training part; empty where nobody asked for it."""
-        path = self.folder / "learning.json"
-        return list(read_json(path)) if path.exists() else []
-
-    def put_learning(self, records: list[dict[str, Any]]) -> None:
-        """Keep the quality by size of the training part with the run.
+    def part(self, name: Part) -> RunPart:
+        """What it found out on a part of its split.
 
         Parameters
         ----------
-        records : list of dict
-            See `simviz.evaluation.LearningCurve.to_records`.
+        name : {"validation", "test"}
+            The part.
 
         Raises
         ------
         StoreError
-            If the run was deleted in the meantime.
+            If it was not measured on that part.
         """
-        try:
-            write_json(self.folder / "learning.json", records)
-        except FileNotFoundError as error:
-            raise StoreError("This run was deleted in the meantime.") from error
+        folder = self._part_folder(name)
+        if folder is None:
+            raise StoreError(f"This run was not measured on its {name} part.")
+        return RunPart(folder)
+
+    def arrays(self) -> Arrays:
+        """Parts of the split ("x_test", "y_train", ...) as positions in the data set."""
+        return read_arrays(self.folder / "arrays.npz")
+
+    def _part_folder(self, name: Part) -> Path | None:
+        folder = self.folder / name
+        if folder.is_dir():
+            return folder
+        # Before parts had directories, what stood beside the pipeline was the test.
+        old = name == "test" and (self.folder / "evaluation.json").exists()
+        return self.folder if old else None
 
     def maps(self) -> tuple[str, ...]:
         """Names of the drawings that are kept, sorted."""

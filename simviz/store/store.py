@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simviz.store._looks import LookStore
+from simviz.store._parts import PartStore
 from simviz.store.records import Limits
 
 
-class Store(LookStore):
+class Store(PartStore):
     """Data sets, runs and shares on disk, safe against any sudden end.
 
     Files are written aside, brought to the disk and moved into place whole;
