@@ -9,8 +9,8 @@ import streamlit as st
 
 from pages._shared import compare_blend_curves, compare_blend_search, plain, state
 from pages._shared.compare_choice import Choice
+from pages._shared.compare_curves import CHART_CONFIG
 from pages._shared.compare_marks import plain as escaped
-from pages._shared.results import CHART_CONFIG
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
@@ -63,12 +63,16 @@ def _show_blend(choice: Choice) -> None:
                 lexical.run.id,
                 normalization,
                 metric,
+                choice.part,
                 learned.run,
                 lexical.run,
                 choice.pairs,
             )
     except (SimvizError, ValueError) as error:
         plain.problem(error)
+        return
+    if curves == (None, None):
+        st.caption("No query of the validation part has an answer. Switch to *Test*.")
         return
     best = None if curves.validation is None else _best(choice, curves.validation)
     alpha = _choose_alpha(learned, lexical, normalization, best)
@@ -209,7 +213,7 @@ def _draw(
 
     figure = blend_figure(
         None if curves.validation is None else curve("validation", curves.validation),
-        curve("test", curves.test),
+        None if curves.test is None else curve("test", curves.test),
         alpha,
         ends=ends,
         best=best,
@@ -234,9 +238,8 @@ def _show_figures(
     """The metric at the weight and at both ends, and the gain over each."""
     from simviz.charts.text import clean_text
 
-    parts = [("test", curves.test)]
-    if curves.validation is not None:
-        parts.insert(0, ("validation", curves.validation))
+    both = (("validation", curves.validation), ("test", curves.test))
+    parts = [(name, curve) for name, curve in both if curve is not None]
     columns = []
     for _, curve in parts:
         values = curve.values(direction=_direction(choice))  # type: ignore[arg-type]

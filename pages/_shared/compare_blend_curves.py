@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.evaluation import BlendCurve
     from simviz.pipeline import BlendPipeline
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 
 class Curves(NamedTuple):
-    """Both curves of a blend; the validation one is None where no query counts."""
+    """Both curves of a blend: None where no query counts, or the test is not looked at."""
 
     validation: BlendCurve | None
-    test: BlendCurve
+    test: BlendCurve | None
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
@@ -26,14 +26,17 @@ def curves(
     lexical_id: str,
     normalization: str,
     metric: str,
+    part: Part,
     _learned: Run,
     _lexical: Run,
     _pairs: PairSet,
 ) -> Curves:
-    """Both parts at 101 weights; runs never change."""
+    """The validation part at 101 weights, with the test where that is looked at."""
     held_out = validation(
         learned_id, lexical_id, normalization, metric, _learned, _lexical, _pairs
     )
+    if part == "validation":
+        return Curves(held_out, None)
     blend = _blended(_learned, _lexical, _pairs, normalization)
     return Curves(held_out, _measured(blend, _part(_learned, _pairs, "test"), metric))
 

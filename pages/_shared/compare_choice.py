@@ -1,23 +1,24 @@
-"""What is compared: test part, runs, direction, metric; all of it in the link."""
+"""What is compared: runs, part of the split, direction, metric; all of it in the link."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import compare_link, compare_runs, state
+from pages._shared import compare_link, compare_runs, parts, state
 from pages._shared.compare_marks import aside, mark_pills, plain
-from pages._shared.compare_runs import Entry, Measured
+from pages._shared.compare_runs import Entry, MeasuredRun
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.store import RunInfo
+    from simviz.store.run import Part, Run
 
-_PART = "compare-part"
+_GROUP = "compare-group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,9 @@ class Choice:
     pairs : PairSet
         The data set.
     entries : sequence of Entry
-        The chosen runs, the best first.
+        The chosen runs that were measured on the part, the best on validation first.
+    part : {"validation", "test"}
+        Which part of the split all figures are of.
     direction : {"x2y", "y2x", "mean"}
         Which side asks.
     metric : str
@@ -40,6 +43,7 @@ class Choice:
 
     pairs: PairSet
     entries: Sequence[Entry]
+    part: Part
     direction: str
     metric: str
     metrics: Sequence[str]
@@ -48,12 +52,6 @@ class Choice:
     def names(self) -> tuple[str, str]:
         """What the items of each side are called."""
         return self.pairs.x_name, self.pairs.y_name
-
-
-@st.cache_resource(show_spinner=False, max_entries=600)
-def read_measured(run_id: str) -> Measured:
-    """Runs never change; who may see one was asked before."""
-    return Measured.of(state.run(run_id))
 
 
 def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
@@ -71,15 +69,14 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     Choice or None
         None where no run is chosen; the page has said so.
     """
-    infos = state.runs(dataset_id)
-    measured: dict[str, Measured] = {}
-    damaged = 0
-    for info in infos:
-        try:
-            measured[info.id] = read_measured(info.id)
-        except SimvizError:
-            damaged += 1
-    if damaged:
+    runs: list[Run] = []
+    measured: dict[str, MeasuredRun] = {}
+    for info in state.runs(dataset_id):
+        with suppress(SimvizError):
+            run = state.run(info.id)
+            runs.append(run)
+            measured[run.id] = compare_runs.read_measured(run)
+    if damaged := len(runs) - len(measured):
         one = damaged == 1
         aside(
             f"{damaged} run{' is' if one else 's are'} left out: {'its' if one else 'their'} "
@@ -92,44 +89,56 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
         st.session_state["compare-data"] = dataset_id
     compare_link.take_over()
     names = (pairs.x_name, pairs.y_name)
-    groups = compare_runs.group(infos, measured)
+    groups = compare_runs.group(runs, measured)
     if not groups:
         return None
-    wanted = _wanted_runs(infos)
+    wanted = _wanted_runs(runs)
+    part = parts.current(dataset_id)
     group = _choose_group(groups, measured, names, wanted)
-    metric = _usual_metric(dataset_id, pairs, measured[group[0].id])
+    told = _told(group, measured, part)
+    metric = _usual_metric(dataset_id, pairs, told)
     # The pills keep this order whatever metric is looked at.
-    group.sort(key=lambda info: _rank_key(info.summary.get(metric), metric))
+    usual = _usual_direction(told, group[0].info.spec["split"]["by"])
+    group = compare_runs.ranked(group, measured, metric, usual, part)
     chosen = _choose_runs(group, wanted)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        direction = _choose_direction(measured[group[0].id], group[0].spec["split"]["by"], names)
-        shared = _shared_metrics([measured[i.id] for i in (chosen or group)])
+        parts.switch(dataset_id)
+        direction = _choose_direction(told, usual, names)
+        shared = _shared_metrics([_told([run], measured, part) for run in (chosen or group)])
         metric = _choose_metric(shared, metric)
     if not chosen:
         st.info("Choose at least one run above.")
         return None
-    labels, looks = compare_runs.label_runs(group), compare_runs.looks(group)
+    _remember(dataset_id, [run.id for run in chosen], direction, metric)
+    infos = [run.info for run in group]
+    labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
+    if missing := [(run, labels[run.id]) for run in chosen if part not in measured[run.id].parts]:
+        parts.offer_missing(missing, part, pairs, key="compare")
     entries = [
-        Entry(state.run(i.id), labels[i.id], looks[i.id], measured[i.id])
-        for i in group
-        if i.id in chosen_ids(chosen)
+        Entry(run, labels[run.id], looks[run.id], part, measured[run.id].parts[part])
+        for run in compare_runs.ranked(chosen, measured, metric, direction, part)
+        if part in measured[run.id].parts
     ]
-    entries.sort(key=lambda entry: _rank_key(entry.value(metric, direction), metric))
-    _remember(dataset_id, [i.id for i in chosen], direction, metric)
+    if not entries:
+        return None
     ordered = [metric, *(m for m in shared if m != metric)]
-    return Choice(pairs, entries, direction, metric, ordered)
+    return Choice(pairs, entries, part, direction, metric, ordered)
 
 
-def chosen_ids(infos: Sequence[RunInfo]) -> set[str]:
-    """Their ids."""
-    return {info.id for info in infos}
+def _told(
+    runs: Sequence[Run], measured: Mapping[str, MeasuredRun], part: Part
+) -> Mapping[str, Any]:
+    """The evaluation of the first run that was measured on the part, else on the other one."""
+    known = [measured[run.id].parts for run in runs]
+    found = [by_part[part] for by_part in known if part in by_part]
+    return (found or [one for by_part in known for one in by_part.values()])[0].told
 
 
-def _wanted_runs(infos: Sequence[RunInfo]) -> list[str]:
+def _wanted_runs(runs: Sequence[Run]) -> list[str]:
     """Runs that were asked for since this page was last shown: by link, or on another page."""
     link = compare_link.asked_runs()
     elsewhere = list(st.session_state.get("run_ids", []))
-    known = {info.id for info in infos}
+    known = {run.id for run in runs}
     missing = len([run_id for run_id in link if run_id not in known])
     if missing:
         aside(
@@ -137,50 +146,52 @@ def _wanted_runs(infos: Sequence[RunInfo]) -> list[str]:
             "not here: deleted, on other data, or in somebody else's workspace."
         )
     wanted = link
-    is_back = _PART not in st.session_state  # from another page
+    is_back = _GROUP not in st.session_state  # from another page
     if not link and (is_back or elsewhere != st.session_state.get("compare-seen")):
         wanted = elsewhere
     return [run_id for run_id in wanted if run_id in known]
 
 
 def _choose_group(
-    groups: Mapping[str, list[RunInfo]],
-    measured: Mapping[str, Measured],
+    groups: Mapping[str, list[Run]],
+    measured: Mapping[str, MeasuredRun],
     names: tuple[str, str],
     wanted: Sequence[str],
-) -> list[RunInfo]:
-    """One test part: figures from two must not stand in one table."""
-    key = _PART
-    for name, infos in groups.items():
-        if wanted and wanted[0] in chosen_ids(infos):
+) -> list[Run]:
+    """One split: figures from two must not stand in one table."""
+    key = _GROUP
+    for name, runs in groups.items():
+        if wanted and wanted[0] in {run.id for run in runs}:
             st.session_state[key] = name
     if st.session_state.get(key) not in groups:
         st.session_state[key] = next(iter(groups))
     if len(groups) > 1:
         labels = compare_runs.group_labels(groups, measured, names)
         st.selectbox(
-            f"These runs were measured on {len(groups)} different tests, and figures compare only "
-            "within one. Shown here:",
+            f"These runs were measured on {len(groups)} different splits, and figures compare "
+            "only within one. Shown here:",
             list(groups),
             format_func=labels.__getitem__,
             key=key,
         )
     group = groups[st.session_state[key]]
-    outside = [run_id for run_id in wanted if run_id not in chosen_ids(group)]
+    inside = {run.id for run in group}
+    outside = [run_id for run_id in wanted if run_id not in inside]
     if outside:
         were = "was" if len(outside) == 1 else "were"
         aside(
-            f"{len(outside)} of the runs asked for {were} measured on another test and left out: "
+            f"{len(outside)} of the runs asked for {were} measured on another split and left out: "
             "such figures do not compare with these."
         )
     return group
 
 
-def _choose_runs(group: Sequence[RunInfo], wanted: Sequence[str]) -> list[RunInfo]:
+def _choose_runs(group: Sequence[Run], wanted: Sequence[str]) -> list[Run]:
     """Pills with the colour and dash that each run has in the charts."""
-    ids = [info.id for info in group]
-    key = f"compare-runs-{st.session_state[_PART]}"
-    labels, looks = compare_runs.label_runs(group), compare_runs.looks(group)
+    ids = [run.id for run in group]
+    key = f"compare-runs-{st.session_state[_GROUP]}"
+    infos = [run.info for run in group]
+    labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
     start = [run_id for run_id in wanted if run_id in ids]
     if start or key not in st.session_state:
         before = [i for i in st.session_state.get("run_ids", []) if i in ids]
@@ -196,18 +207,26 @@ def _choose_runs(group: Sequence[RunInfo], wanted: Sequence[str]) -> list[RunInf
         format_func=lambda run_id: plain(labels[run_id]),
         key=key,
     )
-    return [info for info in group if info.id in chosen]
+    return [run for run in group if run.id in chosen]
 
 
-def _choose_direction(measured: Measured, by: str, names: tuple[str, str]) -> str:
+def _usual_direction(told: Mapping[str, Any], by: str) -> str:
+    """New items ask where one side was kept from training."""
+    known = told["directions"]
+    usual = {"x": "x2y", "y": "y2x"}.get(by, "mean")
+    if usual in known or (usual == "mean" and len(known) > 1):
+        return usual
+    return str(known[0])
+
+
+def _choose_direction(told: Mapping[str, Any], usual: str, names: tuple[str, str]) -> str:
     x, y = map(plain, names)
     words = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
-    known = [d for d in words if d in measured.told["directions"]]
+    known = [d for d in words if d in told["directions"]]
     options = [*known, "mean"] if len(known) > 1 else known
     key = "compare-direction"
     if st.session_state.get(key) not in options:
-        usual = {"x": "x2y", "y": "y2x"}.get(by, "mean")
-        st.session_state[key] = usual if usual in options else options[0]
+        st.session_state[key] = usual
     chosen: str = st.segmented_control(
         "Who asks whom",
         options,
@@ -220,8 +239,8 @@ def _choose_direction(measured: Measured, by: str, names: tuple[str, str]) -> st
     return chosen
 
 
-def _shared_metrics(measured: Sequence[Measured]) -> list[str]:
-    first, *others = [list(m.told["metrics"]) for m in measured]
+def _shared_metrics(told: Sequence[Mapping[str, Any]]) -> list[str]:
+    first, *others = [list(one["metrics"]) for one in told]
     return [m for m in first if all(m in other for other in others)] or first
 
 
@@ -242,26 +261,17 @@ def _choose_metric(metrics: Sequence[str], usual: str) -> str:
     return chosen
 
 
-def _usual_metric(dataset_id: str, pairs: PairSet, measured: Measured) -> str:
+def _usual_metric(dataset_id: str, pairs: PairSet, told: Mapping[str, Any]) -> str:
     """The metric to look at first: a demo's own, else what the judgments allow."""
     from simviz.datasets import DEMOS
 
-    known = measured.told["metrics"]
+    known = told["metrics"]
     usual = "MRR" if pairs.relevance.unjudged == "negative" else "AUC"
     if pairs.relevance.kind == "score":
         usual = "Spearman"
     demo = DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
     usual = usual if demo is None else demo.metric
-    return usual if usual in known else known[0]
-
-
-def _rank_key(value: float | None, metric: str) -> tuple[bool, float]:
-    """Sorts the best first, what is not known last."""
-    from simviz.evaluation.metrics import parse_metric
-
-    if value is None or value != value:
-        return True, 0.0
-    return False, -value if parse_metric(metric).higher_is_better else value
+    return usual if usual in known else str(known[0])
 
 
 def _remember(dataset_id: str, run_ids: list[str], direction: str, metric: str) -> None:

@@ -157,6 +157,8 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
         [_NOTHING if one is None else signed(one.difference) for one in lines],
     )
     p = Column(f"p, {now.short}", f"Against {now.against.label}: {test}.", [_p(x) for x in lines])
+    if choice.part == "validation":
+        return [delta, _interval_of(now, lines)]
     marks = [p]
     if verdicts.beside is not None:
         others = against(choice, verdicts._replace(found=verdicts.beside))
@@ -177,11 +179,7 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
         ),
         ties,
         delta,
-        Column(
-            "Δ, 95 %",
-            f"Interval of the difference: {'BCa' if now.test == 'bootstrap' else 'Student'}.",
-            [_NOTHING if one is None else bounds(one) for one in lines],
-        ),
+        _interval_of(now, lines),
         Column(
             "Δ %",
             f"The difference as a share of {now.against.label}'s mean.",
@@ -206,6 +204,12 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
         )
     )
     return columns
+
+
+def _interval_of(now: Setting, lines: Sequence[Comparison | None]) -> Column:
+    kind = "BCa" if now.test == "bootstrap" else "Student"
+    cells = [_NOTHING if one is None else bounds(one) for one in lines]
+    return Column("Δ, 95 %", f"Interval of the difference: {kind}.", cells)
 
 
 def against(choice: Choice, verdicts: Verdicts) -> list[Comparison | None]:

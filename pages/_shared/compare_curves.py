@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import plain, state
+from pages._shared import compare_tests, plain, state
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_link import CURVES, put_in_link
-from pages._shared.results import CHART_CONFIG
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
     from pages._shared.compare_runs import Entry
     from simviz.data.pairs import PairSet
-    from simviz.store.run import Run
+    from simviz.store.run import Part
 
+CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _IMAGES = {"svg": "SVG", "png": "PNG"}
 
 
@@ -63,16 +63,9 @@ def _show_curve(choice: Choice) -> None:
         plain.problem(error)
 
 
-def test_part(entry: Entry, pairs: PairSet) -> PairSet:
-    """The test part of a run."""
-    return part_of(entry.run.id, "test", entry.run, pairs)
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def part_of(run_id: str, part: str, _run: Run, _pairs: PairSet) -> PairSet:
-    """A part of the split of a run: "train", "validation" or "test"."""
-    arrays = _run.arrays()
-    return _pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
+def part_of(entry: Entry, pairs: PairSet, part: Part | None = None) -> PairSet:
+    """The part of a run's split that figures are of, or another one."""
+    return compare_tests.held_out(entry.run.id, part or entry.part, entry.run, pairs)
 
 
 def show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -10,14 +10,14 @@ import streamlit as st
 
 from pages._shared import drawings, state
 from pages._shared.compare_choice import Choice
-from pages._shared.compare_curves import draw, show_figures, show_rows, test_part
+from pages._shared.compare_curves import draw, part_of, show_figures, show_rows
 from pages._shared.compare_marks import plain
 
 if TYPE_CHECKING:
     from pages._shared.compare_runs import Entry
     from simviz.charts import DimensionCurve
     from simviz.data.pairs import PairSet
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 #: A curve has nearly reached its best from here on.
 _NEARLY = 0.95
@@ -118,21 +118,21 @@ def _records(entry: Entry, metric: str, choice: Choice) -> Sequence[Mapping[str,
     if stored[0]["metric"] == _METRICS[metric]:
         return stored
     ks = tuple(sorted({int(record["dimension"]) for record in stored}))
-    test = test_part(entry, choice.pairs)
-    return _measured(entry.run.id, _METRICS[metric], ks, entry.run, test)
+    pairs = part_of(entry, choice.pairs)
+    return _measured(entry.run.id, entry.part, _METRICS[metric], ks, entry.run, pairs)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def _measured(
-    run_id: str, metric: str, dimensions: tuple[int, ...], _run: Run, _test: PairSet
+    run_id: str, part: Part, metric: str, dimensions: tuple[int, ...], _run: Run, _pairs: PairSet
 ) -> list[Any]:
     from simviz.evaluation import dimension_curve as measure
 
     pipeline: Any = drawings.pipeline(run_id, _run)
     found = measure(
-        pipeline.transform(_test.x),
-        pipeline.transform_y(_test.y),
-        _test.relevance,
+        pipeline.transform(_pairs.x),
+        pipeline.transform_y(_pairs.y),
+        _pairs.relevance,
         dimensions,
         similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
         metric=metric,

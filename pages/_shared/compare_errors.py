@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages._shared import compare_items, drawings
 from pages._shared.compare_choice import Choice
-from pages._shared.compare_curves import test_part
+from pages._shared.compare_curves import part_of
 from pages._shared.compare_link import TABS
 from pages._shared.compare_marks import plain
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.evaluation import ThresholdErrors
     from simviz.evaluation.errors import ScoredPairs
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 _LISTED = 8
 #: Longest text of an item in a line.
@@ -64,9 +64,10 @@ def show(
     x, y = places[one.entry.run.id]
     off = np.abs(x - float(points[0]["x"])) + np.abs(y - float(points[0]["y"]))
     threshold = float(one.roc.thresholds[int(np.nanargmin(off))])
-    test = test_part(one.entry, choice.pairs)
+    part = part_of(one.entry, choice.pairs)
     with st.spinner("Looking for the pairs", show_time=False):
-        found = _errors(one.entry.run.id, threshold, one.entry.run, test)
+        key = one.entry.run.id, one.entry.part
+        found = _errors(*key, threshold, one.entry.run, part)
     st.html(_STYLE)
     _say(one, found)
     beside = st.columns(2, gap="large")
@@ -77,16 +78,18 @@ def show(
     ):
         with column:
             st.markdown(f"**{title}**")
-            _list(choice, one, test, pairs, kind, opens=opens)
+            _list(choice, one, part, pairs, kind, opens=opens)
     if opens:
         st.caption("Press a pair to see all answers to its query, by two runs side by side.")
 
 
 @st.cache_resource(show_spinner=False, max_entries=40)
-def _errors(run_id: str, threshold: float, _run: Run, _test: PairSet) -> ThresholdErrors:
+def _errors(
+    run_id: str, part: Part, threshold: float, _run: Run, _pairs: PairSet
+) -> ThresholdErrors:
     from simviz.evaluation import errors_at
 
-    sides = _test.x, _test.y, _test.relevance
+    sides = _pairs.x, _pairs.y, _pairs.relevance
     return errors_at(drawings.pipeline(run_id, _run), *sides, threshold=threshold, k=_LISTED)
 
 
@@ -104,14 +107,14 @@ def _say(one: Traced, found: ThresholdErrors) -> None:
 
 
 def _list(
-    choice: Choice, one: Traced, test: PairSet, pairs: ScoredPairs, kind: str, *, opens: bool
+    choice: Choice, one: Traced, part: PairSet, pairs: ScoredPairs, kind: str, *, opens: bool
 ) -> None:
     if not len(pairs.x):
         st.caption("None.")
         return
     with st.container(gap=None if opens else "small", key=f"compare-{kind}-list"):
         for n, (i, j, score) in enumerate(zip(pairs.x, pairs.y, pairs.score, strict=True)):
-            words = f"{_name(test.x, int(i))} ↔ {_name(test.y, int(j))} · {score:.3f}"
+            words = f"{_name(part.x, int(i))} ↔ {_name(part.y, int(j))} · {score:.3f}"
             if not opens:
                 st.caption(plain(words))
                 continue
@@ -134,6 +137,7 @@ def _name(items: Any, at: int) -> str:
 
 def _open(one: Traced, direction: str, query: int) -> None:
     """Go to both lists of answers to a query."""
-    position = int(one.entry.run.arrays()[f"{direction[0]}_test"][query])
+    entry = one.entry
+    position = int(entry.run.arrays()[f"{direction[0]}_{entry.part}"][query])
     st.session_state["compare-tab"] = st.session_state["compare-open"] = TABS["queries"]
     st.query_params["query"] = f"{direction}:{position}"

@@ -51,7 +51,7 @@ def choose(a: Entry, b: Entry, found: Differences, sides: Mapping[str, Items], k
     found : Differences
         All queries.
     sides : mapping of {"x2y", "y2x"} to Items
-        The items of the test part that ask in each direction.
+        The items of the part that ask in each direction.
     key : str
         Names the two runs, the metric and the direction.
     """

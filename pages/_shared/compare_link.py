@@ -30,7 +30,7 @@ CURVES = {
 #: Values remembered for each parameter of the address.
 _WRITTEN = 200
 #: Parameters that say what is looked at, of whatever runs.
-VIEW = ("direction", "metric", "against", "test", "correction", "tab", "a", "b", "query")
+VIEW = ("part", "direction", "metric", "against", "test", "correction", "tab", "a", "b", "query")
 _RUN = re.compile(r"[0-9a-f]{32}")
 _PLACE = re.compile(r"(x2y|y2x):(\d{1,9})")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
     from simviz.evaluation.answers import Answers
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 _PLACES = 10
 #: Relevant answers that are listed wherever they stand.
@@ -27,40 +27,40 @@ _ALWAYS = 5
 
 @st.cache_data(show_spinner=False, max_entries=128)
 def _scores(
-    run_id: str, direction: str, query: int, _run: Run, _test: PairSet
+    run_id: str, part: Part, direction: str, query: int, _run: Run, _pairs: PairSet
 ) -> NDArray[np.floating[Any]]:
-    """Similarity of every candidate of the test part to one query."""
+    """Similarity of every candidate of a part to one query."""
     pipeline = drawings.pipeline(run_id, _run)
     if direction == "x2y":
-        return pipeline.similarity(_test.x.take([query]), _test.y)[0]
-    return pipeline.similarity(_test.x, _test.y.take([query]))[:, 0]
+        return pipeline.similarity(_pairs.x.take([query]), _pairs.y)[0]
+    return pipeline.similarity(_pairs.x, _pairs.y.take([query]))[:, 0]
 
 
-def show(a: Entry, b: Entry, test: PairSet, direction: str, query: int) -> None:
+def show(a: Entry, b: Entry, pairs: PairSet, direction: str, query: int) -> None:
     """Show what two runs answer to a query.
 
     Parameters
     ----------
     a, b : Entry
         The runs.
-    test : PairSet
-        The test part of both.
+    pairs : PairSet
+        The part of the split that both are looked at by.
     direction : {"x2y", "y2x"}
         Which side asks.
     query : int
-        The query's position on its side of the test part.
+        The query's position on its side of that part.
     """
     from simviz.evaluation.answers import Answers
 
     # Seen from the side that asks.
-    seen = test if direction == "x2y" else test.swap()
+    seen = pairs if direction == "x2y" else pairs.swap()
     relevance = seen.relevance
     row = relevance.matrix[[query]]
     grades = {int(i): float(g) for i, g in zip(row.indices, row.data, strict=True)}
     pool = np.sort(row.indices) if relevance.unjudged == "ignore" else None
     with st.spinner("Asking both", show_time=False):
         answers = [
-            Answers.from_scores(_scores(e.run.id, direction, query, e.run, test), pool)
+            Answers.from_scores(_scores(e.run.id, e.part, direction, query, e.run, pairs), pool)
             for e in (a, b)
         ]
     lists = [_lines(one, grades) for one in answers]
@@ -87,9 +87,9 @@ def show(a: Entry, b: Entry, test: PairSet, direction: str, query: int) -> None:
     among = "the judged" if relevance.unjudged == "ignore" else "all"
     wrong = ", ✗ what was judged wrong" if any(grade <= 0 for grade in grades.values()) else ""
     st.caption(
-        f"Answers among {among} {len(answers[0]):,} {plain(seen.y_name)} of the test part, with "
-        f"their similarity. ✓ marks what is right ({n_right:,} in all){wrong}; ▲ and ▼ say how "
-        "many places higher or lower an answer stands here than in the other list."
+        f"Answers among {among} {len(answers[0]):,} {plain(seen.y_name)} of the {a.part} part, "
+        f"with their similarity. ✓ marks what is right ({n_right:,} in all){wrong}; ▲ and ▼ say "
+        "how many places higher or lower an answer stands here than in the other list."
     )
 
 

@@ -12,9 +12,9 @@ from pages._shared.compare_choice import Choice
 from pages._shared.compare_curves import (
     draw,
     kept_figure,
+    part_of,
     show_figures,
     show_rows,
-    test_part,
 )
 from pages._shared.compare_marks import plain
 from simviz.exceptions import SimvizError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simviz.charts.detection import DetectionCurve
     from simviz.data.pairs import PairSet
     from simviz.evaluation import CurveBands, Direction, Roc, ScoreCounts
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 _RATES = (0.001, 0.01, 0.1)
 _AXES = {"all": "All", "low": "0–25 %", "log": "Logarithmic"}
@@ -42,25 +42,27 @@ class Traced(NamedTuple):
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _roc(run_id: str, _run: Run) -> Roc | None:
+def _roc(run_id: str, part: Part, _run: Run) -> Roc | None:
     from simviz.evaluation.roc import Roc
 
-    arrays = _run.roc()
+    arrays = _run.part(part).roc()
     return None if arrays is None else Roc(**arrays)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def counted(run_id: str, direction: Direction, _run: Run, _test: PairSet) -> ScoreCounts:
-    """Pairs of the test part by class, query and score; runs never change."""
+def counted(
+    run_id: str, part: Part, direction: Direction, _run: Run, _pairs: PairSet
+) -> ScoreCounts:
+    """Pairs of a part by class, query and score; runs never change."""
     from simviz.evaluation import score_counts
 
-    sides = _test.x, _test.y, _test.relevance
+    sides = _pairs.x, _pairs.y, _pairs.relevance
     return score_counts(drawings.pipeline(run_id, _run), *sides, direction=direction)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _bands(
-    run_id: str, direction: Direction, _counts: ScoreCounts, _roc: Roc
+    run_id: str, part: Part, direction: Direction, _counts: ScoreCounts, _roc: Roc
 ) -> CurveBands | None:
     from simviz.evaluation import curve_bands
 
@@ -101,8 +103,8 @@ def show_roc(choice: Choice) -> None:
             "Share of true pairs found by the share of false alarms allowed: on average up to "
             f"{100 * _LOW:g} % (pAUC; chance is {_LOW / 2:g}), and at single shares. A false "
             "alarm is a pair that does not belong together and still scores above the threshold. "
-            f"Over all {first.n_positive + first.n_negative:,} pairs of the test part, of which "
-            f"{first.n_positive:,} belong together; both directions are the same."
+            f"Over all {first.n_positive + first.n_negative:,} pairs of the {choice.part} part, "
+            f"of which {first.n_positive:,} belong together; both directions are the same."
         )
         _say_bands(choice, traced)
     curves = [
@@ -233,19 +235,20 @@ def show_det(choice: Choice) -> None:
 
 def _traced(choice: Choice) -> tuple[list[Traced], bool]:
     """All runs with a curve, and whether bands are wanted."""
-    found = [(e, roc) for e in choice.entries if (roc := _roc(e.run.id, e.run)) is not None]
+    traces = [(e, _roc(e.run.id, e.part, e.run)) for e in choice.entries]
+    found = [(entry, roc) for entry, roc in traces if roc is not None]
     usable = [(e, roc) for e, roc in found if roc.n_positive and roc.n_negative]
     if not usable:
         st.caption(
             "These runs were measured without a ROC curve."
             if not found
-            else "A curve needs pairs that belong together and pairs that do not; the test part "
-            "has only one kind."
+            else "A curve needs pairs that belong together and pairs that do not; the "
+            f"{choice.part} part has only one kind."
         )
         return [], False
     wanted = bool(st.session_state.get("compare-bands"))
-    test = test_part(usable[0][0], choice.pairs)
-    light = len(test.x) * len(test.y) <= _LIGHT
+    part = part_of(usable[0][0], choice.pairs)
+    light = len(part.x) * len(part.y) <= _LIGHT
     direction = asking(choice)
     traced = []
     with st.spinner("Drawing the queries again and again", show_time=False):
@@ -254,8 +257,8 @@ def _traced(choice: Choice) -> tuple[list[Traced], bool]:
             if light or wanted:
                 # The curve came with the run; bands need its model, which may be gone.
                 with suppress(SimvizError):
-                    counts = counted(entry.run.id, direction, entry.run, test)
-                    bands = _bands(entry.run.id, direction, counts, roc)
+                    key = entry.run.id, entry.part, direction
+                    bands = _bands(*key, counted(*key, entry.run, part), roc)
             traced.append(Traced(entry, roc, bands))
     return traced, wanted
 
@@ -263,7 +266,7 @@ def _traced(choice: Choice) -> tuple[list[Traced], bool]:
 def _followed(choice: Choice, traced: list[Traced], banded: bool) -> list[object]:
     """What curves follow from besides what they are called."""
     has_bands = [one.bands is not None for one in traced]
-    return [asking(choice), banded, has_bands, [one.entry.run.id for one in traced]]
+    return [choice.part, asking(choice), banded, has_bands, [one.entry.run.id for one in traced]]
 
 
 def _detection(

@@ -18,6 +18,7 @@ from pages._shared import (
     state,
 )
 from pages._shared.compare_choice import Choice
+from pages._shared.compare_curves import part_of
 from pages._shared.compare_link import linked_query, put_in_link
 from pages._shared.compare_marks import plain
 from simviz.exceptions import SimvizError
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pages._shared.compare_runs import Entry
     from simviz.data.pairs import PairSet
     from simviz.evaluation.differences import Differences
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 #: Most lines that are sent to the browser; with pictures each weighs more.
 _LINES, _LINES_WITH_PICTURES = 5_000, 500
@@ -47,7 +48,7 @@ class Both(NamedTuple):
 
     a: Entry
     b: Entry
-    test: PairSet
+    pairs: PairSet
     found: Differences
     positions: Mapping[str, NDArray[Any]]
 
@@ -71,12 +72,14 @@ def _show_pair(choice: Choice) -> None:
     put_in_link(a=a.run.id, b=b.run.id)
     both = compare_two(choice, a, b)
     if not len(both.found):
-        st.caption("No query of the test part has a relevant answer in this direction.")
+        st.caption(f"No query of the {choice.part} part has a relevant answer in this direction.")
         return
     _show_lead(choice, both)
-    sides = {"x2y": both.test.x, "y2x": both.test.y}
+    sides = {"x2y": both.pairs.x, "y2x": both.pairs.y}
     # Part of a style's selector too, which knows letters and digits only.
-    key = re.sub(r"\W+", "-", f"{a.run.id}-{b.run.id}-{both.found.metric}-{choice.direction}")
+    key = re.sub(
+        r"\W+", "-", f"{choice.part}-{a.run.id}-{b.run.id}-{both.found.metric}-{choice.direction}"
+    )
     group = compare_groups.choose(a, b, both.found, sides, key)
     part = both._replace(found=both.found.take(group.queries))
     if group.name:
@@ -90,23 +93,23 @@ def _show_pair(choice: Choice) -> None:
     put_in_link(query=f"{direction}:{position}")
     st.space("small")
     try:
-        compare_lists.show(both.a, both.b, both.test, line.direction, line.query)
+        compare_lists.show(both.a, both.b, both.pairs, line.direction, line.query)
     except SimvizError as error:  # a model that was deleted since, or is damaged
         st.error(plain(str(error)))
 
 
 def compare_two(choice: Choice, a: Entry, b: Entry) -> Both:
-    """Two runs query by query, with the test part that they share."""
-    positions = _parts(a.run.id, a.run)
-    test = choice.pairs.take(positions["x2y"], positions["y2x"])
-    return Both(a, b, test, compare_tests.differences(choice, a, b), positions)
+    """Two runs query by query, with the part of the split that they share."""
+    positions = _positions(a.run.id, a.part, a.run)
+    pairs = part_of(a, choice.pairs)
+    return Both(a, b, pairs, compare_tests.differences(choice, a, b), positions)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _parts(run_id: str, _run: Run) -> dict[str, NDArray[Any]]:
-    """Where the test items of the asking side stand in the data set, by direction."""
+def _positions(run_id: str, part: Part, _run: Run) -> dict[str, NDArray[Any]]:
+    """Where the held-out items of the asking side stand in the data set, by direction."""
     arrays = _run.arrays()
-    return {"x2y": arrays["x_test"], "y2x": arrays["y_test"]}
+    return {"x2y": arrays[f"x_{part}"], "y2x": arrays[f"y_{part}"]}
 
 
 def _choose_two(choice: Choice) -> tuple[Entry, Entry]:
@@ -201,7 +204,7 @@ def _show_lines(
     The file holds every query, the table those of the group and kind that were chosen.
     """
     found = both.found
-    sides = {"x2y": both.test.x, "y2x": both.test.y}
+    sides = {"x2y": both.pairs.x, "y2x": both.pairs.y}
     pictured = any(sides[d].kind == "image" for d in dict.fromkeys(found.direction.tolist()))
     limit = _LINES_WITH_PICTURES if pictured else _LINES
     shown = rows[:limit]
@@ -251,7 +254,7 @@ def _table(
     import pandas as pd
 
     found, column = both.found, st.column_config
-    sides = {"x2y": both.test.x, "y2x": both.test.y}
+    sides = {"x2y": both.pairs.x, "y2x": both.pairs.y}
     names = {"x2y": choice.names[0], "y2x": choice.names[1]}
     metric = found.metric
     data: dict[str, Any] = {}
@@ -300,7 +303,7 @@ def queries_csv(choice: Choice, both: Both) -> str:
     from simviz.evaluation.tables import csv_text
 
     found, metric = both.found, both.found.metric.name
-    sides = {"x2y": both.test.x, "y2x": both.test.y}
+    sides = {"x2y": both.pairs.x, "y2x": both.pairs.y}
     names = {"x2y": choice.names[0], "y2x": choice.names[1]}
     head = ["side", "id", "query"]
     head += [f"{e.label}: {what}" for e in (both.a, both.b) for what in (metric, "first rank")]

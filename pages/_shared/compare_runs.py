@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import streamlit as st
 
 from pages._shared import naming
 from simviz.exceptions import StoreError
+from simviz.store.run import MEASURED, Part
 
 if TYPE_CHECKING:
     from simviz.evaluation.tables import Estimate
@@ -24,34 +26,58 @@ FEW = 5
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the files of a run say about its test; small, so that it can be kept.
+    """What the files of a run say about one part of its split; small, so that it can be kept.
 
     Parameters
     ----------
-    part : str
-        Digest of the test part: equal for runs with the same queries and answers.
-    pool : str
-        What a query was ranked against.
     n_x, n_y : int
-        Items of the test part.
+        Items of the part.
     unseen : mapping of str to bool
-        By side, whether no item of the test part was in training.
+        By side, whether no item of the part was in training.
     told : mapping
         The evaluation, as JSON.
     curve : sequence of mapping
         Quality by dimension; empty where there is none.
     """
 
-    part: str
-    pool: str
     n_x: int
     n_y: int
     unseen: Mapping[str, bool]
     told: Mapping[str, Any]
     curve: Sequence[Mapping[str, Any]]
 
+    @property
+    def pool(self) -> str:
+        """What a query was ranked against."""
+        return str(self.told["pool"])
+
+    def record(self, metric: str, direction: str) -> Mapping[str, Any] | None:
+        """The record of a metric, see `find_record`."""
+        return find_record(self.told["records"], metric, direction)
+
+    def value(self, metric: str, direction: str) -> float:
+        """The value of a metric; NaN where it was not measured."""
+        record = self.record(metric, direction)
+        return float("nan") if record is None else float(record["value"])
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """What the files of a run say about its split.
+
+    Parameters
+    ----------
+    split : str
+        Digest of the held-out parts: equal for runs with the same queries and answers.
+    parts : mapping of {"validation", "test"} to Measured
+        The parts it was measured on.
+    """
+
+    split: str
+    parts: Mapping[Part, Measured]
+
     @classmethod
-    def of(cls, run: Run) -> Measured:
+    def of(cls, run: Run) -> MeasuredRun:
         """Read it from the files of a run.
 
         Raises
@@ -59,18 +85,32 @@ class Measured:
         StoreError
             If a file is missing, damaged, or of another version.
         """
-        told, arrays = run.evaluation(), run.arrays()
+        arrays = run.arrays()
         try:
-            tests = {side: arrays[f"{side}_test"] for side in "xy"}
-            unseen = {s: not np.isin(tests[s], arrays[f"{s}_train"]).any() for s in tests}
-            pool = str(told["pool"])
+            held_out = {
+                (part, side): arrays[f"{side}_{part}"] for part in MEASURED for side in "xy"
+            }
+            train = {side: arrays[f"{side}_train"] for side in "xy"}
         except KeyError as error:
             raise StoreError(f"The results of this run lack {error}.") from error
         digest = hashlib.blake2b(digest_size=8)
-        for at in tests.values():
+        for at in held_out.values():
             digest.update(at.astype(np.int64).tobytes() + b"|")
-        sizes = len(tests["x"]), len(tests["y"])
-        return cls(digest.hexdigest(), pool, *sizes, unseen, told, run.curve())
+        parts = {}
+        for part in run.measured:
+            kept = run.part(part)
+            told = kept.evaluation()
+            if missing := {"records", "metrics", "directions", "pool"} - told.keys():
+                raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
+            unseen = {side: not np.isin(held_out[part, side], train[side]).any() for side in "xy"}
+            sizes = len(held_out[part, "x"]), len(held_out[part, "y"])
+            parts[part] = Measured(*sizes, unseen, told, kept.curve())
+        return cls(digest.hexdigest(), parts)
+
+    def choosing_value(self, metric: str, direction: str) -> float:
+        """What the run is ranked by: its value on the validation part; NaN without one."""
+        measured = self.parts.get("validation")
+        return float("nan") if measured is None else measured.value(metric, direction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +125,82 @@ class Entry:
         What to call it here: no two are called the same.
     look : str
         What `simviz.charts.method_style` knows its colour and dash by.
+    part : {"validation", "test"}
+        Which part of the split its figures are of.
     measured : Measured
-        How it did.
+        How it did on that part.
     """
 
     run: Run
     label: str
     look: str
+    part: Part
     measured: Measured
 
     def record(self, metric: str, direction: str) -> Mapping[str, Any] | None:
         """The record of a metric, see `find_record`."""
-        return find_record(self.measured.told["records"], metric, direction)
+        return self.measured.record(metric, direction)
 
     def value(self, metric: str, direction: str) -> float:
         """The value of a metric; NaN where it was not measured."""
-        record = self.record(metric, direction)
-        return float("nan") if record is None else float(record["value"])
+        return self.measured.value(metric, direction)
+
+
+@st.cache_resource(show_spinner=False, max_entries=600)
+def _read(run_id: str, parts: Sequence[Part], _run: Run) -> MeasuredRun:
+    return MeasuredRun.of(_run)
+
+
+def read_measured(run: Run) -> MeasuredRun:
+    """What a run found out: read again only where a part was measured since."""
+    return _read(run.id, run.measured, run)
+
+
+def entries_of(runs: Sequence[Run], part: Part) -> list[Entry]:
+    """Runs as they did on a part, those without it left out.
+
+    Raises
+    ------
+    StoreError
+        If the results of a run cannot be read.
+    """
+    infos = [run.info for run in runs]
+    labels, styles = label_runs(infos), looks(infos)
+    return [
+        Entry(run, labels[run.id], styles[run.id], part, measured)
+        for run in runs
+        if (measured := read_measured(run).parts.get(part)) is not None
+    ]
+
+
+def ranked(
+    runs: Sequence[Run],
+    measured: Mapping[str, MeasuredRun],
+    metric: str,
+    direction: str,
+    part: Part,
+) -> list[Run]:
+    """Runs by the validation part, the best first; never by the test where another part tells.
+
+    Runs without a validation part come last, in the order in which they were trained. Where no
+    run has one, such as those of other systems, they stand as they did on the part shown.
+    """
+    values = {run.id: measured[run.id].choosing_value(metric, direction) for run in runs}
+    if all(value != value for value in values.values()):
+        for run in runs:
+            known = measured[run.id].parts.get(part)
+            values[run.id] = float("nan") if known is None else known.value(metric, direction)
+    oldest = sorted(runs, key=lambda run: (run.info.created, run.id))
+    return sorted(oldest, key=lambda run: rank_key(values[run.id], metric))
+
+
+def rank_key(value: float | None, metric: str) -> tuple[bool, float]:
+    """Sorts the best first, what is not known last."""
+    from simviz.evaluation.metrics import parse_metric
+
+    if value is None or value != value:
+        return True, 0.0
+    return False, -value if parse_metric(metric).higher_is_better else value
 
 
 def find_record(
@@ -123,32 +222,36 @@ def estimate(record: Mapping[str, Any] | None) -> Estimate:
     return Estimate(record["value"], REACH * record["standard_error"])
 
 
-def group(infos: Sequence[RunInfo], measured: Mapping[str, Measured]) -> dict[str, list[RunInfo]]:
+def group(runs: Sequence[Run], measured: Mapping[str, MeasuredRun]) -> dict[str, list[Run]]:
     """Runs that were measured on the same thing, the largest group first.
 
     Parameters
     ----------
-    infos : sequence of RunInfo
-        Runs of one data set, newest first.
-    measured : mapping of str to Measured
+    runs : sequence of Run
+        On one data set, newest first.
+    measured : mapping of str to MeasuredRun
         By run id; a run without one is left out.
 
     Returns
     -------
-    dict of str to list of RunInfo
-        By what they share: data, test part and pool.
+    dict of str to list of Run
+        By what they share: data, held-out parts and pool.
     """
-    groups: dict[str, list[RunInfo]] = {}
-    for info in infos:
-        if info.id in measured:
-            on = measured[info.id]
-            key = f"{info.spec.get('dataset_digest', '')[:8]}-{on.part}-{on.pool}"
-            groups.setdefault(key, []).append(info)
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.id in measured:
+            data = run.info.spec.get("dataset_digest", "")[:8]
+            key = f"{data}-{measured[run.id].split}-{_pool(measured[run.id])}"
+            groups.setdefault(key, []).append(run)
     return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
 
 
-def describe_split(split: Mapping[str, Any], names: tuple[str, str]) -> str:
-    """Name what a test part holds that training did not."""
+def _pool(measured: MeasuredRun) -> str:
+    return next((part.pool for part in measured.parts.values()), "")
+
+
+def describe_split(split: Mapping[str, Any], names: tuple[str, str], part: Part = "test") -> str:
+    """Name what a part holds that training did not."""
     by, key = split["by"], split.get("group_key")
     what = {
         "pair": "new pairs",
@@ -160,21 +263,22 @@ def describe_split(split: Mapping[str, Any], names: tuple[str, str]) -> str:
     }[by]
     if by == "column":
         return what
-    return f"{what}, {100 * split['fractions'][2]:g} % of the data, seed {split['seed']}"
+    share = split["fractions"][2 if part == "test" else 1]
+    return f"{what}, {100 * share:g} % of the data, seed {split['seed']}"
 
 
 def group_labels(
-    groups: Mapping[str, Sequence[RunInfo]],
-    measured: Mapping[str, Measured],
+    groups: Mapping[str, Sequence[Run]],
+    measured: Mapping[str, MeasuredRun],
     names: tuple[str, str],
 ) -> dict[str, str]:
     """What to call each group; no two alike."""
     labels = {}
-    for key, infos in groups.items():
-        label = describe_split(infos[0].spec["split"], names)
-        if measured[infos[0].id].pool == "judged":
+    for key, runs in groups.items():
+        label = describe_split(runs[0].info.spec["split"], names)
+        if _pool(measured[runs[0].id]) == "judged":
             label += ", among judged items"
-        n = len(infos)
+        n = len(runs)
         labels[key] = f"{label} · {n} run{'' if n == 1 else 's'}"
     return _numbered(labels)
 

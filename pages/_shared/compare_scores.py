@@ -8,9 +8,10 @@ import streamlit as st
 
 from pages._shared import drawings, state
 from pages._shared.compare_choice import Choice
-from pages._shared.compare_curves import draw, part_of, show_figures, show_rows, test_part
+from pages._shared.compare_curves import draw, part_of, show_figures, show_rows
 from pages._shared.compare_marks import plain
 from pages._shared.compare_pairs import asking, counted
+from simviz.store.run import MEASURED
 
 if TYPE_CHECKING:
     from pages._shared.compare_runs import Entry
@@ -29,14 +30,14 @@ def show_histograms(choice: Choice) -> None:
     shown = []
     with st.spinner("Counting scores", show_time=False):
         for entry in choice.entries[:_MOST]:
-            test = test_part(entry, choice.pairs)
-            counts = counted(entry.run.id, asking(choice), entry.run, test)
+            key = entry.run.id, entry.part, asking(choice)
+            counts = counted(*key, entry.run, part_of(entry, choice.pairs))
             shown.append(ScoreHistogram(entry.look, entry.label, *counts.histogram()))
     left, right = st.columns([4, 3], gap="large")
     with right:
         totals = {name: int(shown[0].counts[name].sum()) for name in CLASSES}  # type: ignore[union-attr]
         show_figures(
-            ["pairs of the test part", "number"],
+            [f"pairs of the {choice.part} part", "number"],
             [[CLASSES[name], f"{n:,}"] for name, n in totals.items() if n],
         )
         st.caption(
@@ -53,13 +54,20 @@ def show_histograms(choice: Choice) -> None:
 
 
 def show_reliability(choice: Choice) -> None:
-    """Draw probabilities, learned on the validation part, against what came true."""
+    """Draw probabilities, learned on the validation part, against what came true on the test."""
+    if choice.part == "validation":
+        st.caption(
+            "What a score means is learned on the validation part and held against the test "
+            "part: switch to *Test* to see it."
+        )
+        return
     from simviz.charts.scores import ReliabilityCurve, reliability_figure, reliability_records
 
     held: list[tuple[Entry, Calibration, Reliability]] = []
     with st.spinner("Asking the validation part what scores mean", show_time=False):
         for entry in choice.entries:
-            found = _held(entry.run.id, asking(choice), entry.run, choice.pairs)
+            sides = [part_of(entry, choice.pairs, part) for part in MEASURED]
+            found = _held(entry.run.id, asking(choice), entry.run, *sides)
             if found is not None:
                 held.append((entry, *found))
     if not held:
@@ -111,23 +119,18 @@ def show_reliability(choice: Choice) -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _held(
-    run_id: str, direction: Direction, _run: Run, _pairs: PairSet
+    run_id: str, direction: Direction, _run: Run, _validation: PairSet, _test: PairSet
 ) -> tuple[Calibration, Reliability] | None:
     """Probabilities of a run, and what came true of them; None where a class is missing."""
     from simviz.evaluation import Calibration, reliability, score_counts
 
-    validation, test = (part_of(run_id, part, _run, _pairs) for part in ("validation", "test"))
-    if not len(validation.x) or not len(validation.y):
-        return None
     pipeline = drawings.pipeline(run_id, _run)
-    before = score_counts(
-        pipeline, validation.x, validation.y, validation.relevance, direction=direction
-    )
+    sides = _validation.x, _validation.y, _validation.relevance
+    before = score_counts(pipeline, *sides, direction=direction)
     try:
-        calibration = Calibration.fit(before, odds=_odds(_run, validation, test))
-        counts = score_counts(
-            pipeline, test.x, test.y, test.relevance, direction=direction, cuts=calibration.cuts
-        )
+        calibration = Calibration.fit(before, odds=_odds(_run, _validation, _test))
+        sides = _test.x, _test.y, _test.relevance
+        counts = score_counts(pipeline, *sides, direction=direction, cuts=calibration.cuts)
         return calibration, reliability(calibration, counts)
     except ValueError:  # pairs of one class only
         return None
@@ -146,9 +149,7 @@ def _odds(run: Run, validation: PairSet, test: PairSet) -> float:
 
 
 def _say_sizes(choice: Choice, entry: Entry) -> str:
-    validation, test = (
-        part_of(entry.run.id, part, entry.run, choice.pairs) for part in ("validation", "test")
-    )
+    validation, test = (part_of(entry, choice.pairs, part) for part in MEASURED)
     odds = _odds(entry.run, validation, test)
     if odds == 1:
         return ""

@@ -101,7 +101,9 @@ def setting(choice: Choice) -> Setting:
     fits = on.n_x >= _FEWEST_QUERIES and on.n_x * on.n_y <= _MOST_SCORES
     if protocol.test == "subsets" and not fits:
         size = "few" if on.n_x < _FEWEST_QUERIES else "many"
-        caution = f"The test part has too {size} pairs to divide them into 50 subsets here."
+        caution = (
+            f"The {choice.part} part has too {size} pairs to divide them into 50 subsets here."
+        )
         return Setting(chosen, "t", "none", against, caution)
     return Setting(chosen, protocol.test, protocol.correction, against, protocol.caution)
 
@@ -117,6 +119,8 @@ def choose(choice: Choice, now: Setting) -> None:
         width=220,
         persist_state="session",
     )
+    if choice.part == "validation":  # a test belongs to the test part
+        return
     told = TESTS[now.chosen] + ("" if now.correction == "none" else f", {now.correction.title()}")
     with st.popover(told, icon=":material/balance:", type="tertiary"):
         st.selectbox(

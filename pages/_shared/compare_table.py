@@ -17,6 +17,7 @@ from pages._shared import (
     compare_setting,
     compare_tests,
     model_files,
+    parts,
     sharing,
 )
 from pages._shared.compare_choice import Choice
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
 _FEW = ("top-1", "MRR", "AUC")
 _POOLS = {
-    "split": "all {answers} of the test part",
+    "split": "all {answers} of the {part} part",
     "all": "all {answers}",
     "judged": "the judged {answers} of the query",
 }
@@ -44,7 +45,7 @@ def show_finding(choice: Choice) -> None:
     best = choice.entries[0]
     record = best.record(choice.metric, choice.direction)
     if record is None or isnan(record["value"]):
-        st.markdown(f"{choice.metric} could not be measured on this test part.")
+        st.markdown(f"{choice.metric} could not be measured on the {choice.part} part.")
         return
     popular = find_record(
         best.measured.told["baselines"].get("popularity", []), choice.metric, choice.direction
@@ -61,10 +62,13 @@ def show_finding(choice: Choice) -> None:
         answer_name=answer,
         baseline=None if popular is None else popular["value"],
         unseen=unseen,
+        part=choice.part,
     )
     show_words(words)
     if len(choice.entries) > 1:
         show_lead(choice, best, choice.entries[1])
+    if choice.part == "validation":
+        _offer_test(choice)
 
 
 def show_words(words: str) -> None:
@@ -76,6 +80,18 @@ def show_words(words: str) -> None:
 def show_lead(choice: Choice, a: Entry, b: Entry) -> None:
     """Say which of two runs is ahead, and how sure that is."""
     st.html(f'<p class="sv-next">{escape(compare_tests.verdict(choice, a, b))}</p>')
+
+
+def _offer_test(choice: Choice) -> None:
+    """In place of a verdict on the validation part: one line that says why, and the way there."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(
+            "Choose methods and settings by these figures; whether one is better than another is "
+            "for the test part to say.",
+            width="content",
+        )
+        dataset_id = choice.entries[0].run.info.dataset_id
+        parts.button(dataset_id, "test", "See the test", "compare-see-test")
 
 
 def show_table(choice: Choice) -> None:
@@ -102,11 +118,11 @@ def show_table(choice: Choice) -> None:
     columns = [compare_columns.metric(rows, metric) for metric in metrics]
     if verdicts is not None:
         columns[1:1] = compare_columns.tested(choice, verdicts, everything=everything)
-    if everything or verdicts is None:
+    if everything or verdicts is None or choice.part == "validation":
         columns.append(compare_columns.dimensions(rows))
     columns.append(compare_columns.time(rows))
     compare_columns.draw(rows, [entry.look for entry in choice.entries], columns)
-    if verdicts is not None:
+    if verdicts is not None and choice.part == "test":
         if words := compare_tests.power(choice, verdicts.found):
             st.html(f'<p class="sv-next">{escape(words)}</p>')
         st.caption(_test_note(choice, verdicts))
@@ -160,7 +176,7 @@ def table_rows(entries: Sequence[Entry], direction: str, metrics: Sequence[str])
         )
         for entry in entries
     ]
-    # All runs here share data and test part, and so their baselines.
+    # All runs here share data and part, and so their baselines.
     known = entries[0].measured.told["baselines"]
     for name, label in BASELINES.items():
         if name in known:
@@ -175,7 +191,7 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
 
     first = choice.entries[0]
     query, answer, unseen = _who_asks(choice)
-    split = describe_split(first.run.info.spec["split"], choice.names)
+    split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
     counted = next(
         (
             record
@@ -186,12 +202,14 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     )
     words = f"**{plain(choice.metric)}:** {parse_metric(choice.metric).description} "
     if counted is not None:
-        pool = _POOLS[first.measured.pool].format(answers=answer)
+        pool = _POOLS[first.measured.pool].format(answers=answer, part=choice.part)
         words += plain(
             f"Means over {counted['n']:,} {'unseen ' if unseen else ''}{query} ± 95 % interval; "
             f"each is ranked against {pool} ({first.measured.n_x:,} × {first.measured.n_y:,})."
         )
-    words += plain(f" Test part: {split}. Ties count with their expected value.")
+    words += plain(
+        f" {choice.part.capitalize()} part: {split}. Ties count with their expected value."
+    )
     pooled = [m for m in shown if parse_metric(m).level != "query"]
     if pooled:
         words += plain(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simviz.evaluation import Comparison, Comparisons, Evaluation, Plan, QueryValues
     from simviz.evaluation.differences import Differences
     from simviz.evaluation.groups import Correction
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 
 def compared(choice: Choice, test: str, correction: Correction) -> Comparisons:
@@ -41,11 +41,15 @@ def compared(choice: Choice, test: str, correction: Correction) -> Comparisons:
 
 
 def verdict(choice: Choice, a: Entry, b: Entry) -> str:
-    """Which of two runs is ahead, by the test that is chosen, in a sentence."""
+    """Which of two runs is ahead: by the chosen test on the test part, else by how much."""
     now = setting(choice)
-    found = compared(choice, now.test, now.correction).between(a.run.id, b.run.id)
     metric = tested_metric(choice, now)
     higher = values(choice, a).metric.higher_is_better
+    if choice.part == "validation":
+        found = _between(choice, a, b, now.test)
+        words = found.lead_in_words(a.label, b.label, metric, higher_is_better=higher)
+        return f"On the validation part, {words}."
+    found = compared(choice, now.test, now.correction).between(a.run.id, b.run.id)
     return found.in_words(a.label, b.label, metric, higher_is_better=higher) + "."
 
 
@@ -64,7 +68,8 @@ def power(choice: Choice, found: Comparisons) -> str:
         if not found.between(a.run.id, b.run.id).p_value > ALPHA:
             continue
         alpha = ALPHA / len(found.pairs)
-        plan = _plan(a.run.id, b.run.id, choice.metric, choice.direction, alpha, a.run, b.run)
+        keys = a.run.id, b.run.id, choice.part, choice.metric, choice.direction
+        plan = _plan(*keys, alpha, a.run, b.run)
         if not plan.separated:
             words = plan.in_words(a.label, b.label)
             name = values(choice, a).metric.name
@@ -80,42 +85,44 @@ def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
     from simviz.evaluation.differences import paired_differences, query_metric
 
     wanted = None if choice.direction == "mean" else [choice.direction]
-    one, other = (evaluation(entry.run.id, entry.run) for entry in (a, b))
+    one, other = (evaluation(entry.run.id, entry.part, entry.run) for entry in (a, b))
     metric = query_metric(choice.metric)
     return paired_differences(one, other, metric, wanted)  # type: ignore[arg-type]
 
 
 def values(choice: Choice, entry: Entry) -> QueryValues:
     """What a run did query by query, by the main metric or what stands for it."""
-    return _values(entry.run.id, choice.metric, choice.direction, entry.run)
+    return _values(entry.run.id, entry.part, choice.metric, choice.direction, entry.run)
 
 
 def interval(choice: Choice, entry: Entry) -> tuple[float, float]:
     """95 % bootstrap interval of a run's mean."""
-    return _interval(entry.run.id, choice.metric, choice.direction, entry.run)
+    return _interval(entry.run.id, entry.part, choice.metric, choice.direction, entry.run)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
-def evaluation(run_id: str, _run: Run) -> Evaluation:
-    """The evaluation of a run, kept in memory."""
+def evaluation(run_id: str, part: Part, _run: Run) -> Evaluation:
+    """The evaluation of a run on a part, kept in memory."""
     from simviz.jobs import load_evaluation
 
-    return load_evaluation(_run)
+    return load_evaluation(_run, part)
 
 
 @st.cache_resource(show_spinner=False, max_entries=400)
-def _values(run_id: str, metric: str, direction: str, _run: Run) -> QueryValues:
+def _values(run_id: str, part: Part, metric: str, direction: str, _run: Run) -> QueryValues:
     from simviz.evaluation import query_values
 
     wanted = None if direction == "mean" else [direction]
-    return query_values(evaluation(run_id, _run), metric, wanted)  # type: ignore[arg-type]
+    return query_values(evaluation(run_id, part, _run), metric, wanted)  # type: ignore[arg-type]
 
 
 @st.cache_resource(show_spinner=False, max_entries=400)
-def _interval(run_id: str, metric: str, direction: str, _run: Run) -> tuple[float, float]:
+def _interval(
+    run_id: str, part: Part, metric: str, direction: str, _run: Run
+) -> tuple[float, float]:
     from simviz.evaluation import confidence_interval
 
-    return confidence_interval(_values(run_id, metric, direction, _run).values)
+    return confidence_interval(_values(run_id, part, metric, direction, _run).values)
 
 
 def _between(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
@@ -124,6 +131,7 @@ def _between(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
     found = _found(
         first.run.id,
         second.run.id,
+        choice.part,
         choice.metric,
         choice.direction,
         test,
@@ -138,6 +146,7 @@ def _between(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
 def _found(
     a_id: str,
     b_id: str,
+    part: Part,
     metric: str,
     direction: str,
     test: str,
@@ -149,16 +158,16 @@ def _found(
     from simviz.evaluation import compare
 
     if test == "subsets":
-        return _of_subsets(metric, _a, _b, _pairs)
-    a, b = (_values(run.id, metric, direction, run) for run in (_a, _b))
+        return _of_subsets(part, metric, _a, _b, _pairs)
+    a, b = (_values(run.id, part, metric, direction, run) for run in (_a, _b))
     return replace(compare(a.values, b.values, test), unit=a.unit)
 
 
-def _of_subsets(metric: str, a: Run, b: Run, pairs: PairSet) -> Comparison:
-    """The pooled AUC, or the rank loss, of 50 parts of the test's pairs."""
+def _of_subsets(name: Part, metric: str, a: Run, b: Run, pairs: PairSet) -> Comparison:
+    """The pooled AUC, or the rank loss, of 50 subsets of a part's pairs."""
     from simviz.evaluation import parse_metric, partitioned_auc_t
 
-    part = _test_part(a, pairs)
+    part = held_out(a.id, name, a, pairs)
     relevant = part.relevance.positives.toarray() != 0
     judged = np.ones(part.shape, dtype=bool)
     if part.relevance.unjudged == "ignore":
@@ -167,26 +176,35 @@ def _of_subsets(metric: str, a: Run, b: Run, pairs: PairSet) -> Comparison:
         judged[at.row, at.col] = True
     query = np.nonzero(judged)[0]
     n_subsets = min(50, len(np.unique(query)) // 2)
-    one, other = (_scores(run.id, run, part)[judged] for run in (a, b))
+    one, other = (_scores(run.id, name, run, part)[judged] for run in (a, b))
     found = partitioned_auc_t(one, other, relevant[judged], query=query, n_subsets=n_subsets)
     return found if parse_metric(metric).higher_is_better else found.swapped()
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _scores(run_id: str, _run: Run, _test: PairSet) -> NDArray[np.floating[Any]]:
-    return drawings.pipeline(run_id, _run).similarity(_test.x, _test.y)
+def _scores(run_id: str, part: Part, _run: Run, _pairs: PairSet) -> NDArray[np.floating[Any]]:
+    return drawings.pipeline(run_id, _run).similarity(_pairs.x, _pairs.y)
 
 
-def _test_part(run: Run, pairs: PairSet) -> PairSet:
-    arrays = run.arrays()
-    return pairs.take(arrays["x_test"], arrays["y_test"])
+@st.cache_resource(show_spinner=False, max_entries=16)
+def held_out(run_id: str, part: Part, _run: Run, _pairs: PairSet) -> PairSet:
+    """A part of the split of a run."""
+    arrays = _run.arrays()
+    return _pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
 
 
 @st.cache_resource(show_spinner=False, max_entries=400)
 def _plan(
-    a_id: str, b_id: str, metric: str, direction: str, alpha: float, _a: Run, _b: Run
+    a_id: str,
+    b_id: str,
+    part: Part,
+    metric: str,
+    direction: str,
+    alpha: float,
+    _a: Run,
+    _b: Run,
 ) -> Plan:
     from simviz.evaluation import queries_needed
 
-    a, b = (_values(run.id, metric, direction, run) for run in (_a, _b))
+    a, b = (_values(run.id, part, metric, direction, run) for run in (_a, _b))
     return replace(queries_needed(a.values, b.values, alpha=alpha), unit=a.unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ from simviz.exceptions import StoreError
 if TYPE_CHECKING:
     from pages._shared.compare_runs import Entry
     from simviz.charts.progress import ProgressCurve
-    from simviz.jobs.learning import LearningDesk
+    from simviz.jobs.background import Background, Tell
+    from simviz.store.run import Part
 
 #: What an event tells besides metrics.
 _TOLD = {"seconds", "stage", "fraction", "step", "total"}
@@ -27,11 +29,11 @@ _METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3"}
 
 
 @st.cache_resource(show_spinner=False)
-def desk() -> LearningDesk:
-    """The one desk of this server; what it trains outlives every page."""
-    from simviz.jobs.learning import LearningDesk
+def background() -> Background:
+    """The one worker of this server; what it trains outlives every page."""
+    from simviz.jobs.background import Background
 
-    return LearningDesk()
+    return Background()
 
 
 def show_training(choice: Choice) -> None:
@@ -83,12 +85,13 @@ def show_sizes(choice: Choice) -> None:
     """Draw quality against the number of pairs trained on, and offer to train for it."""
     from simviz.charts.progress import learning_figure, progress_records
 
-    known = {entry.run.id: entry.run.learning() for entry in choice.entries}
+    known = {e.run.id: e.run.part(e.part).learning() for e in choice.entries}
     missing = [entry for entry in choice.entries if not known[entry.run.id]]
     if not any(known.values()):
         st.markdown(
             "What would more pairs bring? Each method is trained anew on a sixteenth, an eighth, "
-            "a quarter and half of its training pairs, and measured on the same test part."
+            "a quarter and half of its training pairs, and measured on the same "
+            f"{choice.part} part."
         )
         _offer(choice, missing)
         return
@@ -179,21 +182,21 @@ def _offer(choice: Choice, missing: Sequence[Entry]) -> None:
     able = [entry for entry in missing if not why_no_curve(entry.run)]
     if not able or state.share() is not None:
         return
-    under_way = {e.run.id: desk().progress(e.run.id) for e in able}
+    under_way = {e.run.id: background().progress(_key(e)) for e in able}
     active = [e for e in able if (p := under_way[e.run.id]) is not None and p.is_active]
     for entry in able:
         progress = under_way[entry.run.id]
         if progress is not None and progress.state == "failed":
             texts.problem(f"{entry.label}: {progress.message}")
     if active:
-        _watch([(entry.run.id, entry.label) for entry in active])
+        _watch([(_key(entry), entry.label) for entry in active])
         st.button(
             "Stop",
             key="compare-size-stop",
             icon=":material/close:",
             type="tertiary",
             on_click=_stop,
-            args=([entry.run.id for entry in active],),
+            args=([_key(entry) for entry in active],),
         )
         return
     seconds = sum(_seconds(entry) for entry in able)
@@ -209,14 +212,24 @@ def _offer(choice: Choice, missing: Sequence[Entry]) -> None:
     st.caption(plain(f"{names}: about {max(1.0, seconds):,.0f} s in all."))
 
 
+def _key(entry: Entry) -> tuple[str, Part]:
+    return entry.run.id, entry.part
+
+
 def _ask(entries: Sequence[Entry], choice: Choice) -> None:
+    from simviz.jobs.learning import learning_records
+
+    def train(entry: Entry, tell: Tell) -> None:
+        records = learning_records(entry.run, choice.pairs, entry.part, tell)
+        entry.run.part(entry.part).put_learning(records)
+
     for entry in entries:
-        desk().ask(entry.run, choice.pairs)
+        background().ask(_key(entry), partial(train, entry))
 
 
-def _stop(run_ids: Sequence[str]) -> None:
-    for run_id in run_ids:
-        desk().stop(run_id)
+def _stop(keys: Sequence[tuple[str, Part]]) -> None:
+    for key in keys:
+        background().stop(key)
 
 
 def _seconds(entry: Entry) -> float:
@@ -226,9 +239,9 @@ def _seconds(entry: Entry) -> float:
 
 
 @st.fragment(run_every=0.7)
-def _watch(runs: Sequence[tuple[str, str]]) -> None:
-    for run_id, label in runs:
-        progress = desk().progress(run_id)
+def _watch(runs: Sequence[tuple[tuple[str, Part], str]]) -> None:
+    for key, label in runs:
+        progress = background().progress(key)
         if progress is None or not progress.is_active:
             st.rerun()
         waits = progress.state == "waiting"

@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
 
 PICTURES = Path(__file__).parents[2] / "docs"
-# Where to go from what a demo found.
-FURTHER = (
-    ("pages/compare.py", "Which queries differ", ":material/leaderboard:"),
-    ("pages/map.py", "Explore the map", ":material/scatter_plot:"),
-    ("pages/train.py", "Train other methods", ":material/model_training:"),
-)
 CAPTION = (
     "Icons and the words people look for them by, as CCA sees them after training on seven "
     "tenths of the icons. Press a button above to train it here."
@@ -117,19 +111,9 @@ def show_demo(demo: str) -> None:
     finished = [state.run(s.run_id) for s in statuses if s.run_id is not None]
     if not finished:
         return
-    # New items ask where one side was kept from training.
     direction = {"x": "x2y", "y": "y2x", "column": "x2y"}.get(info.split_by, "mean")
-    finished.sort(
-        key=lambda run: -results.value_of(run.records(), info.metric, direction)["value"]
-    )
-    names = (info.x_name, info.y_name)
-    best = finished[0]
-    sentence = "top-1" if info.metric == "MRR" else info.metric
-    results.show_finding(best, sentence, "x2y" if direction == "mean" else direction, names)
-    metrics = list(dict.fromkeys([info.metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
-    results.show_table(finished, metrics, direction, names)
-    with st.container(horizontal=True):
-        for page, label, icon in FURTHER:
-            st.page_link(page, label=label, icon=icon, query_params={"data": f"demo:{demo}"})
-    results.show_curves(finished, direction)
-    results.show_map(finished, state.dataset(f"demo:{demo}"))
+    dataset_id = f"demo:{demo}"
+    pairs = state.dataset(dataset_id)
+    finished = results.show(dataset_id, pairs, finished, info.metric, direction, key="home")
+    if finished:
+        results.show_map(finished, pairs)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pages._shared import forms, naming, splits, state
+from simviz.markdown import escape_markdown
 
 if TYPE_CHECKING:
     from simviz.jobs import JobSpec, JobStatus
@@ -18,7 +19,7 @@ DOING = {
     "reading": "reading the data",
     "features": "turning items into features",
     "training": "training",
-    "scoring": "measuring on the test part",
+    "scoring": "measuring",
     "drawing": "drawing the map",
     "searching": "trying settings",
 }
@@ -139,7 +140,6 @@ def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) ->
 def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
     """Start again; the new attempt takes the old one's place where the page keeps a list."""
     from simviz.exceptions import SimvizError
-    from simviz.markdown import escape_markdown
 
     try:
         again = state.queue().repeat(job_id, state.workspace())
@@ -164,6 +164,7 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
             words = f"**{names[status.id]}** waits, {_place(status)}"
         else:
             words = f"**{names[status.id]}** · {DOING.get(status.stage, status.stage)}{left}"
+            words += "".join(f" · {told}" for told in _measured(status.history))
         st.progress(min(1.0, status.fraction), text=words)
         curves = [
             _sparkline(name, values)
@@ -178,6 +179,17 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
         _show_waiting(waiting)
     if not all(s.is_active for s in statuses):
         st.rerun()
+
+
+def _measured(history: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Figures that are known while the rest is still measured."""
+    found = {
+        name: event[name]
+        for event in history
+        for name in event
+        if name.startswith(("validation ", "test "))
+    }
+    return [f"{escape_markdown(name)} {value:.3f}" for name, value in found.items()]
 
 
 def _place(status: JobStatus) -> str:

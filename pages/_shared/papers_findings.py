@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._shared import plain, state
-from pages._shared.results import CHART_CONFIG
+from pages._shared.compare_curves import CHART_CONFIG
 from simviz.exceptions import StoreError
 
 if TYPE_CHECKING:

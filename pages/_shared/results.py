@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import compare_choice, compare_columns, compare_runs, compare_table, naming
+from pages._shared import (
+    compare_columns,
+    compare_dimensions,
+    compare_runs,
+    compare_table,
+    naming,
+    parts,
+)
+from pages._shared.compare_curves import CHART_CONFIG
 from pages._shared.compare_runs import Entry
 from pages._shared.state import is_narrow, theme
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.store.run import Run
-
-CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+#: Where to go from what was found.
+FURTHER = (
+    ("pages/compare.py", "Which queries differ", ":material/leaderboard:"),
+    ("pages/map.py", "Explore the map", ":material/scatter_plot:"),
+    ("pages/train.py", "Train other methods", ":material/model_training:"),
+)
 
 
 def title_of(run: Run) -> str:
@@ -24,59 +35,110 @@ def title_of(run: Run) -> str:
     return naming.run_title(run.info)
 
 
-def value_of(records: Sequence[dict[str, Any]], metric: str, direction: str) -> dict[str, Any]:
-    """The record of a metric in a direction: "x2y", "y2x" or their "mean".
+def show(
+    dataset_id: str,
+    pairs: PairSet,
+    runs: Sequence[Run],
+    metric: str,
+    direction: str,
+    key: str,
+) -> list[Run]:
+    """Show what runs on one split found on the part that is looked at.
 
-    A metric that pools all pairs has one value, whatever the direction.
+    Parameters
+    ----------
+    dataset_id : str
+        The data set.
+    pairs : PairSet
+        Its content.
+    runs : sequence of Run
+        At least one, all of one split.
+    metric : str
+        What they are ranked by.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asks.
+    key : str
+        Sets the widgets apart from those of other places.
+
+    Returns
+    -------
+    list of Run
+        Those that were measured on the part, the best on validation first.
     """
-    wanted = (direction, "pairs")
-    return next(r for r in records if r["metric"] == metric and r["direction"] in wanted)
+    part = parts.current(dataset_id)
+    measured = {run.id: compare_runs.read_measured(run) for run in runs}
+    ordered = compare_runs.ranked(runs, measured, metric, direction, part)
+    entries = compare_runs.entries_of(ordered, part)
+    names = (pairs.x_name, pairs.y_name)
+    answer = st.container()  # stands above what it depends on
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        parts.switch(dataset_id)
+        for page, label, icon in FURTHER:
+            if page != "pages/train.py" or key != "train":
+                st.page_link(page, label=label, icon=icon, query_params={"data": dataset_id})
+    missing = [(run, title_of(run)) for run in ordered if part not in measured[run.id].parts]
+    if missing:
+        parts.offer_missing(missing, part, pairs, key=key)
+    if not entries:
+        return []
+    with answer:
+        asking = "x2y" if direction == "mean" else direction
+        sentence = "top-1" if metric == "MRR" else metric
+        show_finding(entries[0], sentence, asking, names)
+    shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
+    show_table(entries, shown, direction, names)
+    show_curves(entries, direction)
+    return [entry.run for entry in entries]
 
 
-def show_finding(run: Run, metric: str, direction: str, names: tuple[str, str]) -> None:
+def show_finding(best: Entry, metric: str, direction: str, names: tuple[str, str]) -> None:
     """Say in a sentence what the best run can do."""
     from simviz.evaluation.report import finding
 
-    record = value_of(run.records(), metric, direction)
-    baseline = value_of(run.evaluation()["baselines"]["popularity"], metric, direction)
+    record = best.record(metric, direction)
+    if record is None:
+        return
+    popular = compare_runs.find_record(
+        best.measured.told["baselines"]["popularity"], metric, direction
+    )
     x_name, y_name = names
     query, answer = (y_name, x_name) if direction == "y2x" else (x_name, y_name)
     words = finding(
-        title_of(run),
+        best.label,
         metric,
         record["value"],
         record["n"],
         query_name=query,
         answer_name=answer,
-        baseline=baseline["value"],
+        baseline=None if popular is None else popular["value"],
+        part=best.part,
     )
     compare_table.show_words(words)
 
 
 def show_table(
-    runs: Sequence[Run], metrics: Sequence[str], direction: str, names: tuple[str, str]
+    entries: Sequence[Entry], metrics: Sequence[str], direction: str, names: tuple[str, str]
 ) -> None:
-    """Compare runs in a few columns, the best first, what knows nothing last."""
-    infos = [run.info for run in runs]
-    labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
-    entries = [
-        Entry(run, labels[run.id], looks[run.id], compare_choice.read_measured(run.id))
-        for run in runs
-    ]
+    """Compare runs in a few columns, the best on validation first, what knows nothing last."""
+    metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
     rows = compare_table.table_rows(entries, direction, metrics)
     columns = [compare_columns.metric(rows, metric) for metric in metrics]
     columns += [compare_columns.dimensions(rows), compare_columns.time(rows)]
     compare_columns.draw(rows, [entry.look for entry in entries], columns)
-    record = value_of(runs[0].records(), metrics[0], direction)
+    record = entries[0].record(metrics[0], direction)
+    if record is None:
+        return
+    part = entries[0].part
     asked = {"x2y": names[0], "y2x": names[1], "mean": "queries from both sides"}[direction]
-    pool = {"split": "all items of the test part", "judged": "the judged items"}
+    pool = {"split": f"all items of the {part} part", "judged": "the judged items"}
     st.caption(
-        f"Mean over {record['n']:,} test {asked} ± 95 % interval, each ranked against "
-        f"{pool.get(record['pool'], record['pool'])}. Ties count with their expected value."
+        f"Mean over {record['n']:,} {part} {asked} ± 95 % interval, each ranked against "
+        f"{pool.get(record['pool'], record['pool'])}. Ties count with their expected value. "
+        "In the order of the validation part."
     )
 
 
-def show_curves(runs: Sequence[Run], direction: str) -> None:
+def show_curves(entries: Sequence[Entry], direction: str) -> None:
     """Draw ROC and quality against dimensions side by side."""
     from simviz.charts import RocCurve, dimension_figure, roc_figure
     from simviz.evaluation.roc import Roc
@@ -85,42 +147,20 @@ def show_curves(runs: Sequence[Run], direction: str) -> None:
     with left:
         st.markdown("#### How well it separates pairs")
         rocs = []
-        for run in runs:
-            arrays = run.roc()
+        for entry in entries:
+            arrays = entry.run.part(entry.part).roc()
             if arrays is not None:
                 roc = Roc(**arrays)
-                label = title_of(run)
-                rocs.append(RocCurve(run.info.method, label, roc.fpr, roc.tpr, roc.auc))
+                rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
         figure = roc_figure(rocs, theme=theme())
         st.plotly_chart(figure, theme=None, key="roc", alt=_alt(figure), config=CHART_CONFIG)
     with right:
         st.markdown("#### How many dimensions it takes")
-        curves = [curve for run in runs if (curve := _dimension_curve(run, direction))]
-        metric = next((r["metric"] for run in runs for r in run.curve()), "MRR")
-        figure = dimension_figure(curves, metric=metric, theme=theme())
+        drawn = [compare_dimensions.dimension_curve(entry, direction) for entry in entries]
+        metrics = [r["metric"] for entry in entries for r in entry.measured.curve]
+        metric = metrics[0] if metrics else "MRR"
+        figure = dimension_figure([c for c in drawn if c], metric=metric, theme=theme())
         st.plotly_chart(figure, theme=None, key="curve", alt=_alt(figure), config=CHART_CONFIG)
-
-
-def _dimension_curve(run: Run, direction: str) -> Any:
-    """Quality by dimension with its 95 % band, or None where the method has none."""
-    from simviz.charts import DimensionCurve
-
-    wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
-    sides = [[r for r in run.curve() if r["direction"] == d] for d in wanted]
-    if not all(sides):
-        return None
-    values = [fmean(p["value"] for p in points) for points in zip(*sides, strict=True)]
-    spread = [
-        1.96 * fmean(p["standard_error"] for p in points) for points in zip(*sides, strict=True)
-    ]
-    return DimensionCurve(
-        run.info.method,
-        title_of(run),
-        [point["dimension"] for point in sides[0]],
-        values,
-        [v - s for v, s in zip(values, spread, strict=True)],
-        [v + s for v, s in zip(values, spread, strict=True)],
-    )
 
 
 def show_map(runs: Sequence[Run], pairs: PairSet) -> None:

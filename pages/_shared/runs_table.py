@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
@@ -16,21 +17,22 @@ from pages._shared import (
     forms,
     import_view,
     naming,
+    parts,
     plain,
+    results,
     runs_actions,
     splits,
     state,
 )
-from pages._shared.results import value_of
 from pages._shared.runs_metric import main_metric
 from pages._shared.train_view import page_link
+from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.store import RunInfo
 
-#: What the figures of a run are of: of a demo or not.
-_PART = {True: "On the test part", False: "On the validation part; Compare shows the test"}
+_PART = "On the validation part, by which methods and settings are chosen"
 
 
 def show_runs(dataset_id: str, pairs: PairSet) -> None:
@@ -44,12 +46,13 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
         Its content.
     """
     runs = state.runs(dataset_id)
-    st.markdown("#### Finished runs")
     if not runs:
+        st.markdown("#### Finished runs")
         st.caption("None yet. What is trained above stays here, with its figures.")
         runs_actions.show_deleted(dataset_id)
         import_view.show(dataset_id, pairs)
         return
+    _show_results(dataset_id, pairs, runs)
     chosen = _show_table(runs, dataset_id, pairs)
     runs_actions.show_deleted(dataset_id)
     if chosen:
@@ -61,6 +64,25 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
         )
     _show_splits(runs, main_metric(dataset_id, pairs, runs))
     import_view.show(dataset_id, pairs)
+
+
+def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
+    """What the best runs of the split used last have found."""
+    runs = [state.run(info.id) for info in infos]
+    measured = {}
+    for run in runs:
+        with suppress(SimvizError):  # damaged: Compare says so
+            measured[run.id] = compare_runs.read_measured(run)
+    groups = compare_runs.group(runs, measured).values()
+    group = next((g for run in runs for g in groups if run in g), None)
+    if group is not None:
+        metric = main_metric(dataset_id, pairs, [run.info for run in group])
+        direction = {"x": "x2y", "y": "y2x"}.get(group[0].info.spec["split"]["by"], "mean")
+        part = parts.current(dataset_id)
+        best = compare_runs.ranked(group, measured, metric, direction, part)[: compare_runs.FEW]
+        st.markdown("#### What they found")
+        results.show(dataset_id, pairs, best, metric, direction, key="train")
+    st.markdown("#### Finished runs")
 
 
 def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> list[RunInfo]:
@@ -100,11 +122,11 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
             "parameters": st.column_config.TextColumn(
                 help="Where they differ from the defaults", width="medium"
             ),
-            metric: st.column_config.NumberColumn(format="%.3f", help=_PART[runs[0].is_demo]),
+            metric: st.column_config.NumberColumn(format="%.3f", help=_PART),
             "time": st.column_config.NumberColumn(format="%.1f s"),
             "trained": st.column_config.DatetimeColumn(format="distance"),
         },
-        alt=f"Finished runs: method, parameters, quality {_PART[runs[0].is_demo].lower()}, time",
+        alt="Finished runs: method, parameters, quality on the validation part, time",
     )
     return [runs[row] for row in event.selection.rows if row < len(runs)]
 
@@ -184,21 +206,12 @@ def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-@st.cache_data(show_spinner=False, max_entries=3_000)
 def _measured(run_id: str, metric: str) -> float | None:
-    """A figure of a run, in the direction its split asks for; runs never change.
-
-    On the validation part, for methods and settings are chosen here; only a
-    demo's test part is open.
-    """
+    """A figure of a run on its validation part, in the direction its split asks for."""
     run = state.run(run_id)
     direction = "y2x" if run.info.spec["split"]["by"] == "y" else "mean"
-    told = run.info.is_demo
-    records = run.records() if told else run.evaluation().get("validation") or []
-    try:
-        return float(value_of(records, metric, direction)["value"])
-    except StopIteration:
-        return run.info.summary.get(metric) if told else None
+    value = compare_runs.read_measured(run).choosing_value(metric, direction)
+    return None if value != value else value
 
 
 def _differences(run: RunInfo, split: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._shared import forms, naming, plain, state, train_jobs
-from pages._shared.results import CHART_CONFIG
+from pages._shared.compare_curves import CHART_CONFIG
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:

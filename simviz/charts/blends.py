@@ -42,7 +42,7 @@ class WeightCurve(NamedTuple):
 
 def blend_figure(
     validation: WeightCurve | tuple[Any, ...] | None,
-    test: WeightCurve | tuple[Any, ...],
+    test: WeightCurve | tuple[Any, ...] | None,
     alpha: float,
     *,
     ends: tuple[str, str],
@@ -56,8 +56,8 @@ def blend_figure(
     ----------
     validation : WeightCurve or None
         Where the weight is chosen; None where there are no such pairs.
-    test : WeightCurve
-        What comes of it.
+    test : WeightCurve or None
+        What comes of it; None where the test is not looked at.
     alpha : float
         Weight to mark on both.
     ends : tuple of str

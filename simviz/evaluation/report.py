@@ -16,6 +16,7 @@ def finding(
     baseline: float | None = None,
     baseline_name: str = "guessing by popularity",
     unseen: bool = True,
+    part: str = "test",
 ) -> str:
     """Say what a figure means to someone who does not know the metric.
 
@@ -38,6 +39,8 @@ def finding(
     unseen : bool, default=True
         Whether the queries were kept from training; where only the answers
         were, the sentence does not call the queries unseen.
+    part : str, default="test"
+        The part of the split that was measured on.
 
     Returns
     -------
@@ -46,8 +49,8 @@ def finding(
 
     Examples
     --------
-    >>> finding("CCA", "P@5", 0.32, 268, query_name="icons", answer_name="keywords")
-    'Of the 5 keywords that CCA gives an unseen icon, 1.6 are right on average (268 icons).'
+    >>> finding("CCA", "P@5", 0.32, 268, query_name="icons", answer_name="tags")
+    'Of the 5 tags that CCA gives an unseen icon, 1.6 are right on average (268 icons of ...).'
     """
     metric = parse_metric(metric) if isinstance(metric, str) else metric
     tail, new = "", "unseen " if unseen else ""
@@ -56,7 +59,7 @@ def finding(
             tail = f"; {baseline_name} does for {_percent(baseline)}"
         return (
             f"{method} puts the right one first for {_percent(value)} of {n_queries:,} {new}"
-            f"{query_name}, out of all {answer_name} of the test{tail}."
+            f"{query_name}, out of all {answer_name} of the {part} part{tail}."
         )
     if isinstance(metric, Precision):
         if baseline is not None:
@@ -65,13 +68,13 @@ def finding(
         return (
             f"Of the {metric.k} {answer_name} that {method} gives {which} "
             f"{_singular(query_name)}, {value * metric.k:.1f} are right on average "
-            f"({n_queries:,} {query_name}){tail}."
+            f"({n_queries:,} {query_name} of the {part} part){tail}."
         )
     if baseline is not None:
         tail = f"; {baseline_name} reaches {baseline:.3f}"
     return (
-        f"{method} reaches {metric!r} {value:.3f} over {n_queries:,} {new}{query_name} "
-        f"({_means(metric)}){tail}."
+        f"{method} reaches {metric!r} {value:.3f} over {n_queries:,} {new}{query_name} of the "
+        f"{part} part ({_means(metric)}){tail}."
     )
 
 

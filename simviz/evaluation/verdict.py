@@ -134,9 +134,48 @@ class Comparison:
             if self.is_significant(alpha)
             else f"{a_name} and {b_name} cannot be told apart"
         )
-        numbers = f"{_signed(self.difference)} [{_signed(self.low)}, {_signed(self.high)}]"
         p = _p_in_words(self.p_value) + (f" ({self.correction})" if self.correction else "")
-        return f"{relation}: {f'{metric} {numbers}'.strip()}, {p}, {self.test}, {counted}"
+        return f"{relation}: {self._numbers(metric)}, {p}, {self.test}, {counted}"
+
+    def lead_in_words(
+        self, a_name: str, b_name: str, metric: str = "", *, higher_is_better: bool = True
+    ) -> str:
+        """One sentence on which run is ahead, without a verdict: for the part runs are chosen by.
+
+        Parameters
+        ----------
+        a_name, b_name : str
+            What the runs are called.
+        metric : str, optional
+            What was measured.
+        higher_is_better : bool, default=True
+            False for metrics such as rank loss.
+
+        Returns
+        -------
+        str
+            Without a full stop.
+
+        Examples
+        --------
+        >>> from simviz.evaluation import paired_t
+        >>> paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8]).lead_in_words("OPCA", "LSA", "MRR")
+        'OPCA is ahead of LSA by MRR +0.200 [−0.025, +0.425], 4 queries'
+        """  # noqa: E501 -- a sentence is one line
+        counted = f"{self.n:,} {plural(self.unit, self.n)}"
+        if math.isnan(self.difference):
+            return f"{a_name} and {b_name} cannot be compared on {counted}"
+        if self.difference == 0:
+            return f"{a_name} and {b_name} are level on {counted}"
+        if (self.difference > 0) != higher_is_better:
+            a_name, b_name = b_name, a_name
+        ahead = self if self.difference > 0 else self.swapped()
+        return f"{a_name} is ahead of {b_name} by {ahead._numbers(metric)}, {counted}"
+
+    def _numbers(self, metric: str) -> str:
+        """The difference with its interval."""
+        numbers = f"{_signed(self.difference)} [{_signed(self.low)}, {_signed(self.high)}]"
+        return f"{metric} {numbers}".strip()
 
 
 def plural(unit: str, n: int) -> str:

@@ -176,8 +176,8 @@ def test_failed_job_says_why(fresh):
 
 def test_tests_are_kept_apart_and_said(page, home):
     show(page, data="demo:emoji")
-    part = page.selectbox(key="compare-part")
-    assert "2 different tests" in part.label
+    part = page.selectbox(key="compare-group")
+    assert "2 different splits" in part.label
     assert {option.partition(" · ")[2] for option in part.options} == {"2 runs", "1 run"}
     assert set(pills(page).value) == {home["runs"]["bm25"], home["runs"]["tfidf"]}
     other = next(o for o in part.options if "seed 1" in o)
@@ -190,7 +190,7 @@ def test_tests_are_kept_apart_and_said(page, home):
 def test_finding_table_and_baselines(page):
     show(page, data="demo:emoji", tab="dimensions")
     body = html(page)
-    assert "over 770 unseen queries" in body
+    assert "over 770 unseen queries of the test part" in body
     assert "cannot be told apart" in body or "is ahead of" in body
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
     assert body.count("class=sv-base") == 2
@@ -199,7 +199,7 @@ def test_finding_table_and_baselines(page):
         "method",
         "MRR",
         "ties",
-        "Δ to TF-IDF cosine",
+        "Δ to BM25",
         "p, randomisation",
         "top-1",
         "time",
@@ -310,7 +310,7 @@ def test_link_restores_everything(page, home):
     assert page.session_state["compare-curve"] == "dimensions"
     assert "None of these methods has such a curve" in said(page)
     assert "1 of the 3 runs in this link is not here" in said(page)
-    assert "1 of the runs asked for was measured on another test" in said(page)
+    assert "1 of the runs asked for was measured on another split" in said(page)
     page.run()
     assert "not here" not in said(page), "said once"
 
@@ -430,10 +430,10 @@ def test_curves_by_training_size_are_made_when_asked_for(page, home):
     assert "What would more pairs bring" in said(page)
     page.button(key="compare-size-train").click().run()
     assert not page.exception
-    desk = compare_training.desk()
-    ids = [home["runs"][name] for name in ("cca", "small")]
+    background = compare_training.background()
+    keys = [(home["runs"][name], "test") for name in ("cca", "small")]
     deadline = time.monotonic() + 120
-    while any(desk.progress(run_id) is not None for run_id in ids):
+    while any(background.progress(key) is not None for key in keys):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     page.run()
@@ -468,8 +468,8 @@ def test_selected_query_is_shown_and_linked(page, home):
     show(page, data="demo:icons", tab="queries")
     table = page.dataframe[0].value
     first = param(page, "query")
-    ids = "-".join(home["runs"][name] for name in ("cca", "small"))
-    key = f"compare-lines-{ids}-P-5-y2x--None"
+    run_ids = "-".join(pills(page).value)
+    key = f"compare-lines-test-{run_ids}-P-5-y2x--None"
     page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
     page.run()
     assert not page.exception
@@ -560,11 +560,17 @@ def choose_all(home, names, dataset_id, direction="y2x", metric="MRR"):
     runs = [store.get_run(home["runs"][name], home["mine"]) for name in names]
     labels = compare_runs.label_runs([run.info for run in runs])
     entries = [
-        compare_runs.Entry(run, labels[run.id], run.info.method, compare_runs.Measured.of(run))
+        compare_runs.Entry(
+            run,
+            labels[run.id],
+            run.info.method,
+            "test",
+            compare_runs.read_measured(run).parts["test"],
+        )
         for run in runs
     ]
     pairs = store.get_dataset(dataset_id, home["mine"])
-    return Choice(pairs, entries, direction, metric, [metric])
+    return Choice(pairs, entries, "test", direction, metric, [metric])
 
 
 def test_files_say_what_was_tested(page, home):

@@ -17,28 +17,28 @@ NAMES = {"query_name": "queries", "answer_name": "documents"}
             0.584,
             0.0026,
             "CCA puts the right one first for 58 % of 1,385 unseen queries, out of all documents "
-            "of the test; guessing by popularity does for 0.3 %.",
+            "of the test part; guessing by popularity does for 0.3 %.",
         ),
         (
             "P@5",
             0.32,
             0.066,
             "Of the 5 documents that CCA gives an unseen query, 1.6 are right on average "
-            "(1,385 queries); guessing by popularity gets 0.3.",
+            "(1,385 queries of the test part); guessing by popularity gets 0.3.",
         ),
         (
             "MRR",
             0.6432,
             None,
-            "CCA reaches MRR 0.643 over 1,385 unseen queries (1 would be the right one always "
-            "first, ½ always second).",
+            "CCA reaches MRR 0.643 over 1,385 unseen queries of the test part (1 would be the "
+            "right one always first, ½ always second).",
         ),
         (
             "MAP",
             0.5,
             0.25,
-            "CCA reaches MAP 0.500 over 1,385 unseen queries (1 would be everything relevant "
-            "before everything else); guessing by popularity reaches 0.250.",
+            "CCA reaches MAP 0.500 over 1,385 unseen queries of the test part (1 would be "
+            "everything relevant before everything else); guessing by popularity reaches 0.250.",
         ),
     ],
 )

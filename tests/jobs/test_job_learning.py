@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from test_job_desk import Later
 
-from simviz.jobs.learning import LearningDesk, why_no_curve
+from simviz.jobs.background import Background
+from simviz.jobs.learning import learning_records, why_no_curve
 
 
 @pytest.fixture
@@ -13,19 +14,27 @@ def run(queue, ask, store):
     return store.get_run(queue.wait(queue.submit(ask("cca", n_components=2)), 60).run_id)
 
 
-def test_a_curve_is_made_once_and_ends_at_the_run(run, sentences):
+@pytest.fixture
+def keep(run, sentences):
+    def work(tell):
+        records = learning_records(run, sentences, "validation", tell)
+        run.part("validation").put_learning(records)
+
+    return work
+
+
+def test_a_curve_is_made_once_and_ends_at_the_run(run, keep):
     later = Later()
-    desk = LearningDesk(later)
-    assert run.learning() == []
-    assert desk.ask(run, sentences).state == "waiting"
-    assert desk.ask(run, sentences).state == "waiting"
+    background = Background(later)
+    assert background.ask(run.id, keep).state == "waiting"
+    assert background.ask(run.id, keep).state == "waiting"
     assert len(later.calls) == 1
     later.go()
-    assert desk.progress(run.id) is None
-    assert desk.ask(run, sentences).state == "done"
-    records = run.learning()
+    assert background.progress(run.id) is None
+    assert run.part("test").learning() == []
+    records = run.part("validation").learning()
     last = {r["direction"]: r for r in records if r["metric"] == "MRR" and r["fraction"] == 1}
-    for told in run.records():
+    for told in run.part("validation").records():
         if told["metric"] == "MRR" and told["direction"] in last:
             assert last[told["direction"]]["value"] == pytest.approx(told["value"], abs=1e-9)
     sizes = [r["n_pairs"] for r in records if r["metric"] == "MRR" and r["direction"] == "x2y"]
@@ -33,27 +42,26 @@ def test_a_curve_is_made_once_and_ends_at_the_run(run, sentences):
     assert why_no_curve(run) == ""
 
 
-def test_a_curve_that_was_stopped_may_be_asked_for_again(run, sentences):
+def test_what_was_stopped_may_be_asked_for_again(run, keep):
     later = Later()
-    desk = LearningDesk(later)
-    desk.ask(run, sentences)
-    desk.stop(run.id)
-    assert desk.progress(run.id).state == "stopped"
+    background = Background(later)
+    background.ask(run.id, keep)
+    background.stop(run.id)
+    assert background.progress(run.id).state == "stopped"
     later.go()
-    assert run.learning() == []
-    assert desk.ask(run, sentences).state == "waiting"
+    assert run.part("validation").learning() == []
+    assert background.ask(run.id, keep).state == "waiting"
     later.go()
-    assert run.learning()
+    assert run.part("validation").learning()
 
 
-def test_a_failure_says_why(run, sentences, monkeypatch):
+def test_a_failure_says_why():
+    def fail(tell):
+        raise ValueError("too few pairs")
+
     later = Later()
-    desk = LearningDesk(later)
-    monkeypatch.setattr(
-        "simviz.jobs.learning.learning_records",
-        lambda *args: (_ for _ in ()).throw(ValueError("too few pairs")),
-    )
-    desk.ask(run, sentences)
+    background = Background(later)
+    background.ask("a", fail)
     later.go()
-    assert desk.progress(run.id).message == "too few pairs"
-    assert not desk.progress(run.id).is_active
+    assert background.progress("a").message == "too few pairs"
+    assert not background.progress("a").is_active

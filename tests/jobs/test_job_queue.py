@@ -50,16 +50,21 @@ def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, senten
     again = evaluate(run.pipeline(), test.x, test.y, test.relevance)
     evaluation = load_evaluation(run)
     # As text, for one NaN does not equal another.
-    assert str(evaluation.to_records()) == str(run.records()) == str(again.to_records())
-    np.testing.assert_array_equal(run.per_query()["y2x:MRR"], again.per_query("MRR", "y2x"))
+    assert (
+        str(evaluation.to_records()) == str(run.part("test").records()) == str(again.to_records())
+    )
+    np.testing.assert_array_equal(
+        run.part("test").per_query()["y2x:MRR"], again.per_query("MRR", "y2x")
+    )
     np.testing.assert_array_equal(evaluation.roc.fpr, again.roc.fpr)
     assert evaluation.value("P@3") == again.value("P@3")  # not asked for at first
-    assert run.info.summary["MRR"] == again.value("MRR")
-    baselines = run.evaluation()["baselines"]
+    validated = load_evaluation(run, "validation")
+    assert run.info.summary["MRR"] == validated.value("MRR")
+    baselines = run.part("test").evaluation()["baselines"]
     assert {"chance", "popularity"} == set(baselines)
     top = next(r for r in baselines["chance"] if r["metric"] == "top-1")
     assert top["value"] == pytest.approx(1 / len(test.y))
-    curve = run.curve()
+    curve = run.part("test").curve()
     last = [r["value"] for r in curve if r["dimension"] == 8]
     assert np.mean(last) == pytest.approx(again.value("MRR"))
     drawing, x_drawn, y_drawn = load_map(run, "mds-2-center")
@@ -70,14 +75,14 @@ def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, senten
 
 def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask):
     run = store.get_run(queue.wait(queue.submit(ask("bm25")), LONG).run_id)
-    assert run.curve() == []
+    assert run.part("test").curve() == []
     assert any("within a side" in note for note in load_map(run, "mds-2-center")[0].notes)
 
 
 def test_the_points_of_the_curve_can_be_asked_for(queue, store, ask):
     spec = replace(ask("cca", n_components=6), dimensions=(1, 3, 100))
     run = store.get_run(queue.wait(queue.submit(spec), LONG).run_id)
-    assert {record["dimension"] for record in run.curve()} == {1, 3}
+    assert {record["dimension"] for record in run.part("test").curve()} == {1, 3}
 
 
 def test_what_succeeded_is_not_done_again(queue, store, ask, mine):
@@ -113,7 +118,7 @@ def test_demos_are_trained_once_for_all(queue, store, mine, theirs):
     on_disk = b"".join(p.read_bytes() for p in store.attempt_folder(first).iterdir())
     assert mine.encode() not in on_disk and status.spec.workspace == ""
     stored = store.get_run(status.run_id).folder
-    assert not any(mine.encode() in p.read_bytes() for p in stored.iterdir())
+    assert not any(mine.encode() in p.read_bytes() for p in stored.rglob("*.*"))
 
 
 def test_others_keep_a_demo_that_one_cancels(store, mine, theirs):

@@ -19,10 +19,15 @@ def dataset_id(store, mine, pairs):
 def test_a_run_comes_back_part_by_part(store, mine, dataset_id, files, pairs):
     assert store.put_run(RUN, files, dataset_id, "cca", mine)
     run = store.get_run(RUN, mine)
-    assert run.spec == files.spec and run.meta == files.meta and run.curve() == files.curve
-    assert np.isnan(run.records()[0]["value"])
-    np.testing.assert_array_equal(run.per_query()["x2y:MRR"], [1.0, np.nan])
-    np.testing.assert_array_equal(run.roc()["true_positives"], [0, 1, 2])
+    assert run.spec == files.spec and run.meta == files.meta
+    assert run.measured == ("validation", "test")
+    for name, value in (("validation", 0.5), ("test", 0.25)):
+        part = run.part(name)
+        assert part.curve() == files.measured[name].curve and part.learning() == []
+        assert part.records()[0]["value"] == value
+        np.testing.assert_array_equal(part.per_query()["x2y:MRR"], [value, np.nan])
+        np.testing.assert_array_equal(part.roc()["true_positives"], [0, 1, 2])
+        np.testing.assert_array_equal(part.rankings()["ranking:x2y:above"], [0, 1])
     np.testing.assert_array_equal(run.arrays()["x_test"], np.arange(4))
     assert run.maps() == ("mds-2",)
     arrays, info = run.map("mds-2")
@@ -34,8 +39,8 @@ def test_a_run_comes_back_part_by_part(store, mine, dataset_id, files, pairs):
     assert run.pipeline_bytes()[:2] == b"PK"
     (info,) = store.list_runs(mine)
     assert (info.id, info.method, info.seconds) == (RUN, "cca", 1.5)
-    assert info.summary == {"mrr": 0.5} and info.spec["params"] == {"n_components": 2}
-    on_disk = sum(p.stat().st_size for p in (store.root / "runs" / RUN).iterdir())
+    assert info.summary == {"MRR": 0.5} and info.spec["params"] == {"n_components": 2}
+    on_disk = sum(p.stat().st_size for p in (store.root / "runs" / RUN).rglob("*.*"))
     assert info.n_bytes == on_disk
 
 
@@ -136,9 +141,10 @@ def test_the_demo_run_opened_least_recently_makes_room(tmp_path, files, monkeypa
 def test_damaged_files_of_a_run_are_a_store_error(store, mine, dataset_id, files):
     store.put_run(RUN, files, dataset_id, "cca", mine)
     run = store.get_run(RUN)
-    for path in run.folder.iterdir():
+    for path in run.folder.rglob("*.*"):
         path.write_bytes(b"damaged")
-    reads = (run.pipeline, run.evaluation, run.per_query, run.roc, run.arrays, run.curve)
+    part = run.part("test")
+    reads = (run.pipeline, part.evaluation, part.per_query, part.roc, run.arrays, part.curve)
     for read in (*reads, lambda: run.meta, lambda: run.spec, lambda: run.map("mds-2")):
         with pytest.raises(StoreError):
             read()

@@ -1,0 +1,85 @@
+"""Runs are measured on validation and test alike, and ranked by validation alone."""
+
+import numpy as np
+import pytest
+
+from simviz.data import PairSet, split
+from simviz.data.items import Items
+from simviz.evaluation.scoring import evaluate
+from simviz.jobs import JobSpec, SplitSpec
+from simviz.jobs.results import to_files
+from simviz.jobs.training import train
+from simviz.pipeline import default_pipeline
+from simviz.relevance import Relevance
+
+
+def quiet(stage, fraction, metrics):
+    return False
+
+
+def texts():
+    return [f"{a} {b}" for a in "red green blue gold".split() for b in "car bus tram ship".split()]
+
+
+@pytest.mark.parametrize("dataset_id", ["d", "demo:words"])
+def test_both_parts_are_measured_alike(dataset_id):
+    pairs = PairSet.from_texts(texts(), texts())
+    spec = JobSpec(dataset_id, pairs.digest, "lsa", {"n_components": 3})
+    result = train(spec, pairs, quiet)
+    files = to_files(spec, result)
+    parts = split(pairs)
+    for name, part in (("validation", parts.validation), ("test", parts.test)):
+        again = evaluate(result.pipeline, part.x, part.y, part.relevance)
+        kept = files.measured[name]
+        assert str(kept.evaluation["records"]) == str(again.to_records())
+        np.testing.assert_array_equal(kept.per_query["x2y:MRR"], again.per_query("MRR", "x2y"))
+        assert set(kept.evaluation["baselines"]) == {"chance", "popularity"}
+        assert {r["dimension"] for r in kept.curve} >= {2, 3}
+        assert kept.roc is not None
+    assert files.summary["MRR"] == files.measured["validation"].summary()["MRR"]
+
+
+def test_the_smaller_part_comes_first_and_its_figure_is_told():
+    pairs = PairSet.from_texts(texts(), texts())
+    heard = []
+
+    def report(stage, fraction, metrics):
+        heard.extend(name for name in metrics if name.endswith(" MRR"))
+        return False
+
+    train(JobSpec("d", pairs.digest, "bm25"), pairs, report)
+    assert heard == ["validation MRR", "test MRR"]
+    heard.clear()
+    other = JobSpec("d", pairs.digest, "bm25", split=SplitSpec(fractions=(0.6, 0.3, 0.1)))
+    train(other, pairs, report)
+    assert heard == ["test MRR", "validation MRR"]
+
+
+def test_an_imported_run_has_the_parts_that_it_brings_scores_for():
+    strange = PairSet.from_texts(texts(), [f"wort{i}" for i in range(16)])
+    nothing = default_pipeline("tfidf_cosine", strange).fit(strange)
+    spec = JobSpec("d", strange.digest, "imported")
+    assert set(train(spec, strange, quiet, ready=nothing).measured) == {"validation", "test"}
+    only = split(strange).test
+
+    class ForTheTest:
+        def iter_similarity(self, x, y, /, *, block_size=None):
+            known = np.isin(x.ids, only.x.ids)[:, None] & np.isin(y.ids, only.y.ids)
+            yield known.astype(float)
+
+        def transform(self, x):
+            return np.ones((len(x), 2))
+
+    from simviz.jobs.training import _measurable
+
+    assert set(_measurable(split(strange), ForTheTest())) == {"test"}
+
+
+def test_a_job_may_split_by_time():
+    days = {"day": np.array([f"2026-01-{i + 1:02d}" for i in range(16)], dtype=object)}
+    x = Items([str(i) for i in range(16)], texts(), "text", days)
+    pairs = PairSet(x, Items(x.ids, texts(), "text"), Relevance.identity(16))
+    spec = JobSpec("d", pairs.digest, "bm25", split=SplitSpec("time", group_key="day"))
+    assert JobSpec.from_json(spec.to_json()).split == spec.split
+    result = train(spec, pairs, quiet)
+    assert result.parts["x_test"].min() > result.parts["x_train"].max()
