@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app cluster test fuzz kills check format clean
+.PHONY: app cluster test fuzz check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -38,10 +38,6 @@ test: check
 # Readers against 20,000 broken and hostile files; `make test` tries 500 of them.
 fuzz: .venv/.dev
 	SIMVIZ_FUZZ_CASES=20000 $(BIN)/python -m pytest -q -n 2 tests/data/test_fuzz.py
-
-# Workers killed with SIGKILL at twenty moments, and a scheduler; `make test` tries three.
-kills: .venv/.dev
-	SIMVIZ_KILLS=1 $(BIN)/python -m pytest -q -s tests/cluster/test_kills.py
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
