@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from simviz.projection.regions import Region
     from simviz.store.run import Run
 
-Side = Literal["x", "y"]
 #: Topics of an item that are told when it is pointed at, and when it is selected.
 _HOVERED, _SELECTED = 3, 4
 #: Fewer items are not grouped, and a region has so many on average at least.

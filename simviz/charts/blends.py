@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -173,26 +172,6 @@ def blend_figure(
         f"{clean_text(ends[0], 40)} alone at 0 to {clean_text(ends[1], 40)} alone at 1. At "
         f"{alpha:g}: {', '.join(told)}.{chosen}",
     )
-
-
-def blend_records(curves: Sequence[WeightCurve | tuple[Any, ...]]) -> list[dict[str, Any]]:
-    """List the rows behind `blend_figure`.
-
-    Parameters
-    ----------
-    curves : sequence of WeightCurve
-        Or of tuples in its order.
-
-    Returns
-    -------
-    list of dict
-        With ``label``, ``alpha`` and ``value``.
-    """
-    return [
-        {"label": curve.label, "alpha": float(alpha), "value": float(value)}
-        for curve in map(_checked, curves)
-        for alpha, value in zip(np.asarray(curve.alphas), np.asarray(curve.values), strict=True)
-    ]
 
 
 def _checked(curve: WeightCurve | tuple[Any, ...]) -> WeightCurve:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 #: Groups that share more than this part of their queries are one group.
 _SAME = 0.7

@@ -17,7 +17,6 @@ from simviz.features import default_features
 from simviz.methods import get_method
 
 TOPICS = ("jplsa", "cplsa")
-SPECTRAL = ("opca", "cca", "cl_lsi")
 N_TERMS = 20_000  # of a vocabulary, as in the paper
 #: How long a method takes, to tell how far everything is.
 _WEIGHTS = {"opca": 8.0, "cca": 6.0, "cl_lsi": 2.0, "jplsa": 1.0, "cplsa": 2.0, "s2net": 4.0}

@@ -6,9 +6,6 @@ from typing import Any
 
 Tensor = Any
 
-#: Terms of negatives in the contrastive loss, by cosine E and margin m.
-NEGATIVES = ("above", "below", "always", "hinge")
-
 
 def negative_loss(E: Tensor, form: str, margin: float) -> Tensor:
     """What the cosine of a pair that does not belong together costs.

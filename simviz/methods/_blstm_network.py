@@ -8,7 +8,7 @@ operation each. Sequences are time-major: (steps, texts, units).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Tensor = Any  # torch is imported when a network is first used
-Tick = Callable[[], None]
 _WORTH_SHARING = 2_048  # units of a step that two threads take sooner than one
 _ORDERS = 2, 3  # characters of an n-gram
 

@@ -13,8 +13,6 @@ _MOST = 400
 #: Characters of a text that are read to say what a region is about.
 _CHARACTERS = 600
 _FEWEST = 5
-#: Words of a region are short of context: what sets it apart counts more.
-_RELEVANCE = 0.3
 #: A word of a region is so many times as likely there as on the whole map.
 _LIKELIER = 1.5
 #: Words of no content in languages other than English, for which scikit-learn has a list.

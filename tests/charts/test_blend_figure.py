@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from simviz.charts.blends import WeightCurve, blend_figure, blend_records
+from simviz.charts.blends import WeightCurve, blend_figure
 
 ALPHAS = np.linspace(0, 1, 5)
 VALIDATION = WeightCurve("validation", ALPHAS, [0.4, 0.6, 0.7, 0.6, 0.5])
@@ -36,8 +36,7 @@ def test_names_are_escaped():
     assert "<b>" not in text and "&lt;b&gt;" in text
 
 
-def test_records_and_wrong_curves():
-    assert blend_records([TEST])[1] == {"label": "test", "alpha": 0.25, "value": 0.5}
+def test_wrong_curves_are_refused():
     for wrong in ([0, 1], []):
         with pytest.raises(ValueError, match="one value per weight"):
             blend_figure(None, ("test", ALPHAS, wrong), 0.5, ends=ENDS)

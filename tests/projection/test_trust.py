@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simviz.projection import map_quality
-from simviz.projection.trust import trust_level, trust_sentences
+from simviz.projection.trust import trust_level
 from simviz.relevance import Relevance
 
 
@@ -33,14 +33,3 @@ def quality():
 )
 def test_level_falls_with_the_neighbours_kept(quality, overlap, words):
     assert trust_level(replace(quality, overlap=overlap)) == words
-
-
-def test_sentences_tell_the_numbers(quality):
-    told = trust_sentences(replace(quality, overlap=0.234, mrr_space=0.5, mrr_map=0.25))
-    assert "23 % near" in told[0]
-    assert "Trustworthiness 1.00" in told[1]
-    assert "0.50 in the model and 0.25 on the drawing" in told[3]
-
-
-def test_search_is_told_only_where_something_is_relevant(quality):
-    assert len(trust_sentences(replace(quality, mrr_space=None, mrr_map=None))) == 3

@@ -12,7 +12,6 @@ from simviz.exceptions import DatasetError
 _TAG = re.compile(r"<[^<>]{0,200}>")
 _DOC = re.compile(r"(?is)<doc\b[^>]*>(.*?)</doc>")
 _DOCNO = re.compile(r"(?is)<docno>(.*?)</docno>")
-_TITLE = re.compile(r"(?is)<(?:title|headline|hl|head)>(.*?)</(?:title|headline|hl|head)>")
 _TOP = re.compile(r"(?is)<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>")
 _NUM = re.compile(r"(?is)<num(?:ber)?>\s*(?:number:?)?\s*([^<\s]+)")
 _NUMBER = re.compile(r"""(?i)\bnumber\s*=\s*["']?([^"'\s>]+)""")
