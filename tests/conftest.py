@@ -9,9 +9,13 @@ import os
 # Before torch is loaded: threads that wait busily starve tests that run beside them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import importlib.util
+import shutil
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from tiny_clip import TINY_CLIP, make
 
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec
@@ -24,6 +28,17 @@ settings.load_profile("simviz")
 
 #: Scripts that make golden numbers need a library that does not fit beside ours.
 collect_ignore = ["methods/golden"]
+
+
+@pytest.fixture(scope="session")
+def tiny_clip():
+    """The folder of a small model that reads texts and pictures, where it can be made."""
+    if importlib.util.find_spec("sentence_transformers") is None:
+        yield TINY_CLIP
+        return
+    make()
+    yield TINY_CLIP
+    shutil.rmtree(TINY_CLIP)
 
 
 @pytest.fixture

@@ -23,8 +23,9 @@ NEEDS = {
     "paired": "needs only matching pairs",
     "discriminative": "sets matching pairs against others",
 }
-#: What texts become, as the page asks for it.
+#: What texts become, as the page asks for it, and what pictures and texts do.
 FEATURES = {"usual": "Words and characters", "pretrained": "Pretrained sentence vectors"}
+OF_PICTURES = {"usual": "Edges, light and colour", "pretrained": "Pretrained vectors"}
 INPUTS = {"trigrams": "groups of three characters"}
 SPACES = {"one": "One space for both sides", "two": "One map a side"}
 
@@ -38,8 +39,8 @@ def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") 
         A method.
     pairs : PairSet
         The data set.
-    features : {"usual", "pretrained"}, default="usual"
-        What texts become.
+    features : {"usual", "pretrained"} or str, default="usual"
+        What texts and pictures become.
 
     Returns
     -------
@@ -50,7 +51,7 @@ def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") 
     from simviz.pipeline import why_no_adapter
 
     tags = cls.tags
-    if features == "pretrained" and why_no_adapter(tags):
+    if features != "usual" and why_no_adapter(tags):
         return f"Reads {INPUTS.get(tags.input, tags.input)}, and an encoder's vectors are none."
     for side in (pairs.x, pairs.y):
         content = side.content if side.kind == "vector" else None

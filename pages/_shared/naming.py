@@ -62,7 +62,7 @@ def trained_title(method: str, spec: Mapping[str, Any]) -> str:
     title = get_method(method).tags.title
     if spec.get("search") is not None:
         title = f"Best values for {title}"
-    if spec.get("features") == "pretrained":
+    if spec.get("features", "").startswith("pretrained"):
         title += " on pretrained vectors"
     return f"{title}, augmented" if spec.get("augment") else title
 

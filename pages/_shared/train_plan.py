@@ -35,8 +35,8 @@ class Setting:
         Parameters to begin with, by method.
     marks : mapping of str to str
         What became of requests, by their digest.
-    features : {"usual", "pretrained"}
-        What texts become.
+    features : {"usual", "pretrained"} or str
+        What texts and pictures become.
     augmentation : Augmentation
         What is made of the training pairs.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -21,6 +22,7 @@ from pages._shared import (
     train_plan,
 )
 from pages._shared.train_plan import Choice, Setting
+from simviz.deployment import LOCAL_WORKSPACE
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -208,23 +210,58 @@ def _tick(keys: Mapping[str, str], wanted: Set[str]) -> None:
 
 
 def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
-    """What texts become; asked only where there are texts and an encoder is installed."""
+    """What texts and pictures become; asked only where an encoder can be had."""
     from simviz.features import why_impossible
 
-    if "text" not in (pairs.x.kind, pairs.y.kind) or why_impossible("text", "pretrained"):
+    kinds = (pairs.x.kind, pairs.y.kind)
+    pictures = "image" in kinds
+    # No encoder of pictures comes along: only who sits at the computer may name a folder of it.
+    able = state.workspace() == LOCAL_WORKSPACE if pictures else "text" in kinds
+    if not able or why_impossible("text", "pretrained"):
         return "usual"
+    titles = fitting.OF_PICTURES if pictures else fitting.FEATURES
     chosen: Features | None = st.segmented_control(
         "Methods read",
-        list(fitting.FEATURES),
-        format_func=fitting.FEATURES.__getitem__,
+        list(titles),
+        format_func=titles.__getitem__,
         default="usual",
         required=True,
         key=f"train-{dataset_id}-features",
         persist_state="session",
-        help="Words and their parts, or what a sentence encoder trained on a billion English "
+        help="What can be seen in a picture, or what an encoder that learned from many pictures "
+        "with captions makes of each picture and text. On its vectors, every method is an adapter "
+        "to your pairs."
+        if pictures
+        else "Words and their parts, or what a sentence encoder trained on a billion English "
         "pairs makes of each text. On its vectors, every method is an adapter to your pairs.",
     )
+    if pictures and chosen == "pretrained":
+        return _choose_encoder(dataset_id)
     return chosen or "usual"
+
+
+def _choose_encoder(dataset_id: str) -> Features:
+    """A folder that holds an encoder of pictures; the usual features until there is one."""
+    said = st.text_input(
+        "Folder of the encoder",
+        key=f"train-{dataset_id}-encoder",
+        placeholder="such as ~/models/clip",
+        persist_state="session",
+        help="A sentence-transformers model that reads pictures, on this computer, such as "
+        "`SentenceTransformer('clip-ViT-B-32').save('clip')` writes. Nothing is downloaded.",
+    ).strip()
+    until = "Until a folder of a model is named, methods read edges, light and colour."
+    if not said:
+        plain.quiet(until)
+        return "usual"
+    try:
+        folder = Path(said).expanduser().resolve()
+        if any((folder / name).is_file() for name in ("modules.json", "config.json")):
+            return f"pretrained:{folder}"
+    except (OSError, RuntimeError, ValueError):
+        pass  # no folder has such a name
+    plain.problem(f"{said} holds no model: no modules.json and no config.json is there. {until}")
+    return "usual"
 
 
 def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:

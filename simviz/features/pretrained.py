@@ -292,7 +292,7 @@ def _load(name: str) -> Any:
             where,
             device="cpu",
             trust_remote_code=False,
-            local_files_only=where != name,
+            local_files_only=Path(where).is_dir(),
             model_kwargs={"use_safetensors": True},
         )
     except (OSError, ValueError, RuntimeError) as error:

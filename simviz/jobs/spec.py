@@ -8,15 +8,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 from simviz.data.augment import from_json as augmenters
 from simviz.data.splitting import By
+from simviz.deployment import LOCAL_WORKSPACE
 from simviz.discovery import unknown_name
 from simviz.exceptions import DatasetError, SimvizError
 from simviz.methods import get_method
 from simviz.params import param_specs, validate_params
-from simviz.pipeline import Features, why_no_adapter
+from simviz.pipeline import Features, encoder_of, why_no_adapter
 from simviz.store.records import DEMO_PREFIX
 
 #: In place of a method's id: a blend of two runs, see `simviz.jobs.blending`.
@@ -79,8 +80,9 @@ class JobSpec:
         Points of the quality-by-dimension curve; chosen when omitted.
     workspace : str, default=""
         Who asks. It is no part of what is stored for others to read.
-    features : {"usual", "pretrained"}, default="usual"
-        What texts become, see `simviz.pipeline.default_pipeline`.
+    features : {"usual", "pretrained"} or str, default="usual"
+        What texts and pictures become, see `simviz.pipeline.default_pipeline`.
+        Only the workspace of whoever sits at the computer may name a model.
     augment : tuple of mapping, optional
         Steps that enlarge the training part, see `simviz.data.augment.from_json`.
     search : mapping, optional
@@ -153,11 +155,15 @@ class JobSpec:
             if name not in known:
                 raise ValueError(unknown_name(f"parameter of {self.method}", name, known))
         validate_params(cls(**self.params))
-        if self.features not in get_args(Features):
-            known = list(get_args(Features))
-            raise ValueError(unknown_name("kind of features", self.features, known))
+        is_encoded, encoder = encoder_of(self.features)
+        # A stranger must not have this computer read any folder, or load any model.
+        if encoder and self.workspace != LOCAL_WORKSPACE:
+            raise ValueError(
+                f"features={self.features!r} names a model, which only whoever sits at the "
+                "computer of the app may do. Leave features at 'usual' or 'pretrained'."
+            )
         augmenters(self.augment)
-        if self.features == "pretrained" and (reason := why_no_adapter(cls.tags)):
+        if is_encoded and (reason := why_no_adapter(cls.tags)):
             raise ValueError(reason)
 
     def to_json(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from simviz.pipeline._blend import BlendPipeline, Pipeline
 from simviz.pipeline._defaults import (
     Features,
     default_pipeline,
+    encoder_of,
     same_vocabulary,
     why_no_adapter,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "PairPipeline",
     "Pipeline",
     "default_pipeline",
+    "encoder_of",
     "load_pipeline",
     "same_vocabulary",
     "why_no_adapter",

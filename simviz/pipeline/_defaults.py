@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,12 +12,14 @@ from simviz.base import MethodTags
 from simviz.data.items import ItemKind
 from simviz.data.pairs import PairSet
 from simviz.discovery import unknown_name
-from simviz.features import default_features
+from simviz.features import PretrainedImages, default_features
+from simviz.features.pretrained import why_unavailable
 from simviz.methods import get_method
 from simviz.pipeline._pair import PairPipeline
 
-#: What a method may read in place of the features that are made for it.
-Features = Literal["usual", "pretrained"]
+#: What methods read: "usual", "pretrained", or "pretrained:" and the name or folder of a model.
+Features = str
+_PRETRAINED = "pretrained"
 
 
 def default_pipeline(
@@ -32,11 +34,13 @@ def default_pipeline(
     pairs : PairSet
         Training pairs; kinds of items decide the features, lengths of texts
         decide between words and character n-grams.
-    features : {"usual", "pretrained"}, default="usual"
-        What texts become: what suits the method, or the vectors of a
-        pretrained sentence encoder (`simviz.features.PretrainedText`), on
-        which the method is then an adapter. Items of other kinds become what
-        they always do.
+    features : {"usual", "pretrained"} or str, default="usual"
+        What texts and pictures become: what suits the method, or the vectors
+        of pretrained encoders (`simviz.features.PretrainedText` and
+        `simviz.features.PretrainedImages`), on which the method is then an
+        adapter. "pretrained:MODEL", with the name or the folder of a model,
+        has that one read both. Items of other kinds become what they always
+        do.
     **params
         Parameters of the method. `shared` decides whether both sides get one
         vocabulary; where it is left open, sides whose relevant pairs have
@@ -67,10 +71,22 @@ def default_pipeline(
         )
     model = cls(**params)
 
+    is_encoded, encoder = encoder_of(features)
+    chosen: dict[str, Any] = {"model": encoder} if encoder else {}
+
     def made(kind: ItemKind, content: Any) -> BaseEstimator:
         # A method over another one reads what that one is made for.
         needs = getattr(model, "feature_tags", tags)
-        return default_features(kind, _read(needs, kind, features), content=content)
+        if not is_encoded:
+            return default_features(kind, needs.input, content=content)
+        reason = why_no_adapter(needs) or (kind == "image" and why_unavailable())
+        if reason:
+            raise ValueError(reason)
+        if kind == "image":
+            return PretrainedImages(**chosen)
+        if kind == "text":
+            return default_features(kind, _PRETRAINED, **chosen)
+        return default_features(kind, needs.input, content=content)
 
     if one_space:
         both = x.content if y is x else np.concatenate([x.content, y.content])
@@ -78,16 +94,38 @@ def default_pipeline(
     return PairPipeline(model, made(x.kind, x.content), made(y.kind, y.content))
 
 
-def _read(tags: MethodTags, kind: ItemKind, features: Features) -> str:
-    """What a method is to read of items, as `simviz.features.default_features` calls it."""
-    if features not in get_args(Features):
-        raise ValueError(unknown_name("kind of features", features, get_args(Features)))
-    if features == "usual":
-        return tags.input
-    reason = why_no_adapter(tags)
-    if reason:
-        raise ValueError(reason)
-    return "pretrained" if kind == "text" else tags.input
+def encoder_of(features: Features) -> tuple[bool, str]:
+    """Read what `default_pipeline` calls features.
+
+    Parameters
+    ----------
+    features : str
+        "usual", "pretrained", or "pretrained:" and a model.
+
+    Returns
+    -------
+    is_encoded : bool
+        Whether texts and pictures are read by pretrained encoders.
+    model : str
+        The model that was named; empty if none was.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> encoder_of("pretrained:models/clip")
+    (True, 'models/clip')
+    """
+    known = ("usual", _PRETRAINED)
+    if features in known:
+        return features == _PRETRAINED, ""
+    kind, _, model = str(features).partition(":")
+    if kind != _PRETRAINED or not model:
+        raise ValueError(unknown_name("kind of features", features, known))
+    return True, model
 
 
 def why_no_adapter(tags: MethodTags) -> str | None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages._shared.forms import in_words
-from simviz.data import PairSet
+from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
+from simviz.deployment import LOCAL_WORKSPACE
 from simviz.jobs import JobSpec
+from simviz.relevance import Relevance
 
 pytestmark = pytest.mark.app
 APP = Path(__file__).parents[2] / "app.py"
@@ -330,6 +333,53 @@ def test_methods_train_on_pretrained_vectors_and_say_so(own):
     run(own)
     until_trained(own)
     assert own.dataframe[0].value["run"].tolist() == ["CCA on pretrained vectors"]
+
+
+def with_pictures(app, workspace):
+    """The page on pictures with keywords, for one workspace."""
+    from pages._shared import state
+
+    ids = [f"{i}" for i in range(40)]
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 20, 20), dtype=np.uint8)
+    sides = Items(ids, [f"w{i % 9}" for i in range(40)], "keyword"), Items(ids, pixels, "image")
+    pairs = PairSet(*sides, Relevance.identity(40), name="pictures")
+    app.session_state.workspace = workspace
+    app.session_state.dataset_id = state.store().put_dataset(pairs, workspace)
+    return run(app)
+
+
+def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, tmp_path):
+    from pages._shared import state
+
+    with_pictures(app, state.store().open_workspace(LOCAL_WORKSPACE))
+    key = f"train-{app.session_state.dataset_id}"
+    app.segmented_control(key=f"{key}-features").set_value("pretrained")
+    run(app)
+    assert "Until a folder of a model is named" in html(app)
+    assert "an encoder's vectors are none" not in " ".join(c.label for c in app.checkbox)
+    for wrong in (str(tmp_path), "~nobody-of-this-name/x", "a\0b"):
+        app.text_input(key=f"{key}-encoder").set_value(wrong)
+        run(app)
+        assert "holds no model" in html(app)
+    app.text_input(key=f"{key}-encoder").set_value(tiny_clip)
+    run(app)
+    tick_only(app, "cca")
+    field(app, "cca", "n_components").set_value(3)
+    run(app)
+    button(app).click()
+    run(app)
+    until_trained(app)
+    assert app.dataframe[0].value["run"].tolist() == ["CCA on pretrained vectors"]
+    (info,) = state.store().list_runs(LOCAL_WORKSPACE)
+    fitted = state.store().get_run(info.id, LOCAL_WORKSPACE).pipeline()
+    assert fitted.y_features_.model == str(Path(tiny_clip).resolve())
+
+
+def test_visitors_name_no_folder_of_the_computer(app):
+    from pages._shared import state
+
+    with_pictures(app, state.store().create_workspace())
+    assert not [c for c in app.segmented_control if c.key.endswith("-features")]
 
 
 def segmented(app, key):

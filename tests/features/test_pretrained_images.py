@@ -2,21 +2,20 @@
 
 import numpy as np
 import pytest
-from tiny_clip import TINY_CLIP
 
 from simviz.data import Items, PairSet
 from simviz.exceptions import JobCancelled
-from simviz.features import PretrainedImages, PretrainedText, pretrained
+from simviz.features import MultiHot, PretrainedImages, PretrainedText, pretrained
 from simviz.methods import get_method
-from simviz.pipeline import PairPipeline, load_pipeline
+from simviz.pipeline import PairPipeline, default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 
 pytest.importorskip("sentence_transformers", reason="an optional library")
 
 
 @pytest.fixture
-def folder():
-    return TINY_CLIP
+def folder(tiny_clip):
+    return tiny_clip
 
 
 def pictures(n, *channels):
@@ -43,12 +42,36 @@ def test_what_was_encoded_once_is_kept(folder, monkeypatch):
     np.testing.assert_array_equal(images.transform(X[1:3]), rows[1:3])
 
 
-def test_words_and_pictures_are_adapted_and_stored(folder, tmp_path):
-    words = [f"{a}{b}" for a in "abcdef" for b in "uvwxy"]
+def paired(kind):
     ids = [f"{i}" for i in range(30)]
-    pairs = PairSet(
-        Items(ids, words, "keyword"), Items(ids, pictures(30, 3), "image"), Relevance.identity(30)
-    )
+    content = [f"{a}{b}" for a in "abcdef" for b in "uvwxy"]
+    x = Items(ids, pictures(30) if kind == "image" else content, kind)
+    return PairSet(x, Items(ids, pictures(30, 3), "image"), Relevance.identity(30))
+
+
+@pytest.mark.parametrize(
+    ("kind", "reader"),
+    [("text", PretrainedText), ("keyword", MultiHot), ("image", PretrainedImages)],
+)
+def test_a_model_that_is_named_reads_what_it_can(folder, kind, reader):
+    pairs = paired(kind)
+    made = default_pipeline("cca", pairs, features=f"pretrained:{folder}", n_components=3)
+    sides = made.x_features, made.y_features
+    assert [type(side) for side in sides] == [reader, PretrainedImages]
+    assert all(side.model == folder for side in sides if not isinstance(side, MultiHot))
+    assert made.fit(pairs).transform_y(pairs.y).shape == (30, 3)
+    unnamed = default_pipeline("cca", pairs, features="pretrained")
+    assert repr(unnamed.y_features) == "PretrainedImages()"
+
+
+def test_without_the_extra_pictures_are_not_encoded(folder, monkeypatch):
+    monkeypatch.setattr("simviz.pipeline._defaults.why_unavailable", lambda: "Install it.")
+    with pytest.raises(ValueError, match="Install it"):
+        default_pipeline("cca", paired("keyword"), features=f"pretrained:{folder}")
+
+
+def test_words_and_pictures_are_adapted_and_stored(folder, tmp_path):
+    pairs = paired("keyword")
     sides = PretrainedText(folder), PretrainedImages(folder)
     fitted = PairPipeline(get_method("cca")(3), *sides).fit(pairs)
     fitted.save(tmp_path / "clip.simviz")

@@ -25,6 +25,7 @@ from simviz.features import (
     Vectors,
 )
 
+pytestmark = pytest.mark.usefixtures("tiny_clip")
 TEXTS = np.array(["a red heart", "a car, a red car", "sun; moon"], dtype=object)
 IMAGES = np.random.default_rng(0).integers(0, 255, (3, 20, 20, 3), dtype=np.uint8)
 CASES = [

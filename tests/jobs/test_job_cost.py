@@ -32,6 +32,17 @@ def test_encoding_counts_and_nothing_is_encoded_for_an_estimate(sentences, monke
     assert estimate("cca", longer, None, "pretrained").reason_to_refuse is None
 
 
+def test_encoding_pictures_counts_and_loads_no_encoder(monkeypatch):
+    monkeypatch.setattr("simviz.features.pretrained._encoder", None)
+    ids = [f"{i}" for i in range(40)]
+    pictures = Items(ids, np.zeros((40, 8, 8), dtype=np.uint8), "image")
+    for words in (Items(ids, ids, "keyword"), Items(ids, ids, "text"), pictures):
+        expected = estimate(
+            "cca", PairSet(words, pictures, Relevance.identity(40)), None, "pretrained:clip"
+        )
+        assert expected.reason_to_refuse is None and expected.seconds > 40 * 0.1
+
+
 def test_too_long_is_refused_with_a_sentence(sentences):
     expected = estimate("ssi", sentences, {"max_iter": 10_000_000})
     assert expected.seconds > MAX_SECONDS

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simviz.deployment import LOCAL_WORKSPACE
 from simviz.jobs import JobError, JobSpec, SplitSpec
 
 BASE = JobSpec("d" * 32, "0" * 32, "cca", {"n_components": 5}, workspace="me")
@@ -28,6 +29,7 @@ json_values = st.recursive(
         {"dimensions": (2, 4)},
         {"workspace": "you"},
         {"features": "pretrained"},
+        {"features": "pretrained:clip"},
     ],
 )
 def test_every_part_of_a_request_counts(change):
@@ -51,7 +53,7 @@ def test_the_order_of_parameters_does_not_count():
     params=st.dictionaries(st.text(), json_values, max_size=3),
     seed=st.integers(0, 2**31),
     dimensions=st.none() | st.lists(st.integers(1, 500), max_size=4).map(tuple),
-    features=st.sampled_from(["usual", "pretrained"]),
+    features=st.sampled_from(["usual", "pretrained", "pretrained:/a: clip"]),
 )
 def test_a_request_comes_back_from_json(params, seed, dimensions, features):
     import json
@@ -79,6 +81,8 @@ def test_a_damaged_request_is_said_to_be_one(tree):
         ({"params": {"n_components": "many"}}, "n_components"),
         ({"params": {"random_state": {1}}}, "random_state"),
         ({"features": "pretrain"}, "Did you mean 'pretrained'"),
+        ({"features": "pretrained:"}, "Did you mean 'pretrained'"),
+        ({"features": "usual:clip"}, "kind of features"),
         ({"features": "pretrained", "method": "bm25", "params": {}}, "BM25 reads counts"),
     ],
 )
@@ -86,3 +90,10 @@ def test_what_cannot_be_asked_is_refused_at_once(change, words):
     BASE.check()
     with pytest.raises(JobError, match=words):
         replace(BASE, **change).check()
+
+
+def test_only_who_sits_at_the_computer_names_a_model_of_it():
+    named = replace(BASE, features="pretrained:/etc")
+    replace(named, workspace=LOCAL_WORKSPACE).check()
+    with pytest.raises(JobError, match="only whoever sits at the computer"):
+        named.check()
