@@ -260,14 +260,6 @@ def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
     return Estimate(seconds, max(cost.bytes for cost in costs), reason)
 
 
-def n_fits(spec: JobSpec, pairs: PairSet) -> tuple[int, int]:
-    """Settings that a search tries, and fits that it takes."""
-    asked: Mapping[str, Any] = spec.search or {}
-    candidates = make_candidates(asked["params"], asked["n_iter"], spec.split.seed)
-    pipeline = default_pipeline(spec.method, pairs, features=spec.features, **_started(spec))
-    return len(candidates), len(grouped(pipeline, candidates)) * asked["folds"]
-
-
 def _started(spec: JobSpec) -> dict[str, Any]:
     """Parameters to begin with: a first value of each that is searched."""
     first = {name: values[0] for name, values in (spec.search or {})["params"].items()}

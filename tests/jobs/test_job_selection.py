@@ -21,7 +21,7 @@ from simviz.jobs import (
     selection,
 )
 from simviz.jobs.cost import Estimate
-from simviz.jobs.selection import n_fits, run_search, unit_of
+from simviz.jobs.selection import run_search, unit_of
 from simviz.pipeline import default_pipeline
 
 GRID = {"n_components": [2, 5, 9], "regularization": [0.1, 1.0]}
@@ -112,8 +112,6 @@ def test_shared_fits_are_estimated_once(ask, sentences, monkeypatch):
         assert few.reason_to_refuse is None and many.seconds == few.seconds
         # Ten fits on four fifths of what one fit had.
         assert estimate_search(folds, sentences).seconds == pytest.approx(8 * few.seconds)
-    assert n_fits(search_spec(spec, GRID, folds=4), sentences) == (6, 4)
-    assert n_fits(folds, sentences) == (2, 10)
     endless = search_spec(ask("ssi"), {"max_iter": [10_000_000]})
     assert "hours" in estimate_search(endless, sentences).reason_to_refuse
 
