@@ -19,7 +19,8 @@ _WEIGHTS = tuple(
     re.compile(words)
     for words in (
         # Something is not in what was read, or is not as it stands in the file.
-        r"left out|dropped|cannot|contradict|both relevant and|would leak|long cells|read as \w+-",
+        r"left out|dropped|cannot|contradict|both relevant and|would leak|may judge|long cells|"
+        r"read as \w+-",
         # Something was taken for something.
         r"count as empty|counts? once|read as|became|scores|no name|names two",
     )

@@ -17,6 +17,7 @@ from pages._shared import (
     state,
     upload,
     upload_notes,
+    upload_words,
 )
 
 if TYPE_CHECKING:
@@ -157,6 +158,9 @@ def _correct_roles(file: Upload) -> None:
     for column, role in zip(st.columns(len(first)), first, strict=True):
         with column:
             chosen[role] = _ask(file, role, shape)
+    labels = {}
+    if shape == "pairs" and chosen["label"] not in (None, chosen["x"], chosen["y"]):
+        labels = upload_words.ask(file, str(chosen["label"]))
     negatives: list[str] = []
     if shape == "triplets":
         negatives = st.multiselect(
@@ -184,6 +188,7 @@ def _correct_roles(file: Upload) -> None:
         shape=shape,
         ignored=tuple(ignored),
         negatives=tuple(negatives),
+        labels=labels,
     )
     if roles != replace(file.roles, unjudged=None, threshold=None):
         with st.spinner("Reading the file"):

@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from simviz.data.arrow import check_schema, gather
+from simviz.data.labels import Labels
 from simviz.data.limits import get_limits
-from simviz.data.readers import to_pairs
+from simviz.data.readers import roles_with, to_pairs
 from simviz.data.result import ReadResult
-from simviz.data.roles import Roles, guess_roles
+from simviz.data.roles import Roles
 from simviz.data.tables import Table, make_table
 from simviz.exceptions import DatasetError
 
 
-def from_frame(frame: Any, roles: Roles | None = None, *, name: str = "frame") -> ReadResult:
+def from_frame(
+    frame: Any,
+    roles: Roles | None = None,
+    *,
+    labels: Labels | None = None,
+    name: str = "frame",
+) -> ReadResult:
     """Pairs from a data frame of any library.
 
     Parameters
@@ -25,6 +32,8 @@ def from_frame(frame: Any, roles: Roles | None = None, *, name: str = "frame") -
         ``DatasetDict``, whose splits are kept.
     roles : Roles, optional
         Which column is which; guessed when omitted.
+    labels : mapping of str to float or None, optional
+        What words in the label column mean, as in `read_pairs`.
     name : str, default="frame"
         Of the data set, and in messages.
 
@@ -46,7 +55,7 @@ def from_frame(frame: Any, roles: Roles | None = None, *, name: str = "frame") -
     PairSet('frame': 1 query × 1 document, 1 relevant)
     """
     table = table_from_frame(frame, name=name)
-    return to_pairs(table, roles or guess_roles(table))
+    return to_pairs(table, roles_with(table, roles, labels))
 
 
 def table_from_frame(frame: Any, *, name: str = "frame") -> Table:

@@ -3,43 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import is_missing, parse_number
+from simviz.data.coded import Codes
+from simviz.data.scales import meanings, spelled
 from simviz.data.tables import Table
 from simviz.data.wording import counted, shown
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind
 
-#: What a label in words means: a grade above 0, or -1 for judged not relevant.
-TEXT_LABELS: Mapping[str, int] = MappingProxyType(
-    {
-        **dict.fromkeys(("yes", "y", "true", "t", "relevant", "match", "positive"), 1),
-        **dict.fromkeys(("same", "similar", "duplicate", "related", "good match"), 1),
-        **dict.fromkeys(("no", "n", "false", "f", "irrelevant", "not relevant", "negative"), -1),
-        **dict.fromkeys(("not similar", "not a match", "non match", "non relevant"), -1),
-        **dict.fromkeys(("no match", "mismatch", "different", "dissimilar", "unrelated"), -1),
-        **dict.fromkeys(("partial", "partially relevant", "somewhat relevant"), 1),
-        **dict.fromkeys(("exact", "exact match", "highly relevant"), 2),
-        **{"bad": -1, "fair": 1, "good": 2, "excellent": 3, "perfect": 4},
-    }
-)
+#: Words of labels, as a visitor says what they mean: a grade, 0 or below for
+#: not relevant, None for not judged.
+Labels = Mapping[str, float | None]
+
 _SCORE_NAMES = ("score", "similarity")
 _MANY = 10
+_LISTED = 12
 
 
-def understood(cell: str) -> bool:
-    """Whether a cell can be a label: a number, a known word, or nothing.
+@dataclass(frozen=True, slots=True)
+class LabelWord:
+    """A word that stands in a label column.
+
+    Parameters
+    ----------
+    word : str
+        In one spelling: lower case, single spaces.
+    count : int
+        In how many rows.
+    grade : float or None
+        What it means; NaN is not judged, None is not known.
+    """
+
+    word: str
+    count: int
+    grade: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The distinct cells of a label column: numbers, words by cell, and all words."""
+
+    values: NDArray[np.float64]
+    word_of: dict[int, str]
+    words: dict[str, LabelWord]
+
+
+def label_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
+    r"""The words of a label column and what they mean.
+
+    Parameters
+    ----------
+    table : Table
+        Where the labels stand.
+    column : str
+        Their column.
+    labels : mapping of str to float or None, optional
+        What words mean, before what is known of them.
+
+    Returns
+    -------
+    tuple of LabelWord
+        Highest grade first, unknown words last; numbers and empty cells are
+        not among them.
+
+    Raises
+    ------
+    DatasetError
+        If `labels` cannot be understood.
 
     Examples
     --------
-    >>> understood("0.5"), understood("Not relevant"), understood("blue")
-    (True, True, False)
+    >>> from simviz.data.tables import read_table
+    >>> table = read_table(b"query,ad,label\na,b,same\na,c,Disjoint\nd,e,hm\n", "q.csv")
+    >>> [(w.word, w.grade) for w in label_words(table, "label")]
+    [('same', 2), ('disjoint', -1), ('hm', None)]
     """
-    return is_missing(cell) or parse_number(cell, True) is not None or _word(cell) in TEXT_LABELS
+    found = _cells(table, column, table.coded(column).codes, _given(labels)).words.values()
+    return tuple(sorted(found, key=_rank))
 
 
 def parse_labels(
@@ -48,6 +93,7 @@ def parse_labels(
     rows: NDArray[np.intp],
     kind: Kind | None = None,
     threshold: float | None = None,
+    labels: Labels | None = None,
 ) -> tuple[NDArray[np.float64], Kind, list[str]]:
     """Turn the cells of a label column into grades or scores.
 
@@ -65,6 +111,8 @@ def parse_labels(
         in a column called score or similarity.
     threshold : float, optional
         From which score on a pair is relevant; the middle when omitted.
+    labels : mapping of str to float or None, optional
+        What words mean, before what is known of them.
 
     Returns
     -------
@@ -79,40 +127,16 @@ def parse_labels(
     ------
     DatasetError
         If a label is neither a number nor a known word, is infinite, if none
-        is given, or if all say "not relevant".
+        is given, if all say "not relevant", or if `labels` is no such mapping.
     """
-    coded = table.coded(column)
-    codes = coded.codes[rows]
-    used = np.unique(codes)
-    comma = table.delimiter == ";"
-    of_word = np.full(len(coded.words), np.nan)
-    words: dict[str, int] = {}
-    refused: dict[int, str] = {}
-    for i in used:
-        cell = coded.words[i]
-        if is_missing(cell):
-            continue
-        value = parse_number(cell, comma)
-        if value is None:
-            word = _word(cell)
-            if word not in TEXT_LABELS:
-                refused[int(i)] = (
-                    "is not a label that can be understood. Use numbers (grade above 0: "
-                    "relevant, 0 or below: not relevant) or words such as yes/no, "
-                    "relevant/irrelevant, exact/partial/irrelevant; or choose another column as "
-                    "the label."
-                )
-                continue
-            words[word] = value = TEXT_LABELS[word]
-        if not np.isfinite(value):
-            refused[int(i)] = "is too large for a label. Use a finite number."
-        of_word[i] = value
-    if refused:
-        at = int(np.argmax(np.isin(codes, list(refused))))
-        raise DatasetError(
-            f"{table.place(rows[at], column)}: {shown(coded.words[codes[at]])} "
-            f"{refused[int(codes[at])]}"
-        )
+    given = _given(labels)
+    codes = table.coded(column).codes[rows]
+    cells = _cells(table, column, codes, given)
+    of_word = cells.values
+    for i, word in cells.word_of.items():
+        grade = cells.words[word].grade
+        of_word[i] = np.nan if grade is None else grade
+    _check_cells(table, column, rows, codes, cells)
     values = of_word[codes]
     known = values[~np.isnan(values)]
     if not len(known):
@@ -122,12 +146,15 @@ def parse_labels(
             "together."
         )
     notes = []
-    if words:
+    if cells.words:
+        listed = [_meaning(w) for w in sorted(cells.words.values(), key=_rank)]
+        more = f" and {len(listed) - _LISTED:,} more" if len(listed) > _LISTED else ""
         notes.append(
-            f"Words in column {shown(column)} were read as "
-            + ", ".join(f"{w} = {g}" for w, g in sorted(words.items(), key=lambda i: -i[1]))
-            + " (−1: judged not relevant)."
+            f"Words in column {shown(column)} were read as {', '.join(listed[:_LISTED])}{more} "
+            "(−1: judged not relevant)."
         )
+    if given and not given.keys() & cells.words.keys():
+        notes.append(f"None of the words in labels stands in column {shown(column)}.")
     if kind is None:
         kind = _guess_kind(column, known)
     if kind == "score":
@@ -148,9 +175,89 @@ def parse_labels(
     return values, kind, notes
 
 
-def _word(cell: str) -> str:
-    """A label in words, in one spelling."""
-    return " ".join(cell.lower().replace("_", " ").replace("-", " ").split())
+def _given(labels: Labels | None) -> dict[str, float]:
+    """What was said of words, in one spelling; NaN for not judged."""
+    given: dict[str, float] = {}
+    for key, meaning in (labels or {}).items():
+        try:
+            grade = np.nan if meaning is None else float(meaning)
+        except (TypeError, ValueError):
+            grade = np.inf
+        if np.isinf(grade):
+            raise DatasetError(
+                f"labels says {shown(key)} = {shown(meaning)}. Give a finite number (above 0: "
+                "relevant, 0 or below: not relevant), or None for not judged."
+            )
+        before = given.setdefault(spelled(str(key)), grade)
+        if not np.array_equal(before, grade, equal_nan=True):
+            raise DatasetError(
+                f"labels gives {shown(spelled(str(key)))} two meanings, {before:g} and {grade:g}: "
+                "upper case, hyphens and spaces make no difference. Keep one."
+            )
+    return given
+
+
+def _cells(table: Table, column: str, codes: Codes, given: Mapping[str, float]) -> _Cells:
+    """What the cells of some rows are."""
+    cells, comma = table.coded(column).words, table.delimiter == ";"
+    counts = np.bincount(codes, minlength=len(cells))
+    values = np.full(len(cells), np.nan)
+    word_of: dict[int, str] = {}
+    for i in np.flatnonzero(counts).tolist():
+        cell = cells[i]
+        if given and spelled(cell) in given:
+            word_of[i] = spelled(cell)
+        elif not is_missing(cell):
+            value = parse_number(cell, comma)
+            if value is None:
+                word_of[i] = spelled(cell)
+            else:
+                values[i] = value
+    times: dict[str, int] = {}
+    for i, word in word_of.items():
+        times[word] = times.get(word, 0) + int(counts[i])
+    grades = {**meanings(times.keys()), **given}
+    return _Cells(values, word_of, {w: LabelWord(w, n, grades.get(w)) for w, n in times.items()})
+
+
+def _check_cells(
+    table: Table, column: str, rows: NDArray[np.intp], codes: Codes, cells: _Cells
+) -> None:
+    """Name the first cell that is no label, and all words that are not understood."""
+    unknown = [word for word in cells.words.values() if word.grade is None]
+    wrong = np.isinf(cells.values)
+    wrong[[i for i, word in cells.word_of.items() if cells.words[word].grade is None]] = True
+    if not wrong.any():
+        return
+    at = int(np.argmax(wrong[codes]))
+    where = f"{table.place(rows[at], column)}: {shown(table.coded(column).words[codes[at]])}"
+    if np.isinf(cells.values[codes[at]]):
+        raise DatasetError(f"{where} is too large for a label. Use a finite number.")
+    unknown.sort(key=lambda w: -w.count)
+    listed = ", ".join(f"{shown(w.word)} ({counted(w.count, 'row')})" for w in unknown[:_LISTED])
+    more = f" and {len(unknown) - _LISTED:,} more" if len(unknown) > _LISTED else ""
+    example = ", ".join(
+        f"{shown(w.word)}: {grade}" for w, grade in zip(unknown, (1, -1), strict=False)
+    )
+    raise DatasetError(
+        f"{where} is not a label that can be understood. Not known in this column: "
+        f"{listed}{more}. Say what each word means (in Python, labels={{{example}}}: relevant "
+        "above 0, not relevant from 0 down, None for not judged), use numbers, or choose another "
+        "column as the label, or none."
+    )
+
+
+def _rank(word: LabelWord) -> float:
+    """Highest grades first, then what is not judged, then what is not known."""
+    if word.grade is None:
+        return np.inf
+    return 1e308 if np.isnan(word.grade) else -word.grade
+
+
+def _meaning(word: LabelWord) -> str:
+    name = word.word if len(word.word) <= 40 else f"{word.word[:40]}…"
+    grade = word.grade
+    return f"{name} = " + ("not judged" if grade is None or np.isnan(grade) else f"{grade:g}")
 
 
 def _guess_kind(column: str, values: NDArray[np.float64]) -> Kind:

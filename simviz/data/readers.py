@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data import longform
+from simviz.data.cells import is_missing
 from simviz.data.coded import Codes
 from simviz.data.items import Items
-from simviz.data.labels import parse_labels
+from simviz.data.label_columns import said_of_unread
+from simviz.data.labels import Labels, parse_labels
 from simviz.data.longreader import from_long_form
 from simviz.data.metadata import attach
 from simviz.data.pairs import PairSet
@@ -32,6 +34,7 @@ def read_pairs(
     name: str | None = None,
     roles: Roles | None = None,
     *,
+    labels: Labels | None = None,
     max_bytes: int | None = None,
 ) -> ReadResult:
     r"""Read pairs from one table in one call, in any format of `read_table`.
@@ -49,6 +52,10 @@ def read_pairs(
         File name, where bytes are given.
     roles : Roles, optional
         Which column is which; guessed when omitted.
+    labels : mapping of str to float or None, optional
+        What words in the label column mean: a grade (0 or below: not
+        relevant), or None for not judged. Scales such as same, subset,
+        superset, disjoint are known.
     max_bytes : int, optional
         Largest file, before and after unpacking; as in `ReadingLimits` when
         omitted.
@@ -71,9 +78,34 @@ def read_pairs(
     Relevance(1 × 2, 1 relevant, 1 judged not relevant, unjudged='ignore', kind='grade')
     >>> result.left_out
     (LeftOut(row=4, reason='the x side is empty'),)
+    >>> rows = b"query,ad,verdict\na,b,fits\na,c,fits\nd,c,no way\n"
+    >>> read_pairs(rows, "q.csv", labels={"fits": 1, "no way": 0}).pairs.relevance
+    Relevance(2 × 2, 2 relevant, 1 judged not relevant, unjudged='ignore', kind='grade')
     """
     table = read_table(source, name, max_bytes=max_bytes)
-    return to_pairs(table, roles or guess_roles(table))
+    return to_pairs(table, roles_with(table, roles, labels))
+
+
+def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Roles:
+    """Roles as they are given or guessed, with what words mean.
+
+    Parameters
+    ----------
+    table : Table
+        What the roles are for.
+    roles : Roles, optional
+        Guessed when omitted.
+    labels : mapping of str to float or None, optional
+        Added to those of `roles`.
+
+    Returns
+    -------
+    Roles
+        Not checked yet.
+    """
+    if roles is None:
+        return guess_roles(table, labels)
+    return replace(roles, labels={**roles.labels, **labels}) if labels else roles
 
 
 def to_pairs(table: Table, roles: Roles) -> ReadResult:
@@ -122,11 +154,11 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     kind = roles.label_kind or "grade"
     if roles.label is not None:
         values, kind, more = parse_labels(
-            table, roles.label, rows, roles.label_kind, roles.threshold
+            table, roles.label, rows, roles.label_kind, roles.threshold, roles.labels
         )
         notes += more
         judged = ~np.isnan(values)
-        left_out += [LeftOut(int(table.rows[r]), "the label is empty") for r in rows[~judged]]
+        left_out += not_judged(table, roles.label, rows[~judged])
         rows, values = rows[judged], values[judged]
     left_out.sort(key=lambda item: item.row)
     notes += _left_out_notes(table, left_out)
@@ -135,6 +167,11 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     more, disputed = _merge_notes(table, rows, x.codes, y.codes, values)
     notes += more
     metadata, more = attach(table, roles, rows, {"x": _grouping(x), "y": _grouping(y)})
+    if roles.label is None:
+        # What all rows of an item share says something of the item.
+        sides = (("x", x), ("y", y))
+        shared = {c for s, items in sides if len(items.ids) < len(rows) for c in metadata[s]}
+        notes += said_of_unread(table, shared | roles.used())
     notes += more
     relevance = Relevance.from_pairs(
         x.codes,
@@ -158,6 +195,28 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
         y_name=roles.y,
     )
     return ReadResult(pairs, tuple(notes), tuple(left_out), table, roles, disputed)
+
+
+def not_judged(table: Table, column: str, rows: Codes) -> list[LeftOut]:
+    """Rows that are left out because their label says nothing.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    column : str
+        With the labels.
+    rows : array of int
+        The rows without a judgment.
+
+    Returns
+    -------
+    list of LeftOut
+        Each with its reason.
+    """
+    empty = table.coded(column).where(is_missing)
+    reasons = {True: "the label is empty", False: "the label says: not judged"}
+    return [LeftOut(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows]
 
 
 def _from_groups(table: Table, roles: Roles) -> ReadResult:

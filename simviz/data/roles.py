@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -11,8 +10,17 @@ from typing import Literal
 import numpy as np
 
 from simviz.data import longform
-from simviz.data.cells import is_missing
-from simviz.data.labels import understood
+from simviz.data.headers import (
+    GROUP_NAMES,
+    ID_WORDS,
+    X_WORDS,
+    Y_WORDS,
+    plain,
+    side_of,
+    words_of,
+)
+from simviz.data.label_columns import pick_label
+from simviz.data.labels import Labels
 from simviz.data.tables import Table
 from simviz.data.wording import shown
 from simviz.exceptions import DatasetError
@@ -29,25 +37,10 @@ SPLIT_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_X_WORDS = frozenset(
-    "x left lhs query queries question q source src anchor premise keyword keywords a 1 from "
-    "original mention qid queryid".split()
-)
-_Y_WORDS = frozenset(
-    "y right rhs document documents doc d passage answer target tgt hypothesis candidate b 2 to "
-    "positive product item image docid docno".split()
-)
 _NEGATIVE_WORDS = frozenset("negative negatives neg hard".split())
 _POSITIVE_WORDS = frozenset("positive positives pos".split())
-_ID_WORDS = frozenset("id ids qid queryid docid docno uid guid key".split())
 _TEXT_WORDS = frozenset("text body content sentence passage string".split())
-_LABEL_NAMES = frozenset(
-    "label labels grade grades score scores relevance rel relevant similarity judgment judgement "
-    "rating gold match is_match is_relevant is_duplicate qrel gold_label relevance_label "
-    "esci_label similarity_score relevance_score".split()
-)
 _SPLIT_NAMES = frozenset("split set subset partition fold part".split())
-_GROUP_NAMES = frozenset("group group_id cluster cluster_id topic category family".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +78,10 @@ class Roles:
         Of triplets, the columns with what does not belong.
     threshold : float, optional
         From which score on a pair is relevant; the middle when omitted.
+    labels : mapping of str to float or None
+        What words in the label column mean: a grade (0 or below: not
+        relevant), or None for not judged. Those of the usual scales, such as
+        same, subset and disjoint, are known.
     reasons : mapping of str to str
         Why a role was given, in plain words, by role.
 
@@ -114,6 +111,7 @@ class Roles:
     shape: Shape = "pairs"
     negatives: tuple[str, ...] = ()
     threshold: float | None = None
+    labels: Labels = field(default_factory=dict, hash=False)
     reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def used(self) -> set[str]:
@@ -137,6 +135,11 @@ class Roles:
         """
         for name in sorted(self.used()):
             table.column(name)
+        if self.labels and self.label is None:
+            raise DatasetError(
+                f"{table.name}: labels says what words mean, but no column is read as the label. "
+                f"Name it in roles. There is {', '.join(shown(c) for c in table.columns)}."
+            )
         parts: dict[str, str | None] = {"x": self.x, "y": self.y, "label": self.label}
         parts |= {"split": self.split, "group": self.group}
         parts |= {f"negative {i + 1}": c for i, c in enumerate(self.negatives)}
@@ -157,13 +160,15 @@ class Roles:
                 )
 
 
-def guess_roles(table: Table) -> Roles:
+def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
     r"""Guess which column is which from names first, values and order second.
 
     Parameters
     ----------
     table : Table
         At least two columns.
+    labels : mapping of str to float or None, optional
+        What words mean, which also tells the column where they stand.
 
     Returns
     -------
@@ -195,16 +200,17 @@ def guess_roles(table: Table) -> Roles:
     triplets = _triplets(table, names)
     if triplets is not None:
         return triplets
-    ids = [c for c in names if _words(c) & _ID_WORDS and c not in table.vectors]
+    ids = [c for c in names if words_of(c) & ID_WORDS and c not in table.vectors]
     free = [c for c in names if c not in ids]
     split = _pick_split(table, free, reasons)
     free = [c for c in free if c != split]
-    label = _pick_label(table, free, len(names) - (split is not None), reasons)
+    n_columns = len(names) - (split is not None)
+    label = pick_label(table, free, ids, n_columns, labels or {}, reasons)
     free = [c for c in free if c != label]
     x, y = _pick_sides(table, free, ids, reasons)
     rest = [c for c in free if c not in (x, y)]
     x_id, y_id = _pick_ids(ids, x, y, reasons)
-    group = next((c for c in rest if _plain(c) in _GROUP_NAMES), None)
+    group = next((c for c in rest if plain(c) in GROUP_NAMES), None)
     if group is not None:
         reasons["group"] = f"{shown(group)} is a usual name for a group"
     described = [c for c in rest if c != group]
@@ -217,9 +223,10 @@ def guess_roles(table: Table) -> Roles:
         label=label,
         split=split,
         group=group,
-        x_metadata=tuple(c for c in described if _side(c) == "x"),
-        y_metadata=tuple(c for c in described if _side(c) == "y"),
+        x_metadata=tuple(c for c in described if side_of(c) == "x"),
+        y_metadata=tuple(c for c in described if side_of(c) == "y"),
         shape=shape,
+        labels=labels or {},
         reasons=reasons,
     )
 
@@ -227,11 +234,11 @@ def guess_roles(table: Table) -> Roles:
 def _triplets(table: Table, names: list[str]) -> Roles | None:
     """An anchor, what belongs to it, and one or more columns of what does not."""
     content = [c for c in names if table.kinds[c] in ("text", "vector")]
-    negatives = tuple(c for c in content if _words(c) & _NEGATIVE_WORDS)
-    others = [c for c in content if c not in negatives and not _words(c) & _ID_WORDS]
+    negatives = tuple(c for c in content if words_of(c) & _NEGATIVE_WORDS)
+    others = [c for c in content if c not in negatives and not words_of(c) & ID_WORDS]
     if not negatives or len(others) < 2:
         return None
-    y = next((c for c in others if _words(c) & _POSITIVE_WORDS), others[1])
+    y = next((c for c in others if words_of(c) & _POSITIVE_WORDS), others[1])
     x = next(c for c in others if c != y)
     why = f"{shown(negatives[0])} says what does not belong"
     reasons = {"shape": why, "x": "the anchor of a triplet", "y": "what belongs to the anchor"}
@@ -249,8 +256,8 @@ def _triplets(table: Table, names: list[str]) -> Roles | None:
 def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[str, str]) -> Shape:
     """Groups, where the only partner of a text is the number or key of its group."""
     coded = table.coded(y)
-    named = _plain(y) in _GROUP_NAMES and (
-        table.kinds[y] == "number" or bool(_words(y) & {"id", "cluster"})
+    named = plain(y) in GROUP_NAMES and (
+        table.kinds[y] == "number" or bool(words_of(y) & {"id", "cluster"})
     )
     if label is None and named and len(coded.words) < len(table) and table.kinds[x] != "empty":
         reasons["shape"] = f"{shown(y)} is a usual name for the key of a group, and repeats"
@@ -265,39 +272,11 @@ def _pick_split(table: Table, free: Collection[str], reasons: dict[str, str]) ->
         if len(words) > 2 * len(SPLIT_WORDS):
             continue
         cells = {c.strip().lower() for c in words} - {""}
-        named = _plain(column) in _SPLIT_NAMES
+        named = plain(column) in _SPLIT_NAMES
         if cells and cells <= set(SPLIT_WORDS) and (named or len(cells) > 1):
             reasons["split"] = "all its cells say train, validation or test"
             return column
     return None
-
-
-def _pick_label(
-    table: Table, free: Collection[str], n_columns: int, reasons: dict[str, str]
-) -> str | None:
-    """A column named like a judgment, or the only numbers beside two texts."""
-    if n_columns < 3:
-        return None
-    for column in free:
-        if _plain(column) in _LABEL_NAMES and _mostly_labels(table, column):
-            reasons["label"] = f"{shown(column)} is a usual name for a judgment"
-            return column
-    numbers = [c for c in free if table.kinds[c] == "number" and _plain(c) not in _GROUP_NAMES]
-    if len(numbers) == 1 and len(free) == 3 == n_columns:
-        reasons["label"] = "the only column of numbers beside two of text"
-        return numbers[0]
-    return None
-
-
-def _mostly_labels(table: Table, column: str) -> bool:
-    """Whether most cells can be labels; a stray word is reported later, with its row."""
-    if column in table.vectors:
-        return False
-    coded = table.coded(column)
-    known = np.array([not is_missing(c) for c in coded.words], dtype=bool)
-    fine = np.array([understood(c) for c in coded.words], dtype=bool) & known
-    n_known = int(coded.counts[known].sum())
-    return n_known > 0 and 2 * int(coded.counts[fine].sum()) >= n_known
 
 
 def _pick_sides(
@@ -305,23 +284,23 @@ def _pick_sides(
 ) -> tuple[str, str]:
     """Text of the two sides: by name, else by order, else the ids themselves."""
     picked: dict[str, str] = {}
-    for side, words in (("x", _X_WORDS), ("y", _Y_WORDS)):
-        named = [c for c in free if _side(c) == side]
+    for side, words in (("x", X_WORDS), ("y", Y_WORDS)):
+        named = [c for c in free if side_of(c) == side]
         if named:
             picked[side] = max(named, key=lambda c: _text_rank(table, c))
-            word = sorted(_words(picked[side]) & words)[0]
+            word = sorted(words_of(picked[side]) & words)[0]
             reasons[side] = f"{shown(word)} in its name"
     for side in ("x", "y"):
         if side in picked:
             continue
-        left = [c for c in free if c not in picked.values() and _side(c) == ""]
-        left = [c for c in left if _plain(c) not in _GROUP_NAMES] or left
+        left = [c for c in free if c not in picked.values() and side_of(c) == ""]
+        left = [c for c in left if plain(c) not in GROUP_NAMES] or left
         text = [c for c in left if table.kinds[c] == "text"]
         # A column that never changes, such as a language, tells no items apart.
         text = [c for c in text if len(set(table.columns[c][:1000])) > 1] or text
         text = text or [c for c in left if table.kinds[c] == "vector"]
-        other_ids = [c for c in ids if _side(c) == side] or [
-            c for c in ids if c not in picked.values() and _side(c) == ""
+        other_ids = [c for c in ids if side_of(c) == side] or [
+            c for c in ids if c not in picked.values() and side_of(c) == ""
         ]
         choices = text or other_ids or left
         choices = choices or [c for c in (*free, *ids) if c not in picked.values()]
@@ -343,9 +322,9 @@ def _pick_ids(
     """Id columns by the side in their name, or by a word shared with the text column."""
     picked: dict[str, str | None] = {"x": None, "y": None}
     for side, text in (("x", x), ("y", y)):
-        stem = _words(text) - _TEXT_WORDS - {"name", "title"}
+        stem = words_of(text) - _TEXT_WORDS - {"name", "title"}
         for column in ids:
-            if column == text or _side(column) == side or (_words(column) & stem):
+            if column == text or side_of(column) == side or (words_of(column) & stem):
                 if column in picked.values():
                     continue
                 picked[side] = column
@@ -358,34 +337,5 @@ def _text_rank(table: Table, column: str) -> tuple[bool, bool, bool, float]:
     """How much a column looks like the text of an item."""
     cells = table.columns[column][:1000]
     length = float(np.mean([len(c) for c in cells]))
-    words = _words(column)
+    words = words_of(column)
     return table.kinds[column] == "text", bool(words & _TEXT_WORDS), len(words) == 1, length
-
-
-def is_label_name(name: str) -> bool:
-    """Whether a column is named like a judgment.
-
-    Examples
-    --------
-    >>> is_label_name("Relevance"), is_label_name("query")
-    (True, False)
-    """
-    return _plain(name) in _LABEL_NAMES
-
-
-def _plain(name: str) -> str:
-    """A column name in lower case with single underscores."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-
-
-def _words(name: str) -> frozenset[str]:
-    """The words of a column name, numbers apart from letters."""
-    return frozenset(re.findall(r"[a-z]+|\d+", _plain(name)))
-
-
-def _side(name: str) -> str:
-    """The side that a column name speaks of: x, y, or neither."""
-    words = _words(name)
-    x, y = bool(words & _X_WORDS), bool(words & _Y_WORDS)
-    return "" if x == y else "x" if x else "y"

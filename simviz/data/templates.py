@@ -22,6 +22,7 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
         "pairs.tsv": "A pair a row: words in two languages",
         "judgments.csv": "A judgment a row: questions and answers with a grade",
         "judgments.parquet": "The same, with typed columns",
+        "labels.csv": "A judgment in words: same, subset, superset, disjoint",
         "scores.csv": "Scores: how similar two sentences are",
         "titles.jsonl": "Titles with the group they belong to",
         "groups.csv": "Groups: items and the number of their group",
@@ -42,6 +43,14 @@ _GRADED = (
     ("how to boil an egg", "Sharpen a knife at an angle of fifteen degrees.", 0),
     ("why is bread sour", "Lactic acid from the leaven makes bread sour.", 2),
     ("why is bread sour", "Put the egg into boiling water for seven minutes.", 0),
+)
+_LABELLED = (
+    ("query", "ad", "label"),
+    ("running shoes", "Shoes for runners", "same"),
+    ("running shoes", "Trail running shoes", "subset"),
+    ("running shoes", "Leather office chairs", "disjoint"),
+    ("flights to rome", "Low fares to all of Italy", "superset"),
+    ("flights to rome", "Shoes for runners", "disjoint"),
 )
 _WORDS = (("english", "spanish"), ("bread", "pan"), ("egg", "huevo"), ("knife", "cuchillo"))
 _TITLES = (
@@ -115,6 +124,7 @@ def make_template(name: str) -> bytes:
     tables = {
         "pairs.tsv": _WORDS,
         "judgments.csv": _GRADED,
+        "labels.csv": _LABELLED,
         "scores.csv": _SCORES,
         "groups.csv": _GROUPS,
         "triplets.csv": _TRIPLETS,

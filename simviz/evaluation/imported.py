@@ -13,11 +13,11 @@ from simviz.data.collection import trec
 from simviz.data.collection.judgments import id_columns, positions
 from simviz.data.collection.vectors import read_matrices
 from simviz.data.columnar import Columns
+from simviz.data.headers import is_label_name
 from simviz.data.items import Items
 from simviz.data.labels import parse_labels
 from simviz.data.limits import get_limits
 from simviz.data.pairs import PairSet
-from simviz.data.roles import is_label_name
 from simviz.data.sources import Source, decode_text, gunzip, load_bytes, signature
 from simviz.data.tables import Table, make_table, read_table
 from simviz.data.wording import counted, shown

@@ -377,3 +377,45 @@ def test_a_shape_and_a_threshold_can_be_chosen(app):
     role(app, "shape").select("groups").run()
     assert not app.exception
     assert "18 pairs" in html(app)
+
+
+def test_words_of_a_label_are_asked_for_and_read_again(app):
+    odd = "*so* <b>so</b> :red[x]"
+    app.run()
+    words = ["same", "Subset", "disjoint", odd, odd, "can't tell"]
+    lines = "".join(f"q{i},d{i},{word}\n" for i, word in enumerate(words))
+    text = hand_in(app, "q.csv", "query,ad,label\n" + lines)
+    assert "is not a label that can be understood" in text and "<b>so" not in text
+    asked = {s.label: s for s in app.selectbox if s.key.startswith("data-word-")}
+    assert [s.value for s in asked.values()] == [
+        None,
+        None,
+        "2: relevant",
+        "1: relevant, least",
+        "not relevant",
+    ]
+    first, second, *_ = asked
+    assert first == r"\*so\* \<b\>so\</b\> \:red\[x\] \(2 rows\)"
+    asked[first].select("3: relevant").run()
+    assert "&quot;can&#x27;t tell&quot; (1 row)" in html(app), "what is left is asked for"
+    [left] = [s for s in app.selectbox if s.label == second]
+    left.select("not judged: leave out").run()
+    assert not app.exception
+    assert "5 pairs, 1 row left out" in html(app) and "<b>so" not in html(app)
+    info = keep(app)
+    from pages._shared import state
+
+    assert sorted(state.store().get_dataset(info.id).relevance.matrix.data) == [-1, 1, 2, 3, 3]
+
+
+def test_words_of_a_scale_are_read_at_once_and_can_be_changed(app):
+    app.run()
+    text = hand_in(app, "labels.csv", make_template("labels.csv"))
+    assert "5 pairs" in text and "same = 2" in text
+    [subset] = [s for s in app.selectbox if s.label.startswith("subset")]
+    subset.select("not relevant").run()
+    assert not app.exception
+    assert "subset = -1" in html(app)
+    role(app, "label").select("").run()
+    assert "every row is a pair that belongs together" in html(app)
+    assert not [s for s in app.selectbox if s.key.startswith("data-word-")]

@@ -58,3 +58,9 @@ def test_more_than_a_few_are_folded_and_nothing_is_markup():
     assert "<summary>9 more notes</summary>" in many and "<b>" not in many
     assert many.count("<li>") == 12 and "&lt;b&gt;11" in many
     assert "<details" not in few and few.count("<li>") == 4
+
+
+def test_a_column_that_may_judge_the_pairs_comes_first():
+    lines = [f"q{i // 2};a{i};{'so' if i % 2 else 'other'};{'x' * i}" for i in range(8)]
+    said = read_pairs("\n".join(["query;ad;remark;rest", *lines]).encode(), "q.csv").notes
+    assert "column 'remark' ('other', 'so') may judge them" in upload_notes.ordered(said)[0]

@@ -1,16 +1,19 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from simviz.data.labels import parse_labels
+from simviz.data.labels import label_words, parse_labels
+from simviz.data.scales import SCALES
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
 
 
-def parse(*labels, name="label", delimiter=",", kind=None):
+def parse(*cells, name="label", delimiter=",", kind=None, labels=None):
     lines = [delimiter.join(["x", "y", name])]
-    lines += [delimiter.join(["a", "b", label]) for label in labels]
+    lines += [delimiter.join(["a", "b", cell]) for cell in cells]
     table = read_table("\n".join(lines).encode(), "q.csv")
-    return parse_labels(table, name, np.arange(len(labels)), kind)
+    return parse_labels(table, name, np.arange(len(cells)), kind, labels=labels)
 
 
 def test_zero_becomes_judged_not_relevant_and_the_note_says_so():
@@ -64,3 +67,95 @@ def test_a_decimal_comma_counts_where_semicolons_separate():
     assert parse("0,5", "1", delimiter=";")[0].tolist() == [0.5, 1]
     with pytest.raises(DatasetError, match="'0_5' is not a label"):
         parse("0_5", "1", delimiter=";")
+
+
+@pytest.mark.parametrize(
+    ("words", "grades"),
+    [
+        ("same subset superset disjoint", [2, 1, 1, -1]),
+        ("superset disjoint", [1, -1]),
+        ("same different", [1, -1]),
+        ("yes no", [1, -1]),
+        ("True False", [1, -1]),
+        ("match no-match not_a_match", [1, -1, -1]),
+        ("positive negative", [1, -1]),
+        ("duplicate not_duplicate", [1, -1]),
+        ("relevant not-relevant irrelevant", [1, -1, -1]),
+        ("relevant partially_relevant irrelevant", [2, 1, -1]),
+        ("highly-relevant relevant irrelevant", [2, 1, -1]),
+        ("good fair bad", [2, 1, -1]),
+        ("perfect excellent good fair bad", [4, 3, 2, 1, -1]),
+        ("exact substitute complement irrelevant", [3, 2, 1, -1]),
+        ("E S C I", [3, 2, 1, -1]),
+        ("exact partial irrelevant", [2, 1, -1]),
+        ("yes partial no", [2, 1, -1]),
+    ],
+)
+def test_the_words_of_a_scale_keep_its_order(words, grades):
+    assert parse(*words.split())[0].tolist() == grades
+
+
+def test_letters_mean_nothing_beside_other_words():
+    with pytest.raises(DatasetError, match=r"'a' \(1 row\), 'b' \(1 row\), 'c' \(1 row\)"):
+        parse("A", "B", "C")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_spelling_and_order_of_rows_change_no_grade(data):
+    scale = data.draw(st.sampled_from(SCALES))
+    words = data.draw(st.lists(st.sampled_from(sorted(scale)), min_size=1, max_size=30))
+    cells = [*words, max(scale, key=scale.get), "3", "", "n/a"]
+    gaps, edges = (
+        st.sampled_from([" ", "  ", "-", "_", "\u00a0"]),
+        st.sampled_from(["", " ", "\t"]),
+    )
+    odd = [
+        data.draw(edges) + data.draw(gaps).join(word.split(" ")) + data.draw(edges)
+        for word in cells
+    ]
+    odd = [data.draw(st.sampled_from([str.upper, str.title, str.lower]))(cell) for cell in odd]
+    order = data.draw(st.permutations(range(len(odd))))
+    expected = parse(*cells)[0]
+    found = parse(*(odd[i] for i in order))[0]
+    assert np.array_equal(found, expected[list(order)], equal_nan=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("a<>&\"'*=+@é\u202e$`", min_size=1, max_size=60), min_size=2, unique=True))
+def test_any_word_can_be_given_a_meaning(words):
+    cells = ['"' + f"w{w}".replace('"', '""') + '"' for w in words]
+    with pytest.raises(DatasetError, match="is not a label that can be understood"):
+        parse(*cells)
+    meaning = {f"w{w}": i + 1 for i, w in enumerate(words)}
+    assert parse(*cells, labels=meaning)[0].tolist() == list(range(1, len(words) + 1))
+
+
+def test_unknown_words_are_listed_with_counts_and_what_to_do():
+    with pytest.raises(DatasetError) as error:
+        parse("same", "odd", "hm", "odd", "2")
+    assert "'odd' (2 rows), 'hm' (1 row)." in str(error.value)
+    assert "labels={'odd': 1, 'hm': -1}" in str(error.value)
+    assert "'same'" not in str(error.value)
+
+
+def test_what_is_given_goes_before_what_is_known():
+    meaning = {"Same": 1, " hm": 0, "can't tell": None, "none": -1, "2": 5}
+    values, _, notes = parse("same", "hm", "can't tell", "none", "2", "3", "", labels=meaning)
+    assert np.array_equal(values, [1, -1, np.nan, -1, 5, 3, np.nan], equal_nan=True)
+    assert "2 = 5, same = 1, hm = 0, none = -1, can't tell = not judged" in notes[0]
+
+
+def test_meanings_that_cannot_be_are_refused():
+    with pytest.raises(DatasetError, match="labels says 'a' = 'high'"):
+        parse("a", labels={"a": "high"})
+    with pytest.raises(DatasetError, match="gives 'not so' two meanings, 1 and 0"):
+        parse("not so", labels={"Not-so": 1, "not so": 0})
+    _, _, notes = parse("same", labels={"sane": 2})
+    assert "None of the words in labels stands in column 'label'." in notes
+
+
+def test_words_are_counted_in_one_spelling():
+    table = read_table(b"x,y,g\na,b,hm\nc,d,HM \ne,f,same\ng,h,1\ni,j,\n", "q.csv")
+    found = [(w.word, w.count, w.grade) for w in label_words(table, "g")]
+    assert found == [("same", 1, 1), ("hm", 2, None)]

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from simviz.data.coded import Codes, as_cells
 from simviz.data.collection import trec
 from simviz.data.columnar import Columns
-from simviz.data.labels import parse_labels
+from simviz.data.headers import is_label_name
+from simviz.data.label_columns import known_words, said_of_unread
+from simviz.data.labels import Labels, parse_labels
+from simviz.data.readers import not_judged
 from simviz.data.result import LeftOut
-from simviz.data.roles import Roles, is_label_name
+from simviz.data.roles import Roles
 from simviz.data.sources import decode_text, signature
 from simviz.data.tables import Table, make_table, read_table
 from simviz.data.wording import counted, shown
@@ -59,7 +62,12 @@ class Judgments:
 
 
 def read_judgments(
-    path: str, data: bytes, x: Index, y: Index, threshold: float | None = None
+    path: str,
+    data: bytes,
+    x: Index,
+    y: Index,
+    threshold: float | None = None,
+    labels: Labels | None = None,
 ) -> Judgments:
     """Read a list of judgments: TREC's qrels, or a table with two columns of ids.
 
@@ -73,6 +81,8 @@ def read_judgments(
         Positions of the items of both sides by their ids.
     threshold : float, optional
         From which score on a pair is relevant.
+    labels : mapping of str to float or None, optional
+        What words mean.
 
     Returns
     -------
@@ -88,7 +98,7 @@ def read_judgments(
     is_trec = tuple(table.columns) == _COLUMNS
     x_column, y_column = id_columns(table, x, y, _IDS if is_trec else ())
     free = [c for c in table.columns if c not in (x_column, y_column, "iteration")]
-    label = _label_column(table, free)
+    label = _label_column(table, free, labels or {})
     x_at, y_at = (positions(table, c, index) for c, index in ((x_column, x), (y_column, y)))
     known = (x_at >= 0) & (y_at >= 0)
     left_out = [
@@ -116,15 +126,18 @@ def read_judgments(
         y=y_column,
         label=label,
         threshold=threshold,
+        labels=labels or {},
         reasons={"x": "its cells are ids of x items", "y": "its cells are ids of y items"},
     )
     values: NDArray[np.float64] | None = None
     kind: Kind = "grade"
-    if label is not None:
-        values, kind, more = parse_labels(table, label, rows, None, threshold)
+    if label is None:
+        notes += said_of_unread(table, [c for c in table.columns if c not in free])
+    else:
+        values, kind, more = parse_labels(table, label, rows, None, threshold, labels)
         notes += more
         judged = ~np.isnan(values)
-        left_out += [LeftOut(int(table.rows[r]), "the label is empty") for r in rows[~judged]]
+        left_out += not_judged(table, label, rows[~judged])
         rows, values = rows[judged], values[judged]
     return Judgments(x_at[rows], y_at[rows], values, kind, table, roles, left_out, notes)
 
@@ -227,10 +240,11 @@ def id_columns(table: Table, x: Index, y: Index, among: Sequence[str] = ()) -> t
     return best
 
 
-def _label_column(table: Table, free: Sequence[str]) -> str | None:
-    """A column named like a judgment, else the only one with numbers."""
+def _label_column(table: Table, free: Sequence[str], labels: Labels) -> str | None:
+    """A column named like a judgment, else the only one with numbers, else one with words."""
     named = [c for c in free if is_label_name(c) and c not in table.vectors]
     numbers = [c for c in free if table.kinds[c] == "number"]
+    words = [c for c in free if known_words(table, c, labels)]
     if named:
         return named[0]
-    return numbers[0] if len(numbers) == 1 else None
+    return numbers[0] if len(numbers) == 1 else next(iter(words), None)

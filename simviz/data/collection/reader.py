@@ -18,6 +18,7 @@ from simviz.data.collection.pictures import read_picture_files, side_of_images
 from simviz.data.collection.sides import Side, read_ids, read_side, side_of_matrix
 from simviz.data.collection.vectors import read_matrices
 from simviz.data.items import Items
+from simviz.data.labels import Labels
 from simviz.data.pairs import PairSet
 from simviz.data.readers import read_pairs
 from simviz.data.result import ReadResult
@@ -36,6 +37,7 @@ def read_collection(
     name: str | None = None,
     *,
     parts: Mapping[str, str] | None = None,
+    labels: Labels | None = None,
     unjudged: Unjudged | None = None,
     threshold: float | None = None,
 ) -> ReadResult:
@@ -61,6 +63,9 @@ def read_collection(
         Of the data set, where the source has none.
     parts : mapping of str to str, optional
         "x", "y" or "relevance" to a file, where names do not tell.
+    labels : mapping of str to float or None, optional
+        What words in the label column of the judgments, or of the only
+        table, mean; as in `read_pairs`.
     unjudged : {"negative", "ignore"}, optional
         What a pair that is not listed means; guessed when omitted.
     threshold : float, optional
@@ -92,15 +97,20 @@ def read_collection(
     plan = plan_parts(files.name, files, parts)
     alone = _alone(files, plan)
     if alone is not None:
-        single = read_pairs(files.read(alone), PurePosixPath(alone).name)
+        single = read_pairs(files.read(alone), PurePosixPath(alone).name, labels=labels)
         return replace(single, pairs=replace(single.pairs, name=title))
+    if labels and not plan.relevance:
+        raise DatasetError(
+            f"{files.name}: labels says what words mean, but no file holds judgments. Call it "
+            "relevance... or qrels..., or leave labels out."
+        )
     if plan.images and (plan.x is None or not plan.relevance) and plan.y is None:
         return read_picture_files(files, plan, title)
     x, y, one_side, notes = _sides(files, plan)
     notes = [*files.notes, *_said(plan), *notes]
     x_index, y_index = _index(x), _index(y)
     found = [
-        (path, read_judgments(path, files.read(path), x_index, y_index, threshold))
+        (path, read_judgments(path, files.read(path), x_index, y_index, threshold, labels))
         for path in plan.relevance
     ]
     judged = _joined(found) if found else None
