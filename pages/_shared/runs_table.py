@@ -92,13 +92,14 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
     from simviz.charts import method_style
 
     metric = main_metric(dataset_id, pairs, runs)
+    figure = f"{metric}, validation"
     split = splits.current_split(dataset_id)
     noted = any(run.note for run in runs)
     rows = [
         {
             "": "■",
             "run": naming.run_title(run),
-            metric: _measured(run.id, metric),
+            figure: _measured(run.id, metric),
             "parameters": _differences(run, split),
             **({"note": run.note} if noted else {}),
             "time": run.seconds,
@@ -122,7 +123,7 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
             "parameters": st.column_config.TextColumn(
                 help="Where they differ from the defaults", width="medium"
             ),
-            metric: st.column_config.NumberColumn(format="%.3f", help=_PART),
+            figure: st.column_config.NumberColumn(format="%.3f", help=_PART),
             "time": st.column_config.NumberColumn(format="%.1f s"),
             "trained": st.column_config.DatetimeColumn(format="distance"),
         },
