@@ -1,0 +1,204 @@
+"""A net under refactorings: what every method finds on every demo, before and after.
+
+    python benchmarks/golden.py write BEFORE.json
+    python benchmarks/golden.py compare BEFORE.json AFTER.json
+
+The first fits every method on a part of every demo that it can read, with few components and
+few iterations, on one thread, and writes metrics of the validation and the test part and a sample
+of the similarities. The second prints what differs beyond the tolerance of the method, and fails
+if anything does. Both files have to come from one machine: another BLAS rounds differently.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
+ITEMS = 250  # of the side that a demo is split by
+SAMPLED = 200  # similarities of test items
+#: Parameters of a method that has them; float32 and the processor, as bf16 and a GPU add noise.
+SMALL: dict[str, Any] = {
+    "n_components": 16,
+    "max_iter": 5,
+    "n_constraints": 2_000,
+    "max_landmarks": 200,
+    "hidden_units": 16,
+    "embedding_size": 16,
+    "precision": "float32",
+    "device": "cpu",
+    "random_state": 0,
+}
+#: What two runs may differ by: similarities in shares of the largest, metrics as they are. Two
+#: runs of the same code agree to the last bit, so this is for sums in another order, measured with
+#: OPENBLAS_CORETYPE=Sandybridge instead of Haswell (of torch, ATEN_CPU_CAPABILITY=default): 5e-7
+#: of the largest similarity at most for all methods but those below.
+#: Metrics of the icons move by up to 0.02 then, as keywords of the same icons nearly tie.
+TOLERANCE = 1e-6
+TOLERANCES = {
+    "cca": 1e-5,  # 1.6e-6 measured
+    "cl_lsi": 1e-5,  # 2.6e-6
+    "s2net": 1e-4,  # 1.8e-5
+}
+Cells = Mapping[str, Mapping[str, Any]]
+
+
+def write(path: Path, only: Collection[str], demos: Collection[str]) -> None:
+    """Fit all cells that were asked for and write what they found."""
+    # Before numpy is imported, and whatever the caller has set.
+    os.environ.update(
+        dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    )
+    import torch
+
+    from simviz import all_methods, default_pipeline, load_demo, split
+    from simviz.datasets import DEMOS
+
+    torch.set_num_threads(1)
+    cells = {}
+    for demo, info in DEMOS.items():
+        if demos and demo not in demos:
+            continue
+        parts = split(part_of(load_demo(demo), info.split_by), info.split_by)
+        print(f"{demo}: {parts}", flush=True)
+        for method, cls in all_methods().items():
+            # A pretrained encoder learns nothing here, and may have to be downloaded.
+            if method.startswith("pretrained") or (only and method not in only):
+                continue
+            known = inspect.signature(cls).parameters
+            settings = {name: value for name, value in SMALL.items() if name in known}
+            try:
+                pipeline = default_pipeline(method, parts.train, **settings)
+            except ValueError:  # it cannot read such items
+                continue
+            start = time.process_time()
+            cell = found(pipeline, parts)
+            cell["seconds"] = round(time.process_time() - start, 2)
+            cells[f"{method} on {demo}"] = cell
+            print(f"  {method}: {cell['seconds']:.2f} s {cell.get('error', '')}", flush=True)
+    seconds = round(time.process_time(), 1)
+    versions = {name: version(name) for name in LIBRARIES}
+    whole = {"versions": versions, "seconds": seconds, "cells": cells}
+    path.write_text(json.dumps(whole, indent=1) + "\n")
+    print(f"{len(cells)} cells in {seconds:.0f} s of the processor")
+
+
+def part_of(pairs: Any, by: str) -> Any:
+    """Some items of the side that is split, and the items that are judged with them."""
+    import numpy as np
+
+    if by == "y":
+        return part_of(pairs.swap(), "x").swap()
+    n = len(pairs.x)
+    chosen = np.sort(np.random.default_rng(0).choice(n, min(n, ITEMS), replace=False))
+    judged = np.unique(pairs.take(chosen).relevance.matrix.indices)
+    return pairs.take(chosen, judged)
+
+
+def found(pipeline: Any, parts: Any) -> dict[str, Any]:
+    """What a fitted pipeline says of the parts that it was not trained on; or why it cannot."""
+    import numpy as np
+
+    from simviz import evaluate
+
+    metrics = {}
+    try:
+        pipeline.fit(parts.train, parts.validation)
+        for part in ("validation", "test"):
+            pairs = getattr(parts, part)
+            for record in evaluate(pipeline, pairs.x, pairs.y, pairs.relevance).to_records():
+                name = f"{part} {record['metric']} {record['direction']}"
+                metrics[name] = float(record["value"])
+        S = pipeline.similarity(parts.test.x, parts.test.y)
+    except Exception as error:  # a cell of its own: the others are to be seen all the same
+        return {"error": f"{type(error).__name__}: {error}"}
+    positions = np.random.default_rng(0).integers(S.size, size=SAMPLED)
+    return {"metrics": metrics, "similarities": [float(s) for s in S.ravel()[positions]]}
+
+
+def differences(before: Cells, after: Cells) -> Iterator[str]:
+    """Say in a line each where a cell differs beyond its tolerance, or is missing."""
+    for cell in sorted(before.keys() | after.keys()):
+        if cell not in before or cell not in after:
+            yield f"{cell}: only {'before' if cell in before else 'after'}"
+            continue
+        old, new = before[cell], after[cell]
+        if "error" in old or "error" in new:
+            if old.get("error") != new.get("error"):
+                yield f"{cell}: {old.get('error', 'no error')} -> {new.get('error', 'no error')}"
+            continue
+        allowed = TOLERANCES.get(cell.split()[0], TOLERANCE)
+        for name, value in old["metrics"].items():
+            if name not in new["metrics"]:
+                yield f"{cell}: {name} only before"
+            elif off(value, new["metrics"][name]) > allowed:
+                yield f"{cell}: {name} {value:.6f} -> {new['metrics'][name]:.6f}"
+        a, b = old["similarities"], new["similarities"]
+        if len(a) != len(b):
+            yield f"{cell}: {len(a)} similarities -> {len(b)}"
+            continue
+        scale = max((abs(s) for s in a if math.isfinite(s)), default=0.0) or 1.0
+        share = max(map(off, a, b)) / scale
+        if share > allowed:
+            yield f"{cell}: similarities off by {share:.1e} of the largest, {allowed:.0e} allowed"
+
+
+def off(a: float, b: float) -> float:
+    """How far apart two numbers are: not at all if both are NaN, infinitely if one is."""
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return 0.0
+    return math.inf if math.isnan(a) or math.isnan(b) else abs(a - b)
+
+
+def compare(before: Path, after: Path, only: Collection[str], demos: Collection[str]) -> int:
+    """Print what differs; the number of lines."""
+    files = [json.loads(path.read_text()) for path in (before, after)]
+    if files[0]["versions"] != files[1]["versions"]:
+        print(f"Other libraries: {files[0]['versions']} -> {files[1]['versions']}")
+    old, new = (
+        {
+            name: cell
+            for name, cell in file["cells"].items()
+            if (not only or name.split()[0] in only) and (not demos or name.split()[-1] in demos)
+        }
+        for file in files
+    )
+    both = old.keys() & new.keys()
+    added = {m for c in both for m in new[c].get("metrics", {}).keys() - old[c].get("metrics", {})}
+    if added:
+        print(f"Metrics only after: {', '.join(sorted(added))}")
+    lines = list(differences(old, new))
+    for line in lines:
+        print(line)
+    print(f"{len(both)} cells in both, {len(lines)} differences")
+    return len(lines)
+
+
+def main() -> None:
+    """Read the command line; write or compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, files in (("write", ["file"]), ("compare", ["before", "after"])):
+        command = commands.add_parser(name)
+        for file in files:
+            command.add_argument(file, type=Path)
+        command.add_argument("--only", nargs="+", default=[], metavar="METHOD")
+        command.add_argument("--demo", nargs="+", default=[], metavar="DEMO")
+    asked = parser.parse_args()
+    if asked.command == "write":
+        write(asked.file, asked.only, asked.demo)
+    elif compare(asked.before, asked.after, asked.only, asked.demo):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""What `benchmarks/golden.py` calls a difference; it is loaded by its path, being no package."""
+
+import copy
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+PATH = Path(__file__).parents[2] / "benchmarks" / "golden.py"
+BEFORE = {
+    "bm25 on emoji": {
+        "metrics": {"test MRR mean": 0.5, "test AUC pairs": float("nan")},
+        "similarities": [-4.0, 2.0],
+    },
+    "ssi on emoji": {"error": "ValueError: too few"},
+}
+
+
+@pytest.fixture(scope="module")
+def golden():
+    spec = importlib.util.spec_from_file_location("golden", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def after():
+    return copy.deepcopy(BEFORE)
+
+
+@pytest.fixture
+def compared(golden, after, tmp_path, capsys):
+    def compare(**asked):
+        paths = tmp_path / "before.json", tmp_path / "after.json"
+        for path, cells in zip(paths, (BEFORE, after), strict=True):
+            path.write_text(json.dumps({"versions": {}, "cells": cells}))
+        n = golden.compare(*paths, asked.get("only", []), asked.get("demos", []))
+        return n, capsys.readouterr().out
+
+    return compare
+
+
+def test_equal_cells_and_rounding_are_no_difference(after, compared):
+    after["bm25 on emoji"]["similarities"][1] += 3e-6  # less than 1e-6 of 4
+    after["bm25 on emoji"]["metrics"]["test MRR mean"] += 5e-7
+    assert compared() == (0, "2 cells in both, 0 differences\n")
+
+
+def test_a_metric_that_only_the_newer_file_has_is_only_mentioned(after, compared):
+    after["bm25 on emoji"]["metrics"]["test MAP mean"] = 0.1
+    n, said = compared()
+    assert n == 0
+    assert "Metrics only after: test MAP mean" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda c: c["similarities"].__setitem__(1, 2.00001), "similarities off by 2.5e-06"),
+        (lambda c: c["similarities"].__setitem__(1, float("nan")), "similarities off by inf"),
+        (lambda c: c["similarities"].pop(), "2 similarities -> 1"),
+        (lambda c: c["metrics"].update({"test MRR mean": 0.51}), "test MRR mean 0.500000 -> 0.51"),
+        (lambda c: c["metrics"].update({"test AUC pairs": 0.5}), "test AUC pairs nan -> 0.5"),
+        (lambda c: c["metrics"].pop("test MRR mean"), "test MRR mean only before"),
+        (lambda c: c.update(error="ValueError: no"), "no error -> ValueError: no"),
+    ],
+)
+def test_what_changed_is_a_difference(after, compared, change, told):
+    change(after["bm25 on emoji"])
+    n, said = compared()
+    assert n == 1
+    assert f"bm25 on emoji: {told}" in said
+
+
+def test_a_cell_of_one_file_is_a_difference_unless_not_asked_for(after, compared):
+    after["lsa on emoji"] = after.pop("bm25 on emoji")
+    n, said = compared()
+    assert n == 2
+    assert "bm25 on emoji: only before" in said and "lsa on emoji: only after" in said
+    assert compared(only=["ssi"])[0] == compared(demos=["icons"])[0] == 0
+
+
+def test_another_error_is_a_difference(after, compared):
+    after["ssi on emoji"]["error"] = "TypeError: other"
+    assert compared()[0] == 1
+
+
+def test_the_command_fails_where_something_differs(golden, tmp_path, monkeypatch):
+    paths = [tmp_path / "before.json", tmp_path / "after.json"]
+    for path, cells in zip(paths, (BEFORE, {}), strict=True):
+        path.write_text(json.dumps({"versions": {}, "cells": cells}))
+    monkeypatch.setattr("sys.argv", ["golden.py", "compare", *map(str, paths)])
+    with pytest.raises(SystemExit) as ended:
+        golden.main()
+    assert ended.value.code == 1
+
+
+def test_a_method_has_a_tolerance_of_its_own(golden, after, compared, monkeypatch):
+    after["bm25 on emoji"]["similarities"][0] += 4e-4
+    assert compared()[0] == 1
+    monkeypatch.setitem(golden.TOLERANCES, "bm25", 1e-3)
+    assert compared()[0] == 0
