@@ -13,10 +13,9 @@ import streamlit as st
 from pages._shared import drawings
 
 if TYPE_CHECKING:
-    from pages._shared.map_final import Closed
     from simviz.data.pairs import PairSet
     from simviz.evaluation.assignment import Assignment
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 MOST_LINES = 2_000
 LONGEST = 500  # characters of a line
@@ -36,11 +35,14 @@ class Normalised:
         Their groups.
     known : tuple of (tuple of str)
         Groups that each line is known to belong to; empty where nobody said.
+    parts : tuple of str
+        Part of the split that each line is in; empty where it is not in the data.
     """
 
     lines: tuple[str, ...]
     found: Assignment
     known: tuple[tuple[str, ...], ...]
+    parts: tuple[str, ...]
 
 
 def parse(text: str) -> tuple[tuple[str, ...], str]:
@@ -68,9 +70,7 @@ def parse(text: str) -> tuple[tuple[str, ...], str]:
     return distinct, ""
 
 
-def normalise(
-    run: Run, pairs: PairSet, lines: Sequence[str], closed: Closed | None = None
-) -> Normalised:
+def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
     """Put lines into the groups of the y side, as a run sees them.
 
     Parameters
@@ -81,8 +81,6 @@ def normalise(
         The data set.
     lines : sequence of str
         The texts.
-    closed : Closed, optional
-        Items of which nothing may be told yet.
 
     Returns
     -------
@@ -93,15 +91,15 @@ def normalise(
     found = _assigned(run.id, digest, run, pairs, tuple(lines))
     groups = groups_of(pairs)
     place = {str(text): i for i, text in enumerate(pairs.x.content)}
-    known = []
+    labels = drawings.parts(run.id, run, pairs)[0]
+    known, parts = [], []
     positives = pairs.relevance.positives
     for line in lines:
         at = place.get(line)
-        if at is not None and closed is not None and not closed.allows("x", at):
-            at = None
         relevant = [] if at is None else positives[[at]].indices.tolist()
         known.append(tuple(dict.fromkeys(name for j in relevant for name in groups[j])))
-    return Normalised(tuple(lines), found, tuple(known))
+        parts.append("" if at is None else str(labels[at]))
+    return Normalised(tuple(lines), found, tuple(known), tuple(parts))
 
 
 def groups_of(pairs: PairSet) -> list[tuple[str, ...]]:
@@ -141,7 +139,7 @@ def threshold(run_id: str, _run: Run, _pairs: PairSet) -> float:
     return keeping_threshold(found.score, right, KEPT)
 
 
-def examples(run: Run, pairs: PairSet, part: str = "test", n: int = 20) -> list[str]:
+def examples(run: Run, pairs: PairSet, part: Part, n: int = 20) -> list[str]:
     """Texts of a part that are no texts of the other side, evenly taken."""
     rows = run.arrays().get(f"x_{part}", np.arange(len(pairs.x)))
     there = set(pairs.y.content.tolist())

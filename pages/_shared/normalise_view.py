@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +10,12 @@ import streamlit as st
 
 from pages._shared import (
     code_view,
-    compare_choice,
     compare_runs,
     jobs,
-    map_final,
+    naming,
     normalise_lines,
+    parts,
     plain,
-    results,
     state,
 )
 from pages._shared.compare_marks import plain as one_line
@@ -25,10 +23,9 @@ from pages._shared.normalise_lines import Normalised
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
-    from pages._shared.map_final import Closed
     from simviz.data.pairs import PairSet
     from simviz.store import RunInfo
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 _TEXT, _RUN, _BEFORE, _JOBS = (
     "normalise-text",
@@ -51,24 +48,22 @@ _ORDER = (
 _WHOLE = 25  # lines that are shown without a scroll bar
 
 
-def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
-    """Draw the mode, given data and at least one run."""
+def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
+    """Draw the mode, given data and at least one run, the best by validation first."""
     _follow_jobs()
     run = _choose_run(infos)
-    closed = map_final.of(dataset_id, [run], pairs)
-    map_final.say(closed, pairs, dataset_id)
-    lines = _ask(run, pairs, closed)
+    lines = _ask(run, pairs, part)
     if not lines:
         plain.quiet("Paste a column above to see the group of each line.")
         return
-    found = normalise_lines.normalise(run, pairs, lines, closed)
+    found = normalise_lines.normalise(run, pairs, lines)
     limit = _choose_threshold(run, pairs, found)
     corrected = _show_table(run, pairs, found, limit)
     if state.share() is not None:
         return
     _keep(dataset_id, corrected)
     _show_feedback(dataset_id, pairs, run)
-    _show_changes(run, pairs, found, closed)
+    _show_changes(run, pairs, found, part)
 
 
 def _choose_run(infos: Sequence[RunInfo]) -> Run:
@@ -87,7 +82,7 @@ def _choose_run(infos: Sequence[RunInfo]) -> Run:
     return state.run(st.session_state[_RUN])
 
 
-def _ask(run: Run, pairs: PairSet, closed: Closed) -> tuple[str, ...]:
+def _ask(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
     """The column, and an offer of one where there is none."""
     text = st.text_area(
         f"{one_line(pairs.x_name).capitalize()}, one a line",
@@ -100,7 +95,6 @@ def _ask(run: Run, pairs: PairSet, closed: Closed) -> tuple[str, ...]:
     if told:
         plain.problem(told)
     if not lines:
-        part = map_final.part_shown(closed)
         st.button(
             f"Take some of the {part} part",
             key="normalise-examples",
@@ -224,10 +218,13 @@ def _say(group: Sequence[str], found: Normalised) -> None:
     """How many found a group, and how many of the known ones the right one."""
     n_out = sum(name == NOWHERE for name in group)
     words = f"{len(group) - n_out:,} of {len(group):,} lines have a group."
-    known = [(g, names) for g, names in zip(group, found.known, strict=True) if names]
-    if known:
-        right = sum(g in names for g, names in known)
-        words += f" Of {len(known):,} whose group is known, {right:,} are right."
+    by_part: dict[str, list[bool]] = {}
+    for name, names, part in zip(group, found.known, found.parts, strict=True):
+        if names:
+            by_part.setdefault(part, []).append(name in names)
+    if by_part:
+        told = [f"{sum(right):,} of {len(right):,} ({p})" for p, right in by_part.items()]
+        words += f" Right where the group is known: {', '.join(told)}."
     plain.said(words)
 
 
@@ -273,8 +270,8 @@ def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
     cls = all_methods().get(run.info.method)
     if cls is None or cls.tags.uses == "unsupervised":
         plain.quiet(
-            f"{results.title_of(run)} learns nothing from pairs, so corrections cannot change it. "
-            "Choose a run above that learns, such as SSI or a Siamese BLSTM."
+            f"{naming.run_title(run.info)} learns nothing from pairs, so corrections cannot "
+            "change it. Choose a run above that learns, such as SSI or a Siamese BLSTM."
         )
         return
     if dataset_id.startswith("demo:"):
@@ -337,7 +334,7 @@ def _follow_jobs() -> None:
         del st.session_state[_JOBS]
 
 
-def _show_changes(run: Run, pairs: PairSet, found: Normalised, closed: Closed) -> None:
+def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> None:
     """What training again has changed, for these lines and for a part of the split."""
     before_id = st.session_state.get(_BEFORE)
     if not before_id or before_id == run.id:
@@ -359,23 +356,34 @@ def _show_changes(run: Run, pairs: PairSet, found: Normalised, closed: Closed) -
     plain.said(f"{len(rows):,} of these lines have another group; {same:,} have the same.")
     if rows:
         plain.table(("text", "before", "now"), rows[:200])
-    part = map_final.part_shown(closed)
-    old_values, values = (_values(which, part) for which in (before, run))
-    shared = ["top-1", "MRR", *list(values)[:1]]
+    _show_figures((before, run), part, pairs)
+
+
+def _show_figures(runs: tuple[Run, Run], part: Part, pairs: PairSet) -> None:
+    """How both runs do on a part, where it holds the same items for both."""
+    labels = compare_runs.label_runs([run.info for run in runs])
+    lacking = [(run, labels[run.id]) for run in runs if part not in run.measured]
+    if lacking:
+        parts.offer_missing(lacking, part, pairs, "normalise")
+        return
+    (old_at, at), names = (run.arrays() for run in runs), [f"{side}_{part}" for side in "xy"]
+    if not all(np.array_equal(old_at[name], at[name]) for name in names):
+        return
+    old_values, values = (_values(run, part) for run in runs)
     told = [
         f"{m} {old_values[m]:.3f} → {values[m]:.3f}"
-        for m in dict.fromkeys(shared)
+        for m in dict.fromkeys(["top-1", "MRR", *list(values)[:1]])
         if m in values and m in old_values
     ]
+    n_x, n_y = (len(at[name]) for name in names)
     if told:
-        st.html(f'<p class="sv-quiet">On the {part} part: {escape("; ".join(told))}.</p>')
+        size = f"{n_x:,} {pairs.x_name}, {n_y:,} {pairs.y_name}"
+        plain.quiet(f"On the {part} part ({size}): {'; '.join(told)}.")
 
 
-def _values(run: Run, part: str) -> dict[str, float]:
+def _values(run: Run, part: Part) -> dict[str, float]:
     """Figures of a run on a part, by metric."""
-    if part == "test":
-        return dict(run.info.summary)
-    told = compare_choice.read_measured(run.id).told.get("validation") or []
+    told = run.part(part).records()
     return {r["metric"]: float(r["value"]) for r in told if r["direction"] in ("mean", "pairs")}
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -14,9 +14,9 @@ from pages._shared import compare_items, plain, state
 from pages._shared.compare_marks import plain as one_line
 
 if TYPE_CHECKING:
-    from pages._shared.map_final import Closed
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
+    from simviz.store.run import Part
 
 Side = Literal["x", "y"]
 _PLACE = re.compile(r"([xy])(\d{1,9})")
@@ -24,6 +24,7 @@ _PLACE = re.compile(r"([xy])(\d{1,9})")
 MOST_OFFERED = 3_000
 LONGEST = 5_000  # characters of a query
 _OWN, _ITEM, _SIDE = "search-own", "search-item", "search-side"
+_OF, _WRITTEN = "search-of", "search-written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +46,24 @@ class Query:
     at: int | None = None
 
 
-def choose(pairs: PairSet, first: int, closed: Closed) -> Query | None:
+def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | None:
     """Let the visitor ask.
 
     Parameters
     ----------
     pairs : PairSet
         The data set.
-    first : int
-        Position of the x item to begin with.
-    closed : Closed
-        What may not be looked at yet, and so is neither offered nor recognised.
+    part : {"validation", "test"}
+        The part that is looked at.
+    examples : mapping of {"x", "y"} to int
+        An item of each side in that part, to begin with.
 
     Returns
     -------
     Query or None
         None where nothing is asked yet; the page has said so.
     """
-    _follow_link(pairs, first, closed)
+    _follow_link(pairs, part, examples)
     side = _choose_side(pairs)
     items = pairs.x if side == "x" else pairs.y
     name = pairs.x_name if side == "x" else pairs.y_name
@@ -70,13 +71,10 @@ def choose(pairs: PairSet, first: int, closed: Closed) -> Query | None:
     is_row = not state.is_narrow()
     with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
         own = _ask_own(items, side, name)
-        at = _pick(items, side, name, closed, _labels(pairs.digest, side))
+        at = _pick(items, side, name, _labels(pairs.digest, side))
     if own is not None:
         _put_in_link(None)
-        known = _known(items, own)
-        return Query(
-            side, own, known if known is not None and closed.allows(side, known) else None
-        )
+        return Query(side, own, _known(items, own))
     if at is None:
         plain.quiet("Write something, or take an item of the data.")
         return None
@@ -84,33 +82,31 @@ def choose(pairs: PairSet, first: int, closed: Closed) -> Query | None:
     return Query(side, items.take([at]), at)
 
 
-def _follow_link(pairs: PairSet, first: int, closed: Closed) -> None:
-    """Ask what the link asks, and something at the first visit."""
-    seen = state.share()
-    asked = st.query_params.get("ask") or (dict(seen.view).get("ask", "") if seen else "")
-    if asked and asked == st.session_state.get("search-written"):
-        return
-    found = _PLACE.fullmatch(asked)
-    if found:
-        side, row = found[1], int(found[2])
-        is_there = row < len(pairs.x if side == "x" else pairs.y)
-        if is_there and closed.allows("x" if side == "x" else "y", row):
-            st.session_state[_SIDE] = side
-            st.session_state[f"{_ITEM}-{side}"] = row
-            st.session_state.pop(f"{_OWN}-{side}", None)
-    of = st.session_state.get("search-data")
-    if of != pairs.digest[:12]:
-        st.session_state["search-data"] = pairs.digest[:12]
+def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> None:
+    """Ask what a new link asks, and an example at the first visit or of another part."""
+    seen, written = state.share(), st.session_state.get(_WRITTEN)
+    asked = st.query_params.get("ask", "")
+    if seen is not None and written is None:
+        asked = asked or dict(seen.view).get("ask", "")
+    of, before = (pairs.digest[:12], part), st.session_state.get(_OF, ("", ""))
+    st.session_state[_OF] = of
+    is_other = of[0] != before[0]
+    if is_other:
         for key in [k for k in st.session_state if str(k).startswith((_OWN, _ITEM))]:
-            if not found or not str(key).startswith(_ITEM):
-                st.session_state.pop(key, None)
-        if not found:
-            st.session_state[f"{_ITEM}-x"] = first
+            st.session_state.pop(key, None)
+    if of != before:
+        for side, at in examples.items():
+            st.session_state[f"{_ITEM}-{side}"] = at
+    found = _PLACE.fullmatch(asked) if is_other or asked != written else None
+    if found and int(found[2]) < len(pairs.x if found[1] == "x" else pairs.y):
+        st.session_state[_SIDE] = found[1]
+        st.session_state[f"{_ITEM}-{found[1]}"] = int(found[2])
+        st.session_state.pop(f"{_OWN}-{found[1]}", None)
 
 
 def _put_in_link(told: str | None) -> None:
     """The item is in the address by its number; words of the visitor's own never are."""
-    st.session_state["search-written"] = told or ""
+    st.session_state[_WRITTEN] = told or ""
     if told is None:
         st.query_params.pop("ask", None)
     elif st.query_params.get("ask") != told:
@@ -184,20 +180,15 @@ def _known(items: Items, own: Items) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def _pick(
-    items: Items, side: Side, name: str, closed: Closed, labels: dict[int, str]
-) -> int | None:
+def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | None:
     key = f"{_ITEM}-{side}"
-    open_ones = (i for i in range(len(items)) if closed.allows(side, i))
-    offered = list(islice(open_ones, MOST_OFFERED))
+    offered = list(range(min(len(items), MOST_OFFERED)))
     at = st.session_state.get(key)
-    if at is not None and not closed.allows(side, at):
-        at = st.session_state[key] = None
     if at is not None and at not in offered:
         offered.append(at)
     # What was typed stands before what was picked, until something is picked anew.
     st.selectbox(
-        f"or one of the {len(items) - closed.n_hidden(side):,} {one_line(name)}",
+        f"or one of the {len(items):,} {one_line(name)}",
         offered,
         index=None,
         format_func=lambda i: labels.get(i) or labels.setdefault(i, _label(items, i)),

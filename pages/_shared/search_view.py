@@ -16,8 +16,8 @@ from pages._shared import (
     drawings,
     links,
     map_empty,
-    map_final,
     normalise_view,
+    parts,
     plain,
     runs_metric,
     search_answers,
@@ -28,19 +28,20 @@ from pages._shared import (
 )
 from pages._shared.compare_marks import mark_pills
 from pages._shared.compare_marks import plain as one_line
-from pages._shared.search_query import Query
+from pages._shared.search_query import Query, Side
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
-    from pages._shared.map_final import Closed
     from simviz.data.pairs import PairSet
     from simviz.evaluation.answers import Answers
     from simviz.store import RunInfo
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 #: Runs asked at first; each further one takes room from the others.
 FEW = 3
 _RUNS = "search-runs"
+#: What of a link says nothing of a run.
+_OF_THE_PAGE = ("ask", "mode", parts.LINK)
 TITLE = "What does it answer?"
 WORDS = (
     "Type a query, or take one of the data: every method's answers stand side by side, with "
@@ -93,15 +94,18 @@ def show() -> None:
         return
     plain.style()
     st.title(TITLE)
-    if _choose_mode(pairs) == "column":
-        normalise_view.show(dataset_id, pairs, infos)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        mode = _choose_mode(pairs)
+        part = parts.switch(dataset_id)
+    if mode == "column":
+        normalise_view.show(dataset_id, pairs, infos, part)
         return
-    _show_search(pairs, infos)
+    _show_search(pairs, infos, part)
 
 
 def _follow_link(dataset_id: str) -> list[str]:
     """Ask the run of the link; answers with the jobs to wait for until it is there."""
-    asked = {k: v for k, v in st.query_params.to_dict().items() if k not in ("ask", "mode")}
+    asked = {k: v for k, v in st.query_params.to_dict().items() if k not in _OF_THE_PAGE}
     if not {"run", "method"} & set(asked) or asked == st.session_state.get("search-link"):
         return []
     wanted = links.wanted_run(dataset_id)
@@ -137,27 +141,37 @@ def _choose_mode(pairs: PairSet) -> str:
     return chosen
 
 
-def _show_search(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
+def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     chosen = _choose_runs(infos)
     if not chosen:
         return
-    closed = map_final.of(infos[0].dataset_id, chosen, pairs)
-    map_final.say(closed, pairs, infos[0].dataset_id)
-    first = drawings.parts(chosen[0].id, chosen[0], pairs)[0]
-    unseen = np.flatnonzero(np.asarray(first) == map_final.part_shown(closed))
-    query = search_query.choose(pairs, int(unseen[0]) if len(unseen) else 0, closed)
+    query = search_query.choose(pairs, part, _examples(chosen[0], pairs, part))
     if query is None:
         return
     labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
-    found = [_ask(run, labels[run.id], looks[run.id], pairs, query, closed) for run in chosen]
+    found = [_ask(run, labels[run.id], looks[run.id], pairs, query) for run in chosen]
     told = search_answers.show(found, pairs, query)
     _say_what_is_known(found, pairs, query)
     if told is not None:
         search_why.show(found[told[0]], pairs, query, told[1])
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        told = map_final.published(closed, infos[0].dataset_id)
-        sharing.show_button("search", [a.run for a in found], _view(query) | told)
+        sharing.show_button("search", [a.run for a in found], {parts.LINK: part, **_view(query)})
         code_view.show_search(found[0].run, pairs, query)
+
+
+def _examples(run: Run, pairs: PairSet, part: Part) -> dict[Side, int]:
+    """The first item of each side in a part, in no other if there is such a one."""
+    x, y = drawings.parts(run.id, run, pairs)
+    return {"x": _first(x, part), "y": _first(y, part)}
+
+
+def _first(labels: Any, part: Part) -> int:
+    from simviz.jobs.parts import is_in_part
+
+    for rows in (labels == part, is_in_part(labels, part)):
+        if rows.any():
+            return int(rows.argmax())
+    return 0
 
 
 def _view(query: Query) -> dict[str, str]:
@@ -186,9 +200,7 @@ def _choose_runs(infos: Sequence[RunInfo]) -> list[Run]:
     return [state.run(run_id) for run_id in ids if run_id in chosen]
 
 
-def _ask(
-    run: Run, label: str, look: str, pairs: PairSet, query: Query, closed: Closed
-) -> Answered:
+def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
     from simviz.evaluation.answers import Answers
 
     own = query.item.content[0]
@@ -196,13 +208,9 @@ def _ask(
     key = told or (own if isinstance(own, str) else own.tobytes())
     scores, seconds, knows = _scores(run.id, query.side, key, run, pairs, query)
     pool = None
-    allowed = closed.of("y" if query.side == "x" else "x")
-    if allowed is not None:
-        pool = np.flatnonzero(allowed)
     if pairs.x is pairs.y and query.at is not None:
         # An item of a single collection is no answer to itself.
-        pool = np.arange(len(scores)) if pool is None else pool
-        pool = pool[pool != query.at]
+        pool = np.delete(np.arange(len(scores)), query.at)
     return Answered(run, label, look, Answers.from_scores(scores, pool), seconds, knows)
 
 
@@ -221,15 +229,12 @@ def _scores(
 def _say_what_is_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
     """Whether the query was learned from, which makes good answers no surprise."""
     other = pairs.y_name if query.side == "x" else pairs.x_name
-    n_all = len(pairs.y if query.side == "x" else pairs.x)
-    n = len(found[0].answers)
-    words = f"Answers among {'all ' if n >= n_all - 1 else ''}{n:,} {other}."
+    words = f"Answers among all {len(found[0].answers):,} {other}."
     if query.at is None:
         plain.quiet(f"{words} The query is not in the data, so nobody judged what is right.")
         return
     run = found[0].run
-    parts = drawings.parts(run.id, run, pairs)[0 if query.side == "x" else 1]
-    part = str(parts[query.at])
+    part = str(drawings.parts(run.id, run, pairs)["xy".index(query.side)][query.at])
     learned = {
         "train": "It was in the training part: good answers are remembered, not found.",
         "validation": "It was in the part that training watched.",

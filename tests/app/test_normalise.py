@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
     run(app)
     table = shown(app)
     assert table["group"].iloc[[0, 2]].tolist() == ["baker", "not in the taxonomy"]
-    assert "Of 1 whose group is known, 1 are right" in html(app)
+    assert "Right where the group is known: 1 of 1 (train)" in html(app)
     assert "<img" not in html(app)
     [limit] = app.slider
     limit.set_value(limit.min)
@@ -115,11 +116,59 @@ def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
     assert shown(app)["group"].tolist()[1] == "nurse"
 
 
-def test_examples_fill_the_column(app):
+def show_part(app, part):
+    next(g for g in app.get("button_group") if g.proto.label == "Part").set_value(part)
     run(app)
-    app.button(key="normalise-examples").click()
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
+    from pages._shared import state
+
     run(app)
-    assert len(app.text_area(key="normalise-text").value.splitlines()) >= 3
+    assert app.query_params["part"] == "validation"
+    show_part(app, part)
+    button = app.button(key="normalise-examples")
+    assert button.label == f"Take some of the {part} part"
+    button.click()
+    run(app)
+    lines = app.text_area(key="normalise-text").value.splitlines()
+    rows = state.store().get_run(app.session_state["normalise-run"]).arrays()[f"x_{part}"]
+    assert len(lines) >= 3 and set(lines) <= set(titles.x.content[rows])
+    assert f"of {len(lines)} ({part})." in html(app), "and the group of each is known"
+
+
+def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
+    """No title is kept out of the answers because it is in the test part."""
+    from pages._shared import search_view, state
+    from pages._shared.search_query import Query
+    from simviz.datasets import load_demo
+
+    pairs = load_demo("job_titles")
+    mine = app.session_state.workspace
+    data = app.session_state.dataset_id = state.store().put_dataset(pairs, mine)
+    # By group: the test part holds groups that training has never seen.
+    split = SplitSpec(by="group", group_key="group")
+    spec = JobSpec(data, pairs.digest, "tfidf_cosine", split=split, workspace=mine)
+    done = state.queue().wait(state.queue().submit(spec), 90)
+    run(app)
+    app.text_area(key="normalise-text").set_value("\n".join(pairs.y.content))
+    run(app)
+    [limit] = app.slider
+    limit.set_value(limit.min)
+    run(app)
+    groups = normalise_lines.groups_of(pairs)
+    taxonomy = {name for names in groups for name in names}
+    assert len(taxonomy) == 191
+    assert set(shown(app)["group"]) - {"not in the taxonomy"} == taxonomy
+    trained = state.store().get_run(done.run_id, mine)
+    found = set()
+    for title in dict(zip(groups, pairs.y.content, strict=True)).values():
+        query = Query("x", Items(["query"], [title], "text"))
+        answers = search_view._ask(trained, "", "", pairs, query).answers
+        assert len(answers) == len(pairs.y)
+        found.update(groups[answers.candidate[0]])
+    assert found == taxonomy
 
 
 def test_corrections_are_kept_trained_with_and_compared(app):
@@ -142,6 +191,23 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     [step] = newest.spec["augment"]
     assert (step["kind"], step["pairs"]) == ("feedback", [["dough wizard", "baker", 1]])
     assert "What the corrections changed" in [s.value for s in app.subheader]
+    assert "On the validation part (" in html(app) and "top-1" in html(app)
+    show_part(app, "test")
+    assert "On the test part (" in html(app)
+    [before] = [
+        i for i in state.store().list_runs(mine, data) if i.method == "ssi" and i.id != newest.id
+    ]
+    shutil.rmtree(state.store().get_run(before.id, mine).folder / "test")
+    run(app)
+    assert "On the test part (" not in html(app)
+    app.button(key="normalise-measure").click()
+    run(app)
+    until = time.monotonic() + 60
+    while "test" not in state.store().get_run(before.id, mine).measured:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    run(app)
+    assert "On the test part (" in html(app)
     app.button(key="normalise-drop-0").click()
     run(app)
     assert state.store().list_feedback(data, mine) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_without_data_or_runs_it_leads_to_some(app, sentences):
 def test_every_run_answers_and_says_why(trained, sentences):
     run(trained)
     first = trained.selectbox(key="search-item-x").value
-    assert "the part that training watched" in html(trained), "the test part is for the end"
+    assert "the part that training watched" in html(trained)
     assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
     assert "✓" in html(trained)
     assert "sv-sum" in html(trained)  # a sum of contributions
@@ -108,6 +109,100 @@ def test_a_known_text_is_the_item_it_is(trained, sentences):
     run(trained)
     assert "nobody judged" not in html(trained)
     assert "✓" in html(trained)
+
+
+def rows(app, name):
+    from pages._shared import state
+
+    run_id = app.session_state["search-runs"][0]
+    return state.store().get_run(run_id).arrays()[name].tolist()
+
+
+def show_part(app, part):
+    next(g for g in app.get("button_group") if g.proto.label == "Part").set_value(part)
+    run(app)
+
+
+def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentences):
+    run(trained)
+    assert trained.query_params["part"] == "validation"
+    item = trained.selectbox(key="search-item-x")
+    assert len(item.options) == len(sentences.x) and item.value == rows(trained, "x_validation")[0]
+    assert f"Answers among all {len(sentences.y)} y." in html(trained)
+    show_part(trained, "test")
+    test = rows(trained, "x_test")[0]
+    assert trained.selectbox(key="search-item-x").value == test
+    assert (trained.query_params["part"], trained.query_params["ask"]) == ("test", f"x{test}")
+    assert "no run has learned from it" in html(trained)
+    assert "✓" in html(trained), "what belongs to it is said"
+    next(g for g in trained.get("button_group") if g.proto.label == "Who asks whom").set_value("y")
+    run(trained)
+    assert trained.selectbox(key="search-item-y").value == rows(trained, "y_test")[0]
+
+
+def test_words_of_ones_own_stay_when_another_part_is_shown(trained):
+    run(trained)
+    trained.text_input(key="search-own-x").set_value("words of mine")
+    run(trained)
+    show_part(trained, "test")
+    assert trained.text_input(key="search-own-x").value == "words of mine"
+    assert "nobody judged" in html(trained)
+
+
+def test_a_link_asks_what_it_says_whatever_its_part(trained):
+    trained.query_params["part"], trained.query_params["ask"] = "test", "x7"
+    run(trained)
+    assert trained.selectbox(key="search-item-x").value == 7
+    assert trained.query_params["part"] == "test"
+
+
+def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences):
+    from pages._shared import state
+
+    run(trained)
+    show_part(trained, "test")
+    test = rows(trained, "x_test")[0]
+    trained.button(key="search-publish").click()
+    run(trained)
+    [share] = state.store().list_shares(trained.session_state.workspace)
+    assert dict(share.view) == {"part": "test", "ask": f"x{test}"}
+    visitor = AppTest.from_file(APP, default_timeout=60)
+    visitor.switch_page("pages/search.py")
+    visitor.query_params["share"] = share.token
+    run(visitor)
+    assert visitor.selectbox(key="search-item-x").value == test
+    assert visitor.query_params["part"] == "test"
+    visitor.text_input(key="search-own-x").set_value("words of mine")
+    run(visitor)
+    run(visitor)
+    assert visitor.text_input(key="search-own-x").value == "words of mine"
+
+
+def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, files):
+    from pages._shared import state
+
+    store = state.store()
+    mine = app.session_state.workspace = store.create_workspace()
+    data = app.session_state.dataset_id = store.put_dataset(pairs, mine)
+
+    spec = JobSpec(data, pairs.digest, "cca", {"n_components": 2}, workspace=mine).to_json()
+
+    def measured(part, value):
+        records = [{"metric": "MRR", "direction": "mean", "value": value}]
+        return replace(files.measured[part], evaluation={"records": records})
+
+    figures = [(0.2, 0.9), (0.9, 0.1), (None, 0.8), (None, 0.7)]  # validation, test
+    for i, (validation, test) in enumerate(figures):
+        both = {"test": measured("test", test)}
+        if validation is not None:
+            both["validation"] = measured("validation", validation)
+        kept = replace(files, spec=spec, measured=both)
+        store.put_run(str(i) * 32, kept, data, "cca", mine)
+        time.sleep(0.01)  # so that one is newer than the other
+    run(app)
+    options = next(g for g in app.get("button_group") if g.proto.label == "Who answers")
+    assert app.session_state["search-runs"] == ["1" * 32, "0" * 32, "3" * 32]
+    assert len(options.options) == 4
 
 
 def test_the_other_side_asks_too_and_a_link_asks_what_it_says(trained):
