@@ -140,6 +140,8 @@ def yield_checks(model: PairModel) -> Iterator[tuple[str, Check]]:
         promises += [check_similarity_of_vectors, check_coordinates]
         if model.tags.nested:
             promises.append(check_truncate_equals_fit)
+    if isinstance(model, IterativeMixin) and not model.tags.stops_early:
+        promises.append(check_validation_changes_nothing)
     for fixture in fixtures(model):
         for promise in promises:
             name = promise.__name__.removeprefix("check_").replace("_", " ")
@@ -326,6 +328,19 @@ def check_truncate_equals_fit(model: EmbeddingModel, f: Fixture) -> None:
     np.testing.assert_allclose(
         cut.similarity(f.X_new, f.Y_new), small.similarity(f.X_new, f.Y_new), atol=1e-6
     )
+
+
+def check_validation_changes_nothing(model: PairModel, f: Fixture) -> None:
+    """A method whose tags do not say that it stops early learns the same, whatever it watches."""
+    n = f.X_new.shape[0]
+    learned = []
+    for partner in (np.arange(n), np.arange(n)[::-1]):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+            fitted: Any = clone(model)
+            fitted.fit(f.X, f.Y, f.relevance, f.X_new, f.Y_new[partner])
+        learned.append(fitted.similarity(f.X_new, f.Y_new))
+    np.testing.assert_array_equal(*learned)
 
 
 def check_identity(model: PairModel, f: Fixture) -> None:

@@ -29,6 +29,10 @@ class MethodTags:
         Whether it ignores judgments, uses the relevant pairs, or both signs.
     nested : bool
         Whether the first k columns are the k-dimensional model.
+    stops_early : bool
+        Whether a fit that is given a validation set stops, or chooses what it
+        keeps, by its score there, so that figures on that set flatter it. A
+        method that only tells how it does there says no.
     """
 
     title: str
@@ -39,3 +43,4 @@ class MethodTags:
     space: Literal["one", "two", "either"]
     uses: Literal["unsupervised", "paired", "discriminative"]
     nested: bool = False
+    stops_early: bool = False

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simviz.jobs.selection import Found, estimate_search, search_spec
     from simviz.jobs.spec import JobError, JobSpec, SplitSpec
     from simviz.jobs.status import JobStatus
+    from simviz.jobs.stopping import stopped_by_validation
     from simviz.jobs.training import STAGES, RunResult, train
 
 # No module bears the name of what it exports: importing a submodule binds its
@@ -37,6 +38,7 @@ _WHERE = {
     "load_map": "results",
     "pack_map": "results",
     "search_spec": "selection",
+    "stopped_by_validation": "stopping",
     "train": "training",
 }
 
@@ -59,6 +61,7 @@ __all__ = [
     "load_map",
     "pack_map",
     "search_spec",
+    "stopped_by_validation",
     "train",
 ]
 

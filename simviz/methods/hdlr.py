@@ -151,6 +151,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         input="tfidf",
         space="one",
         uses="discriminative",
+        stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [interval(Integral, 1, None)],

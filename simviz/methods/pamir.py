@@ -100,6 +100,7 @@ class PAMIR(TripleMixin, PairModel):
         input="tfidf",
         space="two",
         uses="discriminative",
+        stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "aggressiveness": [interval(Real, 0, None, closed="neither")],

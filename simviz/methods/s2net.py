@@ -149,6 +149,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         input="tfidf",
         space="either",
         uses="discriminative",
+        stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [interval(Integral, 1, None)],
@@ -336,8 +337,7 @@ class S2Net(IterativeMixin, LinearPairModel):
             stopped = True
         self._take(watch.best)
         self.n_iter_, self.best_iter_ = len(watch.losses), watch.best_iter
-        self.loss_curve_ = watch.losses
-        self.validation_scores_ = watch.scores
+        self.loss_curve_, self.validation_scores_ = watch.losses, watch.scores
         return watch.best, stopped
 
     def _steps(

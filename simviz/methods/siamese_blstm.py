@@ -179,6 +179,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         input="characters",
         space="either",
         uses="discriminative",
+        stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [interval(Integral, 1, None)],

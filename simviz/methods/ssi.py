@@ -130,6 +130,7 @@ class SSI(TripleMixin, PairModel):
         input="tfidf",
         space="either",
         uses="discriminative",
+        stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [interval(Integral, 1, None)],

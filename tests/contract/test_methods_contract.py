@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import simviz.methods
-from simviz.checks import yield_checks
+from simviz.checks import fixtures, yield_checks
 from simviz.discovery import find_classes
 from simviz.methods import all_methods, get_method, method_id
 
@@ -58,6 +61,25 @@ def test_sklearn_grammar(model, check):
     few = {"max_iter": 2, "hidden_units": 5, "embedding_size": 4}
     model.set_params(**{name: value for name, value in few.items() if name in known})
     check(model)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_stops_early_says_so(method):
+    """Methods are judged by what they do with two sets to watch that contradict each other."""
+    model = METHODS[method]()
+    allowed = model.get_params()
+    few = {"n_components": 4, "max_iter": 12, "hidden_units": 5, "embedding_size": 4}
+    model.set_params(**{name: value for name, value in few.items() if name in allowed})
+    f = fixtures(model)[0]
+    watches = "X_val" in inspect.signature(model.fit).parameters
+    n = f.X_new.shape[0] - 1
+    learned = []
+    for shift in (0, 3, 5) if watches else ():
+        partner = (np.arange(n) + shift) % n
+        fitted = clone(model).fit(f.X, f.Y, f.relevance, f.X_new[:n], f.Y_new[partner])
+        learned.append(fitted.similarity(f.X_new, f.Y_new))
+    differ = any(not np.array_equal(learned[0], other) for other in learned[1:])
+    assert differ == model.tags.stops_early
 
 
 def test_every_module_is_found():

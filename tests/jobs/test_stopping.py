@@ -1,0 +1,21 @@
+"""Runs whose training watched the validation part are known by what they are made of."""
+
+from simviz.jobs import blend_spec, stopped_by_validation
+
+
+def test_runs_that_watched_validation_are_known(store, mine, queue, ask):
+    def finished(spec):
+        return store.get_run(queue.wait(queue.submit(spec), 120).run_id, mine)
+
+    plain = finished(ask("bm25")), finished(ask("tfidf_cosine"))
+    early = finished(ask("ssi", n_components=3, max_iter=2))
+
+    def blend(a, b, alpha=0.5):
+        return finished(blend_spec(a.info, b.info, alpha, workspace=mine))
+
+    mixed, lexical = blend(early, plain[0]), blend(*plain)
+    assert stopped_by_validation(early)
+    assert stopped_by_validation(mixed)
+    assert stopped_by_validation(blend(mixed, plain[1]))
+    for run in (*plain, lexical, blend(lexical, plain[1], 0.25)):
+        assert not stopped_by_validation(run)
