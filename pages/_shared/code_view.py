@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import state
+from pages._shared import parts, state
 from pages._shared.runs_metric import usual_metric
 from simviz.exceptions import SimvizError
 
@@ -39,8 +39,7 @@ def show_train(asked: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
         return
     metric = usual_metric(asked[0][1].dataset_id, pairs)
     named = _named((title, spec.to_json()) for title, spec in asked)
-    # One's own test part stays closed until everything is chosen.
-    part: Literal["test", "validation"] = "test" if asked[0][1].is_demo else "validation"
+    part = parts.current(asked[0][1].dataset_id)
     _show("train", lambda: compare_code(named, metric, part=part))
 
 
@@ -55,7 +54,13 @@ def show_compare(choice: Choice, test: str, correction: str) -> None:
     _show(
         "compare",
         lambda: compare_code(
-            named, choice.metric, choice.direction, others, test=known, correction=correction
+            named,
+            choice.metric,
+            choice.direction,
+            others,
+            test=known,
+            correction=correction,
+            part=choice.part,
         ),
     )
 

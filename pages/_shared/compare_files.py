@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Cells = Mapping[str, float | str | None]
 _POOLS = {
-    "split": "all candidates of the test part",
+    "split": "all candidates of the {part} part",
     "all": "all candidates",
     "judged": "the judged candidates of the query",
 }
@@ -35,7 +35,7 @@ def show(
     st.download_button(
         "Table as CSV",
         lambda: csv_table(choice, rows, metrics, verdicts),
-        "comparison.csv",
+        f"comparison-{choice.part}.csv",
         "text/csv",
         key="compare-csv",
         on_click="ignore",
@@ -43,7 +43,7 @@ def show(
     st.download_button(
         "Table as LaTeX",
         lambda: latex_table(choice, rows, metrics, verdicts),
-        "comparison.tex",
+        f"comparison-{choice.part}.tex",
         "text/x-tex",
         key="compare-tex",
         on_click="ignore",
@@ -61,7 +61,14 @@ def csv_table(
     from simviz.evaluation.tables import table_csv
 
     further = [] if verdicts is None else figures(choice, verdicts)
-    return table_csv(_with(rows, further), metrics)
+    measured = choice.entries[0].measured
+    part: Cells = {"part": choice.part, "x items": measured.n_x, "y items": measured.n_y}
+    early = _stopped_early(choice)
+    named = []
+    for row in _with(rows, further):
+        mark = {"stopped early by": choice.part} if row.label in early else {}
+        named.append(replace(row, further={**part, **mark, **row.further}))
+    return table_csv(named, metrics)
 
 
 def latex_table(
@@ -91,7 +98,7 @@ def markdown_table(
 
 
 def figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
-    """All of it in figures, one mapping a run, for files."""
+    """All of it in figures, one mapping a run, for files; the verdict on the test part alone."""
     now, found = verdicts.setting, verdicts.found
     letters, base = found.letters(), now.against.label
     told: list[Cells] = []
@@ -118,43 +125,62 @@ def figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
             "test": None if one is None else compare_columns.test_name(found),
             "effect size": None if one is None else _known(one.effect_size),
         }
-        told.append(cells)
+        verdict = ("ties", "p", "test") if choice.part == "validation" else ()
+        told.append({name: cell for name, cell in cells.items() if name not in verdict})
     return told
 
 
 def few(choice: Choice, verdicts: Verdicts) -> list[Cells]:
-    """Tie groups, differences and p-values, one mapping a run, for a printed table."""
+    """Tie groups, differences and p-values, one mapping a run, for a printed table.
+
+    On the validation part the interval of the difference takes the place of the verdict.
+    """
     now, found = verdicts.setting, verdicts.found
-    letters = found.letters()
-    lines = compare_columns.against(choice, verdicts)
-    return [
-        {
-            "ties": letters[entry.run.id],
-            f"Δ to {now.against.label}": None if one is None else _known(one.difference),
-            "p": None if one is None else compare_columns.p_text(one.p_value),
-        }
-        for entry, one in zip(choice.entries, lines, strict=True)
-    ]
+    delta, letters = f"Δ to {now.against.label}", found.letters()
+    told: list[Cells] = []
+    for entry, one in zip(choice.entries, compare_columns.against(choice, verdicts), strict=True):
+        difference = None if one is None else _known(one.difference)
+        if choice.part == "validation":
+            bounds = None if one is None else compare_columns.bounds(one)
+            told.append({delta: difference, "Δ, 95 %": bounds})
+        else:
+            p = None if one is None else compare_columns.p_text(one.p_value)
+            told.append({"ties": letters[entry.run.id], delta: difference, "p": p})
+    return told
 
 
 def caption(choice: Choice, verdicts: Verdicts | None) -> str:
     """What the printed table shows, and by which test."""
     first = choice.entries[0]
-    pool = _POOLS[first.measured.pool]
-    split = describe_split(first.run.info.spec["split"], choice.names)
+    pool = _POOLS[first.measured.pool].format(part=choice.part)
+    split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
+    size = f"{first.measured.n_x:,} × {first.measured.n_y:,}"
     arrows = {"x2y": "{} to {}", "y2x": "{1} to {0}", "mean": "mean of {} to {} and back"}
     words = (
         f"{choice.pairs.name}: {arrows[choice.direction].format(*choice.names)}, ± 95 % interval; "
-        f"test part: {split}; ranked against {pool}."
+        f"{choice.part} part, {size}: {split}; ranked against {pool}."
     )
+    if early := _stopped_early(choice):
+        words += f" Stopped early by this part: {', '.join(early)}."
     if verdicts is not None:
         now = verdicts.setting
+        tested = f"{compare_tests.tested_metric(choice, now)} against {now.against.label}"
+        if choice.part == "validation":
+            return f"{words} Δ is of {tested}, with its 95 % interval."
         words += (
-            f" Runs that share a letter cannot be told apart at 5 %; Δ and p are of "
-            f"{compare_tests.tested_metric(choice, now)} against {now.against.label} "
+            f" Runs that share a letter cannot be told apart at 5 %; Δ and p are of {tested} "
             f"({compare_columns.test_name(verdicts.found)})."
         )
     return words
+
+
+def _stopped_early(choice: Choice) -> list[str]:
+    """Labels of the runs that the part shown flatters: their training watched it."""
+    from simviz.jobs import stopped_by_validation
+
+    if choice.part == "test":
+        return []
+    return [entry.label for entry in choice.entries if stopped_by_validation(entry.run)]
 
 
 def _with(rows: Sequence[TableRow], cells: Sequence[Cells]) -> list[TableRow]:

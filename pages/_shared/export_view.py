@@ -28,7 +28,7 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
     labels = {entry.run.id: entry.label for entry in choice.entries}
     looks = {entry.run.id: entry.look for entry in choice.entries}
     pairs, metric, direction = choice.pairs, choice.metric, choice.direction
-    every, others = list(choice.metrics), code_view.parts_of(runs)
+    every, others, part = list(choice.metrics), code_view.parts_of(runs), choice.part
 
     def report() -> bytes:
         from simviz.reports import html_report
@@ -41,19 +41,20 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
             labels=labels,
             looks=looks,
             others=others,
+            part=part,
         ).encode()
 
     def queries() -> bytes:
         from simviz.reports import query_csv
 
-        text = query_csv(runs, pairs, every, labels=labels)
+        text = query_csv(runs, pairs, every, labels=labels, part=part)
         return text.encode("utf-8", "replace")
 
     def trec() -> bytes:
         from simviz.reports import trec_zip
 
         asked = ("x2y", "y2x") if direction == "mean" else (direction,)
-        return trec_zip(runs, pairs, directions=asked, labels=labels)  # type: ignore[arg-type]
+        return trec_zip(runs, pairs, directions=asked, labels=labels, part=part)  # type: ignore[arg-type]
 
     # A demo is read from installed packages, and those may have been renewed.
     same = all(run.info.spec.get("dataset_digest") == pairs.digest for run in runs)
@@ -61,7 +62,7 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
     st.download_button(
         "Table as Markdown",
         table,
-        "comparison.md",
+        f"comparison-{part}.md",
         "text/markdown",
         key="compare-md",
         on_click="ignore",
@@ -69,37 +70,37 @@ def show(choice: Choice, table: Callable[[], str]) -> None:
     st.download_button(
         "Queries of all runs as CSV",
         queries,
-        "comparison-queries.csv",
+        f"comparison-{part}-queries.csv",
         "text/csv",
         key="compare-every-query",
         on_click="ignore",
         disabled=not same,
         help=stale
-        or "One line a query with the rank of its first relevant answer and the "
-        "metrics of each run.",
+        or f"One line a query of the {part} part with the rank of its first relevant answer and "
+        "the metrics of each run.",
     )
     reason = stale or why_no_qrels(pairs.relevance)
     st.download_button(
         "TREC run and judgments",
         trec,
-        "comparison-trec.zip",
+        f"comparison-{part}-trec.zip",
         "application/zip",
         key="compare-trec",
         on_click="ignore",
         disabled=bool(reason),
         help=plain(reason)
-        or "For trec_eval and its kin: up to 1,000 answers to each query of the test part.",
+        or f"For trec_eval and its kin: up to 1,000 answers to each query of the {part} part.",
     )
     st.download_button(
         "Report as one page",
         report,
-        "comparison.html",
+        f"comparison-{part}.html",
         "text/html",
         key="compare-report",
         icon=":material/description:",
         on_click="ignore",
         disabled=not same,
         help=stale
-        or "Table, curves, map, settings, seeds, versions and the code to repeat it, "
-        "in one HTML file that opens without a network.",
+        or f"Table and curves of the {part} part, map, settings, seeds, versions and the code to "
+        "repeat it, in one HTML file that opens without a network.",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -10,11 +11,17 @@ import numpy as np
 
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
-from simviz.evaluation import Comparisons, compare_all, query_values
+from simviz.evaluation import Comparisons, compare, compare_all, query_values
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.report import finding
 from simviz.jobs.results import load_evaluation
-from simviz.reports.told import BASELINES, Told, table_rows
+from simviz.reports.told import (
+    BASELINES,
+    Told,
+    is_ordered_by_validation,
+    part_words,
+    table_rows,
+)
 from simviz.store.records import DEMO_PREFIX
 
 _SPLITS = {
@@ -23,9 +30,10 @@ _SPLITS = {
     "y": "new {y}",
     "group": "new groups ({key})",
     "column": "as the column {key} says",
+    "time": "the latest by {key}",
 }
 _POOLS = {
-    "split": "all {answers} of the test part",
+    "split": "all {answers} of the {part} part",
     "all": "all {answers}",
     "judged": "the judged {answers} of the query",
 }
@@ -57,7 +65,8 @@ def asked(one: Told, pairs: PairSet, direction: str) -> Asked:
         In the data set's words.
     """
     arrays = one.run.arrays()
-    unseen = {s: not np.isin(arrays[f"{s}_test"], arrays[f"{s}_train"]).any() for s in "xy"}
+    held_out = {s: arrays[f"{s}_{one.part}"] for s in "xy"}
+    unseen = {s: not np.isin(held_out[s], arrays[f"{s}_train"]).any() for s in "xy"}
     if direction == "mean":
         return Asked("queries", "answers", unseen["x"] and unseen["y"])
     if direction == "x2y":
@@ -102,10 +111,14 @@ def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[st
         ("Digest of the data", str(first.spec["dataset_digest"])),
         ("Split", _split(first.spec["split"], pairs)),
         ("Sizes", _sizes(first)),
+        ("Figures are of", f"the {part_words(first, pairs)}"),
         (
             "Ranked against",
-            _POOLS[first.evaluation["pool"]].format(answers=_answers(direction, pairs)),
+            _POOLS[first.evaluation["pool"]].format(
+                answers=_answers(direction, pairs), part=first.part
+            ),
         ),
+        ("Order of the runs", order(told)),
         ("Who asks", _who(direction, pairs)),
         ("Ties", "count with their expected value over random orders"),
         ("Intervals", "95 %, from the spread over queries"),
@@ -121,7 +134,7 @@ def findings(
     Parameters
     ----------
     told : sequence of Told
-        The runs, the best first.
+        The runs in their order.
     pairs : PairSet
         Their data set.
     metric : str
@@ -129,17 +142,18 @@ def findings(
     direction : {"x2y", "y2x", "mean"}
         Which side asks.
     compared : Comparisons or None
-        What a test found; None for a single run.
+        What a test found, see `compare_runs`.
 
     Returns
     -------
     list of str
-        Sentences.
+        Sentences. On the validation part the second says by how much a run is
+        ahead; whether that is luck is for the test part.
     """
     best = told[0]
     record = best.record(metric, direction)
     if record is None or isnan(record["value"]):
-        return [f"{metric} could not be measured on this test part."]
+        return [f"{metric} could not be measured on this {best.part} part."]
     who = asked(best, pairs, direction)
     if record["direction"] == "pairs":
         who = Asked("pairs", who.answers, True)
@@ -156,8 +170,15 @@ def findings(
             answer_name=who.answers,
             baseline=popular.values[metric].value if popular is not None and known else None,
             unseen=who.unseen,
+            part=best.part,
         )
     ]
+    if len(told) > 1 and best.part == "validation":
+        sentences.append(
+            f"On the validation part, {_lead(best, told[1], metric, direction)}. In brackets "
+            "stands the 95 % interval of the difference; whether it is more than luck is for the "
+            "test part to say."
+        )
     if compared is not None:
         second = told[1]
         tested = tested_metric(best, metric, direction)
@@ -183,16 +204,26 @@ def compare_runs(told: Sequence[Told], metric: str, direction: str) -> Compariso
     Returns
     -------
     Comparisons or None
-        By label; None for a single run.
+        By label; None for a single run, and on the validation part, by which
+        runs are chosen: the verdict belongs to the test part.
     """
-    if len(told) < 2:
+    if len(told) < 2 or told[0].part == "validation":
         return None
     values = {one.label: _values(one, metric, direction) for one in told}
     first = values[told[0].label]
-    return compare_all(
+    tested = compare_all(
         {label: found.values for label, found in values.items()},
         higher_is_better=first.metric.higher_is_better,
     )
+    counted = {key: replace(one, unit=first.unit) for key, one in tested.pairs.items()}
+    return replace(tested, pairs=counted)
+
+
+def order(told: Sequence[Told]) -> str:
+    """What the order of the runs rests on, see `simviz.reports.told.ranked`."""
+    if is_ordered_by_validation(told):
+        return "by the validation part"
+    return f"by the {told[0].part} part: no run was measured on validation"
 
 
 def tested_metric(one: Told, metric: str, direction: str) -> str:
@@ -236,7 +267,17 @@ def metric_words(metrics: Sequence[str]) -> list[tuple[str, str]]:
 
 def _values(one: Told, metric: str, direction: str) -> Any:
     wanted = None if direction == "mean" else [direction]
-    return query_values(load_evaluation(one.run), metric, wanted)  # type: ignore[arg-type]
+    evaluation = load_evaluation(one.run, one.part)
+    return query_values(evaluation, metric, wanted)  # type: ignore[arg-type]
+
+
+def _lead(a: Told, b: Told, metric: str, direction: str) -> str:
+    """By how much one of two runs is ahead, with the interval of the difference."""
+    one, other = (_values(told, metric, direction) for told in (a, b))
+    found = replace(compare(one.values, other.values, "t"), unit=one.unit)
+    return found.lead_in_words(
+        a.label, b.label, one.metric.name, higher_is_better=one.metric.higher_is_better
+    )
 
 
 def _judgments(pairs: PairSet) -> str:
@@ -253,7 +294,7 @@ def _judgments(pairs: PairSet) -> str:
 
 
 def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
-    key = split["group_key"] or {"column": "split"}.get(split["by"], "group")
+    key = split["group_key"] or {"column": "split", "time": "date"}.get(split["by"], "group")
     what = _SPLITS[split["by"]].format(x=pairs.x_name, y=pairs.y_name, key=key)
     if split["by"] == "column":
         return f"{what}; where it names no validation part, one is drawn with seed {split['seed']}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +16,7 @@ from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import REACH
 from simviz.evaluation.roc import Roc
 from simviz.jobs.results import load_map
-from simviz.reports.told import Told
+from simviz.reports.told import Told, part_words
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -63,7 +63,7 @@ class Chart:
 
 def roc_chart(told: Sequence[Told]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
-    rocs = [(one, Roc(**arrays)) for one in told if (arrays := one.run.roc()) is not None]
+    rocs = [(one, Roc(**arrays)) for one in told if (arrays := _roc(one)) is not None]
     if not rocs:
         return None
     curves = [RocCurve(one.look, one.label, r.fpr, r.tpr, r.auc) for one, r in rocs]
@@ -75,16 +75,20 @@ def roc_chart(told: Sequence[Told]) -> Chart | None:
         dark=roc_figure(curves, theme="dark"),
         height=540,
         caption=(
-            f"Over {first.n_positive + first.n_negative:,} pairs of the test part, of which "
-            f"{first.n_positive:,} belong together; both directions are the same. The table says "
-            "which share of the true pairs is found at a share of false alarms."
+            f"Over {first.n_positive + first.n_negative:,} pairs of the {told[0].part} part, of "
+            f"which {first.n_positive:,} belong together; both directions are the same. The table "
+            "says which share of the true pairs is found at a share of false alarms."
         ),
         head=["run", *(f"at {100 * rate:g} %" for rate in _RATES)],
         rows=[[one.label, *(f"{100 * r.tpr_at(x):.1f} %" for x in _RATES)] for one, r in rocs],
     )
 
 
-def dimension_chart(told: Sequence[Told], direction: str) -> Chart | None:
+def _roc(one: Told) -> Mapping[str, Any] | None:
+    return one.run.part(one.part).roc()
+
+
+def dimension_chart(told: Sequence[Told], pairs: PairSet, direction: str) -> Chart | None:
     """Quality by dimension, or None where no method has such a curve."""
     drawn = [(one, c) for one in told if (c := dimension_curve(one, direction)) is not None]
     if not drawn:
@@ -99,7 +103,7 @@ def dimension_chart(told: Sequence[Told], direction: str) -> Chart | None:
         height=540,
         caption=(
             f"{metric} of the first dimensions of each model, all from one training, with 95 % "
-            "bands."
+            f"bands; {part_words(told[0], pairs)}."
         ),
         head=["run", f"best {metric}", "with", "95 % of it with"],
         rows=[[one.label, *_milestones(curve)] for one, curve in drawn],
@@ -152,14 +156,17 @@ def map_chart(one: Told, pairs: PairSet, drawing: str) -> Chart | None:
             height=720,
         )
 
-    quality = "" if drawn.quality is None else drawn.quality.describe()
+    told = [f"{len(x):,} {pairs.x_name} and {len(y):,} {pairs.y_name} of all parts."]
+    if drawn.quality is not None:
+        told.append(drawn.quality.describe())
+    told += notes
     return Chart(
         id="map",
         title="Both sides on one map",
         light=figure("light"),
         dark=figure("dark"),
         height=720,
-        caption=" ".join([f"As seen by {one.label}.", *([quality] if quality else []), *notes]),
+        caption=" ".join([f"As seen by {one.label}.", *told]),
     )
 
 

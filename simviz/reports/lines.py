@@ -17,7 +17,7 @@ from simviz.jobs.results import load_evaluation
 from simviz.jobs.spec import BLEND
 from simviz.reports.told import read_runs
 from simviz.store.records import DEMO_PREFIX
-from simviz.store.run import Run
+from simviz.store.run import Part, Run
 
 
 def repeat_code(
@@ -25,6 +25,7 @@ def repeat_code(
     metric: str = "MRR",
     direction: str = "mean",
     others: Mapping[str, Mapping[str, Any]] | None = None,
+    part: Part = "test",
 ) -> str:
     """The lines of Python that train a run again and measure it.
 
@@ -39,6 +40,8 @@ def repeat_code(
     others : mapping of str to mapping, optional
         Such requests by run id, among them those of a blend's parts; for a
         part that is missing, its method's usual settings are written.
+    part : {"validation", "test"}, default="test"
+        The part of the split to measure on.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def repeat_code(
     body += fit_lines(spec, dict(others or {}), imports)
     asked = quoted(metric) if direction == "mean" else f"{quoted(metric)}, {quoted(direction)}"
     body += [
-        "result = simviz.evaluate(model, parts.test.x, parts.test.y, parts.test.relevance)",
+        f"result = simviz.evaluate(model, parts.{part}.x, parts.{part}.y, parts.{part}.relevance)",
         f"print(result.value({asked}))",
     ]
     return "\n".join([*imports, "", *body]) + "\n"
@@ -78,13 +81,14 @@ def query_csv(
     metrics: Sequence[str],
     *,
     labels: Mapping[str, str] | None = None,
+    part: Part = "test",
 ) -> str:
-    """Every query of the test part with what each run did, as comma-separated values.
+    """Every query of a part with what each run did, as comma-separated values.
 
     Parameters
     ----------
     runs : sequence of Run
-        Measured on one test part.
+        Measured on that part of one split.
     pairs : PairSet
         Their data set.
     metrics : sequence of str
@@ -92,6 +96,8 @@ def query_csv(
         those that pool all pairs have no value a query and are left out.
     labels : mapping of str to str, optional
         What to call the runs, by id.
+    part : {"validation", "test"}, default="test"
+        The part, which every line names.
 
     Returns
     -------
@@ -102,15 +108,16 @@ def query_csv(
     Raises
     ------
     ValueError
-        If the runs were not measured on one test part.
+        If the runs were not measured on one split.
     StoreError
-        If a file of a run is missing or damaged.
+        If a run was not measured on that part, or a file is missing or
+        damaged.
     """
-    told = read_runs(runs, labels)
-    evaluations = [load_evaluation(run) for run in runs]
+    told = read_runs(runs, labels, part=part)
+    evaluations = [load_evaluation(run, part) for run in runs]
     wanted = [m for m in metrics if parse_metric(m).level == "query"]
     arrays = runs[0].arrays()
-    head = ["direction", "id", "query", "relevant answers"]
+    head = ["part", "direction", "id", "query", "relevant answers"]
     for one in told:
         head += [f"{one.label}: {name}" for name in ("first rank", *wanted)]
     lines: list[list[object]] = [[*head]]
@@ -118,17 +125,17 @@ def query_csv(
         if not all(direction in evaluation.rankings for evaluation in evaluations):
             continue
         side, name = (pairs.x, pairs.x_name) if direction == "x2y" else (pairs.y, pairs.y_name)
-        items = side.take(arrays[f"{direction[0]}_test"])
+        items = side.take(arrays[f"{direction[0]}_{part}"])
         n_relevant = evaluations[0].rankings[direction].n_relevant
         columns = []
         for evaluation in evaluations:
             columns.append(first_relevant_rank(evaluation.rankings[direction]))
             columns += [evaluation.per_query(m, direction) for m in wanted]
         if any(len(column) != len(items) for column in columns):
-            raise ValueError("These runs were not measured on one test part of this data set.")
+            raise ValueError(f"These runs were not measured on one {part} part of this data set.")
         for query in np.flatnonzero(n_relevant > 0):
             figures = [float(np.round(column[query], 12)) for column in columns]
-            words = [name, str(items.ids[query]), _text(items, int(query))]
+            words = [part, name, str(items.ids[query]), _text(items, int(query))]
             lines.append([*words, int(n_relevant[query]), *figures])
     return csv_text(lines)
 

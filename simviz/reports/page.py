@@ -19,8 +19,8 @@ from simviz.reports import facts, sections
 from simviz.reports.figures import Chart, chart_data, dimension_chart, map_chart, roc_chart
 from simviz.reports.sections import plain
 from simviz.reports.sheet import SCRIPT, STYLE
-from simviz.reports.told import ranked, read_runs, shared_metrics
-from simviz.store.run import Run
+from simviz.reports.told import part_words, ranked, read_runs, shared_metrics
+from simviz.store.run import Part, Run
 
 _DIRECTIONS = ("x2y", "y2x", "mean")
 
@@ -36,18 +36,19 @@ def html_report(
     others: Mapping[str, Mapping[str, Any]] | None = None,
     drawing: str = DRAWING,
     made: str | None = None,
+    part: Part = "test",
 ) -> str:
     """Everything about a comparison in one HTML file.
 
     Parameters
     ----------
     runs : sequence of Run
-        Stored runs that were measured on one test part.
+        Stored runs that were measured on that part of one split.
     pairs : PairSet
         The data set that they were trained and measured on.
     metric : str, optional
-        The main metric, by which runs are ranked and told apart; the first
-        that all runs have when omitted.
+        The main metric, by which runs are told apart, and ordered by the
+        validation part; the first that all runs have when omitted.
     direction : {"x2y", "y2x", "mean"}, default="mean"
         Which side asks; "mean" is that of both.
     labels, looks : mapping of str to str, optional
@@ -61,6 +62,9 @@ def html_report(
         where it is not kept.
     made : str, optional
         When it was made, as it is to be written; today when omitted.
+    part : {"validation", "test"}, default="test"
+        The part of the split that all figures are of. The verdict with its
+        p-values and tie groups is given on the test part alone.
 
     Returns
     -------
@@ -73,14 +77,15 @@ def html_report(
     Raises
     ------
     ValueError
-        If there is no run, the runs were not measured on one test, or the
+        If there is no run, the runs were not measured on one split, or the
         metric or direction is unknown.
     DatasetError
         If the runs were trained on other data than `pairs`.
     StoreError
-        If a file of a run is missing or damaged.
+        If a run was not measured on that part, or a file is missing or
+        damaged.
     """
-    told = read_runs(runs, labels, looks)
+    told = read_runs(runs, labels, looks, part)
     if told[0].spec["dataset_digest"] != pairs.digest:
         raise DatasetError(
             f"These runs were trained on other data than {pairs.name!r} as it is now. Give the "
@@ -99,22 +104,24 @@ def html_report(
     compared = facts.compare_runs(told, main, direction)
     charts = [
         roc_chart(told),
-        dimension_chart(told, direction),
+        dimension_chart(told, pairs, direction),
         map_chart(told[0], pairs, drawing),
     ]
     drawn = [chart for chart in charts if chart is not None]
     specs = {**(others or {}), **{one.run.id: one.spec for one in told}}
     names = " and ".join([pairs.x_name, pairs.y_name])
+    words = part_words(told[0], pairs)
     body = [
         f"<h1>{plain(f'{pairs.name}: {len(told)} ways to match {names}')}</h1>"
         if len(told) > 1
         else f"<h1>{plain(f'{pairs.name}: matching {names}')}</h1>",
+        f"<p class=note>{plain(f'{words[0].upper()}{words[1:]}.')}</p>",
         *(
-            f"<p{' class=lead' if i == 0 else ''}>{plain(words, 1_000)}</p>"
-            for i, words in enumerate(facts.findings(told, pairs, main, direction, compared))
+            f"<p{' class=lead' if i == 0 else ''}>{plain(said, 1_000)}</p>"
+            for i, said in enumerate(facts.findings(told, pairs, main, direction, compared))
         ),
-        sections.contents(drawn),
-        sections.table(told, metrics, direction, compared, main),
+        sections.contents(told, drawn),
+        sections.table(told, pairs, metrics, direction, compared, main),
         *sections.figures(drawn),
         sections.subject(told, pairs, direction),
         sections.runs(told, main, direction, specs),
@@ -122,7 +129,7 @@ def html_report(
         f"{plain(version('simviz'))}. The charts can be saved as PNG or SVG from their menus; "
         "nothing on this page is fetched from anywhere.</footer>",
     ]
-    return _page(f"{pairs.name}, compared", "\n".join(body), drawn)
+    return _page(f"{pairs.name}, compared on the {part} part", "\n".join(body), drawn)
 
 
 def _page(title: str, body: str, charts: Sequence[Chart]) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from simviz.jobs.spec import IMPORTED
 from simviz.reports.lines import data_lines, fit_lines, quoted
+from simviz.store.run import Part
 
 Spec = Mapping[str, Any]
 #: Lines of a column that are written out.
@@ -59,7 +60,7 @@ def compare_code(
     *,
     test: str | None = None,
     correction: str = "holm",
-    part: Literal["test", "validation"] = "test",
+    part: Part = "test",
 ) -> str:
     """Train what was asked for, measure it, and tell luck from lead.
 
@@ -75,10 +76,11 @@ def compare_code(
         Further requests by run id, for the parts of blends.
     test : str, optional
         Test that tells two runs apart, see `simviz.evaluation.compare`; none
-        when omitted.
+        when omitted. The verdict belongs to the test part: on validation it
+        is said how far the first run is ahead of the second.
     correction : {"holm", "bonferroni", "none"}, default="holm"
         For how many comparisons there are.
-    part : {"test", "validation"}, default="test"
+    part : {"validation", "test"}, default="test"
         Which part of the split to measure on.
 
     Returns
@@ -108,9 +110,17 @@ def compare_code(
         body.append(f"# {quoted(label)} was imported: its scores come from its file alone.")
     asked = quoted(metric) if direction == "mean" else f"{quoted(metric)}, {quoted(direction)}"
     body += ["for name, result in results.items():", f"    print(name, result.value({asked}))"]
-    if test is not None and len(able) > 1:
+    wanted = "" if direction == "mean" else f", [{quoted(direction)}]"
+    if test is not None and len(able) > 1 and part == "validation":
+        imports.append("from simviz.evaluation import compare, query_values")
+        body += [
+            "first, second, *_ = results.values()",
+            f"a, b = (query_values(r, {quoted(metric)}{wanted}) for r in (first, second))",
+            'ahead = compare(a.values, b.values, "t")',
+            "print(ahead.difference, ahead.low, ahead.high)  # with its 95 % interval",
+        ]
+    elif test is not None and len(able) > 1:
         imports.append("from simviz.evaluation import compare_all, parse_metric, query_values")
-        wanted = "" if direction == "mean" else f", [{quoted(direction)}]"
         body += [
             f"told = {{n: query_values(r, {quoted(metric)}{wanted}) for n, r in results.items()}}",
             "found = compare_all(",

@@ -12,10 +12,14 @@ from simviz.charts.text import clean_text
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparisons
 from simviz.evaluation.tables import TableRow, best_values
+from simviz.jobs.stopping import stopped_by_validation
 from simviz.reports import facts
 from simviz.reports.figures import Chart
 from simviz.reports.lines import repeat_code
-from simviz.reports.told import Told, table_rows
+from simviz.reports.told import Told, part_words, table_rows
+
+#: Beside a run whose training watched the part that is shown.
+_EARLY = "stopped early by this part"
 
 
 def plain(text: object, limit: int = 300) -> str:
@@ -23,9 +27,13 @@ def plain(text: object, limit: int = 300) -> str:
     return escape(clean_text(text, limit))
 
 
-def contents(charts: Sequence[Chart]) -> str:
+def _results(told: Sequence[Told]) -> str:
+    return f"Results on the {told[0].part} part"
+
+
+def contents(told: Sequence[Told], charts: Sequence[Chart]) -> str:
     """Links to the sections."""
-    wanted = [("results", "Results"), *((chart.id, chart.title) for chart in charts)]
+    wanted = [("results", _results(told)), *((chart.id, chart.title) for chart in charts)]
     wanted += [("compared", "What was compared"), ("runs", "Settings and code")]
     links = "".join(f'<a href="#section-{name}">{escape(title)}</a>' for name, title in wanted)
     return f'<nav aria-label="Contents">{links}</nav>'
@@ -33,12 +41,13 @@ def contents(charts: Sequence[Chart]) -> str:
 
 def table(
     told: Sequence[Told],
+    pairs: PairSet,
     metrics: Sequence[str],
     direction: str,
     compared: Comparisons | None,
     main: str,
 ) -> str:
-    """The runs by metric, the best first, and what the figures mean."""
+    """The runs by metric in their order, and what the figures mean."""
     rows = table_rows(told, metrics, direction)
     letters = None if compared is None else compared.letters()
     best = best_values(rows, metrics)
@@ -46,6 +55,8 @@ def table(
     if letters is not None:
         head.insert(1, '<th scope="col">ties</th>')
     lines = []
+    part = told[0].part
+    early = [part == "validation" and stopped_by_validation(one.run) for one in told]
     for i, row in enumerate(rows):
         cells = [_cell(row, m, best.get(m)) for m in metrics]
         if letters is not None:
@@ -55,10 +66,16 @@ def table(
         name = plain(row.label)
         if not row.is_baseline:
             name = _swatch(told[i].look) + name
+            name += f' <span class="se">{_EARLY}</span>' if early[i] else ""
         lines.append(
             f"<tr{' class=base' if row.is_baseline else ''}><td>{name}</td>{''.join(cells)}</tr>"
         )
-    words = ["± 95 % intervals; the best of each column is bold."]
+    words = [
+        f"On the {part_words(told[0], pairs)}; ± 95 % intervals; the best of each column is bold. "
+        f"Runs are ordered {facts.order(told)}."
+    ]
+    if any(early):
+        words.append(f"What {_EARLY} does a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
         tested = facts.tested_metric(told[0], main, direction)
@@ -71,11 +88,12 @@ def table(
         for name, said in facts.metric_words(metrics)
     )
     return (
-        '<section id="section-results"><h2>Results</h2>'
+        '<section id="section-results">'
+        f"<h2>{plain(_results(told))}</h2>"
         f'<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">run</th>'
         f'{"".join(head)}<th scope="col">dimensions</th><th scope="col">time</th></tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
-        f'<p class="note">{plain(" ".join(words), 600)}</p>'
+        f'<p class="note">{plain(" ".join(words), 1_000)}</p>'
         f"<details><summary>What the metrics mean</summary><dl>{meaning}</dl></details></section>"
     )
 
@@ -170,7 +188,7 @@ def _run(one: Told, metric: str, direction: str, specs: Mapping[str, Mapping[str
         f'<td class="left">{plain(value, 2_000)}</td></tr>'
         for name, value, given in facts.settings(one)
     )
-    code = escape(repeat_code(one.spec, metric, direction, specs))
+    code = escape(repeat_code(one.spec, metric, direction, specs, one.part))
     table = (
         '<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">parameter</th>'
         f'<th scope="col" class="left">value</th></tr></thead><tbody>{params}</tbody></table>'

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
 
+from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import REACH
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.tables import Estimate, TableRow
 from simviz.exceptions import StoreError
 from simviz.jobs.spec import BLEND
 from simviz.methods import all_methods
-from simviz.store.run import Run
+from simviz.store.run import Part, Run
 
 Record = Mapping[str, Any]
 #: Scorers that know nothing of the items, as tables call them.
@@ -37,6 +38,13 @@ class Told:
         What it was asked for; versions, times and notes; its figures.
     curve : sequence of mapping
         Quality by dimension; empty where there is none.
+    part : {"validation", "test"}
+        The part of its split that figures and curve are of.
+    size : tuple of int
+        Items of both sides of that part.
+    validation : mapping or None
+        Its figures on the validation part, by which runs are ordered; None
+        where it was not measured there.
     """
 
     run: Run
@@ -46,6 +54,9 @@ class Told:
     meta: Mapping[str, Any]
     evaluation: Mapping[str, Any]
     curve: Sequence[Record]
+    part: Part
+    size: tuple[int, int]
+    validation: Mapping[str, Any] | None
 
     def record(self, metric: str, direction: str) -> Record | None:
         """The record of a metric; one that pools all pairs is the same in all directions."""
@@ -53,16 +64,16 @@ class Told:
 
     def value(self, metric: str, direction: str) -> float:
         """The value of a metric; NaN where it was not measured."""
-        found = self.record(metric, direction)
-        return float("nan") if found is None else float(found["value"])
+        return _value(self.evaluation, metric, direction)
 
 
 def read_runs(
     runs: Sequence[Run],
     labels: Mapping[str, str] | None = None,
     looks: Mapping[str, str] | None = None,
+    part: Part = "test",
 ) -> list[Told]:
-    """Read runs that were measured on one test part.
+    """Read runs that were measured on the same part of one split.
 
     Parameters
     ----------
@@ -71,6 +82,8 @@ def read_runs(
     labels, looks : mapping of str to str, optional
         By run id; by default the run's name or its method's title, and its
         method's look.
+    part : {"validation", "test"}, default="test"
+        The part.
 
     Returns
     -------
@@ -80,9 +93,10 @@ def read_runs(
     Raises
     ------
     ValueError
-        If there is no run, or they were not measured on one test.
+        If there is no run, or they were not measured on one split.
     StoreError
-        If a file of a run is missing or damaged.
+        If a run was not measured on that part, or a file is missing or
+        damaged.
     """
     if not runs:
         raise ValueError("There is nothing to report: bring at least one run.")
@@ -90,10 +104,19 @@ def read_runs(
     for run in runs:
         label = (labels or {}).get(run.id) or run.info.name or _title(run.info.method)
         look = (looks or {}).get(run.id) or run.info.method
-        evaluation = run.evaluation()
+        if part not in run.measured:
+            raise StoreError(
+                f"{label!r} (run {run.id}) was not measured on the {part} part. Measure it there, "
+                "or leave it out."
+            )
+        kept = run.part(part)
+        evaluation, arrays = kept.evaluation(), run.arrays()
+        size = (len(arrays[f"x_{part}"]), len(arrays[f"y_{part}"]))
         if missing := {"records", "metrics", "directions", "pool"} - set(evaluation):
             raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
-        told.append(Told(run, label, look, run.spec, run.meta, evaluation, run.curve()))
+        chosen_by = run.part("validation").evaluation() if "validation" in run.measured else None
+        read = run.spec, run.meta, evaluation, kept.curve()
+        told.append(Told(run, label, look, *read, part, size, chosen_by))
     first = told[0]
     for other in told[1:]:
         same = [t.spec.get("dataset_digest") for t in (first, other)]
@@ -101,8 +124,8 @@ def read_runs(
         pools = [t.evaluation["pool"] for t in (first, other)]
         if any(a != b for a, b in (same, splits, pools)):
             raise ValueError(
-                f"{first.label!r} and {other.label!r} were measured on different tests (data, "
-                "split or pool). Report runs of one test together."
+                f"{first.label!r} and {other.label!r} were measured on different parts (data, "
+                "split or pool). Report runs of one split together."
             )
     return _numbered(told)
 
@@ -114,14 +137,37 @@ def shared_metrics(told: Sequence[Told]) -> list[str]:
 
 
 def ranked(told: Sequence[Told], metric: str, direction: str) -> list[Told]:
-    """Runs by a metric, the best first, what was not measured last."""
+    """Runs by a metric, the best first, what was not measured last.
+
+    Parameters
+    ----------
+    told : sequence of Told
+        The runs.
+    metric : str
+        The metric.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asks.
+
+    Returns
+    -------
+    list of Told
+        In the order of the validation part, whichever part they were read of;
+        of the part they were read of only where no run was measured on
+        validation.
+    """
     sign = -1.0 if parse_metric(metric).higher_is_better else 1.0
+    is_known = is_ordered_by_validation(told)
 
     def key(one: Told) -> tuple[bool, float]:
-        value = one.value(metric, direction)
+        value = _value(one.validation if is_known else one.evaluation, metric, direction)
         return isnan(value), 0.0 if isnan(value) else sign * value
 
     return sorted(told, key=key)
+
+
+def is_ordered_by_validation(told: Sequence[Told]) -> bool:
+    """Whether `ranked` has figures on the validation part to go by."""
+    return any(one.validation is not None for one in told)
 
 
 def table_rows(told: Sequence[Told], metrics: Sequence[str], direction: str) -> list[TableRow]:
@@ -139,7 +185,8 @@ def table_rows(told: Sequence[Told], metrics: Sequence[str], direction: str) -> 
     Returns
     -------
     list of TableRow
-        The baselines are those of the first run: all share data and test part.
+        On the part that the runs were read of. The baselines are those of the
+        first run: all share data and part.
     """
     rows = [
         TableRow(
@@ -158,9 +205,20 @@ def table_rows(told: Sequence[Told], metrics: Sequence[str], direction: str) -> 
     return rows
 
 
+def part_words(one: Told, pairs: PairSet) -> str:
+    """The part that figures are of, with its size."""
+    n_x, n_y = one.size
+    return f"{one.part} part, {n_x:,} {pairs.x_name} × {n_y:,} {pairs.y_name}"
+
+
 def _find(records: Sequence[Record], metric: str, direction: str) -> Record | None:
     wanted = (direction, "pairs")
     return next((r for r in records if r["metric"] == metric and r["direction"] in wanted), None)
+
+
+def _value(evaluation: Mapping[str, Any] | None, metric: str, direction: str) -> float:
+    found = None if evaluation is None else _find(evaluation["records"], metric, direction)
+    return float("nan") if found is None else float(found["value"])
 
 
 def _estimate(record: Record | None) -> Estimate:

@@ -12,14 +12,15 @@ import numpy as np
 from simviz.data.pairs import PairSet
 from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
-from simviz.reports.told import read_runs
-from simviz.store.run import Run
+from simviz.reports.told import Told, part_words, read_runs
+from simviz.store.run import Part, Run
 
 _README = """\
-Answers and judgments of a comparison, in the format of TREC.
+Answers and judgments of a comparison, in the format of TREC:
+{part}.
 
-qrels-DIRECTION.txt       query 0 item grade (0: judged not relevant)
-run-DIRECTION-METHOD.txt  query Q0 item rank score tag; at most {k:,} items a query
+qrels-PART-DIRECTION.txt       query 0 item grade (0: judged not relevant)
+run-PART-DIRECTION-METHOD.txt  query Q0 item rank score tag; at most {k:,} items a query
 
 DIRECTION is {directions}.
 Queries without a relevant item are not among the judgments. {pool}
@@ -38,13 +39,14 @@ def trec_zip(
     directions: Sequence[Direction] = DIRECTIONS,
     labels: Mapping[str, str] | None = None,
     k: int = 1_000,
+    part: Part = "test",
 ) -> bytes:
-    """Judgments and the answers of every run on the test part.
+    """Judgments and the answers of every run on a part.
 
     Parameters
     ----------
     runs : sequence of Run
-        Measured on one test part.
+        Measured on that part of one split.
     pairs : PairSet
         Their data set.
     directions : sequence of {"x2y", "y2x"}
@@ -53,6 +55,8 @@ def trec_zip(
         What to call the runs, by id.
     k : int, default=1000
         Answers a query at most.
+    part : {"validation", "test"}, default="test"
+        The part, which the names of the files say.
 
     Returns
     -------
@@ -67,26 +71,27 @@ def trec_zip(
         `simviz.evaluation.trec.why_no_qrels`; or the runs do not belong
         together.
     StoreError
-        If a file of a run is missing or damaged.
+        If a run was not measured on that part, or a file is missing or
+        damaged.
     """
-    told = read_runs(runs, labels)
+    told = read_runs(runs, labels, part=part)
     arrays = runs[0].arrays()
     for run in runs[1:]:
         others = run.arrays()
-        if not all(np.array_equal(arrays[f"{s}_test"], others[f"{s}_test"]) for s in "xy"):
-            raise ValueError("These runs were not measured on one test part of this data set.")
-    test = pairs.take(arrays["x_test"], arrays["y_test"])
+        if not all(np.array_equal(arrays[f"{s}_{part}"], others[f"{s}_{part}"]) for s in "xy"):
+            raise ValueError(f"These runs were not measured on one {part} part of this data set.")
+    held_out = pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
-        archive.writestr("README.txt", _readme(test, directions, k))
+        archive.writestr("README.txt", _readme(told[0], held_out, directions, k))
         for direction in directions:
-            name = direction.replace("2", "-to-")
-            _put(archive, f"qrels-{name}.txt", trec_qrels(test, direction=direction))
+            name = f"{part}-{direction.replace('2', '-to-')}"
+            _put(archive, f"qrels-{name}.txt", trec_qrels(held_out, direction=direction))
         for one, slug in zip(told, _slugs([t.label for t in told]), strict=True):
             pipeline = one.run.pipeline()
             for direction in directions:
-                name = direction.replace("2", "-to-")
-                lines = trec_run(pipeline, test, direction=direction, k=k, tag=slug)
+                name = f"{part}-{direction.replace('2', '-to-')}"
+                lines = trec_run(pipeline, held_out, direction=direction, k=k, tag=slug)
                 _put(archive, f"run-{name}-{slug}.txt", lines)
     return buffer.getvalue()
 
@@ -97,12 +102,12 @@ def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
             file.write(piece.encode())
 
 
-def _readme(test: PairSet, directions: Sequence[Direction], k: int) -> str:
+def _readme(first: Told, part: PairSet, directions: Sequence[Direction], k: int) -> str:
     words = {
-        "x2y": f"x-to-y ({test.x_name} ask for {test.y_name})",
-        "y2x": f"y-to-x ({test.y_name} ask for {test.x_name})",
+        "x2y": f"x-to-y ({part.x_name} ask for {part.y_name})",
+        "y2x": f"y-to-x ({part.y_name} ask for {part.x_name})",
     }
-    ids = [str(i) for side in (test.x, test.y) for i in side.ids]
+    ids = [str(i) for side in (part.x, part.y) for i in side.ids]
     changed = sum(trec_id(i) != i for i in ids)
     told = (
         f"{changed:,} of {len(ids):,} ids hold white space or a percent sign, and are written as "
@@ -110,11 +115,12 @@ def _readme(test: PairSet, directions: Sequence[Direction], k: int) -> str:
         if changed
         else "Ids are those of the data set."
     )
-    pool = "All items of the test part compete."
-    if test.relevance.unjudged == "ignore":
+    pool = f"All items of the {first.part} part compete."
+    if part.relevance.unjudged == "ignore":
         pool = "Only judged items compete."
     asked = " or ".join(words[d] for d in directions)
-    return _README.format(k=k, directions=asked, pool=pool, ids=told)
+    named = part_words(first, part)
+    return _README.format(k=k, part=named, directions=asked, pool=pool, ids=told)
 
 
 def _slugs(labels: Sequence[str]) -> list[str]:

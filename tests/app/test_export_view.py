@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import zipfile
 from pathlib import Path
@@ -66,22 +67,45 @@ def page(home, monkeypatch):
     st.cache_resource.clear()
 
 
-def test_files_are_made_when_asked_for(page, home):
+@pytest.mark.parametrize(("part", "n"), [("validation", 3), ("test", 7)])
+def test_files_are_made_when_asked_for(page, home, part, n):
     app, saved = page
     app.query_params["data"] = home["plain"]
+    app.query_params["part"] = part
     app.run()
-    app.button(key="compare-final-show").click().run()
     assert not app.exception
-    assert saved["Table as Markdown"][0]().startswith("| method")
+    kinds = ("Table as CSV", "Table as LaTeX", "Table as Markdown")
+    table, paper, notes = (saved[label][0]() for label in kinds)
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert {(row["part"], row["x items"]) for row in rows} == {(part, str(n))}
+    assert ("p" in rows[0]) == ("ties" in rows[0]) == (part == "test")
+    assert notes.startswith("| method")
+    for text in (paper, notes):
+        assert f"{part} part, {n} × {n}" in text.replace("$\\times$", "×")
+        assert ("share a letter" in text) == (part == "test")
     text = saved["Report as one page"][0]().decode()
     assert text.startswith("<!DOCTYPE html>")
+    assert f"Results on the {part} part" in text
     # The parts of the blend are told with what they were asked for.
     assert text.count("n_components=3") == 2
     assert "0.25 CCA + 0.75 BM25" in text
     lines = saved["Queries of all runs as CSV"][0]().decode().splitlines()
-    assert lines[0].startswith("direction,id,query,relevant answers,")
+    assert lines[0].startswith("part,direction,id,query,relevant answers,")
+    assert len(lines) == 1 + 2 * n
     archive = zipfile.ZipFile(io.BytesIO(saved["TREC run and judgments"][0]()))
     assert len(archive.namelist()) == 1 + 2 * (1 + 3)
+
+
+def test_files_of_validation_mark_what_stopped_early_by_it(page, home, monkeypatch):
+    app, saved = page
+    monkeypatch.setattr("simviz.jobs.stopped_by_validation", lambda run: run.info.method == "cca")
+    app.query_params["data"] = home["plain"]
+    app.query_params["part"] = "validation"
+    app.run()
+    rows = csv.DictReader(io.StringIO(saved["Table as CSV"][0]()))
+    marked = {row["method"] for row in rows if row["stopped early by"] == "validation"}
+    assert marked == {"CCA"}
+    assert "Stopped early by this part: CCA." in saved["Table as LaTeX"][0]()
 
 
 def test_one_side_that_asks_is_all_that_leaves(page, home):
@@ -89,7 +113,6 @@ def test_one_side_that_asks_is_all_that_leaves(page, home):
     app.query_params["data"] = home["plain"]
     app.query_params["direction"] = "y2x"
     app.run()
-    app.button(key="compare-final-show").click().run()
     assert not app.exception
     names = zipfile.ZipFile(io.BytesIO(saved["TREC run and judgments"][0]())).namelist()
     assert not [name for name in names if "x-to-y" in name]
@@ -100,7 +123,6 @@ def test_what_trec_cannot_hold_is_said(page, home):
     app, saved = page
     app.query_params["data"] = home["graded"]
     app.run()
-    app.button(key="compare-final-show").click().run()
     assert not app.exception
     options = saved["TREC run and judgments"][1]
     assert options["disabled"]
@@ -113,7 +135,6 @@ def test_runs_on_data_that_changed_say_so(page, home, monkeypatch):
     monkeypatch.setattr(PairSet, "digest", "0" * 32)
     app.query_params["data"] = home["plain"]
     app.run()
-    app.button(key="compare-final-show").click().run()
     assert not app.exception
     for label in ("Report as one page", "TREC run and judgments", "Queries of all runs as CSV"):
         assert saved[label][1]["disabled"]
@@ -124,7 +145,6 @@ def test_models_leave_whole_and_for_other_programs(page, home):
     app, saved = page
     app.query_params["data"] = home["plain"]
     app.run()
-    app.button(key="compare-final-show").click().run()
     assert not app.exception
     names = {label: i for i, label in enumerate(app.selectbox(key="take-model").options)}
     (cca,) = (label for label in names if label.startswith("CCA"))

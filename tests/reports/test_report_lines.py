@@ -53,11 +53,11 @@ def test_code_gives_the_value_again(world, monkeypatch, capsys):
     monkeypatch.setattr("simviz.read_pairs", lambda path: type("R", (), {"pairs": pairs}))
     specs = {run.id: run.spec for run in runs}
     for run in runs:
-        for direction in ("mean", "y2x"):
-            exec(repeat_code(run.spec, "MRR", direction, specs), {})
+        for direction, part in (("mean", "test"), ("y2x", "validation")):
+            exec(repeat_code(run.spec, "MRR", direction, specs, part), {})
             told = next(
                 r["value"]
-                for r in run.records()
+                for r in run.part(part).records()
                 if r["metric"] == "MRR" and r["direction"] == direction
             )
             assert float(capsys.readouterr().out) == pytest.approx(told, abs=1e-9)
@@ -90,35 +90,43 @@ def test_parts_of_a_blend_that_are_gone_are_told(world):
     ast.parse(code)
 
 
-def test_queries_leave_one_by_one(world):
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_queries_leave_one_by_one(world, part):
     runs, pairs = world
-    text = query_csv(runs, pairs, ["MRR", "AUC", "P@5"], labels={runs[0].id: "=1+1"})
+    text = query_csv(runs, pairs, ["MRR", "AUC", "P@5"], labels={runs[0].id: "=1+1"}, part=part)
     head, *lines = csv.reader(io.StringIO(text))
-    assert head[:5] == ["direction", "id", "query", "relevant answers", "'=1+1: first rank"]
-    assert head[5:9] == ["'=1+1: MRR", "'=1+1: P@5", f"{LEXICAL}: first rank", f"{LEXICAL}: MRR"]
+    assert head[:5] == ["part", "direction", "id", "query", "relevant answers"]
+    assert head[5] == "'=1+1: first rank"
+    assert {line[0] for line in lines} == {part}
+    assert head[6:10] == ["'=1+1: MRR", "'=1+1: P@5", f"{LEXICAL}: first rank", f"{LEXICAL}: MRR"]
     assert not any(cell.startswith(("=", "@")) for line in [head, *lines] for cell in line)
-    x_lines = [line for line in lines if line[0] == pairs.x_name]
-    assert [line[1] for line in x_lines] == pairs.x.take(runs[0].arrays()["x_test"]).ids.tolist()
+    x_lines = [line for line in lines if line[1] == pairs.x_name]
+    items = pairs.x.take(runs[0].arrays()[f"x_{part}"])
+    assert [line[2] for line in x_lines] == items.ids.tolist()
     assert len(lines) == 2 * len(x_lines)
     for i, run in enumerate(runs):
-        told = run.per_query()["x2y:MRR"]
-        assert [float(line[5 + 3 * i]) for line in x_lines] == pytest.approx(told, abs=1e-9)
+        told = run.part(part).per_query()["x2y:MRR"]
+        assert [float(line[6 + 3 * i]) for line in x_lines] == pytest.approx(told, abs=1e-9)
 
 
-def test_trec_files_give_the_same_means(world, tmp_path):
+@pytest.mark.parametrize(("part", "n"), [("validation", 6), ("test", 12)])
+def test_trec_files_give_the_same_means(world, tmp_path, part, n):
     runs, pairs = world
-    archive = zipfile.ZipFile(io.BytesIO(trec_zip(runs, pairs, labels={runs[0].id: "A/../b: c"})))
+    labels = {runs[0].id: "A/../b: c"}
+    archive = zipfile.ZipFile(io.BytesIO(trec_zip(runs, pairs, labels=labels, part=part)))
     names = archive.namelist()
-    assert names[:3] == ["README.txt", "qrels-x-to-y.txt", "qrels-y-to-x.txt"]
-    assert "run-x-to-y-a-..-b-c.txt" in names
+    assert names[:3] == ["README.txt", f"qrels-{part}-x-to-y.txt", f"qrels-{part}-y-to-x.txt"]
+    assert f"run-{part}-x-to-y-a-..-b-c.txt" in names
     assert len(names) == 3 + 2 * len(runs)
-    assert "12 of 24 ids hold white space" in archive.read("README.txt").decode()
+    readme = archive.read("README.txt").decode()
+    assert f"{n} of {2 * n} ids hold white space" in readme
+    assert f"{part} part, {n} {pairs.x_name} × {n} {pairs.y_name}." in readme
     assert runs[0].pipeline().empty_share(pairs.x, pairs.y) == (0, 0)  # hence no ties
     archive.extractall(tmp_path)
-    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "qrels-y-to-x.txt")))
-    run = list(ir_measures.read_trec_run(str(tmp_path / "run-y-to-x-a-..-b-c.txt")))
+    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / f"qrels-{part}-y-to-x.txt")))
+    run = list(ir_measures.read_trec_run(str(tmp_path / f"run-{part}-y-to-x-a-..-b-c.txt")))
     theirs = ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR]
-    ours = np.nanmean(runs[0].per_query()["y2x:MRR"])
+    ours = np.nanmean(runs[0].part(part).per_query()["y2x:MRR"])
     assert theirs == pytest.approx(ours, abs=1e-9)
 
 

@@ -6,17 +6,22 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from simviz.data import Items, PairSet
-from simviz.exceptions import DatasetError
+from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
+from simviz.jobs.results import part_files
+from simviz.jobs.training import measure
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store
+from simviz.store.run import MEASURED
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -165,20 +170,100 @@ def test_everything_that_was_promised_is_there(report, world):
     assert len(report.encode()) < 8e6
 
 
-def test_the_best_run_is_first_and_its_value_is_the_stored_one(report, world):
-    runs, _, _ = world
-    values = {
-        run.id: next(
-            r["value"]
-            for r in run.records()
-            if r["metric"] == run.evaluation()["metrics"][0] and r["direction"] == "mean"
+def means(run, part, metric="top-1"):
+    return next(
+        r["value"]
+        for r in run.part(part).records()
+        if r["metric"] == metric and r["direction"] == "mean"
+    )
+
+
+def order_in(text, runs):
+    return sorted(runs, key=lambda run: text.index(f"<dd>{run.id}</dd>"))
+
+
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_the_best_on_validation_is_first_and_its_value_is_the_stored_one(world, part):
+    runs, pairs, _ = world
+    text = html_report(runs, pairs, metric="top-1", part=part)
+    best = max(runs, key=lambda run: means(run, "validation"))
+    assert order_in(text, runs)[0].id == best.id
+    cells = re.findall(r"<td[^>]*>(\d\.\d{3}) ", text)
+    assert cells[0] == f"{means(best, part):.3f}"
+    assert "Runs are ordered by the validation part." in text
+
+
+def test_every_figure_names_part_and_size_and_validation_has_no_verdict(world):
+    runs, pairs, _ = world
+    n = {part: len(runs[0].arrays()[f"x_{part}"]) for part in ("validation", "test")}
+    for part, other in (("validation", "test"), ("test", "validation")):
+        page = Page(html_report(runs, pairs, metric="MRR", part=part))
+        seen = " ".join(" ".join(page.seen).split())
+        assert f"Results on the {part} part" in seen
+        assert f"{part.capitalize()} part, {n[part]} " in seen
+        assert seen.count(f"{part} part, {n[part]} ") == 3  # table, curve, what was compared
+        assert f"{other} part, {n[other]} " not in seen
+        assert f"pairs of the {part} part" in seen
+        assert f"all answers of the {part} part" in seen
+        assert f"simviz.evaluate(model, parts.{part}.x" in seen
+        assert ("p = " in seen or "p < " in seen) == (part == "test")
+        assert ("share a letter" in seen) == (part == "test")
+        assert f" {n[part]} pairs." in seen  # what the lead rests on
+    text = html_report(runs, pairs, metric="MRR", part="validation")
+    assert re.search(
+        r"On the validation part, .* (is ahead of .* by MRR \+.* \[.*\]|are level on)", text
+    )
+
+
+def test_permuting_the_judgments_of_the_test_part_leaves_the_order(world, tmp_path):
+    runs, pairs, _ = world
+    before = {part: order_in(html_report(runs, pairs, part=part), runs) for part in MEASURED}
+    changed = []
+    for i, run in enumerate(runs):
+        folder = tmp_path / run.id
+        shutil.copytree(run.folder, folder)
+        at = run.arrays()
+        held_out, train = (
+            pairs.take(at[f"x_{part}"], at[f"y_{part}"]) for part in ("test", "train")
         )
-        for run in runs
-    }
-    cells = re.findall(r"<td[^>]*>(\d\.\d{3}) ", report)
-    assert cells[0] == f"{max(values.values()):.3f}"
-    order = [report.index(f"<dd>{run_id}</dd>") for run_id in sorted(values, key=values.get)]
-    assert order[-1] == min(order)
+        n = len(held_out.x)
+        partner = np.random.default_rng(i).permutation(n)
+        mixed = replace(held_out, relevance=Relevance.from_pairs(range(n), partner, shape=(n, n)))
+        shutil.rmtree(folder / "test")
+        (folder / "test").mkdir()
+        part_files(measure(run.pipeline(), train, mixed)).write(folder / "test")
+        changed.append(replace(run, folder=folder))
+    assert [means(a, "test") for a in runs] != [means(b, "test") for b in changed]
+    for part in MEASURED:
+        after = order_in(html_report(changed, pairs, part=part), runs)
+        assert [run.id for run in after] == [run.id for run in before[part]]
+
+
+def test_runs_without_a_validation_part_stand_by_the_part_shown(world, tmp_path):
+    runs, pairs, _ = world
+    old = []
+    for run in runs:
+        shutil.copytree(run.folder, tmp_path / run.id)
+        shutil.rmtree(tmp_path / run.id / "validation")
+        old.append(replace(run, folder=tmp_path / run.id))
+    text = html_report(old, pairs, metric="top-1")
+    assert order_in(text, old)[0].id == max(old, key=lambda run: means(run, "test")).id
+    assert "no run was measured on validation" in text
+    with pytest.raises(StoreError, match=f"{old[1].id}.*not measured on the validation part"):
+        html_report([runs[0], old[1]], pairs, part="validation")
+    last = html_report([old[0], *runs[1:]], pairs, metric="top-1")
+    assert order_in(last, runs)[-1].id == old[0].id
+
+
+def test_what_stopped_early_by_the_part_is_marked(world, monkeypatch):
+    runs, pairs, _ = world
+    monkeypatch.setattr(
+        "simviz.reports.sections.stopped_by_validation", lambda run: run.id == runs[1].id
+    )
+    assert "stopped early by this part" not in html_report(runs, pairs)
+    text = html_report(runs, pairs, part="validation", labels={runs[1].id: "watched"})
+    assert 'watched <span class="se">stopped early by this part</span>' in text
+    assert text.count('<span class="se">stopped early by this part</span>') == 1
 
 
 def test_a_single_run_needs_no_test(world):
@@ -192,7 +277,7 @@ def test_a_single_run_needs_no_test(world):
 
 def test_what_does_not_belong_together_is_refused(world):
     runs, pairs, elsewhere = world
-    with pytest.raises(ValueError, match="different tests"):
+    with pytest.raises(ValueError, match="different parts"):
         html_report([runs[0], elsewhere], pairs)
     with pytest.raises(ValueError, match="at least one run"):
         html_report([], pairs)

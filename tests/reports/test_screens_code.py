@@ -33,10 +33,10 @@ def runs(tmp_path_factory):
     return [store.get_run(run_id, mine) for run_id in done]
 
 
-def told(run, metric, direction):
+def told(run, metric, direction, part="test"):
     return next(
         r["value"]
-        for r in run.records()
+        for r in run.part(part).records()
         if r["metric"] == metric and r["direction"] in (direction, "pairs")
     )
 
@@ -74,8 +74,21 @@ def test_train_page_leaves_the_test_part_alone(runs, capsys):
     code = compare_code({"BM25": runs[0].spec}, "AUC", part="validation")
     assert "parts.test" not in code
     names = execute(code)
-    assert 0.5 < float(capsys.readouterr().out.split()[-1]) < 1
+    shown = float(capsys.readouterr().out.split()[-1])
+    assert shown == pytest.approx(told(runs[0], "AUC", "pairs", "validation"), abs=1e-9)
     assert len(names["results"]["BM25"].rankings["x2y"].n_relevant) == len(names["validation"].x)
+
+
+def test_validation_is_compared_without_a_verdict(runs, capsys):
+    specs = {"BM25": runs[0].spec, "CL-LSI": runs[1].spec}
+    code = compare_code(specs, "MRR", "x2y", test="t", part="validation")
+    assert "parts.test" not in code and "p_value" not in code and "letters" not in code
+    execute(code)
+    *_, ahead = capsys.readouterr().out.splitlines()
+    difference, low, high = map(float, ahead.split())
+    values = [told(run, "MRR", "x2y", "validation") for run in runs]
+    assert difference == pytest.approx(values[0] - values[1], abs=1e-6)
+    assert low < difference < high
 
 
 def test_map_page(runs, capsys, tmp_path, monkeypatch):
