@@ -13,8 +13,10 @@ from pages._shared import compare_tests
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_marks import mark
 from pages._shared.compare_setting import Setting
+from simviz.jobs.stopping import stopped_by_validation
 
 if TYPE_CHECKING:
+    from pages._shared.compare_runs import Entry
     from simviz.evaluation import Comparison, Comparisons
     from simviz.evaluation.tables import TableRow
 
@@ -67,20 +69,23 @@ class Verdicts(NamedTuple):
     beside: Comparisons | None
 
 
-def draw(rows: Sequence[TableRow], looks: Sequence[str], columns: Sequence[Column]) -> None:
+def draw(rows: Sequence[TableRow], entries: Sequence[Entry], columns: Sequence[Column]) -> None:
     """Draw a table of runs, then of what knows nothing, in grey.
+
+    On the validation part a dagger marks the runs that stopped by it.
 
     Parameters
     ----------
     rows : sequence of TableRow
         Runs first.
-    looks : sequence of str
-        What `simviz.charts.method_style` knows each run by.
+    entries : sequence of Entry
+        The runs, one a row.
     columns : sequence of Column
         Beside the name of the row.
     """
     marks = "".join(
-        f".sv-run-{i} {{ background-image: {mark(look)}; }}" for i, look in enumerate(looks)
+        f".sv-run-{i} {{ background-image: {mark(entry.look)}; }}"
+        for i, entry in enumerate(entries)
     )
     head = "".join(
         f'<th title="{escape(column.hover)}">{escape(column.head)}</th>'
@@ -89,10 +94,13 @@ def draw(rows: Sequence[TableRow], looks: Sequence[str], columns: Sequence[Colum
         for column in columns
     )
     lines = []
+    stopped = [
+        entry.part == "validation" and stopped_by_validation(entry.run) for entry in entries
+    ]
     for i, row in enumerate(rows):
         name = escape(row.label)
         if not row.is_baseline:
-            name = f'<span class="sv-mark sv-run-{i}"></span>{name}'
+            name = f'<span class="sv-mark sv-run-{i}"></span>{name}{"†" * stopped[i]}'
         cells = "".join(
             f"<td>{column.cells[i] if i < len(column.cells) else _NOTHING}</td>"
             for column in columns
@@ -105,6 +113,8 @@ def draw(rows: Sequence[TableRow], looks: Sequence[str], columns: Sequence[Colum
         f'<table class="sv-table"><thead><tr><th>method</th>{head}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
+    if any(stopped):
+        st.caption("† Stopped training by this part, so that its figures here flatter it.")
 
 
 def metric(rows: Sequence[TableRow], name: str) -> Column:

@@ -121,7 +121,7 @@ def show_table(choice: Choice) -> None:
     if everything or verdicts is None or choice.part == "validation":
         columns.append(compare_columns.dimensions(rows))
     columns.append(compare_columns.time(rows))
-    compare_columns.draw(rows, [entry.look for entry in choice.entries], columns)
+    compare_columns.draw(rows, choice.entries, columns)
     if verdicts is not None and choice.part == "test":
         if words := compare_tests.power(choice, verdicts.found):
             st.html(f'<p class="sv-next">{escape(words)}</p>')

@@ -124,7 +124,7 @@ def show_table(
     rows = compare_table.table_rows(entries, direction, metrics)
     columns = [compare_columns.metric(rows, metric) for metric in metrics]
     columns += [compare_columns.dimensions(rows), compare_columns.time(rows)]
-    compare_columns.draw(rows, [entry.look for entry in entries], columns)
+    compare_columns.draw(rows, entries, columns)
     record = entries[0].record(metrics[0], direction)
     if record is None:
         return
