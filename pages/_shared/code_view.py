@@ -69,9 +69,9 @@ def show_map(view: View, run: Run) -> None:
     """How to draw the map."""
     from simviz.reports import map_code
 
-    method, _, dimensions = view.drawing.partition("-")
+    method = view.drawing.partition("-")[0]
     others = parts_of([run])
-    _show("map", lambda: map_code(run.spec, method, int(dimensions), view.balance, others))
+    _show("map", lambda: map_code(run.spec, method, view.balance, others))
 
 
 def show_search(run: Run, pairs: PairSet, query: Query) -> None:

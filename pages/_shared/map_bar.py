@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from simviz.jobs.placed import Placed
     from simviz.store import RunInfo
 
-_OPTION_CHARACTERS = 70
 #: Pixels of the box with the names of runs, and characters that are read in it whole.
 _WIDEST, _FITTING, _FITTING_NARROW = 225, 21, 17
 
@@ -69,21 +67,8 @@ def pick_drawing(view: View) -> None:
     )
 
 
-def _pick_dimensions(view: View) -> None:
-    st.session_state["map-dimensions"] = view.drawing.partition("-")[2]
-    st.segmented_control(
-        "Dimensions",
-        ["2", "3"],
-        format_func="{}-D".format,
-        required=True,
-        key="map-dimensions",
-        on_change=_take_drawing,
-        args=(view,),
-    )
-
-
 def _take_drawing(view: View) -> None:
-    view.drawing = f"{st.session_state['map-method']}-{st.session_state['map-dimensions']}"
+    view.drawing = f"{st.session_state['map-method']}-2"
 
 
 def pick_colour(view: View, pairs: PairSet) -> str:
@@ -117,48 +102,6 @@ def _take(view: View, name: Literal["colour", "side", "part"]) -> None:
         view.set_n += 1
 
 
-def find(view: View, placed: Placed, pairs: PairSet) -> None:
-    """Find an item by its text; what is picked is selected."""
-    options = _options(placed, pairs)
-    st.selectbox(
-        "Find an item",
-        list(options),
-        index=None,
-        format_func=options.__getitem__,
-        key="map-find",
-        placeholder="Find",
-        label_visibility="collapsed",
-        icon=":material/search:",
-        filter_mode="contains",
-        width=130,
-        on_change=_select_found,
-        args=(view,),
-    )
-
-
-def _select_found(view: View) -> None:
-    picked = st.session_state.get("map-find")
-    if picked:
-        map_state.select(view, ("x" if picked[0] == "x" else "y", int(picked[1:])))
-        st.session_state["map-find"] = None
-
-
-def _options(placed: Placed, pairs: PairSet) -> dict[str, str]:
-    """Every drawn item by its short id, with a text that is its alone."""
-    from simviz.charts.text import clean_text
-
-    texts: dict[str, str] = {}
-    for side, items, what in (("x", pairs.x, pairs.x_name), ("y", pairs.y, pairs.y_name)):
-        names = items.content if items.kind in ("text", "keyword") else items.labels
-        for row in placed.rows(side).tolist():
-            texts[f"{side}{row}"] = f"{clean_text(names[row], _OPTION_CHARACTERS)} · {what}"
-    often = Counter(texts.values())
-    return {
-        key: text if often[text] == 1 else f"{text} {int(key[1:]) + 1}"
-        for key, text in texts.items()
-    }
-
-
 def pick_items(
     view: View, placed: Placed, parts: tuple[Any, Any], pairs: PairSet
 ) -> tuple[Any, Any]:
@@ -190,7 +133,6 @@ def pick_items(
             args=(view, "part"),
         )
         st.caption("What is selected is shown in any case, and so is what is nearest to it.")
-        _pick_dimensions(view)
         st.download_button(
             "Positions as CSV",
             lambda: positions_csv(placed, parts, pairs),

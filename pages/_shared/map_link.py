@@ -31,7 +31,7 @@ WAYS = {"t": "text", "p": "pattern"}
 PARTS = ("train", "validation", "test", "left out")
 #: The drawing that every run has from training.
 FIRST_DRAWING = "mds-2"
-_DRAWING = re.compile(r"(mds|umap|pca)-([23])")
+_DRAWING = re.compile(r"(mds|umap|pca)-[23]")
 _ITEM = re.compile(r"([xy])(\d{1,9})")
 _CLOSED = re.compile(r"[sg]\d{1,3}")
 #: Characters of typed texts, entries of the legend and corners of an outline that a link holds.
@@ -62,8 +62,9 @@ def take(view: View, told: Mapping[str, str], pairs: PairSet, columns: Sequence[
     columns : sequence of str
         Its columns that colours can mean.
     """
-    if _DRAWING.fullmatch(told.get("drawing", "")):
-        view.drawing = told["drawing"]
+    drawing = _DRAWING.fullmatch(told.get("drawing", ""))
+    if drawing:  # there were once drawings in three dimensions
+        view.drawing = f"{drawing[1]}-2"
     if told.get("regions") in ("0", "1"):
         view.regions = told["regions"] == "1"
     if told.get("gap") in BALANCES:

@@ -1,4 +1,4 @@
-"""The flat map and what lies beside and below it: all that a click changes."""
+"""The map and what lies beside and below it: all that a click changes."""
 
 from __future__ import annotations
 
@@ -63,8 +63,6 @@ class Scene:
         See `map_topics.regions`.
     topics : RunTopics, optional
         Of a method that has some.
-    notes : tuple of list of str, optional
-        What the topics say of each x item and each y item of the data set.
     closed : Closed
         What may not be looked at yet, and so is not on the drawing.
     """
@@ -79,7 +77,6 @@ class Scene:
     colour: str
     regions: Sequence[Any]
     topics: RunTopics | None
-    notes: tuple[list[str], list[str]] | None
     closed: Closed
 
     @property

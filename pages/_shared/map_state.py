@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Side = Literal["x", "y"]
 Item = tuple[Side, int]
 DRAWINGS = {"mds": "MDS", "umap": "UMAP", "pca": "PCA"}
-CHART = "map-chart"
 _LONGEST_QUERY = 2_000
 #: What of the link only the browser knows at first.
 _OF_BROWSER = ("at", "find", "hide")
@@ -111,7 +110,7 @@ def current(dataset_id: str) -> View:
     if not isinstance(view, View) or view.dataset_id != dataset_id:
         view = View(dataset_id)
         st.session_state["map-view"] = view
-        for key in ("map-link", "map-run", "map-clicked", map_canvas.KEY, map_canvas.CAMERA_KEY):
+        for key in ("map-link", "map-run", map_canvas.KEY, map_canvas.CAMERA_KEY):
             st.session_state.pop(key, None)
     return view
 
@@ -161,27 +160,6 @@ def choose_run(view: View, infos: Sequence[RunInfo]) -> str:
         before = st.session_state.get("run_ids") or []
         view.run_id = next((run_id for run_id in before if run_id in known), known[0])
     return view.run_id
-
-
-def follow_click(view: View, pairs: PairSet) -> None:
-    """Select what was clicked since the last run of the page.
-
-    What was clicked is told by the stable id of the point; the position of a
-    point within its trace means nothing once the figure has changed.
-    """
-    event = st.session_state.get(CHART) or {}
-    points = (event.get("selection") or {}).get("points") or [{}]
-    told = points[0].get("customdata")
-    key = told[0] if isinstance(told, list) and told else told
-    if key == st.session_state.get("map-clicked"):
-        return
-    st.session_state["map-clicked"] = key
-    if isinstance(key, str) and key[:2] in ("x:", "y:"):
-        side: Side = "x" if key[0] == "x" else "y"
-        items = pairs.x if side == "x" else pairs.y
-        found = (items.ids == key[2:]).nonzero()[0]
-        if len(found):
-            view.item = side, int(found[0])
 
 
 def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:

@@ -56,8 +56,6 @@ def pick(view: View, run: Run) -> bool:
     from simviz.jobs.topics import has_topics
 
     topical = has_topics(run.info.method)
-    if view.drawing.endswith("3"):
-        return False  # what covers what would depend on the camera
     is_on = view.regions is not False
     name = "Topics" if topical else "Regions"
     st.session_state["map-regions"] = [name] if is_on else []

@@ -14,7 +14,6 @@ from pages._shared import (
     map_canvas,
     map_empty,
     map_final,
-    map_spatial,
     map_stage,
     map_state,
     map_topics,
@@ -81,7 +80,6 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     """Everything on the page once there is a run."""
     st.html(STYLE)
     plain.style()
-    map_state.follow_click(view, pairs)
     if view.lost:
         plain.problem(view.lost)
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="map-bar")
@@ -91,7 +89,7 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     said = st.container(key="map-said")
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
     with st.container(key="map-progress"):
-        is_kept = drawings.ask(run, pairs, view.kept_as, title(view.drawing))
+        is_kept = drawings.ask(run, pairs, view.kept_as, DRAWINGS[view.drawing.partition("-")[0]])
     drawing = view.kept_as if is_kept else FIRST_DRAWING
     whole = drawings.kept(run.id, drawing, run)
     closed = map_final.of(view.dataset_id, [run], pairs)
@@ -99,16 +97,12 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     if view.item is not None and not closed.allows(*view.item):
         view.item = None
     parts = drawings.parts(run.id, run, pairs)
-    is_flat = placed.drawing.n_dimensions == 2
     with bar:
         colour = map_bar.pick_colour(view, pairs)
         is_labelled = map_topics.pick(view, run)
-        if not is_flat:
-            map_bar.find(view, placed, pairs)
         masks = map_bar.pick_items(view, placed, parts, pairs)
         map_trust.show(view, placed.drawing)
-        if is_flat:
-            map_trust.show_gap(view, placed.drawing)
+        map_trust.show_gap(view, placed.drawing)
     with said:
         map_bar.say_long_name(view, infos)
         map_final.say(closed, pairs, view.dataset_id)
@@ -134,21 +128,11 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
             else []
         ),
         topics=topics,
-        notes=noted,
         closed=closed,
     )
-    if not is_flat:
-        map_spatial.show(view, scene)
-        return
     map_canvas.send(items, "items")
     map_canvas.send(scene.places, "places")
     map_stage.show(view, scene)
     map_canvas.listen(partial(map_state.hear, view))
     # While the reader looks, what the first click will ask for is made ready.
     drawings.space(run.id, run, pairs)
-
-
-def title(drawing: str) -> str:
-    """What a drawing is called, such as "UMAP in 3 dimensions"."""
-    method, _, dimensions = drawing.partition("-")
-    return DRAWINGS[method] + (" in 3 dimensions" if dimensions == "3" else "")

@@ -185,7 +185,12 @@ def add_notes(side: Side, notes: Sequence[str] | None) -> None:
 
 
 def check_lengths(joint_map: JointMap, x_items: Items, y_items: Items) -> None:
-    """Refuse items that a map was not made from."""
+    """Refuse items that a map was not made from, and maps that are not flat."""
+    if joint_map.x.shape[1] != 2:
+        raise ValueError(
+            f"A map has two coordinates an item, but this one has {joint_map.x.shape[1]}. "
+            "Draw it again by joint_map."
+        )
     if (len(joint_map.x), len(joint_map.y)) != (len(x_items), len(y_items)):
         raise ValueError(
             f"The map places {len(joint_map.x)} x and {len(joint_map.y)} y items, but got "

@@ -21,7 +21,6 @@ from simviz.charts._sides import (
     full_names,
     make_sides,
 )
-from simviz.charts._spatial import draw_spatial
 from simviz.charts.style import Theme, ThemeName, apply_theme, describe, get_theme
 from simviz.charts.text import clean_text, safe_text
 from simviz.data.items import Items
@@ -64,7 +63,7 @@ def map_figure(
     Parameters
     ----------
     joint_map : JointMap
-        Positions, in two or three dimensions.
+        Positions.
     x_items, y_items : Items
         The items in the order of the positions. Texts and keywords are
         written, images are shown; on the y side the metadata column "label"
@@ -89,8 +88,7 @@ def map_figure(
         space, to be joined to it too.
     regions : sequence of Region, optional
         Parts of the map and what they are about, by descending weight, as from
-        `topic_regions`. As many as find room are written before all else; in
-        two dimensions only.
+        `topic_regions`. As many as find room are written before all else.
     x_notes, y_notes : sequence of str, optional
         A further line of what each item says when it is pointed at; an empty
         one adds nothing.
@@ -136,23 +134,19 @@ def map_figure(
     colouring = colour_points(color_by, len(x_items), len(y_items), look)
 
     figure = go.Figure()
-    named: Sequence[Region] = ()
-    if joint_map.n_dimensions == 3:
-        draw_spatial(figure, sides, colouring, focus, links, look)
-    else:
-        named = draw_flat(
-            figure,
-            sides,
-            colouring,
-            focus,
-            links,
-            look,
-            relevance=judged,
-            regions=regions,
-            max_thumbnails=max_thumbnails,
-            width=width,
-            height=height,
-        )
+    named = draw_flat(
+        figure,
+        sides,
+        colouring,
+        focus,
+        links,
+        look,
+        relevance=judged,
+        regions=regions,
+        max_thumbnails=max_thumbnails,
+        width=width,
+        height=height,
+    )
     apply_theme(figure, look)
     _add_legend(figure, sides, colouring, look, safe_text(color_title, 40))
     figure.update_layout(
@@ -161,7 +155,7 @@ def map_figure(
         hoverdistance=24,
         dragmode="pan",
         # The reader's zoom survives while only the highlight changes.
-        uirevision=f"{joint_map.method}-{joint_map.n_dimensions}",
+        uirevision=joint_map.method,
     )
     return describe(figure, _alt(joint_map, sides, focus, links, named))
 
@@ -182,7 +176,7 @@ def map_records(
     -------
     list of dict
         One row an item with ``key`` (its id on the chart), ``side``, ``id``,
-        ``label``, and its coordinates ``map_x``, ``map_y`` (and ``map_z``).
+        ``label``, and its coordinates ``map_x`` and ``map_y``.
     """
     check_lengths(joint_map, x_items, y_items)
     rows: list[dict[str, str | float]] = []
@@ -194,7 +188,7 @@ def map_records(
                 "id": item,
                 "label": name,
             }
-            row.update(zip(("map_x", "map_y", "map_z"), point.tolist(), strict=False))
+            row.update(zip(("map_x", "map_y"), point.tolist(), strict=True))
             rows.append(row)
     return rows
 
@@ -213,16 +207,13 @@ def _add_legend(
     import plotly.graph_objects as go
 
     plain = not colouring.groups and colouring.limits is None
-    spatial = any(trace.type == "scatter3d" for trace in figure.data)
 
     def entry(name: str, colour: str, symbol: str, **more: object) -> None:
         marker = {"color": colour, "symbol": symbol, "size": 9} | more
-        nowhere = {"x": [None], "y": [None]}
-        shown = {"mode": "markers", "name": name, "marker": marker, "hoverinfo": "skip"}
         figure.add_trace(
-            go.Scatter3d(**nowhere, z=[None], **shown)
-            if spatial
-            else go.Scatter(**nowhere, **shown)
+            go.Scatter(
+                x=[None], y=[None], mode="markers", name=name, marker=marker, hoverinfo="skip"
+            )
         )
 
     for side in sides:
@@ -276,8 +267,7 @@ def _alt(
     drawn = {"mds": "distances", "umap": "neighbourhoods", "pca": "main directions"}
     text = (
         f"Map of {len(x.items):,} {x.title} and {len(y.items):,} {y.title}, drawn to keep "
-        f"{drawn[joint_map.method]} ({joint_map.method.upper()}, "
-        f"{joint_map.n_dimensions} dimensions)."
+        f"{drawn[joint_map.method]} ({joint_map.method.upper()})."
     )
     shown = [
         f"{len(rows):,} {side.title} {verb}"

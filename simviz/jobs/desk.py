@@ -23,7 +23,7 @@ from simviz.store.run import Run
 _log = logging.getLogger(__name__)
 #: What may be done about the gap between the sides; the first where a drawing does not say.
 _BALANCES: tuple[Balance, ...] = ("center", "none", "rank")
-_NAME = re.compile(rf"({'|'.join(METHODS)})-([23])(?:-({'|'.join(_BALANCES)}))?")
+_NAME = re.compile(rf"({'|'.join(METHODS)})-2(?:-({'|'.join(_BALANCES)}))?")
 #: Drawings that may wait, and failures that are remembered.
 MAX_WAITING, _REMEMBERED = 20, 100
 
@@ -53,31 +53,30 @@ def kept_name(drawing: str) -> str:
     Parameters
     ----------
     drawing : str
-        Method and dimensions, such as "umap-3", and what is done about the gap
-        between the sides unless they are centred, such as "umap-3-none".
+        Method and dimensions, such as "umap-2", and what is done about the gap
+        between the sides unless they are centred, such as "umap-2-none".
 
     Returns
     -------
     str
-        Such as "umap-3-center".
+        Such as "umap-2-center".
 
     Raises
     ------
     ValueError
         If there is no such drawing.
     """
-    return "{}-{}-{}".format(*_parsed(drawing))
+    return "{}-2-{}".format(*_parsed(drawing))
 
 
-def _parsed(drawing: str) -> tuple[Method, Literal[2, 3], Balance]:
+def _parsed(drawing: str) -> tuple[Method, Balance]:
     found = _NAME.fullmatch(drawing)
     if not found:
         raise ValueError(
-            f"A drawing is a method ({', '.join(METHODS)}) and 2 or 3 dimensions, such as "
+            f"A drawing is a method ({', '.join(METHODS)}) and 2 dimensions, such as "
             f"'umap-2', and may name a balance ({', '.join(_BALANCES)}); got {drawing!r}."
         )
-    balance = cast(Balance, found[3] or _BALANCES[0])
-    return cast(Method, found[1]), cast(Literal[2, 3], int(found[2])), balance
+    return cast(Method, found[1]), cast(Balance, found[2] or _BALANCES[0])
 
 
 class DrawingDesk:
@@ -127,7 +126,7 @@ class DrawingDesk:
         ValueError
             If there is no such drawing.
         """
-        method, n_dimensions, balance = _parsed(drawing)
+        method, balance = _parsed(drawing)
         key = run.id, drawing
         if kept_name(drawing) in run.maps():
             with self._lock:
@@ -139,7 +138,7 @@ class DrawingDesk:
             if sum(s.state == "waiting" for s in self._sketches.values()) >= MAX_WAITING:
                 return Sketch("failed", message="Too many drawings wait. Ask again in a minute.")
             self._sketches[key] = Sketch("waiting")
-        options = {"method": method, "n_dimensions": n_dimensions, "balance": balance}
+        options = {"method": method, "balance": balance}
         whose = (workspace,)
         submit_in_turn(self._executor, lambda: whose, self._draw, run, pairs, drawing, options)
         return Sketch("waiting")

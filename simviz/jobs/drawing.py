@@ -31,9 +31,10 @@ def drawing_name(drawing: JointMap) -> str:
     Returns
     -------
     str
-        Method, dimensions and balance, such as "mds-2-center".
+        Method, dimensions and balance, such as "mds-2-center"; there were
+        once drawings in three.
     """
-    return f"{drawing.method}-{drawing.n_dimensions}-{drawing.balance}"
+    return f"{drawing.method}-2-{drawing.balance}"
 
 
 def draw(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -19,8 +19,8 @@ Mask = NDArray[np.bool_]
 class Placed:
     """A drawing and the items on it.
 
-    A large data set is drawn in part, and a reader may hide more of it:
-    then the rows of the drawing are not those of the data set.
+    A large data set is drawn in part: then the rows of the drawing are not
+    those of the data set.
 
     Parameters
     ----------
@@ -50,24 +50,6 @@ class Placed:
         """Row on the drawing of an item of the data set; None if it is not drawn."""
         found = np.flatnonzero(self.rows(side) == item)
         return int(found[0]) if len(found) else None
-
-    def only(self, x_shown: Mask, y_shown: Mask) -> Placed:
-        """The drawing with some of its items.
-
-        Parameters
-        ----------
-        x_shown, y_shown : ndarray of bool
-            Which rows of the drawing stay.
-
-        Returns
-        -------
-        Placed
-            At the same positions. The quality is that of the whole drawing.
-        """
-        if x_shown.all() and y_shown.all():
-            return self
-        drawing = replace(self.drawing, x=self.drawing.x[x_shown], y=self.drawing.y[y_shown])
-        return Placed(drawing, self.x_rows[x_shown], self.y_rows[y_shown])
 
     def place(self, neighbors: Neighbors) -> Neighbors:
         """Neighbours in the data set as rows of the drawing, without those not drawn."""

@@ -63,12 +63,6 @@ def check_sides(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray,
     return x, y
 
 
-def check_dimensions(n_dimensions: int) -> None:
-    """Refuse anything but a flat or a spatial map."""
-    if n_dimensions not in (2, 3):
-        raise ValueError(f"n_dimensions must be 2 or 3, got {n_dimensions!r}.")
-
-
 def centred(points: FloatArray) -> FloatArray:
     """Points around their mean; all zeros if they differ by rounding only."""
     moved = points - points.mean(axis=0)

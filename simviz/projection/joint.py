@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from simviz.callbacks import Callback
-from simviz.projection._sides import FloatArray, check_dimensions, check_sides
+from simviz.projection._sides import FloatArray, check_sides
 from simviz.projection.gap import Balance, Gap, balance_sides, side_gap
 from simviz.projection.mds import mds_map
 from simviz.projection.pca import pca_map
@@ -27,8 +27,8 @@ class JointMap:
 
     Parameters
     ----------
-    x, y : ndarray of float64, shape (n_x, d) and (n_y, d)
-        Positions, d being 2 or 3.
+    x, y : ndarray of float64, shape (n_x, 2) and (n_y, 2)
+        Positions.
     method : {"mds", "umap", "pca"}
         How they were found.
     balance : {"none", "center", "rms", "rank"}
@@ -54,15 +54,10 @@ class JointMap:
     gap_balanced: Gap
     notes: tuple[str, ...] = ()
 
-    @property
-    def n_dimensions(self) -> int:
-        """2 or 3."""
-        return int(self.x.shape[1])
-
     def __repr__(self) -> str:
         return (
             f"JointMap({len(self.x):,} x + {len(self.y):,} y, {self.method}, "
-            f"{self.n_dimensions} dimensions, balance={self.balance!r})"
+            f"balance={self.balance!r})"
         )
 
 
@@ -70,7 +65,6 @@ def joint_map(
     x_vectors: ArrayLike,
     y_vectors: ArrayLike,
     method: Method = "mds",
-    n_dimensions: Literal[2, 3] = 2,
     balance: Balance = "center",
     random_state: int = 0,
     callback: Callback | None = None,
@@ -89,8 +83,6 @@ def joint_map(
     method : {"mds", "umap", "pca"}, default="mds"
         "mds" keeps distances, "umap" keeps neighbourhoods, "pca" shows what
         differs within the sides, weighing both alike.
-    n_dimensions : {2, 3}, default=2
-        Flat or spatial.
     balance : {"none", "center", "rms", "rank"}, default="center"
         See `balance_sides`. The default moves the centres of the two sides
         together. Distances within a side stay exact and only the constant
@@ -121,13 +113,12 @@ def joint_map(
     --------
     >>> drawn = joint_map([[0.0, 1.0], [1.0, 0.0]], [[0.1, 0.9], [0.8, 0.3], [0.5, 0.5]])
     >>> drawn
-    JointMap(2 x + 3 y, mds, 2 dimensions, balance='center')
+    JointMap(2 x + 3 y, mds, balance='center')
     >>> drawn.quality.trustworthiness
     1.0
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
-    check_dimensions(n_dimensions)
     x, y = check_sides(x_vectors, y_vectors)
     near_x, near_y = balance_sides(x, y, balance)
     gap = side_gap(x, y, random_state=random_state)
@@ -140,9 +131,7 @@ def joint_map(
 
     if method == "umap":
         stop = _Listener(callback)
-        map_x, map_y = umap_map(
-            near_x, near_y, n_dimensions, random_state=random_state, callback=stop.callback
-        )
+        map_x, map_y = umap_map(near_x, near_y, random_state=random_state, callback=stop.callback)
         if len(x) + len(y) < MIN_POINTS:
             notes.append(
                 f"UMAP needs at least {MIN_POINTS} points; drawn by classical scaling instead."
@@ -151,7 +140,7 @@ def joint_map(
             notes.append("UMAP was stopped at epoch {} of {}.".format(*stop.stopped_at))
     else:
         draw = mds_map if method == "mds" else pca_map
-        map_x, map_y = draw(near_x, near_y, n_dimensions)
+        map_x, map_y = draw(near_x, near_y)
         if callback is not None:
             callback(1, 1, {})
     empty = int((~x.any(axis=1)).sum() + (~y.any(axis=1)).sum())

@@ -5,18 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.projection._sides import (
-    FloatArray,
-    centred,
-    check_dimensions,
-    check_sides,
-    principal_axes,
-)
+from simviz.projection._sides import FloatArray, centred, check_sides, principal_axes
 
 
-def mds_map(
-    x_vectors: ArrayLike, y_vectors: ArrayLike, n_dimensions: int = 2
-) -> tuple[FloatArray, FloatArray]:
+def mds_map(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Positions whose distances follow the model's Euclidean distances best.
 
     Classical scaling doubly centres the matrix of squared distances and takes
@@ -29,14 +21,13 @@ def mds_map(
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates of both sides in the model's space.
-    n_dimensions : {2, 3}, default=2
-        Dimensions of the map. Directions that the data lack are zeros.
 
     Returns
     -------
-    x, y : ndarray of shape (n_x, n_dimensions) and (n_y, n_dimensions)
+    x, y : ndarray of shape (n_x, 2) and (n_y, 2)
         Positions, centred at the mean of all points, in units of the model's
-        distance, strongest direction first, signs fixed.
+        distance, strongest direction first, signs fixed. Directions that the
+        data lack are zeros.
 
     Raises
     ------
@@ -54,14 +45,13 @@ def mds_map(
     >>> float(np.linalg.norm(x[0] - y[1]).round(6))  # the diagonal of a 3 × 4 rectangle
     5.0
     """
-    check_dimensions(n_dimensions)
     x, y = check_sides(x_vectors, y_vectors)
     points = centred(np.concatenate([x, y]))
     n, k = points.shape
     if k <= n:
-        positions = points @ principal_axes(points.T @ points, n_dimensions)
+        positions = points @ principal_axes(points.T @ points, 2)
     else:
         # Fewer points than dimensions: the same directions from the Gram matrix.
-        left = principal_axes(points @ points.T, n_dimensions)
+        left = principal_axes(points @ points.T, 2)
         positions = left * np.linalg.norm(points.T @ left, axis=0)
     return positions[: len(x)], positions[len(x) :]

@@ -7,19 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.projection._sides import (
-    FloatArray,
-    centred,
-    check_dimensions,
-    check_sides,
-    principal_axes,
-)
+from simviz.projection._sides import FloatArray, centred, check_sides, principal_axes
 
 
 def pca_map(
     x_vectors: ArrayLike,
     y_vectors: ArrayLike,
-    n_dimensions: int = 2,
     fit_on: Literal["both", "x", "y"] = "both",
 ) -> tuple[FloatArray, FloatArray]:
     """Positions along the axes on which items of one side differ most.
@@ -36,15 +29,14 @@ def pca_map(
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates of both sides in the model's space.
-    n_dimensions : {2, 3}, default=2
-        Dimensions of the map. Directions that the data lack are zeros.
     fit_on : {"both", "x", "y"}, default="both"
         Whose variation the axes show.
 
     Returns
     -------
-    x, y : ndarray of shape (n_x, n_dimensions) and (n_y, n_dimensions)
-        Positions, with the mean of what was fitted at the origin.
+    x, y : ndarray of shape (n_x, 2) and (n_y, 2)
+        Positions, with the mean of what was fitted at the origin. Directions
+        that the data lack are zeros.
 
     Raises
     ------
@@ -57,7 +49,6 @@ def pca_map(
     >>> np.abs(x[1] - x[0]).round(6).tolist()
     [2.0, 0.0]
     """
-    check_dimensions(n_dimensions)
     if fit_on not in ("both", "x", "y"):
         raise ValueError(f"fit_on must be 'both', 'x' or 'y', got {fit_on!r}.")
     x, y = check_sides(x_vectors, y_vectors)
@@ -66,6 +57,6 @@ def pca_map(
     for side in fitted:
         spread = centred(side)
         covariance += spread.T @ spread / len(side)
-    axes = principal_axes(covariance, n_dimensions)
+    axes = principal_axes(covariance, 2)
     origin = np.mean([side.mean(axis=0) for side in fitted], axis=0)
     return (x - origin) @ axes, (y - origin) @ axes

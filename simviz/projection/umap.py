@@ -14,7 +14,6 @@ from simviz.callbacks import Callback
 from simviz.projection._sides import (
     FloatArray,
     centred,
-    check_dimensions,
     check_sides,
     distance_blocks,
     principal_axes,
@@ -34,7 +33,6 @@ class _StoppedError(Exception):
 def umap_map(
     x_vectors: ArrayLike,
     y_vectors: ArrayLike,
-    n_dimensions: int = 2,
     *,
     metric: Literal["euclidean", "cosine"] = "euclidean",
     n_neighbors: int = 15,
@@ -52,8 +50,6 @@ def umap_map(
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates of both sides in the model's space.
-    n_dimensions : {2, 3}, default=2
-        Dimensions of the map.
     metric : {"euclidean", "cosine"}, default="euclidean"
         How neighbours are found; "cosine" normalises the rows first.
     n_neighbors : int, default=15
@@ -69,7 +65,7 @@ def umap_map(
 
     Returns
     -------
-    x, y : ndarray of shape (n_x, n_dimensions) and (n_y, n_dimensions)
+    x, y : ndarray of shape (n_x, 2) and (n_y, 2)
         Positions centred at the mean of all points, the widest direction
         first. With fewer than 5
         points, or points that all coincide, those of `mds_map`.
@@ -84,7 +80,6 @@ def umap_map(
     McInnes, L., Healy, J., Melville, J. (2018). UMAP: Uniform Manifold
     Approximation and Projection for Dimension Reduction. arXiv:1802.03426.
     """
-    check_dimensions(n_dimensions)
     if metric not in ("euclidean", "cosine"):
         raise ValueError(f"metric must be 'euclidean' or 'cosine', got {metric!r}.")
     if n_neighbors < 2:
@@ -92,7 +87,7 @@ def umap_map(
     x, y = check_sides(x_vectors, y_vectors)
     if metric == "cosine":
         x, y = _unit_rows(x), _unit_rows(y)
-    start_x, start_y = mds_map(x, y, n_dimensions)
+    start_x, start_y = mds_map(x, y)
     start = np.concatenate([start_x, start_y])
     n = len(start)
     if n < MIN_POINTS or not start.any():
@@ -104,7 +99,7 @@ def umap_map(
     positions = _optimise(indices, distances, start, min_dist, rng, callback)
     # Its orientation means nothing: the widest direction goes across the page.
     positions = centred(positions)
-    positions = positions @ principal_axes(positions.T @ positions, n_dimensions)
+    positions = positions @ principal_axes(positions.T @ positions, 2)
     return positions[: len(x)], positions[len(x) :]
 
 

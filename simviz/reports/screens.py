@@ -136,7 +136,6 @@ def compare_code(
 def map_code(
     spec: Spec,
     method: str = "mds",
-    n_dimensions: int = 2,
     balance: str = "center",
     others: Mapping[str, Spec] | None = None,
 ) -> str:
@@ -148,8 +147,6 @@ def map_code(
         What the run was asked for.
     method : {"mds", "umap", "pca"}, default="mds"
         How its space is made flat.
-    n_dimensions : {2, 3}, default=2
-        Flat or spatial.
     balance : str, default="center"
         What is done about the gap between the sides.
     others : mapping of str to mapping, optional
@@ -167,7 +164,7 @@ def map_code(
     """
     imports, body = _trained(spec, others)
     imports.append("from simviz.jobs import draw")
-    options = f"method={quoted(method)}, n_dimensions={n_dimensions}, balance={quoted(balance)}"
+    options = f"method={quoted(method)}, balance={quoted(balance)}"
     body += [
         "drawing, x, y = draw(",
         f"    model, pairs, seed={spec['split']['seed']!r}, {options}",

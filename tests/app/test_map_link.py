@@ -12,7 +12,7 @@ from pages._shared import map_link, map_state
 pytestmark = pytest.mark.app
 COLUMNS = ("kind", "<b>year</b>")
 WHOLE = {
-    "drawing": "umap-3",
+    "drawing": "umap-2",
     "item": ("y", 4),
     "regions": False,
     "balance": "rank",
@@ -41,6 +41,12 @@ def test_each_choice_comes_back(name, pairs):
     view = map_state.View("d", **{name: WHOLE[name]})
     assert len(map_link.own(view, COLUMNS)) == 1
     assert getattr(again(view, pairs), name) == WHOLE[name]
+
+
+def test_links_of_drawings_in_three_dimensions_mean_the_flat_one(pairs):
+    view = map_state.View("d")
+    map_link.take(view, {"drawing": "umap-3", "gap": "none"}, pairs, COLUMNS)
+    assert view.kept_as == "umap-2-none"
 
 
 def test_all_choices_come_back_at_once(pairs):

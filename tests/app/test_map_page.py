@@ -122,13 +122,6 @@ def trained(app, sentences):
     return app, dataset_id, run_id
 
 
-def click(app, key):
-    """A click in three dimensions."""
-    app.session_state["map-chart"] = {"selection": {"points": [{"customdata": key}]}}
-    app.run()
-    assert not app.exception
-
-
 TOLD = itertools.count(1)
 
 
@@ -222,17 +215,6 @@ def test_click_is_taken_once(trained):
     assert "sel" not in link(app)
 
 
-def test_click_in_three_dimensions_is_taken_once(trained):
-    app, dataset_id, run_id = trained
-    draw(app, dataset_id, run_id, "pca-3")
-    click(app, "x:7")
-    assert link(app)["sel"] == "x7"
-    app.selectbox(key="map-find").set_value("y3").run()
-    assert link(app)["sel"] == "y3", "the old click does not come back"
-    click(app, "z:nobody")
-    assert link(app)["sel"] == "y3"
-
-
 def draw(app, dataset_id, run_id, drawing, **query):
     """Open a drawing that must first be made."""
     from pages._shared import state
@@ -241,7 +223,7 @@ def draw(app, dataset_id, run_id, drawing, **query):
     name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
     go(app, data=dataset_id, run=run_id, drawing=drawing, **query)
     deadline = time.monotonic() + 30
-    while kept_name(name) not in state.store().get_run(run_id).maps():
+    while kept_name(name.replace("-3", "-2")) not in state.store().get_run(run_id).maps():
         assert time.monotonic() < deadline
         time.sleep(0.1)
     app.run()
@@ -363,13 +345,26 @@ def test_link_says_where_to_look(trained):
 
 def test_link_shows_the_same_again(trained):
     app, dataset_id, run_id = trained
-    draw(app, dataset_id, run_id, "pca-3", sel="y3")
+    draw(app, dataset_id, run_id, "pca-2", sel="y3")
     assert link(app)["sel"] == "y3"
-    assert link(app)["drawing"] == "pca-3"
-    assert "PCA, 3 dimensions" in charts(app)[0].proto.alt
+    assert link(app)["drawing"] == "pca-2"
+    assert "(PCA)" in canvas(app)["alt"]
     go(app, data=dataset_id, run=run_id, sel="y999", drawing="../etc")
     assert "sel" not in link(app)
-    assert link(app)["drawing"] == "pca-3", "nonsense changes nothing"
+    assert link(app)["drawing"] == "pca-2", "nonsense changes nothing"
+
+
+def test_kept_drawing_in_three_dimensions_gives_way_to_the_flat_one(trained):
+    from pages._shared import state
+
+    app, dataset_id, run_id = trained
+    run = state.store().get_run(run_id)
+    arrays, info = run.map("mds-2-center")
+    spatial = {side: np.pad(arrays[side], [(0, 0), (0, 1)]) for side in "xy"}
+    run.put_map("pca-3-center", arrays | spatial, info | {"method": "pca"})
+    draw(app, dataset_id, run_id, "pca-3")
+    assert link(app)["drawing"] == "pca-2" and "(PCA)" in canvas(app)["alt"]
+    assert "pca-2-center" in run.maps()
 
 
 def test_run_of_the_link_that_is_not_here(trained):
@@ -396,19 +391,6 @@ def test_filter_keeps_what_is_selected(trained):
 def is_left_out(app, key):
     """Whether an item is in another part than that of the test."""
     return "x · test part" not in words(app)
-
-
-def test_filter_keeps_what_is_selected_in_three_dimensions(trained):
-    app, dataset_id, run_id = trained
-    draw(app, dataset_id, run_id, "pca-3")
-    app.radio(key="map-part").set_value("test").run()
-    assert not app.exception
-    assert "12 x and 12 y" in charts(app)[0].proto.alt
-    app.radio(key="map-side").set_value("x").run()
-    assert "12 x and 0 y" in charts(app)[0].proto.alt
-    app.selectbox(key="map-find").set_value("x0").run()
-    assert not app.exception
-    assert "and 10 y" in charts(app)[0].proto.alt, "its nearest are shown too"
 
 
 def test_colours_by_part_and_by_column(app):

@@ -1,5 +1,6 @@
 import base64
 import io
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -194,20 +195,8 @@ def test_many_points_are_drawn_by_webgl_and_few_are_not():
     assert [t.type for t in figure.data].count("scattergl") == 2
 
 
-@pytest.mark.parametrize("y", [texts(40, "b"), images(40)])
-def test_a_map_in_three_dimensions(y):
-    where = drawn(n_dimensions=3)
-    figure = map_figure(where, texts(30, "a"), y, related(), highlight="x:a3")
-    assert all(trace.type == "scatter3d" for trace in figure.data)
-    keys = [k for trace in figure.data if trace.customdata for k in trace.customdata]
-    assert len(keys) == len(set(keys)) == 70
-    assert sum(trace.mode == "lines" for trace in figure.data) == 1
-    assert "a 3" in written(figure)
-
-
-@pytest.mark.parametrize("n_dimensions", [2, 3])
-def test_all_in_one_place_can_be_drawn(n_dimensions):
-    where = joint_map(np.zeros((3, 2)), np.zeros((2, 2)), n_dimensions=n_dimensions)
+def test_all_in_one_place_can_be_drawn():
+    where = joint_map(np.zeros((3, 2)), np.zeros((2, 2)))
     figure = map_figure(where, texts(3, "a"), images(2))
     go.Figure(figure.to_dict())
 
@@ -223,10 +212,10 @@ def test_the_alternative_text_says_what_is_seen():
 
 
 def test_the_rows_behind_a_map():
-    x, y, where = texts(2, "a"), images(1), joint_map(*vectors(2, 1), n_dimensions=3)
+    x, y, where = texts(2, "a"), images(1), joint_map(*vectors(2, 1))
     rows = map_records(where, x, y)
     assert [r["key"] for r in rows] == ["x:a0", "x:a1", "y:i0"]
-    assert rows[0]["label"] == "a 0" and rows[2]["map_z"] == where.y[0, 2]
+    assert rows[0]["label"] == "a 0" and rows[2]["map_y"] == where.y[0, 1]
 
 
 def test_refusals():
@@ -235,6 +224,8 @@ def test_refusals():
         map_figure(drawn(), y, x)
     with pytest.raises(ValueError, match="no item 'x:zzz'"):
         map_figure(drawn(), x, y, highlight="x:zzz")
+    with pytest.raises(ValueError, match="two coordinates an item, but this one has 3"):
+        map_figure(replace(drawn(), x=np.zeros((30, 3))), x, y)
     with pytest.raises(ValueError, match="those of the other side"):
         near = nearest_across(*vectors(), 0, "y")
         map_figure(drawn(), x, y, highlight="x:a3", neighbors=near)
@@ -288,12 +279,3 @@ def test_names_of_regions_are_never_markup():
     (text,) = next(t for t in figure.data if t.name == "regions").text
     first, second = text.split("<br>")
     assert "<" not in first and second.count("<") == 2, "the span's own two"
-
-
-def test_three_dimensions_have_no_regions():
-    region = Region((0.0, 0.0), 1.0, ("a",))
-    figure = map_figure(
-        drawn(n_dimensions=3), texts(30, "a"), texts(40, "b"), regions=[region], y_notes=["n"] * 40
-    )
-    assert "regions" not in {trace.name for trace in figure.data}
-    assert any("<br>n" in t.hovertext[0] for t in figure.data if t.hovertext)

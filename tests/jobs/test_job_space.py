@@ -118,13 +118,6 @@ def test_kept_near_leaves_out_what_is_not_drawn(placed):
     assert placed.kept_near(4, one).tolist() == [bool(distances.argmin() == 1)]
 
 
-def test_hidden_items_leave_the_drawing(placed):
-    some = placed.only(np.array([True, False, True, False]), np.zeros(5, dtype=bool))
-    assert (some.x_rows.tolist(), some.y_rows.tolist()) == ([1, 6], [])
-    assert np.array_equal(some.drawing.x, placed.drawing.x[[0, 2]])
-    assert placed.only(np.ones(4, dtype=bool), np.ones(5, dtype=bool)) is placed
-
-
 @pytest.mark.parametrize("method", ["bm25", "tfidf_cosine", "cca", "heterogeneous_svd", "jplsa"])
 @pytest.mark.parametrize("side", ["x", "y"])
 def test_a_new_item_is_scored_as_the_pipeline_scores_it(method, side, sentences):

@@ -135,7 +135,6 @@ def test_kept_near_counts_what_the_drawing_kept():
         ({"x_vectors": np.empty((0, 5))}, "at least one row"),
         ({"x_vectors": sp.eye_array(5, format="csr")}, "dense"),
         ({"method": "tsne"}, "mds, umap, pca"),
-        ({"n_dimensions": 4}, "2 or 3"),
         ({"balance": "both"}, "none, center, rms"),
     ],
 )
@@ -143,3 +142,8 @@ def test_refusals(arguments, message):
     x, y = sides()
     with pytest.raises(ValueError, match=message):
         joint_map(**({"x_vectors": x, "y_vectors": y} | arguments))
+
+
+def test_maps_are_flat():
+    with pytest.raises(TypeError, match="n_dimensions"):
+        joint_map(*sides(), n_dimensions=3)
