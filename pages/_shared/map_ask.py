@@ -11,13 +11,10 @@ from pages._shared import map_drawer, map_state, plain
 from pages._shared.map_state import Side, View
 
 if TYPE_CHECKING:
-    from pages._shared.map_final import Closed
     from simviz.data.pairs import PairSet
     from simviz.jobs.blend_space import Space
     from simviz.jobs.placed import Placed
     from simviz.projection import Neighbors, Spot
-
-_OTHER: dict[Side, Side] = {"x": "y", "y": "x"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,12 +50,7 @@ def sides(pairs: PairSet) -> list[dict[str, str]]:
 
 
 def ask(
-    query: tuple[Side, str],
-    space: Space,
-    pairs: PairSet,
-    placed: Placed,
-    k: int,
-    closed: Closed,
+    query: tuple[Side, str], space: Space, pairs: PairSet, placed: Placed, k: int
 ) -> Answer | None:
     """Ask a model for what is nearest to a query; None where the query cannot be read."""
     from simviz.data.items import Items
@@ -70,7 +62,7 @@ def ask(
     if items.kind not in ("text", "keyword"):
         return None
     scores = space.scores(side, Items(["query"], [text], items.kind))
-    found = closed.best(ranked(scores, side, k + closed.n_hidden(_OTHER[side])), k)
+    found = ranked(scores, side, k)
     if not scores.any():
         return Answer(side, text, Neighbors(found.side, found.index[:0], found.scores[:0]), None)
     near = placed.place(found)

@@ -14,7 +14,6 @@ from pages._shared.map_state import Side, View
 from simviz.markdown import escape_markdown
 
 if TYPE_CHECKING:
-    from pages._shared.map_final import Closed
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
     from simviz.jobs.placed import Placed
@@ -55,7 +54,6 @@ def show(
     parts: tuple[Any, Any],
     topics: RunTopics | None,
     run: Run,
-    closed: Closed,
 ) -> None:
     """Show the selected item, then its nearest of the other side."""
     if view.item is None:
@@ -69,7 +67,7 @@ def show(
             plain.quiet(_why_nothing(space, view.item, _side(pairs, found.side)[1]))
             return
         side, row = view.item
-        belongs = relevant(pairs, side, row, closed)
+        belongs = relevant(pairs, side, row)
         show_list(view, pairs, found, belongs, placed.kept_near(row, found))
         _show_caption(view, pairs, space, found, placed, belongs)
 
@@ -185,12 +183,10 @@ def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
     return (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
 
 
-def relevant(pairs: PairSet, side: Side, row: int, closed: Closed) -> set[int]:
-    """What belongs to an item and may be looked at, by position on the other side."""
+def relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
+    """What belongs to an item, by position on the other side."""
     relevance = pairs.relevance if side == "x" else pairs.relevance.T
-    belongs = set(relevance.positives[[row]].indices.tolist())
-    other: Side = "y" if side == "x" else "x"
-    return {at for at in belongs if closed.allows(other, at)}
+    return set(relevance.positives[[row]].indices.tolist())
 
 
 def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:

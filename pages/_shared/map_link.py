@@ -77,8 +77,11 @@ def take(view: View, told: Mapping[str, str], pairs: PairSet, columns: Sequence[
         view.colour = _colour(told["colour"], columns) or view.colour
     if told.get("side") in ("x", "y"):
         view.side = cast(Side, told["side"])
-    if told.get("part") in PARTS:
+    # Once this was called "part", which now says whose figures are shown.
+    if told.get("part") in ("train", "left out"):
         view.part = told["part"]
+    if told.get("only") in PARTS:
+        view.part = told["only"]
     if told.get("dims", "").isascii() and told.get("dims", "")[:5].isdigit():
         view.dims = int(told["dims"][:5])
     if "sel" in told:
@@ -126,7 +129,7 @@ def own(view: View, columns: Sequence[str]) -> dict[str, str]:
         "table": "1" if view.has_table else None,
         "colour": None if view.colour == COLOURS[0] else _told_colour(view.colour, columns),
         "side": view.side or None,
-        "part": view.part or None,
+        "only": view.part or None,
         "dims": None if view.dims is None else str(view.dims),
         "lasso": _told_outline(view.outline) if view.outline else None,
     }

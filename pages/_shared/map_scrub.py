@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import drawings, map_canvas, map_final, plain, results, state
+from pages._shared import drawings, map_canvas, parts, plain, results, state
 from pages._shared.map_state import View
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simviz.evaluation import Evaluation
     from simviz.jobs.placed import Placed
     from simviz.jobs.space import ModelSpace
-    from simviz.store.run import Run
+    from simviz.store.run import Part, Run
 
 _HEIGHT = 220
 
@@ -29,7 +29,9 @@ def dimensions(run: Run) -> list[int]:
     method = all_methods().get(run.info.method)
     if method is None or not method.tags.nested:
         return []
-    return sorted({int(record["dimension"]) for record in run.curve()})
+    shown = parts.current(run.info.dataset_id)
+    part = shown if shown in run.measured else run.measured[0]
+    return sorted({int(record["dimension"]) for record in run.part(part).curve()})
 
 
 def show_switch(view: View, scene: Scene) -> None:
@@ -130,12 +132,18 @@ def show(view: View, scene: Scene) -> None:
                     f"by {'PCA' if _is_pca(scene) else 'MDS'}."
                 ),
             )
-            part = map_final.part_shown(scene.closed)
+            part = parts.switch(view.dataset_id)
+            if part not in scene.run.measured:
+                label = results.title_of(scene.run)
+                parts.offer_missing([(scene.run, label)], part, scene.pairs, key="map")
+                return
             told = _measured(scene.run.id, k, part, scene)
-            metric, values = _curve(scene.run.id, part, scene)
+            metric, values = _curve(scene.run, part)
             plain.figures(_figures(metric, values, k, told))
+            asked = _part(scene, part)
             plain.quiet(
-                f"Of the {part} part. The map and the list beside it are those of the model."
+                f"Of the {part} part: {len(asked.x):,} {asked.x_name} and {len(asked.y):,} "
+                f"{asked.y_name}. The map and the list beside it are those of all items."
             )
         with middle:
             _show_curve(scene.run, metric, values, k)
@@ -152,7 +160,7 @@ def _is_pca(scene: Scene) -> bool:
 
 
 @st.cache_resource(show_spinner=False, max_entries=48)
-def _measured(run_id: str, k: int, part: str, _scene: Scene) -> Evaluation:
+def _measured(run_id: str, k: int, part: Part, _scene: Scene) -> Evaluation:
     from simviz.evaluation import AUC, evaluate
 
     asked = _part(_scene, part)
@@ -160,34 +168,19 @@ def _measured(run_id: str, k: int, part: str, _scene: Scene) -> Evaluation:
     return evaluate(pipeline, asked.x, asked.y, asked.relevance, [AUC()])
 
 
-def _part(scene: Scene, part: str) -> PairSet:
+def _part(scene: Scene, part: Part) -> PairSet:
     """A part of the split that the run was trained on."""
     arrays = scene.run.arrays()
     return scene.pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _curve(run_id: str, part: str, _scene: Scene) -> tuple[str, dict[int, float]]:
+def _curve(run: Run, part: Part) -> tuple[str, dict[int, float]]:
     """A metric by the number of dimensions, mean over the directions, and its name."""
-    run = _scene.run
-    if part == "test":
-        records = run.curve()
-        values: dict[int, list[float]] = {}
-        for record in records:
-            values.setdefault(int(record["dimension"]), []).append(float(record["value"]))
-        return str(records[0]["metric"]), {k: float(np.mean(v)) for k, v in values.items()}
-    from simviz.evaluation import dimension_curve
-
-    asked, pipeline = _part(_scene, part), drawings.pipeline(run_id, run)
-    known = dimensions(run)
-    found = dimension_curve(
-        pipeline.transform(asked.x),
-        pipeline.transform_y(asked.y),
-        asked.relevance,
-        known,
-        similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
-    )
-    return "MRR", dict(zip(known, found.values().tolist(), strict=True))
+    records = run.part(part).curve()
+    values: dict[int, list[float]] = {}
+    for record in records:
+        values.setdefault(int(record["dimension"]), []).append(float(record["value"]))
+    return str(records[0]["metric"]), {k: float(np.mean(v)) for k, v in values.items()}
 
 
 def _figures(

@@ -17,7 +17,6 @@ from pages._shared import (
     map_canvas,
     map_colours,
     map_drawer,
-    map_final,
     map_region,
     map_scrub,
     map_state,
@@ -28,7 +27,6 @@ from pages._shared import (
 from pages._shared.map_state import View
 
 if TYPE_CHECKING:
-    from pages._shared.map_final import Closed
     from simviz.charts.canvas import Part
     from simviz.data.pairs import PairSet
     from simviz.jobs.blend_space import Space
@@ -63,8 +61,6 @@ class Scene:
         See `map_topics.regions`.
     topics : RunTopics, optional
         Of a method that has some.
-    closed : Closed
-        What may not be looked at yet, and so is not on the drawing.
     """
 
     run: Run
@@ -77,7 +73,6 @@ class Scene:
     colour: str
     regions: Sequence[Any]
     topics: RunTopics | None
-    closed: Closed
 
     @property
     def n_x(self) -> int:
@@ -168,10 +163,10 @@ def show(view: View, scene: Scene) -> None:
         )
     found = None
     if view.item is not None and space is not None:
-        found = nearest(space, view.item, scene.closed)
+        found = space.nearest(*view.item, NEIGHBORS)
     answer = None
     if view.query is not None and space is not None:
-        answer = map_ask.ask(view.query, space, pairs, placed, NEIGHBORS, scene.closed)
+        answer = map_ask.ask(view.query, space, pairs, placed, NEIGHBORS)
     with st.container(key="map-stage"):
         left, right = st.columns([7, 3], gap="medium")
         with left:
@@ -182,34 +177,19 @@ def show(view: View, scene: Scene) -> None:
             if space is not None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
-                told = map_final.published(scene.closed, view.dataset_id)
-                sharing.show_button("map", [scene.run], own | told)
+                sharing.show_button("map", [scene.run], own)
                 code_view.show_map(view, scene.run)
                 map_region.show_twin_switch(view)
                 map_scrub.show_switch(view, scene)
         with right:
             if found is not None and space is not None:
                 map_drawer.show(
-                    view,
-                    pairs,
-                    space,
-                    found,
-                    placed,
-                    scene.parts,
-                    scene.topics,
-                    scene.run,
-                    scene.closed,
+                    view, pairs, space, found, placed, scene.parts, scene.topics, scene.run
                 )
             elif answer is not None:
                 map_ask.show(view, answer, pairs, placed)
     map_scrub.show(view, scene)
     map_region.show(view, scene)
-
-
-def nearest(space: Space, item: map_state.Item, closed: Closed) -> Neighbors:
-    """What a model finds nearest to an item among all that may be looked at."""
-    other: map_state.Side = "y" if item[0] == "x" else "x"
-    return closed.best(space.nearest(*item, NEIGHBORS + closed.n_hidden(other)), NEIGHBORS)
 
 
 def _data(
@@ -271,7 +251,7 @@ def _selected(view: View, scene: Scene, found: Neighbors | None) -> dict[str, An
     row = scene.placed.row_of(side, item)
     if row is None:
         return None
-    belongs = map_drawer.relevant(scene.pairs, side, item, scene.closed)
+    belongs = map_drawer.relevant(scene.pairs, side, item)
     near = _near(scene, found, belongs)
     rows = scene.placed.rows(found.side)
     drawn = np.searchsorted(rows, [i for i in sorted(belongs) if i in rows])[:_PARTNERS]
@@ -324,7 +304,7 @@ def _undrawn(item: map_state.Item, space: Space, scene: Scene) -> dict[str, Any]
         return None
     points = placed.drawing.x if other == "x" else placed.drawing.y
     spot = place_among(points[near.index], near.scores)
-    belongs = map_drawer.relevant(pairs, side, row, scene.closed)
+    belongs = map_drawer.relevant(pairs, side, row)
     return {
         "text": _short(map_drawer.text_of(own, row)),
         "x": spot.point[0],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from pages._shared import links, map_camera, map_canvas, map_link, state
+from pages._shared import links, map_camera, map_canvas, map_link, parts, state
 from pages._shared.map_link import BALANCES, FIRST_DRAWING
 
 if TYPE_CHECKING:
@@ -131,9 +131,10 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
         Jobs to wait for, where the link means a run that is being trained.
     """
     asked = st.query_params.to_dict()
-    if asked == st.session_state.get("map-link"):
+    own = {name: value for name, value in asked.items() if name != parts.LINK}
+    if own == st.session_state.get("map-link"):
         return []
-    st.session_state["map-link"] = asked
+    st.session_state["map-link"] = own
     view.lost = ""
     seen = state.share()
     told = (dict(seen.view) if seen else {}) | asked
@@ -235,20 +236,22 @@ def hear(view: View) -> None:
         link |= map_link.client(view)
         if link != told_link:
             st.session_state["map-link"] = link
-            st.query_params.from_dict(link)
+            part = {name: v for name, v in st.query_params.items() if name == parts.LINK}
+            st.query_params.from_dict(link | part)
 
 
 def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
-    """Put the view into the address; answer with what is about the map alone."""
+    """Put the view into the address; answer with what a published view says of it."""
     own = map_link.own(view, columns(pairs.digest, pairs))
     if state.share() is not None:
         base = {"share": st.query_params["share"]}
     else:
         base = links.demo_link(run) or {"data": view.dataset_id, "run": run.id}
-    if st.query_params.to_dict() != base | own:
-        st.query_params.from_dict(base | own)
+    part: dict[str, str] = {parts.LINK: parts.current(view.dataset_id)}
+    if st.query_params.to_dict() != base | own | part:
+        st.query_params.from_dict(base | own | part)
     st.session_state["map-link"] = base | own
-    return own
+    return own | part
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)

@@ -68,8 +68,8 @@ def _show_quality(view: View, quality: Quality) -> None:
             ]
         )
         plain.quiet(
-            "So much of the search survives when only the drawing is looked at; all items are "
-            "asked, those of training included."
+            "So much of the search survives when only the drawing is looked at. Asked are all "
+            "items of the first side, those of training included."
         )
     st.session_state["map-halos"] = view.has_halos
     st.toggle(

@@ -13,7 +13,6 @@ from pages._shared import (
     map_bar,
     map_canvas,
     map_empty,
-    map_final,
     map_stage,
     map_state,
     map_topics,
@@ -91,11 +90,7 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     with st.container(key="map-progress"):
         is_kept = drawings.ask(run, pairs, view.kept_as, DRAWINGS[view.drawing.partition("-")[0]])
     drawing = view.kept_as if is_kept else FIRST_DRAWING
-    whole = drawings.kept(run.id, drawing, run)
-    closed = map_final.of(view.dataset_id, [run], pairs)
-    placed = closed.drawn(whole)
-    if view.item is not None and not closed.allows(*view.item):
-        view.item = None
+    placed = drawings.kept(run.id, drawing, run)
     parts = drawings.parts(run.id, run, pairs)
     with bar:
         colour = map_bar.pick_colour(view, pairs)
@@ -105,8 +100,7 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
         map_trust.show_gap(view, placed.drawing)
     with said:
         map_bar.say_long_name(view, infos)
-        map_final.say(closed, pairs, view.dataset_id)
-        map_empty.say_sample(whole, pairs, int(run.spec["split"]["seed"]))
+        map_empty.say_sample(placed, pairs, int(run.spec["split"]["seed"]))
     if not any(mask.any() for mask in masks):
         st.info("Nothing is left to show. Loosen the filter above the map.")
         return
@@ -120,15 +114,10 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
         parts=parts,
         masks=masks,
         items=items,
-        places=map_stage.places_part(run.id, drawing + closed.key, placed, pairs, parts, noted),
+        places=map_stage.places_part(run.id, drawing, placed, pairs, parts, noted),
         colour=colour,
-        regions=(
-            map_topics.regions(run, drawing + closed.key, placed, pairs, topics)
-            if is_labelled
-            else []
-        ),
+        regions=(map_topics.regions(run, drawing, placed, pairs, topics) if is_labelled else []),
         topics=topics,
-        closed=closed,
     )
     map_canvas.send(items, "items")
     map_canvas.send(scene.places, "places")

@@ -48,14 +48,15 @@ def test_link_follows_the_camera(session, monkeypatch):
             self.clear()
             self.update(told)
 
-    address = Address(data="d", sel="x1", at="0,0,9")
+    address = Address(data="d", sel="x1", at="0,0,9", part="test")
     monkeypatch.setattr(st, "query_params", address)
     session["map-link"] = {"data": "d", "sel": "x1", "at": "0,0,9"}
     view = map_state.View("d")
     session[map_canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
     map_state.hear(view)
     assert view.at == (0.5, 0.0, 2.0)
-    assert address == session["map-link"] == {"data": "d", "sel": "x1", "at": "0.5,0,2"}
+    assert session["map-link"] == {"data": "d", "sel": "x1", "at": "0.5,0,2"}
+    assert address == session["map-link"] | {"part": "test"}
     session[map_canvas.CAMERA_KEY] = {"at": [0, 0, 1]}
     map_state.hear(view)
-    assert address == {"data": "d", "sel": "x1"}
+    assert address == {"data": "d", "sel": "x1", "part": "test"}

@@ -49,6 +49,13 @@ def test_links_of_drawings_in_three_dimensions_mean_the_flat_one(pairs):
     assert view.kept_as == "umap-2-none"
 
 
+def test_part_of_an_older_link_is_what_it_showed_unless_it_now_means_figures(pairs):
+    for told, wanted in (("train", "train"), ("left out", "left out"), ("test", "")):
+        view = map_state.View("d")
+        map_link.take(view, {"part": told, "test": "open"}, pairs, COLUMNS)
+        assert view.part == wanted
+
+
 def test_all_choices_come_back_at_once(pairs):
     view = map_state.View("d", **WHOLE)
     found = again(view, pairs)
@@ -69,7 +76,7 @@ def test_what_is_usual_needs_no_words():
     assert map_link.own(map_state.View("d"), COLUMNS) == {}
 
 
-NAMES = "drawing sel ask regions gap halos table colour side part dims find hide lasso at".split()
+NAMES = "drawing sel ask regions gap halos table colour side only dims find hide lasso at".split()
 TEXTS = some.text(max_size=40) | some.sampled_from(["c9", "c-1", "x:", "t:", "1,2;nan,3;4,5", "²"])
 
 

@@ -7,6 +7,8 @@ import csv
 import io
 import itertools
 import json
+import re
+import shutil
 import time
 from html import unescape
 from pathlib import Path
@@ -29,11 +31,7 @@ HOSTILE = "<img src=x onerror=alert(1)> *bold* :red[x] [a](b)"
 
 @pytest.fixture
 def app(tmp_path, monkeypatch):
-    from pages._shared import compare_final
-
     monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    # What stays closed until the final test has tests of its own.
-    monkeypatch.setattr(compare_final, "was_opened", lambda dataset_id, runs: True)
     st.cache_resource.clear()
     yield AppTest.from_file(APP, default_timeout=60)
     from pages._shared import state
@@ -76,6 +74,11 @@ def shown(app):
     return sum(i not in hidden for i in range(n_x)), sum(
         i not in hidden for i in range(n_x, n_x + n_y)
     )
+
+
+def figures(app):
+    """The figures on the page, as they are written."""
+    return re.findall(r"<b>([0-9.]+)</b><span>(?:MRR|AUC)</span>", html(app))
 
 
 def link(app):
@@ -176,7 +179,7 @@ def test_click_shows_the_nearest_in_the_model(trained, sentences):
     told = canvas(app)
     assert told["selected"] is None
     assert "60 x and 60 y" in told["alt"] and "table" in told["alt"]
-    assert link(app) == {"data": dataset_id, "run": run_id}
+    assert link(app) == {"data": dataset_id, "run": run_id, "part": "validation"}
     tell(app, picked={"key": "x7"})
     assert link(app)["sel"] == "x7"
     text = words(app)
@@ -332,6 +335,69 @@ def test_dimensions_slide_and_all_follows(app, sentences):
     assert cut["selected"]["nearest"] != whole["selected"]["nearest"]
     assert "Nearest in the model's 2 dimensions" in words(app)
     assert "at 2." in charts(app)[0].proto.alt
+
+
+def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
+    from pages._shared import state
+
+    monkeypatch.setattr("pages._shared.parts._LATE", 0.0)
+    dataset_id, mine = put(app, sentences)
+    run_id = train(sentences, dataset_id, mine, n_components=12).run_id
+    measured = state.store().get_run(run_id).part("test")
+    curve = [{**record, "value": 0.25} for record in measured.curve()]
+    (measured.folder / "curve.json").write_text(json.dumps(curve))
+    go(app, data=dataset_id, dims="12")
+    assert "Of the validation part: 6 x and 6 y." in words(app)
+    before = figures(app)
+    app.segmented_control(key="part-shown").set_value("test").run()
+    assert not app.exception
+    assert "Of the test part: 12 x and 12 y." in words(app)
+    assert link(app)["part"] == "test"
+    assert figures(app)[0] == "0.250" != before[0]
+    assert shown(app) == (60, 60), "no item is hidden"
+    go(app, data=dataset_id, run=run_id, dims="12", part="validation")
+    assert figures(app) == before
+
+
+def test_part_that_was_not_measured_is_offered(app, sentences):
+    from pages._shared import parts, state
+
+    dataset_id, mine = put(app, sentences)
+    run = state.store().get_run(train(sentences, dataset_id, mine, n_components=12).run_id)
+    shutil.rmtree(run.folder / "validation")
+    go(app, data=dataset_id, dims="12")
+    assert "Not measured on the validation part yet" in words(app) and not charts(app)
+    app.button(key="map-measure").click().run()
+    deadline = time.monotonic() + 30
+    while parts._background().progress((run.id, "validation")) is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    app.run()
+    assert "Of the validation part: 6 x and 6 y." in words(app)
+
+
+def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
+    from pages._shared import state
+
+    dataset_id, mine = put(app, sentences)
+    run_id = train(sentences, dataset_id, mine, n_components=12).run_id
+    go(app, data=dataset_id, dims="12", part="test")
+    app.button(key="map-publish").click().run()
+    (published,) = state.store().list_shares(mine)
+    assert published.view["part"] == "test" and published.run_ids == (run_id,)
+    for name in ("part-chosen", "map-view"):
+        del app.session_state[name]
+    app.session_state.workspace = state.store().create_workspace()
+    go(app, share=published.token)
+    assert "Of the test part: 12 x and 12 y." in words(app)
+    assert link(app)["part"] == "test"
+    old = state.store().publish(
+        mine, "map", run_ids=[run_id], dataset_ids=[dataset_id], view={"dims": "12"}, days=7
+    )
+    for name in ("part-chosen", "map-view"):
+        del app.session_state[name]
+    go(app, share=old, test="open")
+    assert shown(app) == (60, 60) and link(app)["part"] == "validation"
 
 
 def test_link_says_where_to_look(trained):
