@@ -72,6 +72,7 @@ map_canvas.show(
         "asked": [],
         "narrow": False,
         "low": False,
+        "scrolls": False,
         "alt": f"{sizes[0]} and {sizes[1]} items",
     }
 )  # fmt: skip

@@ -24,6 +24,13 @@ _IMPORT = re.compile(r"^import\s.*?from\s+\"\./(\w+\.js)\";\n", re.MULTILINE | r
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 #: What the session keeps of the map: what was picked, enclosed and asked, and the camera.
 KEY, CAMERA_KEY = "map-canvas", "map-camera"
+#: What only tells the browser something takes no room.
+STYLE = """
+<style>
+.stMainBlockContainer div:has(> [class*="st-key-map-part-"]) { position: absolute;
+  width: 1px; height: 1px; overflow: hidden; }
+</style>
+"""
 
 
 def linked(entry: str) -> str:
@@ -77,17 +84,19 @@ def send(part: Part, key: str) -> None:
         _parts(key=f"map-sent-{key}", data=part.data, height=1)
 
 
-def show(data: Mapping[str, Any]) -> None:
-    """Draw the map; what the reader does comes back in the session under `KEY`.
+def show(data: Mapping[str, Any], key: str = KEY) -> None:
+    """Draw the map; what the reader does comes back in the session under a key.
 
     Parameters
     ----------
     data : mapping
         Digests of ``items`` and ``places``, and all else that `View.update` in
         `map_canvas/view.js` reads.
+    key : str, default=`KEY`
+        Of the map of this page.
     """
     _canvas(
-        key=KEY,
+        key=key,
         data=dict(data),
         on_picked_change=_heard,
         on_region_change=_heard,
@@ -107,11 +116,15 @@ def listen(on_change: Any) -> None:
         _camera(key=CAMERA_KEY, on_at_change=on_change, on_set_change=on_change, height=1)
 
 
-def told(name: str) -> dict[str, Any]:
-    """What the map last told under a name; empty if it never did."""
-    state = st.session_state.get(KEY)
-    value = state.get(name) if isinstance(state, Mapping) else None
-    return dict(value) if isinstance(value, Mapping) else {}
+def news(name: str, key: str = KEY) -> dict[str, Any] | None:
+    """What the map told under a name, once; None if that is nothing new."""
+    state = st.session_state.get(key)
+    told = state.get(name) if isinstance(state, Mapping) else None
+    heard = f"{key}-heard-{name}"
+    if not isinstance(told, Mapping) or told.get("n") == st.session_state.get(heard):
+        return None
+    st.session_state[heard] = told.get("n")
+    return dict(told)
 
 
 def packed(data: bytes) -> str:

@@ -70,7 +70,8 @@ def cut(scene: Scene, k: int) -> Scene:
     """The same scene in k dimensions; its places are sent to the browser."""
     placed, places = _drawn(scene.run.id, scene.places.digest, k, scene)
     map_canvas.send(places, "cut")
-    return replace(scene, placed=placed, places=places)
+    # Where regions are is known of the whole drawing only.
+    return replace(scene, placed=placed, places=places, regions=[])
 
 
 def space(scene: Scene, k: int) -> ModelSpace:

@@ -20,6 +20,7 @@ from pages._shared import (
     map_region,
     map_scrub,
     map_state,
+    map_topics,
     map_trust,
     sharing,
     state,
@@ -86,7 +87,7 @@ class Scene:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def items_part(key: str, _placed: Placed, _pairs: PairSet) -> Part:
+def _items_part(key: str, _placed: Placed, _pairs: PairSet) -> Part:
     """The items of a drawing as the browser keeps them; the key says which data set and items."""
     from simviz.charts.canvas import pack_items
 
@@ -101,7 +102,7 @@ def items_part(key: str, _placed: Placed, _pairs: PairSet) -> Part:
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def places_part(
+def _places_part(
     run_id: str,
     drawing: str,
     _placed: Placed,
@@ -127,12 +128,58 @@ def places_part(
     return pack_places(_placed.drawing.x, _placed.drawing.y, order, parts=parts, notes=notes)
 
 
-def rows_key(pairs_digest: str, placed: Placed) -> str:
+def _rows_key(pairs_digest: str, placed: Placed) -> str:
     """Which items of which data set a drawing shows."""
     import hashlib
 
     rows = np.concatenate([placed.x_rows, [-1], placed.y_rows]).astype(np.int64)
     return f"{pairs_digest}-{hashlib.blake2b(rows.tobytes(), digest_size=8).hexdigest()}"
+
+
+def scene_of(
+    run: Run,
+    pairs: PairSet,
+    drawing: str,
+    masks: tuple[Any, Any],
+    colour: str = "side",
+    is_labelled: bool = False,
+) -> Scene:
+    """All of a drawing that is the same whatever is selected.
+
+    Parameters
+    ----------
+    run, pairs : Run, PairSet
+        Whose eyes, and what.
+    drawing : str
+        A drawing that is kept, such as "umap-2".
+    masks : tuple of ndarray of bool
+        Which items of it are shown.
+    colour : str, default="side"
+        What colours mean.
+    is_labelled : bool, default=False
+        Whether regions have names.
+
+    Returns
+    -------
+    Scene
+        With what the browser is to keep.
+    """
+    placed, parts = drawings.kept(run.id, drawing, run), drawings.parts(run.id, run, pairs)
+    topics = map_topics.topics_of(run, pairs)
+    notes = None if topics is None else map_topics.notes(run.id, topics)
+    regions = map_topics.regions(run, drawing, placed, pairs, topics) if is_labelled else []
+    return Scene(
+        run=run,
+        pairs=pairs,
+        placed=placed,
+        parts=parts,
+        masks=masks,
+        items=_items_part(_rows_key(pairs.digest, placed), placed, pairs),
+        places=_places_part(run.id, drawing, placed, pairs, parts, notes),
+        colour=colour,
+        regions=regions,
+        topics=topics,
+    )
 
 
 @st.fragment
@@ -173,7 +220,7 @@ def show(view: View, scene: Scene) -> None:
             spot = None if answer is None else _asked(answer, scene)
             if view.item is not None and space is not None:
                 spot = _undrawn(view.item, space, scene)
-            map_canvas.show(_data(view, scene, found, spot))
+            map_canvas.show(data(view, scene, found, spot))
             if space is not None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
@@ -192,8 +239,11 @@ def show(view: View, scene: Scene) -> None:
     map_region.show(view, scene)
 
 
-def _data(
-    view: View, scene: Scene, found: Neighbors | None, spot: dict[str, Any] | None
+def data(
+    view: View,
+    scene: Scene,
+    found: Neighbors | None = None,
+    spot: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What the canvas is told, beside what it keeps."""
     from simviz.charts.canvas import bits, map_alt
@@ -208,7 +258,7 @@ def _data(
             # What is selected is shown whatever is filtered, and so are its nearest.
             shown[[selected["item"], *(row for row, _, _ in selected["nearest"])]] = True
         hidden = map_canvas.packed(bits(~shown))
-    look = _look()
+    look, names = _look(), (pairs.x_name, pairs.y_name)
     halos = None
     if view.has_halos and placed.drawing.quality is not None:
         strengths = map_trust.halos(placed.drawing.quality, len(np.concatenate(scene.masks)))
@@ -239,7 +289,8 @@ def _data(
         "typed": None if view.query is None else list(view.query),
         "narrow": state.is_narrow(),
         "low": map_scrub.is_open(view, scene),
-        "alt": map_alt(placed.drawing, (pairs.x_name, pairs.y_name)),
+        "scrolls": False,
+        "alt": f"{map_alt(placed.drawing, names)} A table below the map says the same.",
     }
 
 

@@ -177,32 +177,23 @@ def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
     """
     from simviz.charts.canvas import rows_of_bits
 
-    picked = _news("picked")
+    picked = map_canvas.news("picked")
     if picked is not None:
         key = picked.get("key")
         view.item = map_link.item(key, pairs) if isinstance(key, str) else None
         view.query = None
         if key is None:
             let_go(view)
-    region = _news("region")
+    region = map_canvas.news("region")
     if region is not None:
         rows = rows_of_bits(map_canvas.unpacked(region.get("rows") or ""), n_drawn)
         view.enclosed, view.outlined = tuple(rows.tolist()), ""
         view.outline = map_link.outline(region.get("corners"))
-    asked = _news("asked")
+    asked = map_canvas.news("asked")
     if asked is not None and asked.get("side") in ("x", "y"):
         text = str(asked.get("text", "")).strip()[:_LONGEST_QUERY]
         view.query = (asked["side"], text) if text else None
         view.item = None
-
-
-def _news(name: str) -> dict[str, object] | None:
-    """What the map told under a name, once."""
-    told = map_canvas.told(name)
-    if not told or told.get("n") == st.session_state.get(f"map-heard-{name}"):
-        return None
-    st.session_state[f"map-heard-{name}"] = told.get("n")
-    return told
 
 
 def select(view: View, item: Item | None) -> None:

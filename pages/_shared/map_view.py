@@ -41,9 +41,6 @@ STYLE = """
   .st-key-map-bar button { padding-inline: .55rem; }
   .st-key-map-bar [data-testid="stPopoverButton"][kind="tertiary"] { padding-inline: .15rem; }
 }
-/* What only tells the browser something takes no room. */
-.stMainBlockContainer div:has(> [class*="st-key-map-part-"]) { position: absolute;
-  width: 1px; height: 1px; overflow: hidden; }
 .stMainBlockContainer div:has(> .st-key-map-progress:empty) { display: none; }
 /* Nothing is selected: the map has the whole width, in the place that it keeps. */
 .st-key-map-stage .stColumn:last-child:not(:has(.st-key-map-drawer)) { display: none; }
@@ -77,7 +74,7 @@ def show() -> None:
 
 def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     """Everything on the page once there is a run."""
-    st.html(STYLE)
+    st.html(STYLE + map_canvas.STYLE)
     plain.style()
     if view.lost:
         plain.problem(view.lost)
@@ -104,22 +101,8 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     if not any(mask.any() for mask in masks):
         st.info("Nothing is left to show. Loosen the filter above the map.")
         return
-    topics = map_topics.topics_of(run, pairs)
-    noted = None if topics is None else map_topics.notes(run.id, topics)
-    items = map_stage.items_part(map_stage.rows_key(pairs.digest, placed), placed, pairs)
-    scene = map_stage.Scene(
-        run=run,
-        pairs=pairs,
-        placed=placed,
-        parts=parts,
-        masks=masks,
-        items=items,
-        places=map_stage.places_part(run.id, drawing, placed, pairs, parts, noted),
-        colour=colour,
-        regions=(map_topics.regions(run, drawing, placed, pairs, topics) if is_labelled else []),
-        topics=topics,
-    )
-    map_canvas.send(items, "items")
+    scene = map_stage.scene_of(run, pairs, drawing, masks, colour, is_labelled)
+    map_canvas.send(scene.items, "items")
     map_canvas.send(scene.places, "places")
     map_stage.show(view, scene)
     map_canvas.listen(partial(map_state.hear, view))

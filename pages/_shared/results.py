@@ -17,7 +17,7 @@ from pages._shared import (
 )
 from pages._shared.compare_curves import CHART_CONFIG
 from pages._shared.compare_runs import Entry
-from pages._shared.state import is_narrow, theme
+from pages._shared.state import theme
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -165,9 +165,7 @@ def show_curves(entries: Sequence[Entry], direction: str) -> None:
 
 def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
     """Draw both sides as one of the runs sees them."""
-    from simviz.charts import map_figure
-    from simviz.jobs import load_map
-    from simviz.jobs.drawing import DRAWING
+    from pages._shared import map_alone
 
     st.markdown("#### Both sides on one map")
     titles = {run.id: title_of(run) for run in runs}
@@ -180,28 +178,7 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
         key="home-map-run",
         label_visibility="collapsed",
     )
-    run = next(r for r in runs if r.id == chosen)
-    drawing, x_drawn, y_drawn = load_map(run, DRAWING)
-    height = 420 if is_narrow() else 680
-    x, y = pairs.x.take(x_drawn), pairs.y.take(y_drawn)
-    figure = map_figure(
-        drawing,
-        x,
-        y,
-        pairs.relevance.take(x_drawn, y_drawn),
-        theme=theme(),
-        x_name=pairs.x_name,
-        y_name=pairs.y_name,
-        width=360 if is_narrow() else 1000,
-        height=height,
-    )
-    # Said to Plotly too: otherwise it may keep the ranges of a first, lower draw.
-    figure.update_layout(height=height)
-    st.plotly_chart(
-        figure, theme=None, key="map", alt=_alt(figure), config=CHART_CONFIG, height=height
-    )
-    if drawing.quality is not None:
-        st.caption(f"{drawing.quality.describe()} {' '.join(drawing.notes)}")
+    map_alone.show(next(run for run in runs if run.id == chosen), pairs)
 
 
 def _alt(figure: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def app(tmp_path, monkeypatch):
 
 def texts(app):
     return " ".join(str(e.value) for kind in (app.markdown, app.caption, app.title) for e in kind)
+
+
+def drawn(app):
+    """What the map on the page is told."""
+    told = [e.proto for e in app.get("bidi_component")]
+    return next(json.loads(p.json) for p in told if p.component_name == "simviz_map")
 
 
 def until_trained(app, timeout=90):
@@ -80,8 +87,13 @@ def test_button_trains_and_tells_what_was_found(app):
     html = " ".join(e.proto.body for e in app.get("html"))
     assert "puts the right one first" in html
     assert html.count("<tr") == 1 + 3 + 2, "a heading, three methods, two baselines"
-    assert len(app.get("plotly_chart")) == 3
-    assert app.session_state["home-map-run"]
+    assert len(app.get("plotly_chart")) == 2
+    assert drawn(app)["selected"] is None and "drawn to keep distances" in drawn(app)["alt"]
+    app.session_state["map-alone"] = {"picked": {"key": "x3", "n": 1}}
+    app.run()
+    assert not app.exception
+    assert app.query_params["sel"] == "x3" and app.query_params["demo"] == "emoji"
+    assert drawn(app)["selected"]["item"] == 3, "on the page of the map"
 
 
 def test_unseen_queries_are_what_a_split_by_x_measures(app):
@@ -110,7 +122,7 @@ def test_cancelled_demo_offers_to_go_on(app):
     ended[0].click().run()
     assert not app.exception
     until_trained(app)
-    assert len(app.get("plotly_chart")) == 3
+    assert drawn(app)["scrolls"]
 
 
 def test_unknown_demo_shows_the_cards(app):

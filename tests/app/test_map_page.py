@@ -332,6 +332,7 @@ def test_dimensions_slide_and_all_follows(app, sentences):
     assert not app.exception
     cut = canvas(app)
     assert cut["places"] != whole["places"] and cut["items"] == whole["items"]
+    assert whole["regions"] and not cut["regions"], "regions are of the whole drawing"
     assert cut["selected"]["nearest"] != whole["selected"]["nearest"]
     assert "Nearest in the model's 2 dimensions" in words(app)
     assert "at 2." in charts(app)[0].proto.alt

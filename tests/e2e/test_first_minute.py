@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from mapping import PLACE, ready
 
 pytestmark = pytest.mark.e2e
 
@@ -23,12 +24,18 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     assert best.startswith("CCA")
     for name in ("How well it separates pairs", "How many dimensions it takes"):
         assert page.get_by_text(name).first.is_visible()
-    charts = page.locator(".js-plotly-plot")
-    # Pictures are drawn after the chart is there.
-    page.wait_for_function(
-        "document.querySelectorAll('.js-plotly-plot')[2]?.querySelectorAll('image').length > 50"
-    )
-    assert charts.nth(2).locator("text").count() > 20, "words on the map"
+    ready(page)
+    assert page.evaluate("map.xs.length") > 1_900
+    page.evaluate("map.canvas.scrollIntoView({block: 'center'})")
+    page.wait_for_timeout(300)
+    left, top, row = page.evaluate(PLACE)
+    page.mouse.move(left, top)
+    card = page.locator(".sv-card b")
+    card.wait_for()
+    assert card.inner_text() in page.evaluate("(i) => map.textOf(i, 300)", row)
+    page.mouse.wheel(0, 120)
+    page.wait_for_timeout(300)
+    assert page.evaluate("map.camera.zoom") == 1, "the wheel moves the page"
     assert not page.get_by_test_id("stException").count()
     assert not problems
     # The same link, opened elsewhere on this server, is answered from what is there.

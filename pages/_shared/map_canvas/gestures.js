@@ -28,7 +28,7 @@ export function listen(canvas, view) {
     moved = 0;
     from = at(event);
     wereMany = pointers.size > 1;
-    const tool = event.shiftKey ? "box" : view.tool;
+    const tool = view.data.scrolls ? "pan" : event.shiftKey ? "box" : view.tool;
     if (pointers.size === 1 && tool !== "pan") {
       outline = { tool, points: [[view.camera.toMapX(from[0]), view.camera.toMapY(from[1])]] };
     } else if (wereMany) {
@@ -88,6 +88,8 @@ export function listen(canvas, view) {
   };
 
   const wheel = (event) => {
+    // Of a map among other things, the wheel moves the page.
+    if (view.data.scrolls && !event.ctrlKey) return;
     event.preventDefault();
     const unit = event.deltaMode === 1 ? 24 : 1;
     const speed = event.ctrlKey ? 0.01 : 0.0016;
