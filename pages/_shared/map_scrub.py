@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import drawings, map_canvas, parts, plain, results, state
+from pages._shared import drawings, map_canvas, naming, parts, plain, state
+from pages._shared.compare_curves import CHART_CONFIG
 from pages._shared.map_state import View
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def show(view: View, scene: Scene) -> None:
             )
             part = parts.switch(view.dataset_id)
             if part not in scene.run.measured:
-                label = results.title_of(scene.run)
+                label = naming.run_title(scene.run.info)
                 parts.offer_missing([(scene.run, label)], part, scene.pairs, key="map")
                 return
             told = _measured(scene.run.id, k, part, scene)
@@ -253,6 +254,4 @@ def _put(figure: Any, key: str, alt: str) -> None:
     figure.update_layout(
         height=_HEIGHT, showlegend=False, margin={"l": 48, "r": 8, "t": 6, "b": 40}
     )
-    st.plotly_chart(
-        figure, theme=None, key=key, alt=alt, config=results.CHART_CONFIG, height=_HEIGHT
-    )
+    st.plotly_chart(figure, theme=None, key=key, alt=alt, config=CHART_CONFIG, height=_HEIGHT)

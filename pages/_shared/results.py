@@ -30,11 +30,6 @@ FURTHER = (
 )
 
 
-def title_of(run: Run) -> str:
-    """Name of a run: its own, else its method's."""
-    return naming.run_title(run.info)
-
-
 def show(
     dataset_id: str,
     pairs: PairSet,
@@ -76,7 +71,9 @@ def show(
         for page, label, icon in FURTHER:
             if page != "pages/train.py" or key != "train":
                 st.page_link(page, label=label, icon=icon, query_params={"data": dataset_id})
-    missing = [(run, title_of(run)) for run in ordered if part not in measured[run.id].parts]
+    missing = [
+        (run, naming.run_title(run.info)) for run in ordered if part not in measured[run.id].parts
+    ]
     if missing:
         parts.offer_missing(missing, part, pairs, key=key)
     if not entries:
@@ -168,7 +165,7 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
     from pages._shared import map_alone
 
     st.markdown("#### Both sides on one map")
-    titles = {run.id: title_of(run) for run in runs}
+    titles = {run.id: naming.run_title(run.info) for run in runs}
     chosen = st.segmented_control(
         "As seen by",
         list(titles),
