@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import forms, naming, splits, state
+from pages._shared import forms, naming, parts, splits, state
 from simviz.markdown import escape_markdown
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
             words = f"**{names[status.id]}** waits, {_place(status)}"
         else:
             words = f"**{names[status.id]}** · {DOING.get(status.stage, status.stage)}{left}"
-            words += "".join(f" · {told}" for told in _measured(status.history))
+            words += "".join(f" · {told}" for told in _measured(status))
         st.progress(min(1.0, status.fraction), text=words)
         curves = [
             _sparkline(name, values)
@@ -181,15 +181,18 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
         st.rerun()
 
 
-def _measured(history: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Figures that are known while the rest is still measured."""
+def _measured(status: JobStatus) -> list[str]:
+    """Figures that are known while the rest is still measured; of the test where it is shown."""
+    if status.spec is None:
+        return []
+    shown = {"validation", parts.current(status.spec.dataset_id)}
     found = {
         name: event[name]
-        for event in history
+        for event in status.history
         for name in event
-        if name.startswith(("validation ", "test "))
+        if name.partition(" ")[0] in shown
     }
-    return [f"{escape_markdown(name)} {value:.3f}" for name, value in found.items()]
+    return [f"{escape_markdown(name)} {value:.3f}" for name, value in found.items() if " " in name]
 
 
 def _place(status: JobStatus) -> str:
