@@ -37,12 +37,15 @@ if TYPE_CHECKING:
         Recall,
         Spearman,
         TopOne,
+        default_metric,
         parse_metric,
     )
+    from simviz.evaluation.pair_tests import JudgedPairs, bootstrap_pairs, delong, judged_pairs
     from simviz.evaluation.power import Plan, queries_needed
     from simviz.evaluation.resampled import corrected_resampled_t, partitioned_auc_t
     from simviz.evaluation.result import Direction, Evaluation, Pool, Record
     from simviz.evaluation.roc import Roc
+    from simviz.evaluation.run_comparisons import compare_all_evaluations, compare_evaluations
     from simviz.evaluation.scoring import Scorer, evaluate
     from simviz.evaluation.significance import (
         compare,
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
         unpaired_t,
         wilcoxon,
     )
-    from simviz.evaluation.units import QueryValues, query_values
+    from simviz.evaluation.units import QueryValues, compared_metric, query_values
     from simviz.evaluation.verdict import Comparison
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "DimensionCurve",
     "Direction",
     "Evaluation",
+    "JudgedPairs",
     "LearningCurve",
     "Metric",
     "PartialAUC",
@@ -92,16 +96,23 @@ __all__ = [
     "VectorScorer",
     "adjust",
     "blend_curve",
+    "bootstrap_pairs",
     "compare",
     "compare_all",
+    "compare_all_evaluations",
+    "compare_evaluations",
+    "compared_metric",
     "confidence_interval",
     "correct",
     "corrected_resampled_t",
     "curve_bands",
+    "default_metric",
+    "delong",
     "dimension_curve",
     "dimension_grid",
     "errors_at",
     "evaluate",
+    "judged_pairs",
     "learning_curve",
     "letters",
     "nested_parts",
@@ -134,6 +145,8 @@ _MODULES = (
     "resampled",
     "power",
     "units",
+    "pair_tests",
+    "run_comparisons",
     "verdict",
     "classes",
     "bands",

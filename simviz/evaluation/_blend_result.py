@@ -88,7 +88,7 @@ class BlendCurve:
         wanted = self.directions if direction is None else (direction,)
         check_directions(wanted, self.directions)
         curves = [[mean(line) for line in self.per_query[name, d]] for d in wanted]
-        return np.asarray(np.mean(curves, axis=0), dtype=np.float64)
+        return np.array([mean(point) for point in zip(*curves, strict=True)])
 
     def best(
         self, metric: Metric | str | None = None, direction: Direction | None = None

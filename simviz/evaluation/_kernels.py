@@ -176,3 +176,100 @@ def count_bins(
             while b < len(cuts) and cuts[b] <= value:
                 b += 1
             counts[row_group[i] + column_group[j], b] += 1
+
+
+@njit(parallel=True)
+def roc_areas(
+    counts: Ints,
+    item: Ints,
+    positive: NDArray[np.bool_],
+    starts: Ints,
+    max_fpr: float,
+    areas: Reals,
+) -> None:
+    """Mean height of ROC curves up to a false-positive rate, one a row of counts.
+
+    Pairs come with the highest score first; group g of ties begins at
+    ``starts[g]``. A pair counts as often as its item does. NaN where a class
+    is empty.
+    """
+    for b in prange(len(counts)):
+        drawn = counts[b]
+        n_positive, n_negative = 0, 0
+        for p in range(len(item)):
+            if positive[p]:
+                n_positive += drawn[item[p]]
+            else:
+                n_negative += drawn[item[p]]
+        if n_positive == 0 or n_negative == 0:
+            areas[b] = np.nan
+            continue
+        limit = max_fpr * n_negative
+        area = 0.0
+        above_positive, above_negative = 0, 0
+        for g in range(len(starts) - 1):
+            tied_positive, tied_negative = 0, 0
+            for p in range(starts[g], starts[g + 1]):
+                if positive[p]:
+                    tied_positive += drawn[item[p]]
+                else:
+                    tied_negative += drawn[item[p]]
+            if tied_negative > 0:
+                width = min(float(tied_negative), limit - above_negative)
+                # Along a slope that the limit cuts, only its lower part counts.
+                area += width * (above_positive + tied_positive * width / tied_negative / 2)
+                above_negative += tied_negative
+                if above_negative >= limit:
+                    break
+            above_positive += tied_positive
+        areas[b] = area / (limit * n_positive)
+
+
+@njit(parallel=True)
+def rank_correlations(
+    counts: Ints,
+    item: Ints,
+    a_order: Ints,
+    a_starts: Ints,
+    b_order: Ints,
+    b_starts: Ints,
+    correlations: Reals,
+) -> None:
+    """Spearman's correlations, one a row of counts; pairs count as their items do.
+
+    Group g of ties of a list is ``order[starts[g] : starts[g + 1]]``. NaN
+    where the first list says one thing of all pairs, 0 where the second does.
+    """
+    n = len(item)
+    for r in prange(len(counts)):
+        drawn = counts[r]
+        total = 0
+        for p in range(n):
+            total += drawn[item[p]]
+        rank = np.empty(n)  # of the first list, from the middle
+        before = 0
+        for g in range(len(a_starts) - 1):
+            tied = 0
+            for p in range(a_starts[g], a_starts[g + 1]):
+                tied += drawn[item[a_order[p]]]
+            for p in range(a_starts[g], a_starts[g + 1]):
+                rank[a_order[p]] = before + (tied - total) / 2
+            before += tied
+        aa, bb, ab = 0.0, 0.0, 0.0
+        before = 0
+        for g in range(len(b_starts) - 1):
+            tied = 0
+            for p in range(b_starts[g], b_starts[g + 1]):
+                tied += drawn[item[b_order[p]]]
+            other = before + (tied - total) / 2
+            before += tied
+            for p in range(b_starts[g], b_starts[g + 1]):
+                pair = b_order[p]
+                weight = drawn[item[pair]]
+                aa += weight * rank[pair] * rank[pair]
+                ab += weight * rank[pair] * other
+            bb += tied * other * other
+        if aa == 0.0:
+            correlations[r] = np.nan
+        else:
+            correlations[r] = ab / np.sqrt(aa * bb) if bb > 0.0 else 0.0

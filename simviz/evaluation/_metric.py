@@ -45,6 +45,11 @@ class Metric(ABC):
         return self._description.format(**vars(self))
 
     @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names that `parse_metric` reads, such as those of stored runs."""
+        return ()
+
+    @property
     def level(self) -> Level:
         """What it is computed from: each query's ranks, the ROC of all pairs, or scores."""
         return "query"
@@ -71,6 +76,22 @@ class Metric(ABC):
             f"{self.name} pools the pairs of all queries and has no value per query. "
             "Use AUC(average='query'), or any metric of ranks."
         )
+
+    def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Queries that cannot fail: every order of their candidates has one value.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            Of a judged pool, whose candidates are all listed.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_queries,)
+            True where all candidates are relevant.
+        """
+        n_relevant = ranking.n_relevant
+        return np.asarray((n_relevant > 0) & (n_relevant == ranking.n_candidates))
 
     def of_roc(self, roc: Roc) -> float:
         """Value of a ROC curve, for metrics whose `level` is "roc".

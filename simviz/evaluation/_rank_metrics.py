@@ -125,7 +125,7 @@ class NDCG(Metric):
     Examples
     --------
     >>> NDCG(3), NDCG(10, gain="linear"), NDCG(None, discount="jk")
-    (NDCG@3, NDCG@10 (linear), NDCG (exp2, jk))
+    (NDCG@3 (exponential gain), NDCG@10 (linear gain), NDCG (exponential gain, jk))
     """
 
     _description = "Gain of the graded answers, later ranks counting less, over the best possible."
@@ -141,11 +141,28 @@ class NDCG(Metric):
 
     @property
     def name(self) -> str:
-        """What tables show; the default gain and discount go without saying."""
-        at = "" if self.k is None else f"@{self.k}"
+        """What tables show: always the gain, since tools differ in what they mean by NDCG."""
+        gain = "exponential gain" if self.gain == "exp2" else "linear gain"
+        return f"NDCG{self._at} ({gain}{', jk' if self.discount == 'jk' else ''})"
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Shorter names, in which the default gain and discount go without saying."""
         if self.discount == "jk":
-            return f"NDCG{at} ({self.gain}, jk)"
-        return f"NDCG{at}" + ("" if self.gain == "exp2" else f" ({self.gain})")
+            return (f"NDCG{self._at} ({self.gain}, jk)",)
+        return (f"NDCG{self._at}" + ("" if self.gain == "exp2" else f" ({self.gain})"),)
+
+    @property
+    def _at(self) -> str:
+        return "" if self.k is None else f"@{self.k}"
+
+    def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Queries whose candidates are all relevant, and of one grade."""
+        found = super().certain(ranking)
+        lowest, highest = np.full((2, ranking.n_queries), np.nan)
+        np.fmin.at(lowest, ranking.query, ranking.grade)
+        np.fmax.at(highest, ranking.query, ranking.grade)
+        return np.asarray(found & (lowest == highest))
 
     def per_query(self, ranking: Ranking) -> Reals:
         """NDCG of each query."""

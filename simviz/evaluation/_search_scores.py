@@ -194,8 +194,5 @@ class Scorer:
 
 
 def _mean_of(lines: list[Any]) -> tuple[float, float]:
-    """Mean of the directions, and of their standard errors."""
-    return (
-        float(np.mean([mean(line) for line in lines])),
-        float(np.mean([standard_error(line) for line in lines])),
-    )
+    """Mean of the directions in which queries count, and of their standard errors."""
+    return mean([mean(line) for line in lines]), mean([standard_error(line) for line in lines])

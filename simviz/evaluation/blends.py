@@ -22,7 +22,7 @@ from simviz.evaluation._blend_result import BlendCurve
 from simviz.evaluation._blocks import n_items
 from simviz.evaluation._judged import Queries, queries_of
 from simviz.evaluation.metrics import MRR, Metric, parse_metric
-from simviz.evaluation.result import DIRECTIONS, Direction, Pool, check_directions
+from simviz.evaluation.result import DIRECTIONS, Direction, Pool, check_directions, values_in
 from simviz.evaluation.roc import Roc
 from simviz.ranking import rank_listed
 from simviz.relevance import Relevance
@@ -198,7 +198,8 @@ def _judged_curve(
         for metric in metrics:
             if metric.level == "query":
                 for d, ranking in rankings.items():
-                    lines.setdefault((metric.name, d), []).append(metric.per_query(ranking))
+                    values = values_in("judged", metric, ranking)
+                    lines.setdefault((metric.name, d), []).append(values)
             elif metric.level == "roc":
                 roc = Roc.from_scores(score, queries.grade > 0)
                 pooled.setdefault(metric.name, []).append(metric.of_roc(roc))

@@ -15,7 +15,7 @@ from simviz.evaluation._blocks import as_vectors, bounds, report
 from simviz.evaluation._judged import Queries, queries_of
 from simviz.evaluation.intervals import mean, standard_error
 from simviz.evaluation.metrics import MRR, Metric, parse_metric
-from simviz.evaluation.result import DIRECTIONS, Direction, Pool, check_directions
+from simviz.evaluation.result import DIRECTIONS, Direction, Pool, check_directions, values_in
 from simviz.ranking import rank_block, rank_listed
 from simviz.relevance import Relevance
 
@@ -82,7 +82,7 @@ class DimensionCurve:
         wanted = tuple(self.per_query) if direction is None else (direction,)
         check_directions(wanted, tuple(self.per_query))
         curves = [[mean(line) for line in self.per_query[d]] for d in wanted]
-        return np.asarray(np.mean(curves, axis=0), dtype=np.float64)
+        return np.array([mean(point) for point in zip(*curves, strict=True)])
 
     def to_records(self) -> list[CurveRecord]:
         """Tidy table: one record per dimension and direction.
@@ -231,7 +231,7 @@ def dimension_curve(
             done += stop - start
             report(callback, done, total)
         per_query[direction] = np.stack(
-            [measured.per_query(queries.ranking(above, tied)) for above, tied in counts]
+            [values_in(pool, measured, queries.ranking(above, tied)) for above, tied in counts]
         )
     return DimensionCurve(ks, measured, per_query, pool)
 

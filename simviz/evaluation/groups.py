@@ -307,16 +307,7 @@ def compare_all(
     {'A': 'a', 'B': 'b', 'C': 'a'}
     """
     names = tuple(values)
-    if len(names) < 2 or (baseline is not None and baseline not in names):
-        raise ValueError(
-            f"Comparing needs two runs or more, and a baseline among them; got "
-            f"{', '.join(map(repr, names)) or 'none'} and the baseline {baseline!r}."
-        )
-    pairs = [
-        (i, j)
-        for i, j in itertools.combinations(range(len(names)), 2)
-        if baseline in (None, names[i], names[j])
-    ]
+    pairs = pairs_to_compare(names, baseline)
     found = {
         (i, j): compare(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
     }
@@ -359,6 +350,20 @@ def correct(
         pair: replace(one, p_value=float(p), correction=told)
         for (pair, one), p in zip(found.items(), p_values, strict=True)
     }
+
+
+def pairs_to_compare(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Which runs are compared, by their numbers."""
+    if len(names) < 2 or (baseline is not None and baseline not in names):
+        raise ValueError(
+            f"Comparing needs two runs or more, and a baseline among them; got "
+            f"{', '.join(map(repr, names)) or 'none'} and the baseline {baseline!r}."
+        )
+    return [
+        (i, j)
+        for i, j in itertools.combinations(range(len(names)), 2)
+        if baseline in (None, names[i], names[j])
+    ]
 
 
 def _told(correction: str, n: int) -> str:

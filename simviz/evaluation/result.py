@@ -28,6 +28,7 @@ class Record(TypedDict):
     value: float
     standard_error: float
     n: int
+    n_certain: int
     pool: str
 
 
@@ -45,8 +46,12 @@ class Evaluation:
         What `to_records` reports.
     roc : Roc or None
         Over all pairs of the pool; None where no metric asked for it.
-    judged, predicted : ndarray of shape (n_pairs,) or None
-        Both scores of the stored pairs, where judgments are scores.
+    judged : ndarray of shape (n_pairs,) or None
+        The judged scores, where judgments are scores.
+    predicted : ndarray of shape (n_pairs,) or None
+        What the model says of the judged pairs, by x item and then y item;
+        None where a query was ranked against more than those. Results that
+        were stored before this was kept have None too.
     x_empty, y_empty : float or None
         Share of items that are all zeros to the model, hence score 0 against
         everything; None where the scorer can't tell.
@@ -67,7 +72,7 @@ class Evaluation:
         return tuple(self.rankings)
 
     def n_queries(self, direction: Direction | None = None) -> int:
-        """Queries with a relevant candidate: those that count.
+        """Queries that count: with a relevant candidate, and able to fail.
 
         Parameters
         ----------
@@ -79,7 +84,29 @@ class Evaluation:
         int
             Number of queries.
         """
-        return sum(int((r.n_relevant > 0).sum()) for r in self._rankings(direction))
+        n_relevant = sum(int((r.n_relevant > 0).sum()) for r in self._rankings(direction))
+        return n_relevant - self.n_certain(direction)
+
+    def n_certain(self, direction: Direction | None = None, metric: Metric | str = "MRR") -> int:
+        """Queries left out because they cannot fail: all candidates are relevant.
+
+        Parameters
+        ----------
+        direction : {"x2y", "y2x"}, optional
+            Both together when omitted.
+        metric : Metric or str, default="MRR"
+            A metric of ranks. For NDCG the candidates must also be of one
+            grade.
+
+        Returns
+        -------
+        int
+            Number of queries; 0 unless the pool is "judged".
+        """
+        if self.pool != "judged":
+            return 0
+        found = _metric(metric)
+        return sum(int(found.certain(r).sum()) for r in self._rankings(direction))
 
     def n_skipped(self, direction: Direction | None = None) -> int:
         """Queries without a relevant candidate, which no metric counts.
@@ -109,7 +136,8 @@ class Evaluation:
         Returns
         -------
         ndarray of float64, shape (n_queries,)
-            In the order of the items; NaN for a skipped query.
+            In the order of the items; NaN for a query without a relevant
+            candidate, and in a judged pool for one that cannot fail.
 
         Raises
         ------
@@ -117,7 +145,7 @@ class Evaluation:
             If the metric pools all pairs or the direction was not evaluated.
         """
         (ranking,) = self._rankings(direction)
-        return _metric(metric).per_query(ranking)
+        return values_in(self.pool, _metric(metric), ranking)
 
     def value(self, metric: Metric | str, direction: Direction | None = None) -> float:
         """Value of a metric: the mean over queries, or one number for all pairs.
@@ -127,8 +155,9 @@ class Evaluation:
         metric : Metric or str
             The metric, or its name.
         direction : {"x2y", "y2x"}, optional
-            Which side asks; the mean of the directions when omitted. Metrics
-            of all pairs are the same in every direction.
+            Which side asks; when omitted, the mean of the directions in which
+            some query counts. Metrics of all pairs are the same in every
+            direction.
 
         Returns
         -------
@@ -155,8 +184,8 @@ class Evaluation:
                     "Use a metric of ranks, or Relevance(..., kind='score')."
                 )
             return metric.of_scores(self.judged, self.predicted)
-        means = [mean(metric.per_query(ranking)) for ranking in self._rankings(direction)]
-        return float(np.mean(means))
+        rankings = self._rankings(direction)
+        return mean([mean(values_in(self.pool, metric, ranking)) for ranking in rankings])
 
     def to_records(self, metrics: Iterable[Metric | str] | None = None) -> list[Record]:
         """Tidy table: one record per metric and direction, then their mean.
@@ -171,13 +200,16 @@ class Evaluation:
         list of dict
             With keys metric, direction ("x2y", "y2x", "mean", or "pairs" for
             metrics of all pairs), value, standard_error (NaN for "pairs"),
-            n (queries or pairs) and pool. The error of a mean of directions
-            is the mean of their errors, which holds however closely the two
-            depend on each other.
+            n (queries or pairs), n_certain (queries left out because they
+            cannot fail) and pool. The error of a mean of directions is the
+            mean of their errors, which holds however closely the two depend
+            on each other. A direction in which no query can fail is left out.
         """
         records: list[Record] = []
 
-        def add(metric: Metric, direction: str, value: float, error: float, n: int) -> None:
+        def add(
+            metric: Metric, direction: str, value: float, error: float, n: int, n_certain: int = 0
+        ) -> None:
             records.append(
                 Record(
                     metric=metric.name,
@@ -185,6 +217,7 @@ class Evaluation:
                     value=value,
                     standard_error=error,
                     n=n,
+                    n_certain=n_certain,
                     pool=self.pool,
                 )
             )
@@ -198,11 +231,14 @@ class Evaluation:
             for direction in self.directions:
                 values = self.per_query(metric, direction)
                 n = int((~np.isnan(values)).sum())
-                lines.append((mean(values), standard_error(values), n))
-                add(metric, direction, *lines[-1])
-            if len(lines) > 1:
-                value, error = (float(np.mean([line[i] for line in lines])) for i in (0, 1))
-                add(metric, "mean", value, error, sum(line[2] for line in lines))
+                n_certain = self.n_certain(direction, metric)
+                lines.append((mean(values), standard_error(values), n, n_certain))
+                if n or not n_certain:
+                    add(metric, direction, *lines[-1])
+            n, n_certain = sum(line[2] for line in lines), sum(line[3] for line in lines)
+            if len(lines) > 1 and (n or not n_certain):
+                value, error = (mean([line[i] for line in lines]) for i in (0, 1))
+                add(metric, "mean", value, error, n, n_certain)
         return records
 
     def _n_pairs(self, metric: Metric) -> int:
@@ -217,9 +253,33 @@ class Evaluation:
         return [self.rankings[direction]]
 
     def __repr__(self) -> str:
-        shown = [m for m in self.metrics if m.level != "roc" or self.roc is not None]
-        values = ", ".join(f"{m} {self.value(m):.3f}" for m in shown)
-        return f"Evaluation({values}; {self.n_queries():,} queries, pool={self.pool!r})"
+        known = [m for m in self.metrics if m.level != "roc" or self.roc is not None]
+        told = ((m, self.value(m)) for m in known)
+        values = ", ".join(f"{m} {value:.3f}" for m, value in told if not np.isnan(value))
+        certain = self.n_certain()
+        left_out = f", {certain:,} left out that cannot fail" if certain else ""
+        return f"Evaluation({values}; {self.n_queries():,} queries{left_out}, pool={self.pool!r})"
+
+
+def values_in(pool: Pool, metric: Metric, ranking: Ranking) -> Reals:
+    """Value of each query; NaN for those that cannot fail in a judged pool.
+
+    Parameters
+    ----------
+    pool : {"split", "all", "judged"}
+        What queries were ranked against.
+    metric : Metric
+        A metric of ranks.
+    ranking : Ranking
+        Where the candidates stand.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+        NaN also for a query without a relevant candidate.
+    """
+    values = metric.per_query(ranking)
+    return np.where(metric.certain(ranking), np.nan, values) if pool == "judged" else values
 
 
 def _metric(metric: Metric | str) -> Metric:

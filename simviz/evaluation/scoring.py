@@ -15,7 +15,15 @@ from simviz.evaluation._counting import ColumnCounts, PooledCounts
 from simviz.evaluation._judged import Queries, queries_of
 from simviz.evaluation._late_columns import LateColumns, vectors_of
 from simviz.evaluation._prepared import Counts, count, prepared
-from simviz.evaluation.metrics import DEFAULT_METRICS, Metric, Pearson, Spearman, parse_metric
+from simviz.evaluation.metrics import (
+    DEFAULT_METRICS,
+    NDCG,
+    Metric,
+    Pearson,
+    Spearman,
+    is_graded,
+    parse_metric,
+)
 from simviz.evaluation.result import (
     DIRECTIONS,
     Direction,
@@ -82,17 +90,18 @@ def evaluate(
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         Judgments; row i belongs to row i when omitted.
     metrics : iterable of Metric or str, optional
-        What to report; by default `DEFAULT_METRICS`, and both correlations
-        where judgments are scores. Ranks are kept, so the result can be
-        asked for any other metric of ranks; the ROC is traced only if one of
-        these needs it.
+        What to report; by default `DEFAULT_METRICS`, NDCG@10 where judgments
+        are graded, and both correlations where they are scores. Ranks are
+        kept, so the result can be asked for any other metric of ranks; the
+        ROC is traced only if one of these needs it.
     directions : sequence of {"x2y", "y2x"}
         Which sides ask.
     pool : {"split", "all", "judged"}, default="split"
         What a query is ranked against: every item given (called "all" if
         those are all of the dataset), or its judged candidates. Where
         unjudged pairs are ignored only judged ones can count, and the pool
-        is "judged" whatever is asked.
+        is "judged" whatever is asked. A query whose judged candidates are all
+        relevant cannot fail, and counts in no metric of ranks.
     block_size : int, optional
         Rows of a block; the scorer chooses when omitted.
     callback : callable, optional
@@ -185,7 +194,7 @@ def evaluate(
         metrics=asked,
         roc=roc,
         judged=rel.matrix.data if scored else None,
-        predicted=score if scored else None,
+        predicted=score if scored or pool == "judged" else None,
         x_empty=x_empty,
         y_empty=y_empty,
     )
@@ -241,8 +250,9 @@ def _rank_rows(
 
 def _asked(metrics: Iterable[Metric | str] | None, relevance: Relevance) -> tuple[Metric, ...]:
     if metrics is None:
+        graded = (NDCG(10),) if is_graded(relevance) else ()
         scores = (Spearman(), Pearson()) if relevance.kind == "score" else ()
-        return DEFAULT_METRICS + scores
+        return DEFAULT_METRICS + graded + scores
     return tuple(parse_metric(m) if isinstance(m, str) else m for m in metrics)
 
 

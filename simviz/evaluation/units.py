@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.evaluation.differences import query_metric
-from simviz.evaluation.metrics import Metric
+from simviz.evaluation.metrics import Metric, parse_metric
+from simviz.evaluation.pair_tests import pools_judged_pairs
 from simviz.evaluation.result import Direction, Evaluation, check_directions
 
 Ints = NDArray[np.int64]
@@ -84,14 +85,41 @@ def query_values(
         return QueryValues(metric, sides[0], "query", True)
     pairs = _aligned(evaluation)
     if pairs is not None:
-        x, y = pairs
         both = dict(zip(wanted, sides, strict=True))
-        return QueryValues(metric, (both["x2y"][x] + both["y2x"][y]) / 2, "pair", True)
+        asked, back = both["x2y"][pairs[0]], both["y2x"][pairs[1]]
+        # In a judged pool one side of a pair may be unable to fail, and not count.
+        if np.array_equal(np.isnan(asked), np.isnan(back)):
+            return QueryValues(metric, (asked + back) / 2, "pair", True)
     counts = [max(1, int((~np.isnan(values)).sum())) for values in sides]
     weighted = [
         values * (sum(counts) / (len(sides) * n)) for values, n in zip(sides, counts, strict=True)
     ]
     return QueryValues(metric, np.concatenate(weighted), "query", False)
+
+
+def compared_metric(evaluation: Evaluation, metric: Metric | str) -> Metric:
+    """What `compare_evaluations` tests: a metric, or what stands for it query by query.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        One of the runs.
+    metric : Metric or str
+        Any metric.
+
+    Returns
+    -------
+    Metric
+        The same where its judged pairs are drawn, else that of `query_metric`.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import VectorScorer, evaluate
+    >>> compared_metric(evaluate(VectorScorer(), np.eye(3), np.eye(3)), "AUC")
+    AUC (by query)
+    """
+    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    return metric if pools_judged_pairs(evaluation, metric) else query_metric(metric)
 
 
 def _aligned(evaluation: Evaluation) -> tuple[Ints, Ints] | None:

@@ -134,7 +134,9 @@ def query_csv(
         if any(len(column) != len(items) for column in columns):
             raise ValueError(f"These runs were not measured on one {part} part of this data set.")
         for query in np.flatnonzero(n_relevant > 0):
-            figures = [float(np.round(column[query], 12)) for column in columns]
+            # A query that cannot fail counts in no metric of ranks: an empty cell.
+            values = (float(np.round(column[query], 12)) for column in columns)
+            figures = [None if np.isnan(value) else value for value in values]
             words = [part, name, str(items.ids[query]), _text(items, int(query))]
             lines.append([*words, int(n_relevant[query]), *figures])
     return csv_text(lines)

@@ -52,11 +52,11 @@ def assert_equal_to_evaluations(parts, relevance, alphas=ALPHAS, metrics=RANKS, 
     curve = blend_curve(parts, x, y, relevance, alphas, metrics=metrics, **options)
     for k, alpha in enumerate(curve.alphas):
         one = evaluate(At(parts, alpha), x, y, relevance, metrics, **options)
-        for metric in metrics:
+        for metric in one.metrics:
             for direction in one.directions:
-                if one.metrics[metrics.index(metric)].level == "query":
+                if metric.level == "query":
                     np.testing.assert_allclose(
-                        curve.per_query[metric, direction][k],
+                        curve.per_query[metric.name, direction][k],
                         one.per_query(metric, direction),
                         rtol=0,
                         atol=1e-9,

@@ -139,7 +139,7 @@ def test_other_queries_are_refused(two_runs):
     ("name", "stands_in"),
     [
         ("MRR", "MRR"),
-        ("NDCG@3", "NDCG@3"),
+        ("NDCG@3", "NDCG@3 (exponential gain)"),
         ("AUC", "AUC (by query)"),
         ("AUC (by query)", "AUC (by query)"),
         ("rank loss", "rank loss (by query)"),

@@ -19,10 +19,12 @@ from simviz.evaluation.metrics import (
     Recall,
     Spearman,
     TopOne,
+    default_metric,
     parse_metric,
 )
 from simviz.evaluation.roc import Roc
 from simviz.ranking import Ranking, expected_auc
+from simviz.relevance import Relevance
 
 NAMES = {
     "top-1": TopOne(),
@@ -31,11 +33,11 @@ NAMES = {
     "P@5": Precision(k=5),
     "P@12": Precision(12),
     "recall@10": Recall(10),
-    "NDCG@3": NDCG(),
-    "NDCG": NDCG(None),
-    "NDCG@10 (linear)": NDCG(10, gain="linear"),
-    "NDCG@3 (linear, jk)": NDCG(3, "linear", "jk"),
-    "NDCG@3 (exp2, jk)": NDCG(3, discount="jk"),
+    "NDCG@3 (exponential gain)": NDCG(),
+    "NDCG (exponential gain)": NDCG(None),
+    "NDCG@10 (linear gain)": NDCG(10, gain="linear"),
+    "NDCG@3 (linear gain, jk)": NDCG(3, "linear", "jk"),
+    "NDCG@3 (exponential gain, jk)": NDCG(3, discount="jk"),
     "AUC": AUC(),
     "AUC (by query)": AUC(average="query"),
     "pAUC@0.25": PartialAUC(),
@@ -55,6 +57,49 @@ def test_name_shows_the_metric_and_reads_back(name):
     assert repr(metric) == str(metric) == metric.name == name
     assert parse_metric(name) == metric
     assert parse_metric(f"  {name.upper()} ") == metric
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("NDCG@10", NDCG(10)),
+        ("ndcg", NDCG(None)),
+        ("NDCG@10 (linear)", NDCG(10, "linear")),
+        ("NDCG@3 (exp2, jk)", NDCG(3, discount="jk")),
+        ("NDCG@3 (linear, jk)", NDCG(3, "linear", "jk")),
+    ],
+)
+def test_names_of_stored_runs_mean_what_they_meant(name, meant):
+    assert parse_metric(name) == meant
+
+
+def test_the_gain_changes_the_value_that_a_name_stands_for():
+    one, other = (parse_metric(f"NDCG@3 ({gain} gain)") for gain in ("exponential", "linear"))
+    assert one.per_query(RANKING)[0] != other.per_query(RANKING)[0]
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "metric"),
+    [
+        ([1, 1, 1], {}, "MRR"),
+        ([2, 2, 2], {}, "MRR"),
+        ([2, 1, 1], {}, "NDCG@10"),
+        ([1, -1, 1], {}, "AUC"),
+        ([2, -1, 1], {}, "NDCG@10"),
+        ([0.2, 0.7, 0.1], {"kind": "score"}, "Spearman"),
+    ],
+)
+def test_what_to_look_at_first(values, options, metric):
+    # The first two pairs have one query.
+    relevance = Relevance.from_pairs([0, 0, 1], [0, 1, 1], values, shape=(2, 2), **options)
+    assert default_metric(relevance) == parse_metric(metric)
+
+
+def test_grades_of_single_candidates_give_nothing_to_rank():
+    alone = Relevance.from_pairs([0, 1, 2], [0, 1, 2], [2, 1, -1], shape=(3, 3))
+    assert default_metric(alone) == AUC()
+    again = Relevance.from_pairs([0, 1, 2], [0, 1, 1], [2, 1, -1], shape=(3, 3))
+    assert default_metric(again) == NDCG(10)  # the second y item has two
 
 
 def test_metrics_are_values():
@@ -77,7 +122,7 @@ def test_every_metric_describes_itself(metric):
         ("MMR", "Did you mean 'MRR'"),
         ("NDGC@3", "Did you mean 'NDCG'"),
         ("P", r"There is no metric 'P'. Did you mean 'P@5'"),
-        ("NDCG@3 (log10)", "Did you mean 'NDCG@3'"),
+        ("NDCG@3 (log10)", r"Did you mean 'NDCG@3 \(exponential gain\)'"),
         ("MRR@10", "Did you mean 'MRR'"),
         ("P@0", "a whole number from 1, got 0"),
         ("pAUC@2", r"max_fpr must lie in \(0, 1\], got 2"),

@@ -92,12 +92,21 @@ def test_equals_full_matrices(problem):
     for direction, side in views.items():
         expected = expected_ranking(*side)
         for metric in RANK_METRICS:
+            values = metric.per_query(expected)
+            if result.pool == "judged":
+                # Relevant only: for NDCG a query may still fail if grades differ.
+                levels = [set(g[g != 0].clip(0) if metric == NDCG(3) else g[g != 0] > 0)
+                          for g in side[1]]  # fmt: skip
+                values[[len(known) < 2 for known in levels]] = np.nan
             np.testing.assert_allclose(
-                result.per_query(metric, direction),
-                metric.per_query(expected),
-                err_msg=metric.name,
+                result.per_query(metric, direction), values, err_msg=metric.name
             )
-        assert result.n_queries(direction) == (side[1] > 0).any(axis=1).sum()
+        can_fail = (side[1] > 0).any(axis=1)
+        if result.pool == "judged":
+            certain = can_fail & (side[1] >= 0).all(axis=1)
+            assert result.n_certain(direction) == certain.sum()
+            can_fail &= ~certain
+        assert result.n_queries(direction) == can_fail.sum()
         assert result.n_skipped(direction) == (side[1] <= 0).all(axis=1).sum()
     relevant = grades[judged] > 0
     if relevant.any() and not relevant.all():
@@ -211,6 +220,51 @@ def test_a_constant_scorer_gets_chance_in_every_metric():
     assert result.value("pAUC@0.1 (McClish)") == pytest.approx(0.5)
 
 
+def test_queries_that_cannot_fail_leave_the_rank_metrics_of_a_judged_pool():
+    # Three questions with candidates of both kinds, one whose only candidate is right;
+    # each answer belongs to one question, so answers that ask cannot fail.
+    x, y = [0, 0, 1, 1, 1, 2, 2, 3], range(8)
+    grades = [1, -1, 1, -1, -1, -1, 1, 2]
+    relevance = Relevance.from_pairs(x, y, grades, shape=(4, 8))
+    result = evaluate(ChanceScorer(), np.ones((4, 1)), np.ones((8, 1)), relevance)
+    assert [result.n_certain(d) for d in ("x2y", "y2x", None)] == [1, 4, 5]
+    assert [result.n_queries(d) for d in ("x2y", "y2x")] == [3, 0]
+    assert np.isnan(result.per_query("MRR")).tolist() == [False, False, False, True]
+    assert result.value("MRR", "x2y") == pytest.approx((0.75 + 11 / 18 + 0.75) / 3)
+    assert result.value("top-1") == pytest.approx((1 / 2 + 1 / 3 + 1 / 2) / 3)
+    lines = [r for r in result.to_records() if r["metric"] == "MRR"]
+    assert [(r["direction"], r["n"], r["n_certain"]) for r in lines] == [
+        ("x2y", 3, 1),
+        ("mean", 3, 5),
+    ]
+    assert not any(math.isnan(r["value"]) for r in result.to_records())
+    assert "3 queries, 5 left out that cannot fail" in repr(result)
+    assert repr(result).count("nan") == 0
+    # In a pool of all candidates each of them can fail.
+    split = Relevance(relevance.matrix, unjudged="negative")
+    whole = evaluate(ChanceScorer(), np.ones((4, 1)), np.ones((8, 1)), split)
+    assert (whole.n_certain(), whole.n_queries("x2y")) == (0, 4)
+
+
+def test_no_rank_metric_is_reported_where_no_query_can_fail():
+    relevance = Relevance.from_pairs(range(4), range(4), [1, -1, 1, -1], shape=(4, 4))
+    result = evaluate(Table(np.eye(4)), np.eye(4), np.eye(4), relevance)
+    assert [(r["metric"], r["direction"]) for r in result.to_records()] == [("AUC", "pairs")]
+    assert repr(result).startswith("Evaluation(AUC 0.500; 0 queries, 4 left out")
+
+
+def test_grades_of_relevant_candidates_can_be_ranked():
+    relevance = Relevance.from_pairs(
+        [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [2, 1, 1, 1, -1], shape=(3, 2)
+    )
+    result = evaluate(Table(np.arange(6.0).reshape(3, 2)), np.eye(3), np.ones((2, 1)), relevance)
+    assert np.isnan(result.per_query("MRR")).all()
+    assert np.isnan(result.per_query(NDCG(10))).tolist() == [False, True, True]
+    assert result.per_query(NDCG(10))[0] < 1
+    assert (result.n_certain("x2y"), result.n_certain("x2y", NDCG(10))) == (2, 1)
+    assert NDCG(10) in result.metrics  # grades differ
+
+
 def test_small_similarities_are_computed_once_and_large_ones_are_not_kept(monkeypatch):
     sides = np.ones((8, 1)), np.ones((8, 1))
     table = Table(np.eye(8))
@@ -261,6 +315,7 @@ def test_records_are_tidy():
         "value": 1.0,
         "standard_error": 0.0,
         "n": 3,
+        "n_certain": 0,
         "pool": "split",
     }
     assert (back["direction"], back["value"], back["n"]) == ("y2x", 0.75, 2)

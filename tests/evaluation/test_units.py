@@ -75,3 +75,14 @@ def test_correcting_later_is_correcting_at_once(rng):
     assert later == at_once
     alone = paired_t(runs["a"], runs["b"])
     assert correct({(0, 1): alone}) == {(0, 1): alone}, "one comparison needs no correction"
+
+
+def test_pairs_of_which_one_side_cannot_fail_are_queries_of_both_sides():
+    # The first pair can fail from the x side only: its y item has no other candidate.
+    matrix = np.array([[1.0, -1, 0], [0, 1, -1], [0, 0, 1]])
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(2, 3, 5))
+    found = evaluate(VectorScorer(), X, Y, matrix)
+    told = query_values(found, "MRR")
+    assert (told.unit, told.is_independent) == ("query", False)
+    assert np.nanmean(told.values) == pytest.approx(found.value("MRR"))

@@ -1,0 +1,369 @@
+"""Tests of metrics that pool judged pairs: a bootstrap over items, and DeLong's.
+
+Where every query has one judged candidate there is nothing to test query by
+query: what can be drawn again are the pairs. Pairs that share an item depend
+on each other, so items are drawn, each with all of its pairs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.evaluation import _paired
+from simviz.evaluation._weighted import Weighted, weighted
+from simviz.evaluation.differences import LEVEL
+from simviz.evaluation.metrics import AUC, Metric, PartialAUC, Pearson
+from simviz.evaluation.result import Evaluation
+from simviz.evaluation.verdict import Comparison
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: Draws of items; the error of a standard error is then about 1.6 %.
+RESAMPLES = 2_000
+#: Pairs of draws held at a time.
+_DRAWN = 1_000_000
+UNIT = "judged pair"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedPairs:
+    """Pairs that were judged, with what a run says of each.
+
+    Parameters
+    ----------
+    x, y : ndarray of int, shape (n_pairs,)
+        Items of each pair.
+    relevant : ndarray of bool, shape (n_pairs,)
+        Whether they belong together.
+    score : ndarray of float, shape (n_pairs,)
+        What the run says.
+    judged : ndarray of float, shape (n_pairs,), or None
+        What was judged, where judgments are scores.
+    """
+
+    x: Ints
+    y: Ints
+    relevant: Bools
+    score: Reals
+    judged: Reals | None = None
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """What is drawn again: "pairs", "x items", "y items", or items of both sides."""
+        shared = [len(np.unique(items)) < len(items) for items in (self.x, self.y)]
+        sides = tuple(f"{s} items" for s, is_in in zip("xy", shared, strict=True) if is_in)
+        return sides or ("pairs",)
+
+
+def judged_pairs(evaluation: Evaluation) -> JudgedPairs | None:
+    """The judged pairs of an evaluation, by x item and then y item.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of one run.
+
+    Returns
+    -------
+    JudgedPairs or None
+        None where queries were ranked against more than judged candidates,
+        and for results stored before scores of judged pairs were kept.
+    """
+    if evaluation.pool != "judged" or evaluation.predicted is None:
+        return None
+    direction = evaluation.directions[0]
+    ranking = evaluation.rankings[direction]
+    asks, answers = ranking.query.astype(np.int64), ranking.candidate.astype(np.int64)
+    x, y = (asks, answers) if direction == "x2y" else (answers, asks)
+    order = np.lexsort((y, x))
+    return JudgedPairs(
+        x[order],
+        y[order],
+        np.asarray(ranking.grade > 0)[order],
+        np.asarray(evaluation.predicted, dtype=np.float64),
+        evaluation.judged,
+    )
+
+
+def pools_judged_pairs(evaluation: Evaluation, metric: Metric) -> bool:
+    """Whether runs like this one can be tested pair by pair.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of one run.
+    metric : Metric
+        What is to be tested.
+
+    Returns
+    -------
+    bool
+        True for pooled AUC, rank loss and partial AUC, and for correlations,
+        where only judged pairs were ranked.
+    """
+    if metric.level == "query" or not isinstance(metric, AUC | PartialAUC | Pearson):
+        return False
+    if metric.level == "scores" and evaluation.judged is None:
+        return False
+    return evaluation.pool == "judged" and evaluation.predicted is not None
+
+
+def bootstrap_pairs(
+    runs: Sequence[JudgedPairs],
+    metric: Metric,
+    *,
+    level: float = 0.95,
+    n_resamples: int = RESAMPLES,
+    random_state: int = 0,
+) -> dict[tuple[int, int], Comparison]:
+    """Compare runs on the same judged pairs, all under the same draws of items.
+
+    The standard error of a difference is that of its draws; interval and
+    p-value are Student's.
+
+    Parameters
+    ----------
+    runs : sequence of JudgedPairs
+        Two or more.
+    metric : Metric
+        Pooled AUC, rank loss or partial AUC, or a correlation.
+    level : float, default=0.95
+        Of the intervals.
+    n_resamples : int, default=2000
+        Draws of each kind.
+    random_state : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    dict of (int, int) to Comparison
+        For each two runs, by their numbers, the first below the second. The
+        unit is "judged pair"; nothing is corrected.
+
+    Raises
+    ------
+    ValueError
+        If the pairs are not the same, or a setting means nothing.
+
+    Notes
+    -----
+    Where no item is in two pairs, pairs are drawn; where only items of one
+    side are, those items are drawn, each with all of its pairs. Where both
+    sides repeat, the variance is that of draws of x items, plus that of draws
+    of y items, minus that of draws of pairs, which is in both [1]_. Drawing
+    both sides at once and multiplying the counts would count the noise of
+    single pairs three times. Draws without one of the classes are left out.
+    The degrees of freedom are the items with a pair of the rarer class, on
+    the side with fewer of them, less one; for correlations all items count.
+
+    References
+    ----------
+    .. [1] A. C. Cameron, J. B. Gelbach and D. L. Miller. "Robust inference
+       with multiway clustering." Journal of Business & Economic Statistics
+       29(2), 2011.
+    """
+    _paired.check_level(level)
+    _paired.check_resamples(n_resamples)
+    first = _check_same(runs)
+    values = [weighted(metric, run.score, run.relevant, run.judged) for run in runs]
+    kinds = first.drawn if len(first.drawn) == 1 else (*first.drawn, "pairs")
+    items = {"pairs": np.arange(len(first)), "x items": first.x, "y items": first.y}
+    drawn: dict[str, tuple[Reals, int]] = {}
+    for number, kind in enumerate(kinds):
+        seed = np.random.default_rng([random_state, number])
+        drawn[kind] = _draws(values, items[kind], n_resamples, seed)
+    once = np.ones((1, len(first)), dtype=np.int64), items["pairs"]
+    exact = np.array([one(*once)[0] for one in values])
+    test = f"bootstrap over {' and '.join(first.drawn)}"
+    units = min(drawn[kind][1] for kind in first.drawn)
+    # An area rests on its rarer class, a correlation on all pairs.
+    counted = np.ones(len(first), dtype=bool)
+    if metric.level == "roc":
+        counted = first.relevant == (2 * first.relevant.sum() <= len(first))
+    df = min(len(np.unique(items[kind][counted])) for kind in first.drawn) - 1
+    found = {}
+    for i, j in itertools.combinations(range(len(runs)), 2):
+        spread = {k: _variance(draws[i] - draws[j], n) for k, (draws, n) in drawn.items()}
+        variance = sum(spread[kind] for kind in first.drawn)
+        if len(kinds) > 1:
+            # Estimates of three variances may leave less than nothing.
+            variance = max(variance - spread["pairs"], min(spread.values()))
+        difference = float(exact[i] - exact[j])
+        error = math.sqrt(variance)
+        found[i, j] = _compared(test, difference, error, units, df, len(first), level)
+    return found
+
+
+def delong_pairs(
+    runs: Sequence[JudgedPairs], metric: Metric, *, level: float = 0.95
+) -> dict[tuple[int, int], Comparison]:
+    """Compare runs on the same judged pairs by `delong`: a check of the bootstrap.
+
+    Parameters
+    ----------
+    runs : sequence of JudgedPairs
+        Two or more, whose pairs share no item.
+    metric : Metric
+        Pooled AUC or rank loss.
+    level : float, default=0.95
+        Of the intervals.
+
+    Returns
+    -------
+    dict of (int, int) to Comparison
+        As `bootstrap_pairs` gives them.
+
+    Raises
+    ------
+    ValueError
+        If the pairs are not the same or share items, or the metric is
+        another one.
+    """
+    first = _check_same(runs)
+    if not isinstance(metric, AUC) or metric.level != "roc":
+        raise ValueError(f"DeLong's test is of the pooled AUC, got {metric}. Use the bootstrap.")
+    if first.drawn != ("pairs",):
+        raise ValueError(
+            "DeLong's test takes pairs for independent, but these share "
+            f"{' and '.join(first.drawn)}. Use the bootstrap."
+        )
+    found = {}
+    for i, j in itertools.combinations(range(len(runs)), 2):
+        one = delong(runs[i].score, runs[j].score, first.relevant, level=level)
+        found[i, j] = one if metric.higher_is_better else one.swapped()
+    return found
+
+
+def delong(
+    a_scores: ArrayLike, b_scores: ArrayLike, relevant: ArrayLike, *, level: float = 0.95
+) -> Comparison:
+    """DeLong's test of two AUCs of the same pairs, none of which share an item.
+
+    Parameters
+    ----------
+    a_scores, b_scores : array-like of float, shape (n_pairs,)
+        Score of each pair by both runs.
+    relevant : array-like of bool, shape (n_pairs,)
+        Whether the pair belongs together.
+    level : float, default=0.95
+        Of the interval, which is normal.
+
+    Returns
+    -------
+    Comparison
+        Its statistic is z; NaN with fewer than two pairs of a class.
+
+    Raises
+    ------
+    ValueError
+        If lengths do not fit, a score is NaN or infinite, or `level` is out
+        of range.
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Comparing the areas under two or
+    more correlated receiver operating characteristic curves. Biometrics 44.
+    Sun & Xu (2014), Fast implementation of DeLong's algorithm. IEEE Signal
+    Processing Letters 21.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> relevant = rng.random(500) < 0.3
+    >>> good, poor = (relevant + noise * rng.normal(size=500) for noise in (1, 2))
+    >>> delong(good, poor, relevant).is_significant()
+    True
+    """
+    from scipy.special import ndtr, ndtri
+    from scipy.stats import rankdata
+
+    _paired.check_level(level)
+    sides = [_paired.flat(scores, name) for scores, name in ((a_scores, "a"), (b_scores, "b"))]
+    truth = np.asarray(relevant, dtype=bool)
+    lengths = [len(values) for values in (*sides, truth)]
+    if len(set(lengths)) > 1 or np.isnan(sides).any():
+        raise ValueError(
+            f"Scores and relevance have lengths {lengths}, some scores may be NaN. Give one "
+            "number a pair."
+        )
+    m, n = int(truth.sum()), int((~truth).sum())
+    if min(m, n) < 2:
+        return _compared("DeLong", math.nan, math.nan, m + n, m + n - 1, m + n, level)
+    # Of each relevant pair the share of others below it, of each other that of those above.
+    below, above = [], []
+    for scores in sides:
+        rank = rankdata(scores)
+        below.append((rank[truth] - rankdata(scores[truth])) / n)
+        above.append(1 - (rank[~truth] - rankdata(scores[~truth])) / m)
+    difference = float(below[0].mean() - below[1].mean())
+    parts = [_paired.deviation(one[0] - one[1]) ** 2 for one in (below, above)]
+    error = math.sqrt(parts[0] / m + parts[1] / n)
+    found = _compared("DeLong", difference, error, m + n, m + n - 1, m + n, level)
+    if error == 0:
+        return found
+    z, reach = found.statistic, float(ndtri((1 + level) / 2)) * error
+    low, high = found.difference - reach, found.difference + reach
+    return replace(found, p_value=float(2 * ndtr(-abs(z))), low=low, high=high)
+
+
+def _compared(
+    test: str, difference: float, error: float, units: int, df: int, n: int, level: float
+) -> Comparison:
+    """Student's test of a difference with a standard error; effect in deviations of a unit."""
+    difference = 0.0 if abs(difference) <= LEVEL else difference
+    if df < 1:  # nothing to judge a spread by
+        error = math.nan
+    t, p = _paired.student(difference, error, df)
+    low, high = _paired.t_interval(difference, error, df, level)
+    effect = _paired.standardized(difference, error * math.sqrt(units), units - 1)
+    return Comparison(test, t, p, difference, low, high, level, n, None, effect, UNIT)
+
+
+def _check_same(runs: Sequence[JudgedPairs]) -> JudgedPairs:
+    """The first of some runs, all of which must have the same pairs."""
+    first, *others = runs
+    for other in others:
+        parts = ((getattr(run, p) for run in (first, other)) for p in ("x", "y", "relevant"))
+        if not all(np.array_equal(one, two) for one, two in parts):
+            raise ValueError(
+                f"These runs have {len(first):,} and {len(other):,} judged pairs, or not the same "
+                "ones. Compare runs that were measured on one test part."
+            )
+    return first
+
+
+def _draws(
+    metrics: list[Weighted], item: Ints, n_resamples: int, rng: np.random.Generator
+) -> tuple[Reals, int]:
+    """Values of all runs, one row each, under draws of items; and how many items there are."""
+    items, place = np.unique(item, return_inverse=True)
+    m = len(items)
+    values = np.empty((len(metrics), n_resamples))
+    together = max(1, _DRAWN // len(item))
+    for start in range(0, n_resamples, together):
+        size = min(together, n_resamples - start)
+        drawn = rng.integers(0, m, (size, m)) + m * np.arange(size)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=size * m).reshape(size, m)
+        for row, one in zip(values, metrics, strict=True):
+            row[start : start + size] = one(counts, place)
+    return values, m
+
+
+def _variance(differences: Reals, n: int) -> float:
+    """Variance of draws of n items, without the bias of drawing from a sample."""
+    kept = differences[~np.isnan(differences)]
+    if min(len(kept), n) < 2:
+        return math.nan
+    # Draws that differ by rounding only have none.
+    return float(kept.var(ddof=1)) * n / (n - 1) if np.ptp(kept) > LEVEL else 0.0
