@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
 By = Literal["pair", "x", "y", "group", "column", "time"]
+#: What held-out items are ranked against on a side that is not divided.
+Candidates = Literal["all", "judged"]
 Index = NDArray[np.intp]
 PARTS = partition.NAMES
 
@@ -64,6 +66,8 @@ def split(
     fractions: Sequence[float] = (0.7, 0.1, 0.2),
     seed: int = 0,
     group_key: str | None = None,
+    *,
+    candidates: Candidates = "all",
 ) -> Split:
     """Split pairs into train, validation and test, never leaking.
 
@@ -93,6 +97,10 @@ def split(
     group_key : str, optional
         Metadata column; "group" by group, "split" by column and "date" by
         time when omitted.
+    candidates : {"all", "judged"}, default="all"
+        Items of a side that is not divided in the validation and the test
+        part: all of them, or, as some papers have it, those that are judged
+        with an item of the part.
 
     Returns
     -------
@@ -107,13 +115,15 @@ def split(
 
     Notes
     -----
-    When one side is partitioned, the other side of a part (its candidate
-    pool) are the items judged together with the part's items; where pairs
-    that are not listed are negative, the items relevant to one of them. The
-    exception is a side of kind "keyword": a keyword is nothing but its name,
-    so one without a relevant item in train cannot be learned, and in use all
-    learned keywords compete. Every part therefore has the keywords of train,
-    and those that train lacks are left out, with a note.
+    When one side is divided, a query of it meets **all** items of the other
+    side, as it will in use: the fewer compete, the better any method looks.
+    The training part keeps to the items judged together with its own. There
+    are three exceptions. Of a side of kind "keyword" every part has the
+    keywords of train: a keyword is nothing but its name, so one without a
+    relevant item in train cannot be learned; such are left out, with a note.
+    Where pairs that are not listed are unknown, only judged candidates count,
+    and a part has the items judged with its own. So it has in a collection
+    that is linked to itself, where each item would otherwise meet itself.
 
     By "pair", components of the relevance graph are kept whole. Where
     unlisted pairs are unknown, judged negatives are kept whole too if the
@@ -151,11 +161,16 @@ def split(
         raise DatasetError(
             f"Pairs are split by 'pair', 'x', 'y', 'group', 'column' or 'time'; got {by!r}."
         )
-    return assemble(pairs, (x, y), by, seed, notes)
+    return assemble(pairs, (x, y), by, seed, notes, candidates)
 
 
 def assemble(
-    pairs: PairSet, parts_of: partition.Partition, by: By, seed: int, notes: Sequence[str]
+    pairs: PairSet,
+    parts_of: partition.Partition,
+    by: By,
+    seed: int,
+    notes: Sequence[str],
+    candidates: Candidates = "all",
 ) -> Split:
     """Make a split of the part that each item belongs to.
 
@@ -172,6 +187,8 @@ def assemble(
         Of the random assignment.
     notes : sequence of str
         What to know about it.
+    candidates : {"all", "judged"}, default="all"
+        As in `split`.
 
     Returns
     -------
@@ -183,13 +200,16 @@ def assemble(
     DatasetError
         If a part would be without a relevant pair.
     """
+    if candidates not in get_args(Candidates):
+        raise DatasetError(f"candidates must be 'all' or 'judged', got {candidates!r}.")
     x, y = parts_of
+    every = candidates == "all" and competes_whole(pairs)
     if y is None and x is not None:
         x_index = _members(x)
-        y_index, more = _pools(pairs.relevance, x_index, pairs.y.kind, "y")
+        y_index, more = _pools(pairs.relevance, x_index, pairs.y.kind, "y", every)
     elif x is None and y is not None:
         y_index = _members(y)
-        x_index, more = _pools(pairs.relevance.T, y_index, pairs.x.kind, "x")
+        x_index, more = _pools(pairs.relevance.T, y_index, pairs.x.kind, "x", every)
     elif x is not None and y is not None:
         x_index, y_index, more = _members(x), _members(y), []
     parts = {p: _part(pairs, p, x_index[p], y_index[p]) for p in PARTS}
@@ -210,10 +230,15 @@ def _members(parts: Parts) -> dict[str, Index]:
     return {name: np.flatnonzero(parts == i) for i, name in enumerate(PARTS)}
 
 
+def competes_whole(pairs: PairSet) -> bool:
+    """Whether all items of a side that is not divided are candidates of a held-out part."""
+    return pairs.relevance.unjudged == "negative" and pairs.x is not pairs.y
+
+
 def _pools(
-    relevance: Relevance, members: Mapping[str, Index], kind: ItemKind, side: str
+    relevance: Relevance, members: Mapping[str, Index], kind: ItemKind, side: str, every: bool
 ) -> tuple[dict[str, Index], list[str]]:
-    """Candidates of each part on the side that is not partitioned.
+    """Items of each part on the side that is not divided; in held-out parts every one if asked.
 
     `relevance` has the partitioned side in its rows, `kind` and `side` speak
     of the other one.
@@ -227,6 +252,9 @@ def _pools(
         return dict.fromkeys(PARTS, learned), notes
     graph = relevance.matrix if relevance.unjudged == "ignore" else positives
     pools = {p: np.unique(graph[index].indices).astype(np.intp) for p, index in members.items()}
+    if every:
+        whole = np.arange(graph.shape[1], dtype=np.intp)
+        return {p: pool if p == "train" else whole for p, pool in pools.items()}, []
     times = np.bincount(np.concatenate(list(pools.values())), minlength=graph.shape[1])
     notes = []
     if (times > 1).any():

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.data import PairSet
 from simviz.data.apportion import apportion
 from simviz.data.partition import components, groups
+from simviz.data.splitting import competes_whole
 from simviz.data.wording import percent
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
@@ -122,9 +123,9 @@ class PairUnits:
         units : array-like of int
             Numbers of units.
         known : PairSet, optional
-            What was learned from. A keyword is nothing but its name, so where
-            keywords follow the other side, those that were learned are the
-            candidates.
+            What was learned from, where a held-out part is asked for: its
+            candidates on a side that follows the other one are all items, or
+            the keywords that were learned, as `simviz.data.split` has it.
 
         Returns
         -------
@@ -183,6 +184,8 @@ class PairUnits:
                 learned = set((known.x if side == "x" else known.y).ids)
                 return np.flatnonzero([name in learned for name in items.ids])
             graph = relevance.positives
+        elif isinstance(known, PairSet) and competes_whole(self.pairs):
+            return np.arange(len(items), dtype=np.intp)
         else:
             graph = relevance.matrix if relevance.unjudged == "ignore" else relevance.positives
         return np.unique(graph[rows].indices).astype(np.intp)

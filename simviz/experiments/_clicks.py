@@ -71,7 +71,7 @@ def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Clicks:
         clicked. No link of a document whose summary asks in validation or
         test is among the clicks: judgments grade such links.
     """
-    parts = split(judged, by="x", seed=seed)
+    parts = split(judged, by="x", seed=seed, candidates="judged")
     asked = [judged.take(parts.x_index[name]) for name in ("validation", "test")]
     summary, held = _introduced(judged), set().union(*map(_introduced, asked))
     matrix = links.relevance.positives.tocoo()

@@ -75,7 +75,7 @@ class Parts:
         Parts
             Named as the pairs are.
         """
-        made = split(pairs, by=by, fractions=fractions, seed=seed)
+        made = split(pairs, by, fractions, seed, candidates="judged")
         parts: dict[str, PairSet] = {name: getattr(made, name) for name in _PARTS}
         notes = made.notes
         if pool == "all":

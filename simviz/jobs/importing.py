@@ -62,11 +62,13 @@ def keep_run(
             "Runs on a demo are seen by all visitors. Keep the demo's pairs as a data set of your "
             "own first, then import the run there."
         )
-    n_pairs = len(pairs.x) * len(pairs.y) * split.fractions[2] ** 2
+    # A side that is not divided competes whole.
+    shares = [share**2 if split.by == "pair" else share for share in split.fractions[1:]]
+    n_pairs = len(pairs.x) * len(pairs.y) * sum(shares)
     if n_pairs > MAX_PAIRS:
         raise JobError(
-            f"The test part has about {n_pairs:,.0f} pairs; up to {MAX_PAIRS:,} are measured at "
-            "once. Measure it in Python, or choose a smaller test part."
+            f"Validation and test have about {n_pairs:,.0f} pairs; up to {MAX_PAIRS:,} are "
+            "measured at once. Measure it in Python, or choose smaller parts."
         )
     run_id = spec.digest
     if store.has_run(run_id):

@@ -99,15 +99,36 @@ def test_by_pair_loses_no_relevant_pair(pairs, seed):
 
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(pairs=graded_sets(), seed=st.integers(0, 100))
-def test_by_x_pools_hold_what_is_judged_with_the_part(pairs, seed):
-    result = split_or_refuse(pairs, by="x", seed=seed)
+def test_by_x_held_out_items_meet_all_items_of_the_other_side(pairs, seed):
     relevance = pairs.relevance
     graph = relevance.matrix if relevance.unjudged == "ignore" else relevance.positives
-    learned = set(relevance.positives[result.x_index["train"]].indices.tolist())
-    for name in PARTS:
-        linked = set(graph[result.x_index[name]].indices.tolist())
-        pool = set(result.y_index[name].tolist())
-        assert pool == (learned if pairs.y.kind == "keyword" else linked)
+    for candidates in ("all", "judged"):
+        result = split_or_refuse(pairs, by="x", seed=seed, candidates=candidates)
+        learned = set(relevance.positives[result.x_index["train"]].indices.tolist())
+        for name in PARTS:
+            expected = set(graph[result.x_index[name]].indices.tolist())
+            if pairs.y.kind == "keyword":
+                expected = learned
+            elif candidates == "all" and relevance.unjudged == "negative" and name != "train":
+                expected = set(range(len(pairs.y)))
+            assert set(result.y_index[name].tolist()) == expected
+
+
+@pytest.mark.parametrize("by", ["group", "column", "time"])
+def test_the_side_that_a_column_does_not_divide_competes_whole(by):
+    words = ["train"] * 60 + ["validation"] * 20 + ["test"] * 20
+    columns = {"split": words, "group": [str(i // 2) for i in range(100)]}
+    columns["date"] = [f"2026-01-{1 + i // 4:02d}" for i in range(100)]
+    result = split(one_to_one(100, x=columns), by=by)
+    assert [len(result.y_index[part]) for part in PARTS][1:] == [100, 100]
+    assert len(result.y_index["train"]) == len(result.x_index["train"])
+    other = split(one_to_one(100, x=columns), by=by, candidates="judged")
+    assert len(other.y_index["test"]) == len(other.x_index["test"])
+
+
+def test_unknown_candidates_are_refused():
+    with pytest.raises(DatasetError, match="candidates must be 'all' or 'judged', got 'some'"):
+        split(one_to_one(100), candidates="some")
 
 
 @settings(deadline=None, derandomize=True, max_examples=50)
@@ -121,7 +142,7 @@ def test_by_y_is_by_x_of_the_swapped_pairs(pairs, seed):
 
 @pytest.mark.parametrize("by", ["pair", "x", "y"])
 def test_one_to_one_pairs_split_to_the_requested_sizes(by):
-    result = split(one_to_one(1923), by=by)
+    result = split(one_to_one(1923), by=by, candidates="judged")
     assert [len(result.x_index[p]) for p in PARTS] == [1346, 192, 385]
     assert [len(result.y_index[p]) for p in PARTS] == [1346, 192, 385]
     assert all((result.x_index[p] == result.y_index[p]).all() for p in PARTS)
@@ -191,7 +212,7 @@ def test_keywords_that_train_lacks_are_left_out_with_a_note():
 
 
 def test_shared_and_unused_items_of_the_other_side_are_noted():
-    result = split(pair_set(range(10), [0] * 10, shape=(10, 3)), by="x")
+    result = split(pair_set(range(10), [0] * 10, shape=(10, 3)), by="x", candidates="judged")
     assert result.notes == (
         "1 y item in more than one part.",
         "2 y items in no part, for nothing is relevant to them.",
@@ -228,7 +249,7 @@ def test_a_group_that_is_too_large_and_a_missing_column_are_named():
 
 def test_a_split_column_is_obeyed():
     words = ["train"] * 5 + ["dev"] * 2 + ["TEST"] * 3
-    result = split(one_to_one(10, x={"split": words}), by="column")
+    result = split(one_to_one(10, x={"split": words}), by="column", candidates="judged")
     assert [result.x_index[p].tolist() for p in PARTS] == [[0, 1, 2, 3, 4], [5, 6], [7, 8, 9]]
     assert [result.y_index[p].tolist() for p in PARTS] == [[0, 1, 2, 3, 4], [5, 6], [7, 8, 9]]
 
@@ -237,7 +258,7 @@ def test_a_split_column_is_obeyed():
 def test_a_missing_validation_part_is_drawn_from_train(sides):
     words = ["train"] * 80 + ["test"] * 20
     pairs = one_to_one(100, **{s: {"part": words} for s in sides})
-    result = split(pairs, by="column", group_key="part")
+    result = split(pairs, by="column", group_key="part", candidates="judged")
     assert result.x_index["test"].tolist() == list(range(80, 100))
     assert [len(result.y_index[p]) for p in PARTS] == [70, 10, 20]
     assert any("no validation items" in note for note in result.notes)
@@ -274,7 +295,8 @@ def test_a_collection_linked_to_itself_stays_one():
 def test_too_few_pairs_are_refused(by):
     with pytest.raises(DatasetError, match="Too few pairs to split: 2 "):
         split(one_to_one(2), by=by)
-    assert all(len(part.x) == 1 for part in parts_of(split(one_to_one(3), by=by)).values())
+    result = split(one_to_one(3), by=by, candidates="judged")
+    assert all(len(part.x) == 1 for part in parts_of(result).values())
 
 
 def test_a_part_without_a_relevant_pair_is_refused():
