@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from simviz.evaluation.tables import TableRow
 
 Cells = Mapping[str, float | str | None]
-_POOLS = {
-    "split": "all candidates of the {part} part",
-    "all": "all candidates",
-    "judged": "the judged candidates of the query",
-}
 
 
 def show(
@@ -152,7 +147,7 @@ def few(choice: Choice, verdicts: Verdicts) -> list[Cells]:
 def caption(choice: Choice, verdicts: Verdicts | None) -> str:
     """What the printed table shows, and by which test."""
     first = choice.entries[0]
-    pool = _POOLS[first.measured.pool].format(part=choice.part)
+    pool = first.measured.ranked_against(choice.direction, choice.part, choice.pairs)
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
     size = f"{first.measured.n_x:,} × {first.measured.n_y:,}"
     arrows = {"x2y": "{} to {}", "y2x": "{1} to {0}", "mean": "mean of {} to {} and back"}

@@ -16,6 +16,7 @@ from simviz.exceptions import StoreError
 from simviz.store.run import MEASURED, Part
 
 if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
     from simviz.evaluation.tables import Estimate
     from simviz.store import RunInfo
     from simviz.store.run import Run
@@ -54,6 +55,13 @@ class Measured:
     def record(self, metric: str, direction: str) -> Mapping[str, Any] | None:
         """The record of a metric, see `find_record`."""
         return find_record(self.told["records"], metric, direction)
+
+    def ranked_against(self, direction: str, part: Part, pairs: PairSet) -> str:
+        """What a query was ranked against, in words."""
+        from simviz.evaluation.report import ranked_against
+
+        names, whole = (pairs.x_name, pairs.y_name), (len(pairs.x), len(pairs.y))
+        return ranked_against(self.pool, direction, part, names, (self.n_x, self.n_y), whole)
 
     def value(self, metric: str, direction: str) -> float:
         """The value of a metric; NaN where it was not measured."""

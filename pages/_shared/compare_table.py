@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 
 BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
 _FEW = ("top-1", "MRR", "AUC")
-_POOLS = {
-    "split": "all {answers} of the {part} part",
-    "all": "all {answers}",
-    "judged": "the judged {answers} of the query",
-}
 
 
 def show_finding(choice: Choice) -> None:
@@ -63,6 +58,7 @@ def show_finding(choice: Choice) -> None:
         baseline=None if popular is None else popular["value"],
         unseen=unseen,
         part=choice.part,
+        candidates=best.measured.ranked_against(choice.direction, choice.part, choice.pairs),
     )
     show_words(words)
     if len(choice.entries) > 1:
@@ -190,7 +186,7 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     from simviz.evaluation.metrics import parse_metric
 
     first = choice.entries[0]
-    query, answer, unseen = _who_asks(choice)
+    query, _, unseen = _who_asks(choice)
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
     counted = next(
         (
@@ -202,10 +198,10 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     )
     words = f"**{plain(choice.metric)}:** {parse_metric(choice.metric).description} "
     if counted is not None:
-        pool = _POOLS[first.measured.pool].format(answers=answer, part=choice.part)
+        pool = first.measured.ranked_against(choice.direction, choice.part, choice.pairs)
         words += plain(
             f"Means over {counted['n']:,} {'unseen ' if unseen else ''}{query} ± 95 % interval; "
-            f"each is ranked against {pool} ({first.measured.n_x:,} × {first.measured.n_y:,})."
+            f"each is ranked against {pool}."
         )
     words += plain(
         f" {choice.part.capitalize()} part: {split}. Ties count with their expected value."

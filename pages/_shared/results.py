@@ -64,7 +64,6 @@ def show(
     measured = {run.id: compare_runs.read_measured(run) for run in runs}
     ordered = compare_runs.ranked(runs, measured, metric, direction, part)
     entries = compare_runs.entries_of(ordered, part)
-    names = (pairs.x_name, pairs.y_name)
     answer = st.container()  # stands above what it depends on
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         parts.switch(dataset_id)
@@ -81,14 +80,14 @@ def show(
     with answer:
         asking = "x2y" if direction == "mean" else direction
         sentence = "top-1" if metric == "MRR" else metric
-        show_finding(entries[0], sentence, asking, names)
+        show_finding(entries[0], sentence, asking, pairs)
     shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
-    show_table(entries, shown, direction, names)
+    show_table(entries, shown, direction, pairs)
     show_curves(entries, direction)
     return [entry.run for entry in entries]
 
 
-def show_finding(best: Entry, metric: str, direction: str, names: tuple[str, str]) -> None:
+def show_finding(best: Entry, metric: str, direction: str, pairs: PairSet) -> None:
     """Say in a sentence what the best run can do."""
     from simviz.evaluation.report import finding
 
@@ -98,7 +97,7 @@ def show_finding(best: Entry, metric: str, direction: str, names: tuple[str, str
     popular = compare_runs.find_record(
         best.measured.told["baselines"]["popularity"], metric, direction
     )
-    x_name, y_name = names
+    x_name, y_name = pairs.x_name, pairs.y_name
     query, answer = (y_name, x_name) if direction == "y2x" else (x_name, y_name)
     words = finding(
         best.label,
@@ -109,12 +108,13 @@ def show_finding(best: Entry, metric: str, direction: str, names: tuple[str, str
         answer_name=answer,
         baseline=None if popular is None else popular["value"],
         part=best.part,
+        candidates=best.measured.ranked_against(direction, best.part, pairs),
     )
     compare_table.show_words(words)
 
 
 def show_table(
-    entries: Sequence[Entry], metrics: Sequence[str], direction: str, names: tuple[str, str]
+    entries: Sequence[Entry], metrics: Sequence[str], direction: str, pairs: PairSet
 ) -> None:
     """Compare runs in a few columns, the best on validation first, what knows nothing last."""
     metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
@@ -126,11 +126,11 @@ def show_table(
     if record is None:
         return
     part = entries[0].part
-    asked = {"x2y": names[0], "y2x": names[1], "mean": "queries from both sides"}[direction]
-    pool = {"split": f"all items of the {part} part", "judged": "the judged items"}
+    asked = {"x2y": pairs.x_name, "y2x": pairs.y_name, "mean": "queries from both sides"}
+    pool = entries[0].measured.ranked_against(direction, part, pairs)
     st.caption(
-        f"Mean over {record['n']:,} {part} {asked} ± 95 % interval, each ranked against "
-        f"{pool.get(record['pool'], record['pool'])}. Ties count with their expected value. "
+        f"Mean over {record['n']:,} {part} {asked[direction]} ± 95 % interval, each ranked "
+        f"against {pool}. Ties count with their expected value. "
         "In the order of the validation part."
     )
 

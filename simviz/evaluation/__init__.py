@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         parse_metric,
     )
     from simviz.evaluation.pair_tests import JudgedPairs, bootstrap_pairs, delong, judged_pairs
+    from simviz.evaluation.parts import evaluate_part
     from simviz.evaluation.power import Plan, queries_needed
     from simviz.evaluation.resampled import corrected_resampled_t, partitioned_auc_t
     from simviz.evaluation.result import Direction, Evaluation, Pool, Record
@@ -112,6 +113,7 @@ __all__ = [
     "dimension_grid",
     "errors_at",
     "evaluate",
+    "evaluate_part",
     "judged_pairs",
     "learning_curve",
     "letters",
@@ -134,6 +136,7 @@ __all__ = [
 _MODULES = (
     "metrics",
     "scoring",
+    "parts",
     "result",
     "roc",
     "curves",

@@ -110,9 +110,10 @@ class PooledCounts:
                 self._counts,
             )
 
-    def roc(self) -> Roc:
-        """Draw the curve; whatever is not relevant counts as negative."""
+    def roc(self, n_known: int = 0) -> Roc:
+        """Draw the curve; what is not relevant counts as negative, but for known pairs at −∞."""
         counts = self._counts.sum(axis=0)
+        counts[0] -= n_known
         return Roc.from_counts(
             self._distinct, self._positives, counts[1::2] - self._positives, counts[0::2]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.evaluation.result import Pool
@@ -29,7 +30,7 @@ class Queries:
         Above 0 where relevant.
     stored : ndarray of int64, shape (n_pairs,)
         Place of each pair in the relevance matrix.
-    n_candidates : int or None
+    n_candidates : int, ndarray of int64 of shape (n_queries,), or None
         Size of the pool; None ranks judged candidates against one another.
     """
 
@@ -37,7 +38,7 @@ class Queries:
     candidate: Ints
     grade: Reals
     stored: Ints
-    n_candidates: int | None
+    n_candidates: int | Ints | None
 
     @property
     def query(self) -> Ints:
@@ -51,13 +52,15 @@ class Queries:
             return Ranking(self.indptr, self.candidate, self.grade, above, tied, sizes)
         keep = self.grade > 0
         indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr]
-        sizes = np.full(len(indptr) - 1, self.n_candidates)
+        sizes = np.full(len(indptr) - 1, self.n_candidates, dtype=np.int64)
         return Ranking(
             indptr, self.candidate[keep], self.grade[keep], above[keep], tied[keep], sizes
         )
 
 
-def queries_of(relevance: Relevance, pool: Pool) -> tuple[Queries, Queries]:
+def queries_of(
+    relevance: Relevance, pool: Pool, known: sp.csr_array | None = None
+) -> tuple[Queries, Queries]:
     """See the pairs from the x side, and from the y side.
 
     Parameters
@@ -66,6 +69,8 @@ def queries_of(relevance: Relevance, pool: Pool) -> tuple[Queries, Queries]:
         Judgments; scores count as relevant from their threshold on.
     pool : {"split", "all", "judged"}
         What a query is ranked against.
+    known : sparse array of bool, optional
+        Pairs that are no candidates.
 
     Returns
     -------
@@ -82,8 +87,13 @@ def queries_of(relevance: Relevance, pool: Pool) -> tuple[Queries, Queries]:
         grade = np.where(grade >= limit, 1.0, -1.0)
     order = np.lexsort((row, column))
     column_ptr = np.searchsorted(column[order], np.arange(n_y + 1))
-    judged = pool == "judged"
+    sizes: tuple[int | Ints | None, int | Ints | None] = (n_y, n_x)
+    if pool == "judged":
+        sizes = None, None
+    elif known is not None:
+        by_row = np.diff(known.indptr).astype(np.int64)
+        sizes = n_y - by_row, n_x - np.bincount(known.indices, minlength=n_y)
     return (
-        Queries(indptr, column, grade, np.arange(len(row)), None if judged else n_y),
-        Queries(column_ptr, row[order], grade[order], order, None if judged else n_x),
+        Queries(indptr, column, grade, np.arange(len(row)), sizes[0]),
+        Queries(column_ptr, row[order], grade[order], order, sizes[1]),
     )

@@ -118,7 +118,9 @@ def _ranks(
 ) -> Counts:
     """Above and tied of the judged pairs of one side's queries, block by block."""
     parts = []
-    for start, stop in bounds(len(queries.indptr) - 1, queries.n_candidates or 1, block_size):
+    size = queries.n_candidates
+    wide = size if isinstance(size, int) else 1
+    for start, stop in bounds(len(queries.indptr) - 1, wide or 1, block_size):
         ptr = queries.indptr[start : stop + 1]
         listed = queries.candidate[ptr[0] : ptr[-1]]
         found = sides.rank_rows(slice(start, stop), ptr - ptr[0], listed, backwards=backwards)

@@ -17,6 +17,7 @@ def finding(
     baseline_name: str = "guessing by popularity",
     unseen: bool = True,
     part: str = "test",
+    candidates: str = "",
 ) -> str:
     """Say what a figure means to someone who does not know the metric.
 
@@ -41,6 +42,8 @@ def finding(
         were, the sentence does not call the queries unseen.
     part : str, default="test"
         The part of the split that was measured on.
+    candidates : str, optional
+        What a query was ranked against, see `ranked_against`.
 
     Returns
     -------
@@ -57,9 +60,10 @@ def finding(
     if isinstance(metric, TopOne):
         if baseline is not None:
             tail = f"; {baseline_name} does for {_percent(baseline)}"
+        among = candidates.removesuffix(f" of the {part} part") or f"all {answer_name}"
         return (
             f"{method} puts the right one first for {_percent(value)} of {n_queries:,} {new}"
-            f"{query_name}, out of all {answer_name} of the {part} part{tail}."
+            f"{query_name} of the {part} part, out of {among}{tail}."
         )
     if isinstance(metric, Precision):
         if baseline is not None:
@@ -76,6 +80,52 @@ def finding(
         f"{method} reaches {metric!r} {value:.3f} over {n_queries:,} {new}{query_name} of the "
         f"{part} part ({_means(metric)}){tail}."
     )
+
+
+def ranked_against(
+    pool: str,
+    direction: str,
+    part: str,
+    names: tuple[str, str],
+    sizes: tuple[int, int],
+    whole: tuple[int, int],
+) -> str:
+    """Say what a query was ranked against.
+
+    Parameters
+    ----------
+    pool : {"split", "all", "judged"}
+        Of the evaluation.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asks.
+    part : str
+        The part of the split that was measured on.
+    names : tuple of two str
+        What x and y items are called.
+    sizes, whole : tuple of two int
+        Items of the part, and of the data set: x, y.
+
+    Returns
+    -------
+    str
+        Without a full stop.
+
+    Examples
+    --------
+    >>> ranked_against("split", "x2y", "test", ("queries", "documents"), (20, 1239), (100, 1239))
+    'all 1,239 documents'
+    >>> ranked_against("split", "y2x", "test", ("queries", "documents"), (20, 1239), (100, 1239))
+    'the 20 queries of the test part'
+    """
+    if direction == "mean":
+        sides = (ranked_against(pool, one, part, names, sizes, whole) for one in ("x2y", "y2x"))
+        return " or ".join(sides)
+    at = 1 if direction == "x2y" else 0
+    if pool == "judged":
+        return f"the judged {names[at]} of the query"
+    if sizes[at] == whole[at]:
+        return f"all {whole[at]:,} {names[at]}"
+    return f"the {sizes[at]:,} {names[at]} of the {part} part"
 
 
 def _means(metric: Metric) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -76,6 +77,7 @@ def evaluate(
     *,
     directions: Sequence[Direction] = DIRECTIONS,
     pool: Pool = "split",
+    known: sp.sparray | None = None,
     block_size: int | None = None,
     callback: Callback | None = None,
 ) -> Evaluation:
@@ -102,6 +104,10 @@ def evaluate(
         unjudged pairs are ignored only judged ones can count, and the pool
         is "judged" whatever is asked. A query whose judged candidates are all
         relevant cannot fail, and counts in no metric of ranks.
+    known : sparse array of shape (n_x, n_y), optional
+        Pairs, such as those of training, that are neither candidates nor
+        relevant wherever something is stored. They say nothing in a judged
+        pool, where only judged pairs count.
     block_size : int, optional
         Rows of a block; the scorer chooses when omitted.
     callback : callable, optional
@@ -152,8 +158,11 @@ def evaluate(
     asked = _asked(metrics, rel)
     trace = any(metric.level == "roc" for metric in asked)
     backwards = "y2x" in directions
-    x_queries, y_queries = queries_of(rel, pool)
-    ready = prepared(scorer, x, y)
+    left_out = None if known is None or pool == "judged" else _left_out(known, rel)
+    if left_out is not None:
+        rel = _without(rel, left_out)
+    x_queries, y_queries = queries_of(rel, pool, left_out)
+    ready = prepared(scorer, x, y) if left_out is None else None
     if ready is not None:
         x_counts, y_counts, score, roc = count(
             ready,
@@ -165,21 +174,28 @@ def evaluate(
             callback=callback,
         )
     else:
-        vectors = vectors_of(scorer, x, y)
+        vectors = vectors_of(scorer, x, y) if left_out is None else None
         late = None
         if vectors is not None and backwards and not trace and pool != "judged":
             late = LateColumns(*vectors, y_queries)
 
         def compute() -> Iterable[NDArray[np.floating[Any]]]:
             if vectors is None:
-                return scorer.iter_similarity(x, y, block_size=block_size)
+                blocks = scorer.iter_similarity(x, y, block_size=block_size)
+                return blocks if left_out is None else _lowered(blocks, left_out)
             P, Q = vectors
             return (P[a:b] @ Q.T for a, b in bounds(*rel.shape, block_size))
 
         two = pool != "judged" and (trace or backwards) and late is None
         blocks = Blocks(compute, rel.shape, n_passes=1 + two, callback=callback)
         x_counts, y_counts, score, roc = _count(
-            blocks, x_queries, y_queries, backwards=backwards, trace=trace, late=late
+            blocks,
+            x_queries,
+            y_queries,
+            backwards=backwards,
+            trace=trace,
+            late=late,
+            n_known=0 if left_out is None else left_out.nnz,
         )
     rankings: dict[Direction, Ranking] = {}
     if "x2y" in directions:
@@ -208,6 +224,7 @@ def _count(
     backwards: bool,
     trace: bool,
     late: LateColumns | None,
+    n_known: int,
 ) -> tuple[Counts, Counts | None, NDArray[np.float64], Roc | None]:
     """Counts of both sides, the scores of judged pairs and the ROC, in up to two passes."""
     above, tied, score = _rank_rows(blocks, x_queries, late)
@@ -228,7 +245,7 @@ def _count(
             if trace:
                 pooled.add(block)
         y_counts = columns.ranks() if backwards else None
-        roc = pooled.roc() if trace else None
+        roc = pooled.roc(n_known) if trace else None
     return (above, tied), y_counts, score, roc
 
 
@@ -246,6 +263,46 @@ def _rank_rows(
             late.add(block)
     above, tied, score = (np.concatenate(part) for part in zip(*parts, strict=True))
     return above, tied, score
+
+
+def _left_out(known: sp.sparray, relevance: Relevance) -> sp.csr_array:
+    """Pairs that are no candidates, each once."""
+    if known.shape != relevance.shape:
+        raise ValueError(
+            f"known has the shape {known.shape}, the judgments {relevance.shape}. "
+            "Bring one row an x item and one column a y item."
+        )
+    pairs = sp.csr_array(known, copy=True)
+    pairs.sum_duplicates()
+    return pairs
+
+
+def _without(relevance: Relevance, known: sp.csr_array) -> Relevance:
+    """Judgments but for those on known pairs."""
+    judged = relevance.matrix.tocoo()
+    n_y = relevance.shape[1]
+    taken = known.tocoo()
+    stays = ~np.isin(
+        judged.row.astype(np.int64) * n_y + judged.col,
+        taken.row.astype(np.int64) * n_y + taken.col,
+    )
+    kept = (judged.data[stays], (judged.row[stays], judged.col[stays]))
+    return replace(relevance, matrix=sp.csr_array(kept, shape=relevance.shape))
+
+
+def _lowered(
+    blocks: Iterable[NDArray[np.floating[Any]]], known: sp.csr_array
+) -> Iterator[NDArray[np.floating[Any]]]:
+    """Scores with known pairs below everything."""
+    start = 0
+    for block in blocks:
+        stop = start + len(block)
+        ptr = known.indptr[start : stop + 1]
+        scores = np.array(block, dtype=None if block.dtype.kind == "f" else np.float64)
+        rows = np.repeat(np.arange(stop - start), np.diff(ptr))
+        scores[rows, known.indices[ptr[0] : ptr[-1]]] = -np.inf
+        yield scores
+        start = stop
 
 
 def _asked(metrics: Iterable[Metric | str] | None, relevance: Relevance) -> tuple[Metric, ...]:

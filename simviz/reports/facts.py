@@ -13,7 +13,7 @@ from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
 from simviz.evaluation import Comparisons, compare, compare_all, query_values
 from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.report import finding
+from simviz.evaluation.report import finding, ranked_against
 from simviz.jobs.results import load_evaluation
 from simviz.reports.told import (
     BASELINES,
@@ -31,11 +31,6 @@ _SPLITS = {
     "group": "new groups ({key})",
     "column": "as the column {key} says",
     "time": "the latest by {key}",
-}
-_POOLS = {
-    "split": "all {answers} of the {part} part",
-    "all": "all {answers}",
-    "judged": "the judged {answers} of the query",
 }
 
 
@@ -114,8 +109,13 @@ def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[st
         ("Figures are of", f"the {part_words(first, pairs)}"),
         (
             "Ranked against",
-            _POOLS[first.evaluation["pool"]].format(
-                answers=_answers(direction, pairs), part=first.part
+            ranked_against(
+                first.evaluation["pool"],
+                direction,
+                first.part,
+                (pairs.x_name, pairs.y_name),
+                first.size,
+                (len(pairs.x), len(pairs.y)),
             ),
         ),
         ("Order of the runs", order(told)),
@@ -308,10 +308,6 @@ def _sizes(one: Told) -> str:
     return "; ".join(
         f"{p} {sizes[f'x_{p}']:,} × {sizes[f'y_{p}']:,}" for p in parts if f"x_{p}" in sizes
     )
-
-
-def _answers(direction: str, pairs: PairSet) -> str:
-    return {"x2y": pairs.y_name, "y2x": pairs.x_name}.get(direction, "answers")
 
 
 def _who(direction: str, pairs: PairSet) -> str:

@@ -115,7 +115,7 @@ def _readme(first: Told, part: PairSet, directions: Sequence[Direction], k: int)
         if changed
         else "Ids are those of the data set."
     )
-    pool = f"All items of the {first.part} part compete."
+    pool = f"{len(part.x):,} {part.x_name} and {len(part.y):,} {part.y_name} compete."
     if part.relevance.unjudged == "ignore":
         pool = "Only judged items compete."
     asked = " or ".join(words[d] for d in directions)

@@ -53,7 +53,13 @@ class PartFiles:
     curve: list[Any]
 
     def write(self, folder: Path) -> None:
-        """Write all files into an empty directory."""
+        """Write all files.
+
+        Parameters
+        ----------
+        folder : Path
+            An empty directory.
+        """
         write_json(folder / "evaluation.json", dict(self.evaluation))
         write_arrays(folder / "per_query.npz", self.per_query)
         if self.roc is not None:
@@ -248,6 +254,11 @@ class Run:
         ----------
         name : {"validation", "test"}
             The part.
+
+        Returns
+        -------
+        RunPart
+            Whose files are read when they are asked for.
 
         Raises
         ------

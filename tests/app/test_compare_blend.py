@@ -159,6 +159,7 @@ def test_without_validation_pairs_no_weight_is_chosen(page, home, monkeypatch):
     monkeypatch.setattr(
         compare_blend_curves, "curves", lambda *given: curves(*given)._replace(validation=None)
     )
+    page.query_params["part"] = "test"
     show(page, home, "cl_lsi", "bm25")
     assert page.slider[0].value == 0.5
     assert "no weight could be chosen" in said(page)

@@ -202,7 +202,7 @@ def test_finding_table_and_baselines(page):
         "time",
     ]
     assert body.count("<th ") == 6, "all but the method have a word on hover"
-    assert "385 × 385" in said(page)
+    assert "the 385 Spanish names of the test part" in said(page)
     assert "are empty" not in said(page)
     page.toggle(key="compare-more").set_value(True).run()
     assert not page.exception
@@ -275,7 +275,7 @@ def test_metric_and_direction_change_the_finding_and_the_link(page):
     direction = next(g for g in page.get("button_group") if g.proto.label == "Who asks whom")
     direction.set_value("x2y").run()
     assert not page.exception
-    assert "unseen English names, out of all Spanish names" in html(page)
+    assert "unseen English names of the test part, out of the 385 Spanish names" in html(page)
     assert param(page, "metric") == "top-1"
     assert param(page, "direction") == "x2y"
     assert "first answer is relevant" in page.selectbox(key="compare-metric").help

@@ -16,8 +16,8 @@ NAMES = {"query_name": "queries", "answer_name": "documents"}
             "top-1",
             0.584,
             0.0026,
-            "CCA puts the right one first for 58 % of 1,385 unseen queries, out of all documents "
-            "of the test part; guessing by popularity does for 0.3 %.",
+            "CCA puts the right one first for 58 % of 1,385 unseen queries of the test part, out "
+            "of all documents; guessing by popularity does for 0.3 %.",
         ),
         (
             "P@5",

@@ -157,7 +157,7 @@ def test_everything_that_was_promised_is_there(report, world):
         pairs.digest,
         "train / validation / test 70 / 10 / 20 %, seed 0",
         "guessing by popularity",
-        "all answers of the test part",
+        "Ranked against the 10 ",
         "paired randomisation of",
         "n_components",
         "simviz.BlendPipeline.of(",
@@ -204,7 +204,8 @@ def test_every_figure_names_part_and_size_and_validation_has_no_verdict(world):
         assert seen.count(f"{part} part, {n[part]} ") == 3  # table, curve, what was compared
         assert f"{other} part, {n[other]} " not in seen
         assert f"pairs of the {part} part" in seen
-        assert f"all answers of the {part} part" in seen
+        ranked = seen.partition("Ranked against ")[2].partition("Order of the runs")[0]
+        assert ranked.startswith("the ") and ranked.rstrip().endswith(f"of the {part} part")
         assert f"simviz.evaluate(model, parts.{part}.x" in seen
         assert ("p = " in seen or "p < " in seen) == (part == "test")
         assert ("share a letter" in seen) == (part == "test")
