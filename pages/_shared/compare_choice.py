@@ -101,7 +101,7 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     usual = _usual_direction(told, group[0].info.spec["split"]["by"])
     group = compare_runs.ranked(group, measured, metric, usual, part)
     chosen = _choose_runs(group, wanted)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         parts.switch(dataset_id)
         direction = _choose_direction(told, usual, names)
         shared = _shared_metrics([_told([run], measured, part) for run in (chosen or group)])
@@ -255,7 +255,7 @@ def _choose_metric(metrics: Sequence[str], usual: str) -> str:
         metrics,
         key=key,
         help=parse_metric(st.session_state[key]).description,
-        width=220,
+        width=180,
         persist_state="session",
     )
     return chosen
