@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from simviz.data import PairSet, split
 from simviz.data.items import Items
+from simviz.evaluation import blend_curve
 from simviz.evaluation.scoring import evaluate
-from simviz.jobs import JobSpec, SplitSpec
+from simviz.jobs import JobSpec, SplitSpec, search_spec
 from simviz.jobs.results import to_files
-from simviz.jobs.training import train
-from simviz.pipeline import default_pipeline
+from simviz.jobs.selection import run_search
+from simviz.jobs.training import _measurable, train
+from simviz.pipeline import BlendPipeline, default_pipeline
 from simviz.relevance import Relevance
 
 
@@ -70,8 +73,6 @@ def test_an_imported_run_has_the_parts_that_it_brings_scores_for():
         def transform(self, x):
             return np.ones((len(x), 2))
 
-    from simviz.jobs.training import _measurable
-
     assert set(_measurable(split(strange), ForTheTest())) == {"test"}
 
 
@@ -83,3 +84,39 @@ def test_a_job_may_split_by_time():
     assert JobSpec.from_json(spec.to_json()).split == spec.split
     result = train(spec, pairs, quiet)
     assert result.parts["x_test"].min() > result.parts["x_train"].max()
+
+
+def exchanged_tests(n=60):
+    """Two data sets that differ in which answers are right for the test queries alone."""
+    rng = np.random.default_rng(0)
+    words = [f"{a}{b}" for a in "bdfgklmn" for b in "aeiou"]
+    left = [" ".join(rng.choice(words, 4)) for _ in range(n)]
+    right = [" ".join([*text.split()[:2], *rng.choice(words, 2)]) for text in left]
+    pairs = PairSet.from_texts(left, right)
+    test = split(pairs, "x").x_index["test"]
+    answers = np.arange(n)
+    answers[test] = np.roll(test, 1)
+    judged = (np.ones(n), (np.arange(n), answers))
+    other = Relevance(sp.csr_array(judged, shape=(n, n)), "negative")
+    return pairs, PairSet(pairs.x, pairs.y, other)
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_settings_and_weights_do_not_depend_on_the_answers_of_the_test(folds):
+    found, weights, figures = [], [], []
+    for pairs in exchanged_tests():
+        spec = JobSpec("d", pairs.digest, "cca", split=SplitSpec("x"))
+        asked = search_spec(spec, {"n_components": [2, 5, 9]}, folds=folds)
+        trials = run_search(asked, pairs, quiet).selection().trials
+        found.append([(trial.params, trial.mean) for trial in trials])
+        parts = split(pairs, "x")
+        learned = default_pipeline("cca", parts.train, n_components=5).fit(parts.train)
+        lexical = default_pipeline("bm25", parts.train).fit(parts.train)
+        blend = BlendPipeline.of(learned, lexical, parts.train)
+        held = parts.validation
+        curve = blend_curve(blend, held.x, held.y, held.relevance, metrics=["MRR"])
+        weights.append(curve.best(direction="x2y"))
+        part = parts.test
+        figures.append(evaluate(lexical, part.x, part.y, part.relevance).value("MRR", "x2y"))
+    assert found[0] == found[1] and weights[0] == weights[1]
+    assert figures[0] != figures[1]
