@@ -91,21 +91,20 @@ class PairedSides:
         list of Whitening
             By factors or principal directions, whichever is the shorter way.
         """
-        found: list[Whitening] = []
-        for block, (op, ridge) in enumerate(zip(self.operators, ridges, strict=True)):
-            variance = self.variances[block]
-            factor = factor_whitening(op, self.model.rank)
-            if factor is None or ridge < _LEAST_RIDGE * variance:
-                # Nearly without a ridge a factor is rounding, or there is none at all.
-                found.append(self._principal(block).whitened(ridge))
-                continue
-            dtype = _precision(op, ridge, variance)
-            try:
-                found.append(factor(op, ridge, dtype, self.model._notify))
-            except np.linalg.LinAlgError:
-                # A few directions with nearly all variance, beyond single precision.
-                found.append(factor(op, ridge, np.float64, self.model._notify))
-        return found
+        return [self._whitening(block, ridge) for block, ridge in enumerate(ridges)]
+
+    def _whitening(self, block: int, ridge: float) -> Whitening:
+        op, variance = self.operators[block], self.variances[block]
+        factor = factor_whitening(op, self.model.rank)
+        # Nearly without a ridge a factor is rounding, or there is none at all.
+        if factor is not None and ridge >= _LEAST_RIDGE * variance:
+            for dtype in dict.fromkeys([_precision(op, ridge, variance), np.float64]):
+                try:
+                    return factor(op, ridge, dtype, self.model._notify)
+                except np.linalg.LinAlgError:
+                    # A few directions, or means, with nearly all that the numbers hold.
+                    continue
+        return self._principal(block).whitened(ridge)
 
     def _principal(self, block: int) -> Directions:
         if block not in self._directions:

@@ -242,7 +242,7 @@ class RowsWhitening(CholeskyWhitening):
         G = op.gram(dtype)
         # Centred rows, copies and empty ones leave directions without any variance; a trace
         # of it makes the factor exist, and weighs nothing beside the ridge.
-        G.flat[:: len(G) + 1] += 100 * float(np.finfo(dtype).eps) * float(np.trace(G)) / len(G)
+        G.flat[:: len(G) + 1] += _trace_of_variance(G)
         cholesky_in_place(G, notify)
         self._rows = np.tril(G)
         del G
@@ -258,6 +258,16 @@ class RowsWhitening(CholeskyWhitening):
         """L⁻¹ Vᵀ v."""
         rows = self._data.matmat(v[:, None])
         return super().coordinates(solve_triangular(self._rows.T, rows, transposed=True)[:, 0])
+
+
+def _trace_of_variance(G: Array) -> float:
+    """What a Gram matrix needs on its diagonal for a Cholesky factor to exist."""
+    n, eps = len(G), float(np.finfo(G.dtype).eps)
+    if G.dtype == np.float64:
+        # Rounding is n ε of the largest eigenvalue, and that may be n times their mean.
+        return max(100, n) * eps * float(np.linalg.norm(G))
+    # In single precision as much would be felt; where this is too little, double follows.
+    return 100 * eps * float(np.trace(G)) / n
 
 
 def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:

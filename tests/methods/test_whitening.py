@@ -17,6 +17,8 @@ from simviz.methods._whitening import (
     cholesky_in_place,
     factor_whitening,
 )
+from simviz.methods.cca import RidgeCCA
+from simviz.methods.opca import OPCA
 
 RNG = np.random.default_rng(0)
 N, D, RIDGE = 50, 12, 0.3
@@ -130,3 +132,34 @@ def test_the_shorter_way_is_taken():
     assert way(15_000, 20_000) is CholeskyWhitening
     assert way(40_000, 20_000, rank=3_000) is None
     assert way(40_000, 60_000) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_direction_may_have_nearly_all_variance(dtype):
+    """At the size where rows are factored: rounding follows the largest eigenvalue."""
+    rng = np.random.default_rng(0)
+    n, d = 1_700, 2_200
+    A = sp.csc_array(sp.random(n, d, 0.01, random_state=rng)).toarray()
+    A[:, 3] = 1e4 * rng.random(n)
+    A[100:300] = A[300:500]  # copies, so that the rows are not independent either
+    X, Y = sp.csr_array(A.astype(dtype)), sp.csr_array(A[:, ::-1].astype(dtype))
+    for model in (RidgeCCA(3), OPCA(3), OPCA(3, shared=True)):
+        assert np.isfinite(model.fit(X, Y).similarity(X[:9], Y)).all()
+    op = rows_operator(X, np.full(n, 1 / n), [slice(None)])
+    ridge = 1e-6 * float(np.trace(op.gram(np.float64)))
+    F = rng.standard_normal((n, 2))
+    ways = RowsWhitening(op, ridge, np.float64), Directions(op, None, 0, None).whitened(ridge)
+    factor, exact = (way.forward(way.backward(F)) for way in ways)
+    np.testing.assert_allclose(factor, exact, atol=1e-3 * np.abs(exact).max())
+
+
+def test_what_has_no_factor_has_directions(monkeypatch):
+    """Means far beyond all differences leave no factor even in double precision."""
+
+    def none(*_):
+        raise np.linalg.LinAlgError
+
+    X, Y = RNG.standard_normal((2, 20, 5))
+    expected = RidgeCCA(2).fit(X, Y).spectrum_
+    monkeypatch.setattr("simviz.methods._paired.factor_whitening", lambda *_: none)
+    np.testing.assert_allclose(RidgeCCA(2).fit(X, Y).spectrum_, expected)
