@@ -209,12 +209,18 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         Raises
         ------
         ValueError
-            If the AUC is asked for and all judged pairs are of one sign.
+            If no pair is relevant, or the AUC is asked for and all judged pairs are of one
+            sign.
         """
         from simviz.ranking import Ranking, expected_reciprocal_rank
 
         relevance = Relevance.coerce(relevance, *self._lengths(X, y))
         judged, _ = judged_pool(relevance)
+        if not judged.nnz:
+            raise ValueError(
+                f"A score compares relevant pairs with others; got none among "
+                f"{relevance.matrix.nnz} judgments. Bring pairs that belong together."
+            )
         above, tied, scores = (
             np.concatenate(parts) for parts in zip(*self.iter_ranks(X, y, relevance), strict=True)
         )
@@ -254,12 +260,15 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
                 f"{type(self).__name__} needs equal widths here; X has {X.shape[1]} features, "
                 f"y has {Y.shape[1]}. Fit one vectoriser on both sides{hint}."
             )
+        if one_space and sp.issparse(X) != sp.issparse(Y):
+            X, Y = sp.csr_array(X), sp.csr_array(Y)  # rows of one collection are of one kind
         return X, Y
 
     def _check_x(self, X: Matrix, *, reset: bool) -> Matrix:
-        return validate_data(
+        X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )
+        return _plain(self, X, "X")
 
     def _check_y(self, y: Matrix, *, dtype: Any, reset: bool) -> Matrix:
         if not sp.issparse(y):
@@ -274,7 +283,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
                 f"y has {Y.shape[1]} features, but {type(self).__name__} was fitted with "
                 f"{self.n_features_y_} on the y side. Use the features it was fitted with."
             )
-        return Y
+        return _plain(self, Y, "y")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -282,6 +291,23 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         tags.input_tags.positive_only = self.tags.input == "counts"
         tags.target_tags.required = self.tags.space != "one"
         return tags
+
+
+def _plain(model: PairModel, Z: Matrix, side: str) -> Matrix:
+    """The same matrix as an array; a ValueError where sums of its squares might overflow."""
+    if sp.issparse(Z) and not isinstance(Z, sp.sparray):
+        Z = sp.csr_array(Z)  # of scipy's older kind, * and sums mean something else
+    values = Z.data if sp.issparse(Z) else Z
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    # Their squares leave room for sums of some ten million of them.
+    limit = float(np.finfo(Z.dtype).max) ** 0.4
+    if largest > limit:
+        raise ValueError(
+            f"{type(model).__name__} takes sums of squares, which overflow for values as large as "
+            f"{largest:.3g} in {side} ({Z.dtype}, at most {limit:.3g}). Divide all features by "
+            "the same number, or scale each to a variance of 1."
+        )
+    return Z
 
 
 def judged_pool(relevance: Relevance) -> tuple[sp.csr_array, Literal["all", "judged"]]:

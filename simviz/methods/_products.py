@@ -89,7 +89,7 @@ def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
     A : array or CSR of shape (m, n)
         Left factor.
     B : array or CSR of shape (n, p)
-        Right factor, of the same kind.
+        Right factor.
     dtype : type, default=float64
         Of the result and of all sums.
 
@@ -98,8 +98,8 @@ def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
     ndarray of shape (m, p)
         Row-major.
     """
-    if not sp.issparse(A):
-        return np.asarray(np.asarray(A, dtype=dtype) @ np.asarray(B, dtype=dtype))
+    if not (sp.issparse(A) and sp.issparse(B)):
+        return np.asarray(A.astype(dtype, copy=False) @ B.astype(dtype, copy=False))
     from simviz._numba import threads_for
     from simviz.methods._product_kernels import sparse_sparse
 

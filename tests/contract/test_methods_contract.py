@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -16,6 +17,7 @@ import simviz.methods
 from simviz.checks import fixtures, yield_checks
 from simviz.discovery import find_classes
 from simviz.methods import all_methods, get_method, method_id
+from simviz.relevance import Relevance
 
 METHODS = all_methods()
 
@@ -123,3 +125,30 @@ def test_discovery_imports_neither_torch_nor_umap():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_scoring_needs_a_relevant_pair():
+    model = get_method("tfidf_cosine")().fit(np.eye(3))
+    for none in (sp.csr_array((3, 3)), Relevance(sp.csr_array((3, 3)), unjudged="ignore")):
+        with pytest.raises(ValueError, match="none among 0 judgments"):
+            model.score(np.eye(3), None, none)
+
+
+@pytest.mark.parametrize("method", ["cca", "heterogeneous_svd", "pca", "lsa", "mlc"])
+def test_values_whose_squares_overflow_are_refused(method):
+    X = np.eye(3)
+    for dtype, value in ((np.float32, 1e30), (np.float64, 1e300)):
+        for A, B in ((value * X, X), (X, -value * X)):
+            with pytest.raises(ValueError, match=r"overflow for values as large as 1e\+30"):
+                quick(method).fit(A.astype(dtype), B.astype(dtype))
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if METHODS[m].tags.space == "one"])
+@pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
+def test_one_side_may_be_sparse_and_the_other_dense(method):
+    rng = np.random.default_rng(0)
+    X, Y = rng.poisson(1.0, (2, 12, 6)).astype(float)
+    expected = quick(method).fit(X, Y).similarity(X, Y)
+    for A, B in ((sp.csr_array(X), Y), (X, sp.csr_matrix(Y)), (sp.coo_matrix(X), Y)):
+        S = quick(method).fit(A, B).similarity(A, B)
+        np.testing.assert_allclose(S, expected, atol=1e-7)
