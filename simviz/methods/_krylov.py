@@ -23,6 +23,7 @@ _FIRST_CHECK = 3.0  # times k directions before eigenvalues are looked at
 _SPARE = 2_000  # directions beyond 2 k at which the search ends whatever is left
 _MOST = 5_500  # directions whose projected matrix takes LAPACK half a minute
 _SHORT = 1e-3  # of the norm: what is shorter is made orthogonal twice
+_SMALL = 1e-6  # entries between it and its inverse may be squared twice
 _USUAL_BASIS = 3.5  # times k directions are enough for most spectra; for progress only
 
 
@@ -77,9 +78,12 @@ def leading_eigenpairs(
     total = max(2, round(min(limit, _USUAL_BASIS * k) / width))
     checks = [(0, np.inf)]
     next_check, step, norm = min(limit, int(_FIRST_CHECK * k) + 1), 0, 0.0
+    unit = 0.0
     while True:
         last = basis.last
         Z = apply(np.ascontiguousarray(last))
+        unit = unit or unit_of(Z)
+        Z = over(Z, unit)
         step += 1
         stop = notify is not None and notify(min(step, total), total)
         # The three-term recurrence takes away what is large, one pass over the basis the rest.
@@ -99,13 +103,38 @@ def leading_eigenpairs(
             residual = float(left.max(initial=0.0))
             exact = basis.size >= limit or (found == k and residual <= tol)
             if stop or exact:
-                return values[:found], basis.vectors @ S[:, :found].astype(Z.dtype)
+                return values[:found] * unit, basis.vectors @ S[:, :found].astype(Z.dtype)
             checks.append((basis.size, residual))
             next_check = min(limit, _next_check(checks, width, tol))
         if new.shape[1] < width:
             # An invariant subspace: what is missing lies in directions not seen so far.
             new, reach = _refilled(basis, new, reach, min(width, side - basis.size))
         basis.append(new)
+
+
+def unit_of(Z: Array) -> float:
+    """By what to divide lest squares of squares leave the range of single precision.
+
+    Parameters
+    ----------
+    Z : ndarray
+        Products with data.
+
+    Returns
+    -------
+    float
+        1 for most, else the power of 2 next to the largest entry: dividing by
+        it rounds nothing.
+    """
+    largest = float(np.abs(Z).max(initial=0.0))
+    if _SMALL < largest < 1 / _SMALL or not 0 < largest < np.inf:
+        return 1.0
+    return float(2.0 ** np.clip(np.round(np.log2(largest)), -100, 100))
+
+
+def over(Z: Array, unit: float) -> Array:
+    """Z / `unit`, in the same precision."""
+    return Z if unit == 1 else Z * Z.dtype.type(1 / unit)
 
 
 def _next_check(checks: list[tuple[int, float]], width: int, tol: float) -> int:
@@ -128,13 +157,15 @@ def _orthonormal(
     Q = Z
     for first in (True, False):
         G = np.asarray(Q.T @ Q, dtype=np.float64)
-        lengths = np.sqrt(np.maximum(np.diag(G), np.finfo(np.float64).tiny))
+        lengths = np.sqrt(np.maximum(np.diag(G), 0.0))
+        shortest = lengths.min(initial=np.inf)
+        lengths[lengths == 0] = 1.0  # a column of zeros has no direction, hence is not known
         values, E = eigh(G / lengths / lengths[:, None], overwrite=True)
         # In the precision of the columns nothing is known below this share of the longest.
         known = values > np.finfo(Z.dtype).eps * len(values)
         E = E[:, known] / lengths[:, None] / np.sqrt(values[known])
         Q = Q @ E.astype(Z.dtype)
-        shortest = lengths.min(initial=np.inf) * np.sqrt(values[known].min(initial=np.inf))
+        shortest *= np.sqrt(values[known].min(initial=np.finfo(np.float64).max))
         if first and basis is not None and shortest < _SHORT * norm:
             Q = basis.without(Q)
     R = np.asarray(Q.T @ Z, dtype=np.float64)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 
 from simviz._blas import eigh
-from simviz.methods._krylov import Notify, leading_eigenpairs
+from simviz.methods._krylov import Notify, leading_eigenpairs, over, unit_of
 from simviz.methods._operators import Array, Operator
 from simviz.methods._products import dense_product
 
@@ -244,12 +244,20 @@ def _through_left(
         _, U = _leading_eigenvectors(_gram(op), k)
     else:
         start = _start(m, k, op.dtype, random_state)
-        _, U = leading_eigenpairs(
-            lambda B: op.matmat(op.rmatmat(B)), m, k, start=start, tol=tol, notify=notify
-        )
+        unit = 0.0
+
+        def product(B: Array) -> Array:
+            nonlocal unit
+            V = op.rmatmat(B)
+            unit = unit or unit_of(V)
+            return op.matmat(over(V, unit))
+
+        _, U = leading_eigenpairs(product, m, k, start=start, tol=tol, notify=notify)
     # A V = U s gives the other side; its norms are the singular values, exactly.
     V = op.rmatmat(U)
-    s = np.sqrt(np.einsum("ik,ik->k", V, V))
+    unit = unit_of(V)
+    scaled = over(V, unit)
+    s = np.sqrt(np.einsum("ik,ik->k", scaled, scaled)) * V.dtype.type(unit)
     order = np.argsort(-s, kind="stable")
     U, V, s = U[:, order], V[:, order], s[order]
     return U, s, (V * np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)).T
