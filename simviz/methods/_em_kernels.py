@@ -18,7 +18,9 @@ from simviz._numba import njit, prange
 from simviz.base._elementary import exp2, log2
 
 FLOOR = 1e-30  # of a probability: far below what float32 tells from 0 beside anything else
+_CEILING = 1e34  # of a count over its probability: sums of some thousand are numbers yet
 _STEEPEST = 40.0  # exponent of 2 that single precision can follow
+_FLAT = 0.02  # a Dirichlet parameter whose e^ψ is about 1e-22
 _LN_2 = math.log(2)
 
 
@@ -55,24 +57,31 @@ def _weighted_logs(a: Any, weights: Any) -> float:
 
 
 @njit()
+def _share(count: Any, s: Any, ceiling: Any) -> Any:
+    """c/s, kept where single precision can follow."""
+    share = count / s
+    return share if share < ceiling else ceiling
+
+
+@njit()
 def _expect(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any, out: Any) -> None:
     """Add Σ_w (c/s) φ_w of item `i` with topics `t` to `out`."""
-    floor = t.dtype.type(FLOOR)
+    floor, ceiling = t.dtype.type(FLOOR), t.dtype.type(_CEILING)
     for e in range(ptr[i], ptr[i + 1]):
         word = phi[idx[e]]
-        _add(val[e] / max(_dot(t, word), floor), word, out)
+        _add(_share(val[e], max(_dot(t, word), floor), ceiling), word, out)
 
 
 @njit()
 def _expect_and_judge(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any,
                       out: Any) -> float:  # fmt: skip
     """The same, returning Σ_w c log s."""
-    floor = t.dtype.type(FLOOR)
+    floor, ceiling = t.dtype.type(FLOOR), t.dtype.type(_CEILING)
     total = 0.0
     for e in range(ptr[i], ptr[i + 1]):
         word = phi[idx[e]]
         s = max(_dot(t, word), floor)
-        _add(val[e] / s, word, out)
+        _add(_share(val[e], s, ceiling), word, out)
         total += val[e] * log2(s)
     return total * _LN_2
 
@@ -120,7 +129,7 @@ def expect_shared_columns(
     Those of item i are the units ``units[unit_ptr[i]:unit_ptr[i + 1]]``, which
     count with their `weights`.
     """
-    floor = T.dtype.type(FLOOR)
+    floor, ceiling = T.dtype.type(FLOOR), T.dtype.type(_CEILING)
     for part in prange(len(bounds) - 1):
         buffer = np.empty(T.shape[1], T.dtype)
         for w in range(bounds[part], bounds[part + 1]):
@@ -129,7 +138,7 @@ def expect_shared_columns(
                 for q in range(unit_ptr[idx[e]], unit_ptr[idx[e] + 1]):
                     u = units[q]
                     s = max(_dot(T[u], phi[w]), floor)
-                    _add(weights[u] * val[e] / s, T[u], buffer)
+                    _add(_share(weights[u] * val[e], s, ceiling), T[u], buffer)
             _write_product(phi[w], buffer, more, out[w])
 
 
@@ -317,9 +326,11 @@ def _tilt(t: Any, dual: Any, rate: Any, out: Any) -> None:
 
 
 @njit()
-def _exp_digamma(x: float) -> float:
-    """e^ψ(x) for x > 0, to 1e-12 of its value."""
-    shift = 0.0
+def _exp_digamma(x: float, more: float) -> float:
+    """e^(ψ(x) + `more`) for x > 0, to 1e-12 of its value; 0 for what is nearly 0."""
+    if x < FLOOR:
+        return 0.0
+    shift = more
     while x < 8:
         shift -= 1 / x
         x += 1
@@ -343,14 +354,24 @@ def vary(ptr: Any, idx: Any, val: Any, B: Any, prior: Any, n_iter: int, tol: flo
 
 
 @njit()
+def _write_exp_digamma(g: Any, t: Any) -> float:
+    """Write e^(ψ(g) + more) to `t` and return `more`, 0 unless all of them would be nothing."""
+    top = g.max()
+    # ψ(x) is about −1/x. Only the ratios of an item's topics count.
+    more = 1 / top if FLOOR < top < _FLAT else 0.0
+    for k in range(len(t)):
+        t[k] = _exp_digamma(g[k], more)
+    return more
+
+
+@njit()
 def _vary(ptr: Any, idx: Any, val: Any, i: int, B: Any, prior: Any, n_iter: int, tol: float,
           buffer: Any, g: Any, t: Any) -> float:  # fmt: skip
     if ptr[i] == ptr[i + 1]:
         g[:] = 0
         t[:] = 0
         return 0.0
-    for k in range(len(t)):
-        t[k] = _exp_digamma(g[k])
+    more = _write_exp_digamma(g, t)
     for _ in range(n_iter):
         buffer[:] = 0
         _expect(ptr, idx, val, i, t, B, buffer)
@@ -361,12 +382,16 @@ def _vary(ptr: Any, idx: Any, val: Any, i: int, B: Any, prior: Any, n_iter: int,
             new = prior[k] + count
             change += abs(new - g[k])
             g[k] = new
-            t[k] = _exp_digamma(new)
         if evidence <= 0:
             g[:] = 0
             t[:] = 0
             return 0.0
+        more = _write_exp_digamma(g, t)
         if change < tol * len(t):
             break
     buffer[:] = 0
-    return _expect_and_judge(ptr, idx, val, i, t, B, buffer)
+    found = _expect_and_judge(ptr, idx, val, i, t, B, buffer)
+    if more:
+        for e in range(ptr[i], ptr[i + 1]):
+            found -= more * val[e]
+    return found

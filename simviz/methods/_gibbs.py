@@ -16,6 +16,7 @@ from simviz.methods._em_counts import Side
 from simviz.methods._em_prior import likelier_prior
 
 _STEPS_A_CALL = 1e8
+MOST_TOKENS = 2**26  # tokens that are held at a time, in about 4 GB
 _PRIOR_EVERY = 10  # sweeps
 
 
@@ -44,6 +45,7 @@ class Gibbs(EM):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_size()
         for side in self.sides:
             if (side.val != np.round(side.val)).any():
                 raise ValueError(
@@ -63,6 +65,16 @@ class Gibbs(EM):
         for (ptr, words), start in zip(tokens, (self._ptr[:-1], split), strict=True):
             self._words[np.arange(len(words)) + np.repeat(start - ptr[:-1], np.diff(ptr))] = words
         self._sizes = np.array([float(known.sum()) for known in self.known])
+
+    def _check_size(self) -> None:
+        """Refuse counts of more tokens than memory holds, before any is written out."""
+        n_tokens = sum(float(side.totals[side.items].sum()) for side in self.sides)
+        if n_tokens > MOST_TOKENS:
+            raise ValueError(
+                "PLTM(inference='gibbs') draws a topic for each single token, and the counts of "
+                f"these pairs make {n_tokens:,.0f} tokens, more than the {MOST_TOKENS:,} that are "
+                "held in memory. Use inference='em', smaller counts, or fewer pairs."
+            )
 
     def settled(self, objectives: list[float], tol: float) -> bool:
         """Never: what is drawn does not come to rest."""

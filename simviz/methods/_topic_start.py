@@ -86,6 +86,7 @@ def _clusters(
 ) -> sp.csr_array:
     """One cluster of units a topic, by k-means in the space of (CL-)LSI."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     k = model.n_components
@@ -104,7 +105,10 @@ def _clusters(
         sum(unit_rows(P)[side.items] for P, side in zip(vectors, em.sides, strict=True))
     )
     n = min(k, len(np.unique(units, axis=0)))
-    with threadpool_limits(1, "openmp"):  # sums in one order, whatever the cores
+    # Sums in one order, whatever the cores.
+    with threadpool_limits(1, "openmp"), warnings.catch_warnings():
+        # Units that differ by rounding are one cluster: fewer than asked are no matter.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit_predict(
             units, sample_weight=em.weights
         )

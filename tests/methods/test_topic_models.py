@@ -404,3 +404,27 @@ def test_a_stored_model_is_the_same(tmp_path):
         back = load_state(tmp_path / "m.simviz")["model"]
         np.testing.assert_array_equal(back.transform(X), model.transform(X))
         assert back.perplexity_curve_ == model.perplexity_curve_
+
+
+def test_gibbs_refuses_more_tokens_than_memory_holds():
+    X = np.full((3, 4), 1e9)
+    with pytest.raises(ValueError, match=r"24,000,000,000 tokens, more than .* inference='em'"):
+        get_method("pltm")(2, inference="gibbs").fit(X, X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_hardly_any_counts_are_no_obstacle(dtype):
+    """Then e^ψ of all parameters of an item lies below the smallest number."""
+    C = 1e-4 * RNG.poisson(2.0, (12, 8)).astype(dtype)
+    model = get_method("lda")(3, alpha=0.001, max_iter=30).fit(C)
+    assert np.isfinite(model.objective_curve_).all()
+    assert (np.diff(model.objective_curve_) > -1e-3).all()
+    np.testing.assert_allclose(model.transform(C).sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["plsa", "jplsa", "cplsa", "pltm", "lda"])
+def test_counts_beyond_single_precision(method):
+    C = (1e14 * RNG.poisson(2.0, (12, 8))).astype(np.float32)
+    model = get_method(method)(3, max_iter=3).fit(C, C)
+    assert np.isfinite(model.similarity(C, C)).all()
+    assert np.isfinite(model.x_topics_).all()
