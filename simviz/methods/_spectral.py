@@ -99,7 +99,9 @@ def stacked(X: Matrix, Y: Matrix) -> Matrix:
     return sp.csr_array(sp.vstack([X, Y])) if sp.issparse(X) else np.vstack([X, Y])
 
 
-def capped_components(model: Any, s: NDArray[np.floating], shape: tuple[int, int]) -> int:
+def capped_components(
+    model: Any, s: NDArray[np.floating], shape: tuple[int, int], most: int | None = None
+) -> int:
     """How many of the asked components the data can give, warning if fewer.
 
     Parameters
@@ -110,6 +112,8 @@ def capped_components(model: Any, s: NDArray[np.floating], shape: tuple[int, int
         Leading singular values, descending.
     shape : tuple of int
         Of the decomposed matrix.
+    most : int, optional
+        Directions after which others tell nothing.
 
     Returns
     -------
@@ -117,6 +121,7 @@ def capped_components(model: Any, s: NDArray[np.floating], shape: tuple[int, int
         At least 1, at most ``model.n_components``.
     """
     rank = max(1, numerical_rank(s, shape))
+    rank = rank if most is None else min(rank, most)
     # Fewer values than were asked for and possible: a fit that was ended, not poor data.
     ended = len(s) < min(model.n_components, *shape) and rank == len(s)
     if rank < model.n_components and not ended:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import truncated_svd
+from simviz.methods._linalg import numerical_rank, truncated_svd
 from simviz.methods._operators import Array, Operator
 from simviz.methods._products import Products, dense_product
 from simviz.methods._spectral import capped_components, pair_weights
@@ -29,7 +29,8 @@ class CLLSI(LinearPairModel):
     ----------
     n_components : int, default=200
         Dimensions of the learned space. More than the data can give are
-        capped with a warning; `n_components_` tells the truth.
+        capped with a warning; `n_components_` tells the truth. So are all
+        directions of two vocabularies: together they keep the sides apart.
     shared : bool, default=False
         Whether both sides have one vocabulary; then a pair is merged into one
         document x + y and one matrix is learned.
@@ -99,12 +100,29 @@ class CLLSI(LinearPairModel):
         _, s, Vt = truncated_svd(
             op, self.n_components, random_state=self.random_state, notify=self._notify
         )
-        k = capped_components(self, s, op.shape)
+        rank = numerical_rank(s, op.shape)
+        most = None if self.shared else _last_coupled(Vt[:rank], X.shape[1])
+        k = capped_components(self, s, op.shape, most)
         A = np.ascontiguousarray(Vt[:k].T, dtype=X.dtype)
         self.x_projection_ = A if self.shared else A[: X.shape[1]]
         self.y_projection_ = A if self.shared else A[X.shape[1] :]
         self.spectrum_ = s[:k]
         self.n_components_ = k
+
+
+def _last_coupled(Vt: Array, split: int) -> int | None:
+    """How many leading directions tell of both sides together; None where no number does.
+
+    All directions of the data make V Vᵀ a projection that leaves each side to itself: what
+    it has between the sides, which is what similarities are made of, is rounding.
+    """
+    A = Vt[:, :split]
+    inner = A @ A.T
+    own = np.cumsum(np.diagonal(inner))
+    together = own - np.diagonal(np.cumsum(np.cumsum(inner**2, axis=0), axis=1))
+    size = np.arange(1, len(Vt) + 1)
+    coupled = np.flatnonzero(together > 1e3 * np.finfo(Vt.dtype).eps * size)
+    return int(coupled[-1]) + 1 if len(coupled) else None
 
 
 def _merged_pairs(X: Matrix, Y: Matrix, weights: sp.csr_array, *, shared: bool) -> Operator:

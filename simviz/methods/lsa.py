@@ -102,7 +102,8 @@ class LSA(LinearPairModel):
         k = capped_components(self, s, Z.shape)
         A = Vt[:k].T
         if self.sigma_power:
-            A = A * s[:k] ** -self.sigma_power
+            # Of zeros alone one direction is kept, which has no variance to divide by.
+            A = A * np.where(s[:k] > 0, s[:k], 1) ** -self.sigma_power
         self.x_projection_ = self.y_projection_ = np.ascontiguousarray(A, dtype=X.dtype)
         self.spectrum_ = s[:k]
         self.n_components_ = k

@@ -316,3 +316,35 @@ def test_many_items_without_any_feature_are_no_obstacle(method):
     X[300:350] = X[300]
     model = method(100).fit(sp.csr_array(X), sp.csr_array(Y))
     assert np.isfinite(model.similarity(X[400:], Y[400:])).all()
+
+
+def test_cl_lsi_keeps_fewer_than_all_directions(sides):
+    """All of them leave either side to itself: nothing but rounding lies between the two."""
+    X, Y = sides
+    twice = np.hstack([X, X[:, :3]])  # fewer directions than features
+    for A in (X, twice):
+        with pytest.warns(UserWarning, match="n_components=16 .* 15 are kept"):
+            model = CLLSI(16).fit(A, Y)
+        assert np.abs(model.x_projection_ @ model.y_projection_.T).max() > 1e-3
+    assert CLLSI(9, shared=True).fit(X, X).n_components_ == 9  # the cosine of the words
+    apart = CLLSI(2).fit(np.eye(2)[:, :1], np.eye(2)[:, 1:])  # pairs that have nothing to tell
+    assert apart.n_components_ == 2
+
+
+def test_lsa_of_zeros_is_zero():
+    with pytest.warns(UserWarning, match="1 are kept"):
+        model = LSA(2, sigma_power=1).fit(np.zeros((4, 3)))
+    np.testing.assert_array_equal(model.similarity(np.zeros((4, 3))), 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_beyond_single_precision(dtype, monkeypatch):
+    """The iterative route squares products of products."""
+    monkeypatch.setattr("simviz.methods._linalg._DENSE_FLOPS", 0)
+    monkeypatch.setattr("simviz.methods._linalg._GRAM_SIDE", 0)
+    monkeypatch.setattr("simviz.methods._linalg._LARGEST_GRAM", 0)
+    X = np.random.default_rng(0).standard_normal((40, 20)).astype(dtype)
+    X[:, 5] = 0  # such a column has no direction either
+    expected = LSA(3).fit(X).spectrum_
+    for scale in (1e-12, 1e12):
+        np.testing.assert_allclose(LSA(3).fit(scale * X).spectrum_, scale * expected, rtol=1e-4)
