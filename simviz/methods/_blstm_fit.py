@@ -14,6 +14,7 @@ from simviz.methods._blstm_network import Dropout
 from simviz.methods._blstm_texts import Texts, as_texts, distinct, known_characters, read_ids
 from simviz.methods._blstm_training import Goal, Reader, Trainer
 from simviz.methods._s2net_watch import Stopped, Watch, hold_out, validation_sample
+from simviz.methods._spectral import pair_weights
 from simviz.relevance import Relevance
 
 Index = NDArray[np.int64]
@@ -103,6 +104,7 @@ def prepare(model: Any, data: tuple[Any, Any, Relevance], validation: Any, rng: 
         Ready to learn from.
     """
     X, Y, relevance = data
+    pair_weights(model, relevance)  # refuses judgments without any relevant pair
     ids = [read_ids(side, model.max_length) for side in (X, Y)]
     if model.shared:
         known = [known_characters(*ids)] * 2

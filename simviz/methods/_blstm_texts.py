@@ -13,6 +13,7 @@ from simviz.base import Matrix
 
 Index = NDArray[np.int64]
 
+_LARGEST = 2.0**53  # above it not every whole number can be told from the next
 NONE, UNKNOWN = 0, 1  # what the network reads where there is no character, or a new one
 
 
@@ -77,7 +78,7 @@ def read_ids(X: Matrix, longest: int) -> sp.csr_array:
     if not X.has_sorted_indices:
         X = X.copy()
         X.sort_indices()
-    ids = np.rint(X.data).astype(np.int64)
+    ids = np.rint(np.clip(X.data, -_LARGEST, _LARGEST)).astype(np.int64)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[ids != 0]
     ids = ids[ids != 0]
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=X.shape[0]))])

@@ -232,7 +232,8 @@ def _unexplained(
     _check_same(H[some], H[some].T)
     H -= F @ F[some].T
     # |k(a, b)|² ≤ k(a, a) k(b, b) for every kernel.
-    _refuse_indefinite(float((np.sqrt(np.outer(left, left[some])) - np.abs(H)).min()), scale)
+    root = np.sqrt(left)
+    _refuse_indefinite(float((np.outer(root, root[some]) - np.abs(H)).min()), scale)
     return H
 
 

@@ -162,14 +162,19 @@ def default_gamma(name: str | KernelFunction, X: Matrix) -> float | None:
         index = index[np.linspace(0, len(index) - 1, _SAMPLE).astype(np.int64)]
     A = X[index].astype(np.float64)
     if name == "polynomial":
-        return 1.0 / float(np.mean(squared_norms(A)))
+        return _inverse(float(np.mean(squared_norms(A))))
     D = _euclidean(A)(A) if name == "rbf" else _chi2(A, A)
     D[D <= 1e-12 * D.max(initial=0.0)] = np.inf
     if not np.isfinite(D).any():
         return 1.0
     nearest = D.min(axis=1)
     far, near = (float(np.median(values[np.isfinite(values)])) for values in (D, nearest))
-    return 1.0 / max(near, far / _LOCALITY)
+    return _inverse(max(near, far / _LOCALITY))
+
+
+def _inverse(squares: float) -> float:
+    """1 / `squares`; 1 where they are too small for a number."""
+    return 1.0 / squares if squares > np.finfo(np.float64).tiny else 1.0
 
 
 def check_kernel_input(name: str | KernelFunction, X: Matrix, side: str) -> None:

@@ -164,6 +164,7 @@ def nearest_of_simplex(v: Reals) -> Reals:
     >>> nearest_of_simplex(np.array([0.9, 0.5, -1.0]))
     array([0.7, 0.3, 0. ])
     """
+    v = v - v.max()  # moves t by as much; beside a number like 1e30 a sum of 1 is nothing
     largest = np.sort(v)[::-1]
     excess = (np.cumsum(largest) - 1) / np.arange(1, len(v) + 1)
     t = excess[np.flatnonzero(largest > excess)[-1]]

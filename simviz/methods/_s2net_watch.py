@@ -151,7 +151,8 @@ def hold_out(relevance: Relevance, fraction: float, rng: Any) -> tuple[Any, Any,
     held = np.zeros(matrix.shape[0], dtype=bool)
     held[rng.permutation(queries)[:n]] = True
     watched, learned = relevance.take(held.nonzero()[0]), relevance.take((~held).nonzero()[0])
-    if relevance.unjudged == "ignore" and not (watched.positives.nnz and watched.negatives.nnz):
+    judged = relevance.unjudged == "ignore"
+    if not watched.positives.nnz or (judged and not watched.negatives.nnz):
         return None
     seen, spared = (np.diff(r.T.matrix.indptr) > 0 for r in (learned, watched))
     # Candidates of one query are new with it; those of many are all there always.

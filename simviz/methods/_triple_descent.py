@@ -94,17 +94,15 @@ class TripleMixin(IterativeMixin):
         kept: dict[str, NDArray[Any]] = {}
         best, self.best_iter_ = -np.inf, 0
         per_pass = max(_FEWEST, len(source))
-        chunk = int(np.clip(_FLOPS_A_CHUNK / flops, 50, _FEWEST)) // source.group * source.group
+        chunk = int(np.clip(_FLOPS_A_CHUNK / max(flops, 1), 50, _FEWEST))
+        chunk = chunk // source.group * source.group
         for i in range(1, self.max_iter + 1):
             total, done, stopped = 0.0, 0, False
             while done < per_pass and not stopped:
                 n = min(chunk or source.group, per_pass - done)
                 total += step(source.draw(n, seed + i * 1_000_003 + done))
                 if not np.isfinite(total):
-                    raise ValueError(
-                        f"{type(self).__name__} diverged in pass {i}: its scores overflow. "
-                        "Take shorter steps, or scale the items (normalize=True)."
-                    )
+                    raise self._diverged(i)
                 done += n
                 metrics = {"loss": total / done}
                 if self.validation_scores_:
@@ -113,6 +111,8 @@ class TripleMixin(IterativeMixin):
             self.loss_curve_.append(total / done)
             self.n_iter_ = i
             now = learned()
+            if not all(_bounded(array) for array in now.values()):
+                raise self._diverged(i)
             vars(self).update(now)
             if validation is not None and not stopped:
                 value = self._watched(validation, i)
@@ -126,6 +126,12 @@ class TripleMixin(IterativeMixin):
                 break
         self.best_iter_ = self.best_iter_ or self.n_iter_
         vars(self).update(kept)
+
+    def _diverged(self, step: int) -> ValueError:
+        return ValueError(
+            f"{type(self).__name__} diverged in pass {step}: its scores overflow. "
+            "Take shorter steps, or scale the items (normalize=True)."
+        )
 
     def _watched(self: Any, validation: tuple[Any, ...], step: int) -> float | None:
         """`score` on validation data; None where a callback asked to stop meanwhile."""
@@ -163,6 +169,12 @@ class TripleMixin(IterativeMixin):
 
 class _StopWatching(Exception):  # noqa: N818 -- a wish, not an error
     """A callback asked to stop while validation data were scored."""
+
+
+def _bounded(array: NDArray[Any]) -> bool:
+    """Whether scores made of such weights, two of which may be multiplied, are numbers."""
+    limit = float(np.finfo(array.dtype).max) ** 0.25
+    return bool(-limit < array.min(initial=0.0) <= array.max(initial=0.0) < limit)
 
 
 def _checked(triples: ArrayLike, n_x: int, n_y: int) -> Triples:

@@ -298,7 +298,7 @@ class HDLR(IterativeMixin, LinearPairModel):
 
     def _take(self, start: LinearPairModel, B: NDArray[np.floating]) -> None:
         """Become the start, bent by B."""
-        L = np.linalg.cholesky(B)
+        L = _root(B)
         for side in "xy":
             A, offset = getattr(start, f"{side}_projection_"), getattr(start, f"{side}_offset_")
             setattr(self, f"{side}_projection_", (A @ L).astype(A.dtype))
@@ -307,3 +307,12 @@ class HDLR(IterativeMixin, LinearPairModel):
         if start.x_projection_ is start.y_projection_:
             self.y_projection_ = self.x_projection_
         self.n_components_ = start.n_components_
+
+
+def _root(B: NDArray[np.floating]) -> NDArray[np.floating]:
+    """L with B = L Lᵀ, where rounding has made eigenvalues of B negative too."""
+    try:
+        return np.linalg.cholesky(B)
+    except np.linalg.LinAlgError:
+        values, U = np.linalg.eigh(B)
+        return np.asarray(U * np.sqrt(np.maximum(values, 0.0)))

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from simviz.methods import _bregman, get_method
 from simviz.methods._bregman import LogDetProjections
 from simviz.methods._constraints import Constraints, draw_constraints
-from simviz.methods.hdlr import HDLR
+from simviz.methods.hdlr import HDLR, _root
 from simviz.relevance import Relevance
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "metric_learn.json").read_text())
@@ -271,3 +271,9 @@ def test_sweeps_are_told_with_their_score():
     step, metrics = heard[-1]
     assert (step, metrics["loss"]) == (3, model.loss_curve_[-1])
     assert metrics["validation"] == model.validation_scores_[-1]
+
+
+def test_a_metric_that_rounding_made_indefinite_has_a_root():
+    B = np.diag([4.0, 1.0, -1e-18])
+    L = _root(B)
+    np.testing.assert_allclose(L @ L.T, np.diag([4.0, 1.0, 0.0]), atol=1e-12)

@@ -114,6 +114,8 @@ def test_default_gamma_looks_at_neighbours_and_at_all():
     assert default_gamma("linear", cube) is None
     assert default_gamma("rbf", np.ones((5, 2))) == 1.0
     assert default_gamma("polynomial", np.zeros((5, 2))) == 1.0
+    for kernel in ("polynomial", "rbf", "chi2"):  # squares below the smallest number
+        assert np.isfinite(default_gamma(kernel, 1e-300 * cube))
     np.testing.assert_allclose(
         default_gamma("chi2", sp.csr_array(cube)), default_gamma("chi2", cube)
     )

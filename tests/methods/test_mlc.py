@@ -165,3 +165,10 @@ def test_a_wish_to_stop_keeps_the_last_step():
     assert model.n_iter_ == 2
     first = MLC(6).set_callbacks(lambda *_: True).fit(*loud())
     assert first.n_iter_ == 1 and first.objective_ < model.objective_
+
+
+def test_the_nearest_of_numbers_beside_which_one_is_nothing():
+    np.testing.assert_array_equal(_mmc.nearest_of_simplex(np.array([1e30])), [1])
+    np.testing.assert_array_equal(_mmc.nearest_of_simplex(np.array([1e30, -1e30])), [1, 0])
+    X = 1e30 * np.array([[1.0], [2.0], [4.0]])
+    assert np.isfinite(MLC(1).fit(X, X[::-1]).similarity(X)).all()

@@ -186,3 +186,16 @@ def test_aligned_factors_are_the_same_behind_which_zeros_stay():
         assert wide.strides[0] % 64 == 0
         np.testing.assert_array_equal(wide[:, :21], A)
         assert (wide[:, 21:] == 0).all()
+
+
+@pytest.mark.parametrize("method", [PAMIR, SSI])
+def test_items_without_any_feature_teach_nothing(method):
+    nothing = sp.csr_array((4, 3))
+    model = method(max_iter=1).fit(nothing, nothing)
+    np.testing.assert_array_equal(model.similarity(nothing, nothing), 0)
+
+
+def test_weights_that_run_away_are_told():
+    X = 1e6 * np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)
+    with pytest.raises(ValueError, match=r"diverged in pass \d+: .*normalize=True"):
+        SSI(2, shared=True, form="symmetric", normalize=False, max_iter=5).fit(X, X[::-1])
