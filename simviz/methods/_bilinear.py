@@ -32,7 +32,8 @@ def check_size(name: str, d_x: int, d_y: int, remedy: str) -> None:
         raise ValueError(
             f"{name} learns a weight for every pair of features: {d_x:,} of X × {d_y:,} of y are "
             f"{d_x * d_y:,}, more than the {MAX_ENTRIES:,} that are held in memory. "
-            f"Keep fewer features (max_features) or {remedy}."
+            "Keep fewer features (max_features of the features or of default_pipeline) or "
+            f"{remedy}."
         )
 
 

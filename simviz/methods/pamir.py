@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
-from simviz.methods._bilinear import check_size, pair_score, row_scorer
+from simviz.methods._bilinear import MAX_ENTRIES, check_size, pair_score, row_scorer
 from simviz.methods._triple_descent import TripleMixin
 from simviz.methods._triples import Triples, filled, rows_of
 from simviz.params import interval
@@ -155,6 +155,11 @@ class PAMIR(TripleMixin, PairModel):
 
         flops = filled(X) * (filled(X) + 2 * filled(Y) + 1)
         self._descend(source, step, flops, validation, seed, learned)
+
+    @property
+    def max_weights(self) -> int:
+        """Pairs of features whose weights are held at most."""
+        return MAX_ENTRIES
 
     @property
     def scales_items(self) -> bool:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.methods import get_method
-from simviz.methods._bilinear import check_size, pair_score, row_scorer
+from simviz.methods._bilinear import MAX_ENTRIES, check_size, pair_score, row_scorer
 from simviz.methods._triple_batches import BatchSteps, is_dense
 from simviz.methods._triple_descent import TripleMixin
 from simviz.methods._triples import Triples, TripleSource, aligned, filled, rows_of, same_items
@@ -284,6 +284,11 @@ class SSI(TripleMixin, PairModel):
             ),
             width * N,
         )
+
+    @property
+    def max_weights(self) -> int | None:
+        """Pairs of features whose weights are held at most; None where it holds factors."""
+        return MAX_ENTRIES if self.form == "full" else None
 
     @property
     def scales_items(self) -> bool:

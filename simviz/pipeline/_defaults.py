@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from math import isqrt
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from simviz.base import MethodTags
 from simviz.data.items import ItemKind
@@ -23,7 +24,12 @@ _PRETRAINED = "pretrained"
 
 
 def default_pipeline(
-    method: str, pairs: PairSet, *, features: Features = "usual", **params: Any
+    method: str,
+    pairs: PairSet,
+    *,
+    features: Features = "usual",
+    max_features: int | None = None,
+    **params: Any,
 ) -> PairPipeline:
     """A pipeline that suits a method and a pair set, not fitted.
 
@@ -41,6 +47,10 @@ def default_pipeline(
         adapter. "pretrained:MODEL", with the name or the folder of a model,
         has that one read both. Items of other kinds become what they always
         do.
+    max_features : int, optional
+        Terms of texts that are kept at most, those met most often. None keeps
+        all of them, or as many as a method can hold that learns a weight for
+        every pair of features.
     **params
         Parameters of the method. `shared` decides whether both sides get one
         vocabulary; where it is left open, sides whose relevant pairs have
@@ -74,11 +84,16 @@ def default_pipeline(
     is_encoded, encoder = encoder_of(features)
     chosen: dict[str, Any] = {"model": encoder} if encoder else {}
 
+    def limited(transformer: BaseEstimator) -> BaseEstimator:
+        if max_features is not None and "max_features" in transformer.get_params():
+            transformer.set_params(max_features=max_features)
+        return transformer
+
     def made(kind: ItemKind, content: Any) -> BaseEstimator:
         # A method over another one reads what that one is made for.
         needs = getattr(model, "feature_tags", tags)
         if not is_encoded:
-            return default_features(kind, needs.input, content=content)
+            return limited(default_features(kind, needs.input, content=content))
         reason = why_no_adapter(needs) or (kind == "image" and why_unavailable())
         if reason:
             raise ValueError(reason)
@@ -86,12 +101,32 @@ def default_pipeline(
             return PretrainedImages(**chosen)
         if kind == "text":
             return default_features(kind, _PRETRAINED, **chosen)
-        return default_features(kind, needs.input, content=content)
+        return limited(default_features(kind, needs.input, content=content))
 
     if one_space:
         both = x.content if y is x else np.concatenate([x.content, y.content])
-        return PairPipeline(model, made(x.kind, both))
-    return PairPipeline(model, made(x.kind, x.content), made(y.kind, y.content))
+        sides = [(made(x.kind, both), both)]
+    else:
+        sides = [(made(side.kind, side.content), side.content) for side in (x, y)]
+    most = getattr(model, "max_weights", None)
+    if most is not None and max_features is None:
+        _keep_frequent(sides, most)
+    return PairPipeline(model, *(transformer for transformer, _ in sides))
+
+
+def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
+    """Limit the terms of texts where the features of both sides make more pairs than that."""
+    texts = ["max_features" in transformer.get_params() for transformer, _ in sides]
+    if not any(texts):
+        return
+    widths = [len(clone(made).fit(content).get_feature_names_out()) for made, content in sides]
+    if widths[0] * widths[-1] <= most:
+        return
+    for at, (transformer, _) in enumerate(sides):
+        share = most // widths[-1 - at]
+        if texts[at]:
+            # A narrow side leaves the other more room than each its half.
+            transformer.set_params(max_features=max(share, isqrt(most) * texts[-1 - at]))
 
 
 def encoder_of(features: Features) -> tuple[bool, str]:
