@@ -130,7 +130,9 @@ class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
             Rows of length 1; zeros for a text without any visible character.
         """
         check_is_fitted(self)
-        texts = [str(text) for text in check_texts(X, "PretrainedText")]
+        # Halves of a surrogate pair are no characters, and tokenizers refuse them.
+        given = check_texts(X, "PretrainedText")
+        texts = [str(text).encode("utf-8", "replace").decode() for text in given]
         encoder = _encoder(self.model)
         keys = [encoder.key(text) for text in texts]
         rows = np.zeros((len(texts), self.n_dimensions_), dtype=np.float32)

@@ -38,6 +38,11 @@ def test_a_text_without_visible_characters_is_a_row_of_zeros():
     assert rows[:3].any(axis=1).all()
 
 
+def test_half_a_surrogate_pair_is_a_question_mark():
+    rows = PretrainedText().fit_transform(["red \ud83d heart", "red ? heart"])
+    np.testing.assert_array_equal(rows[0], rows[1])
+
+
 def test_what_was_encoded_is_not_encoded_again(monkeypatch):
     features = PretrainedText().fit(TEXTS)
     first = features.transform(TEXTS)
