@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app cluster test fuzz check format clean
+.PHONY: app cluster test fuzz stress check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -38,6 +38,10 @@ test: check
 # Readers against 20,000 broken and hostile files; `make test` tries 500 of them.
 fuzz: .venv/.dev
 	SIMVIZ_FUZZ_CASES=20000 $(BIN)/python -m pytest -q -n 2 tests/data/test_fuzz.py
+
+# Methods fitted to 42,000 data sets that break numerics; `make test` tries 1,200 of them.
+stress: .venv/.dev
+	SIMVIZ_STRESS_CASES=42000 $(BIN)/python -m pytest -q -n 2 tests/methods/test_stress.py
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
