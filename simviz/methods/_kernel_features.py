@@ -111,7 +111,7 @@ _Found = tuple[Array, Array, NDArray[np.int64], Array, Array | None]
 
 def _eigenvectors(kernel: Kernel, X: Matrix, means: Array | None) -> _Found:
     index = np.arange(X.shape[0])
-    K = _checked(kernel.against(X, kernel.pick(X, index)))
+    K = checked(kernel.against(X, kernel.pick(X, index)))
     K[:, ~nonzero_rows(X)] = 0.0
     _check_same(K, K.T)
     if means is None:
@@ -192,7 +192,7 @@ def pivoted_cholesky(
         If the kernel is not symmetric and positive semi-definite.
     """
     n = X.shape[0]
-    left = _checked(kernel.diagonal(X))
+    left = checked(kernel.diagonal(X))
     scale = float(left.max(initial=0.0))
     floor = kernel.precision(X) * scale
     F = np.empty((n, limit))
@@ -227,7 +227,7 @@ def _unexplained(
     kernel: Kernel, X: Matrix, some: NDArray[np.int64], F: Array, left: Array, scale: float
 ) -> Array:
     """Columns of K − F Fᵀ, refused where those of a kernel could not be so large."""
-    H = _checked(kernel.against(X, kernel.pick(X, some)))
+    H = checked(kernel.against(X, kernel.pick(X, some)))
     H[:, ~nonzero_rows(X[some])] = 0.0
     _check_same(H[some], H[some].T)
     H -= F @ F[some].T
@@ -262,7 +262,8 @@ def _roots(K: Array, precision: float, noise: float = 0.0) -> tuple[Array, Array
     return np.sqrt(values[keep][::-1]), np.ascontiguousarray(U[:, keep][:, ::-1])
 
 
-def _checked(K: Array) -> Array:
+def checked(K: Any) -> Any:
+    """The same kernels, or products with them; a ValueError where one is no number."""
     if not np.isfinite(K).all():
         raise ValueError(
             "A kernel value is infinite or not a number. Scale the features, or lower the degree "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import EmbeddingModel, Matrix, nonzero_rows
-from simviz.methods._kernel_features import Features, kernel_features
+from simviz.methods._kernel_features import Features, checked, kernel_features
 from simviz.methods._kernels import (
     NAMES,
     Array,
@@ -155,8 +155,9 @@ def _embedded(
     kernel: Kernel, X: Matrix, landmarks: Any, weights: Array, offset: Array | None
 ) -> Floats:
     Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
-    for rows, K in kernel.blocks(X, landmarks):
-        Z[rows] = K @ weights if offset is None else K @ weights - offset
+    with np.errstate(over="ignore"):  # what single precision cannot hold is told below
+        for rows, K in kernel.blocks(X, landmarks):
+            Z[rows] = K @ weights if offset is None else K @ weights - offset
     # Without any known feature there is no evidence, neither for nor against the mean.
     Z[~nonzero_rows(X)] = 0.0
-    return Z
+    return checked(Z)

@@ -486,3 +486,12 @@ def test_functions_are_never_stored(method, sides, tmp_path):
     with pytest.raises(StoreError, match=r"model.x_kernel is the function 'my_kernel', and code"):
         save_state({"model": model}, tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+def test_vectors_beyond_single_precision_are_told():
+    X = 1e14 * np.random.default_rng(0).random((6, 3)).astype(np.float32)
+    model = KernelHeterogeneousSVD(1, x_kernel="polynomial", x_gamma=1.0, degree=6).fit(
+        X, np.eye(6)
+    )
+    with pytest.raises(ValueError, match="lower the degree"):
+        model.transform(X)
