@@ -36,7 +36,8 @@ class Measured:
     unseen : mapping of str to bool
         By side, whether no item of the part was in training.
     told : mapping
-        The evaluation, as JSON.
+        The evaluation, as JSON; without the metrics and the directions that have no figure,
+        since no query of theirs can fail.
     curve : sequence of mapping
         Quality by dimension; empty where there is none.
     """
@@ -93,6 +94,8 @@ class MeasuredRun:
         StoreError
             If a file is missing, damaged, or of another version.
         """
+        from simviz.jobs.results import load_figures
+
         arrays = run.arrays()
         try:
             held_out = {
@@ -107,12 +110,10 @@ class MeasuredRun:
         parts = {}
         for part in run.measured:
             kept = run.part(part)
-            told = kept.evaluation()
-            if missing := {"records", "metrics", "directions", "pool"} - told.keys():
-                raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
+            told = load_figures(run, part)
             unseen = {side: not np.isin(held_out[part, side], train[side]).any() for side in "xy"}
             sizes = len(held_out[part, "x"]), len(held_out[part, "y"])
-            parts[part] = Measured(*sizes, unseen, told, kept.curve())
+            parts[part] = Measured(*sizes, unseen, _with_figures(told), kept.curve())
         return cls(digest.hexdigest(), parts)
 
     def choosing_value(self, metric: str, direction: str) -> float:
@@ -200,6 +201,17 @@ def ranked(
             values[run.id] = float("nan") if known is None else known.value(metric, direction)
     oldest = sorted(runs, key=lambda run: (run.info.created, run.id))
     return sorted(oldest, key=lambda run: rank_key(values[run.id], metric))
+
+
+def _with_figures(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An evaluation without metrics and directions that it has no record of."""
+    metrics = {record["metric"] for record in told["records"]}
+    asking = {record["direction"] for record in told["records"]}
+    return {
+        **told,
+        "metrics": [name for name in told["metrics"] if name in metrics],
+        "directions": [d for d in told["directions"] if d in asking] or told["directions"],
+    }
 
 
 def rank_key(value: float | None, metric: str) -> tuple[bool, float]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.metadata import version
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.data.pairs import PairSet
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import Direction, Evaluation
 from simviz.evaluation.roc import Roc
-from simviz.exceptions import StoreError
+from simviz.evaluation.scoring import evaluate
+from simviz.exceptions import SimvizError, StoreError
 from simviz.jobs.drawing import drawing_name
 from simviz.jobs.spec import JobSpec
 from simviz.jobs.training import Measured, RunResult
@@ -103,7 +105,7 @@ def part_files(measured: Measured) -> PartFiles:
     )
 
 
-def load_evaluation(run: Run, part: Part = "test") -> Evaluation:
+def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None) -> Evaluation:
     """The evaluation of a run, from which any metric of ranks can be asked.
 
     Parameters
@@ -112,11 +114,15 @@ def load_evaluation(run: Run, part: Part = "test") -> Evaluation:
         A stored run.
     part : {"validation", "test"}, default="test"
         On which part of its split.
+    pairs : PairSet, optional
+        The data set it was trained on. Scores of judged pairs, which older
+        runs did not keep, are then computed again by its pipeline.
 
     Returns
     -------
     Evaluation
-        Equal to the one it was stored from.
+        Equal to the one it was stored from. Where older runs cannot be asked
+        for their scores, it has none.
 
     Raises
     ------
@@ -132,7 +138,7 @@ def load_evaluation(run: Run, part: Part = "test") -> Evaluation:
             )
             for direction in told["directions"]
         }
-        return Evaluation(
+        found = Evaluation(
             rankings=rankings,
             pool=told["pool"],
             metrics=tuple(parse_metric(name) for name in told["metrics"]),
@@ -144,6 +150,56 @@ def load_evaluation(run: Run, part: Part = "test") -> Evaluation:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"The evaluation of this run is damaged ({error}).") from error
+    if pairs is None or found.pool != "judged" or found.predicted is not None:
+        return found
+    return replace(found, predicted=_scores_again(run, part, pairs))
+
+
+def load_figures(run: Run, part: Part = "test") -> dict[str, Any]:
+    """The figures of a run on a part of its split, see `PartFiles.evaluation`.
+
+    Parameters
+    ----------
+    run : Run
+        A stored run.
+    part : {"validation", "test"}, default="test"
+        On which part of its split.
+
+    Returns
+    -------
+    dict
+        As JSON. Older runs counted queries that cannot fail, see
+        `Evaluation.n_certain`: their figures are taken from their ranks, and
+        those of their baselines, which kept none, are left out.
+
+    Raises
+    ------
+    StoreError
+        If it was not measured on that part, or a file is missing or damaged.
+    """
+    told = run.part(part).evaluation()
+    if missing := {"records", "metrics", "directions", "pool"} - told.keys():
+        raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
+    is_old = any("n_certain" not in record for record in told["records"])
+    if told["pool"] == "judged" and is_old:
+        told["records"] = load_evaluation(run, part).to_records()
+        told["baselines"] = {
+            name: [record for record in records if record["direction"] == "pairs"]
+            for name, records in told.get("baselines", {}).items()
+        }
+    return told
+
+
+def _scores_again(run: Run, part: Part, pairs: PairSet) -> NDArray[np.float64] | None:
+    """What a run says of the judged pairs of a part; None where its pipeline cannot say it."""
+    at = run.arrays()
+    held_out = pairs.take(at[f"x_{part}"], at[f"y_{part}"])
+    try:
+        pipeline = run.pipeline()
+        sides = held_out.x, held_out.y, held_out.relevance
+        return evaluate(pipeline, *sides, metrics=["MRR"]).predicted
+    except (SimvizError, ValueError):
+        return None
 
 
 def pack_map(

@@ -13,6 +13,7 @@ from simviz.evaluation.differences import REACH
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.tables import Estimate, TableRow
 from simviz.exceptions import StoreError
+from simviz.jobs.results import load_figures
 from simviz.jobs.spec import BLEND
 from simviz.methods import all_methods
 from simviz.store.run import Part, Run
@@ -110,11 +111,9 @@ def read_runs(
                 "or leave it out."
             )
         kept = run.part(part)
-        evaluation, arrays = kept.evaluation(), run.arrays()
+        evaluation, arrays = load_figures(run, part), run.arrays()
         size = (len(arrays[f"x_{part}"]), len(arrays[f"y_{part}"]))
-        if missing := {"records", "metrics", "directions", "pool"} - set(evaluation):
-            raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
-        chosen_by = run.part("validation").evaluation() if "validation" in run.measured else None
+        chosen_by = load_figures(run, "validation") if "validation" in run.measured else None
         read = run.spec, run.meta, evaluation, kept.curve()
         told.append(Told(run, label, look, *read, part, size, chosen_by))
     first = told[0]
@@ -132,8 +131,8 @@ def read_runs(
 
 def shared_metrics(told: Sequence[Told]) -> list[str]:
     """Metrics that every run has, in the order of the first."""
-    first, *others = [list(t.evaluation["metrics"]) for t in told]
-    return [m for m in first if all(m in other for other in others)]
+    known = [{record["metric"] for record in t.evaluation["records"]} for t in told]
+    return [m for m in told[0].evaluation["metrics"] if all(m in names for names in known)]
 
 
 def ranked(told: Sequence[Told], metric: str, direction: str) -> list[Told]:

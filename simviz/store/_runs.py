@@ -19,7 +19,7 @@ from simviz.store._base import (
 from simviz.store._datasets import DatasetStore, is_demo
 from simviz.store.files import remove_tree, sync_folder, sync_tree
 from simviz.store.records import RunInfo
-from simviz.store.run import Part, PartFiles, Run, RunFiles
+from simviz.store.run import Part, PartFiles, Run, RunFiles, metric_name
 
 #: Opening a demo's run is noted at most so often, in seconds.
 _OPENED_SECONDS = 600.0
@@ -357,4 +357,5 @@ def _info(row: sqlite3.Row) -> RunInfo:
         fields.pop(name, None)
     for name in ("spec", "summary"):
         fields[name] = json.loads(fields[name])
+    fields["summary"] = {metric_name(k): value for k, value in fields["summary"].items()}
     return RunInfo(**fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import StoreError
 from simviz.pipeline import Pipeline, load_pipeline
 from simviz.store.files import read_arrays, read_json, sync_tree, write_arrays, write_json
@@ -138,6 +139,9 @@ class RunFiles:
 class RunPart:
     """What a stored run found out on one part, read when it is asked for.
 
+    Metrics go by the names that they have now, whatever they were called when
+    the run was stored.
+
     Parameters
     ----------
     folder : Path
@@ -148,7 +152,14 @@ class RunPart:
 
     def evaluation(self) -> dict[str, Any]:
         """Tidy metrics under "records", baselines and pool beside them."""
-        return dict(read_json(self.folder / "evaluation.json"))
+        told = dict(read_json(self.folder / "evaluation.json"))
+        if "records" in told:
+            told["records"] = _renamed(told["records"])
+        if "metrics" in told:
+            told["metrics"] = [metric_name(name) for name in told["metrics"]]
+        if "baselines" in told:
+            told["baselines"] = {k: _renamed(lines) for k, lines in told["baselines"].items()}
+        return told
 
     def records(self) -> list[dict[str, Any]]:
         """Tidy metrics, see `simviz.evaluation.Evaluation.to_records`."""
@@ -156,7 +167,9 @@ class RunPart:
 
     def per_query(self) -> Arrays:
         """Values of each query by "direction:metric", NaN for a skipped one."""
-        return read_arrays(self.folder / "per_query.npz")
+        arrays = read_arrays(self.folder / "per_query.npz")
+        parted = ((key.partition(":"), values) for key, values in arrays.items())
+        return {f"{side}:{metric_name(name)}": values for (side, _, name), values in parted}
 
     def roc(self) -> Arrays | None:
         """Arguments of `simviz.evaluation.Roc`, or None if none was traced."""
@@ -169,12 +182,12 @@ class RunPart:
 
     def curve(self) -> list[dict[str, Any]]:
         """Tidy quality by dimension; empty where the method has no such curve."""
-        return list(read_json(self.folder / "curve.json"))
+        return _renamed(read_json(self.folder / "curve.json"))
 
     def learning(self) -> list[dict[str, Any]]:
         """Tidy quality by size of the training part; empty where nobody asked for it."""
         path = self.folder / "learning.json"
-        return list(read_json(path)) if path.exists() else []
+        return _renamed(read_json(path)) if path.exists() else []
 
     def put_learning(self, records: list[dict[str, Any]]) -> None:
         """Keep the quality by size of the training part with the run.
@@ -339,6 +352,19 @@ class Run:
             write_map(self.folder, drawing, arrays, info)
         except FileNotFoundError as error:
             raise StoreError("This run was deleted in the meantime.") from error
+
+
+def metric_name(name: str) -> str:
+    """The name that a metric has now; one that nothing here measures keeps its own."""
+    try:
+        return parse_metric(name).name
+    except ValueError:
+        return name
+
+
+def _renamed(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Records with the names that metrics have now."""
+    return [{**record, "metric": metric_name(record["metric"])} for record in records]
 
 
 def map_path(folder: Path, drawing: str) -> Path:

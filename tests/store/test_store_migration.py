@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 import zipfile
@@ -11,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simviz.evaluation import parse_metric
 from simviz.exceptions import StoreError
 from simviz.jobs import load_evaluation
 from simviz.jobs.measuring import measure_run, why_not_measured
+from simviz.jobs.results import load_figures
 from simviz.store import Store
 
 OLD = Path(__file__).with_name("version-5.zip")
@@ -57,6 +60,24 @@ def test_nothing_is_lost(old, runs):
 def test_figures_of_the_test_part_rank_no_run_any_more(runs):
     assert runs["cca"].info.summary["MRR"] > 0  # of the validation part, as it always was
     assert runs["imported"].info.summary == {}  # it was of the test part
+
+
+def test_metrics_go_by_the_names_they_have_now(runs):
+    run = runs["cca"]
+    raw = json.loads((run.folder / "evaluation.json").read_text())
+    assert "NDCG@3" in raw["metrics"]
+    now, kept = "NDCG@3 (exponential gain)", run.part("test")
+    told = kept.evaluation()
+    every = [*told["records"], *told["baselines"]["popularity"], *told["baselines"]["chance"]]
+    names = [*told["metrics"], *(record["metric"] for record in every), *run.info.summary]
+    names += [key.partition(":")[2] for key in kept.per_query()]
+    assert now in names and not [name for name in names if parse_metric(name).name != name]
+    before, after = (
+        {(r["metric"], r["direction"]): r["value"] for r in records}
+        for records in (raw["records"], kept.records())
+    )
+    assert before["NDCG@3", "x2y"] == after[now, "x2y"] == load_evaluation(run).value(now, "x2y")
+    assert load_figures(run) == told  # of all candidates, where nothing is certain
 
 
 def test_the_part_that_is_missing_is_measured_when_asked_for(old, runs):
