@@ -50,7 +50,8 @@ def show_compare(choice: Choice, test: str, correction: str) -> None:
     named = _named((entry.label, entry.run.spec) for entry in choice.entries)
     others = parts_of([entry.run for entry in choice.entries])
     # Tests of published tables rest on their own divisions of the pairs.
-    known = None if test not in ("randomization", "t", "bootstrap", "wilcoxon") else test
+    tests = ("randomization", "t", "bootstrap", "wilcoxon", "delong")
+    known = test if test in tests else None
     _show(
         "compare",
         lambda: compare_code(

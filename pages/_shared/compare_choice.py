@@ -12,6 +12,7 @@ import streamlit as st
 from pages._shared import compare_link, compare_runs, parts, state
 from pages._shared.compare_marks import aside, mark_pills, plain
 from pages._shared.compare_runs import Entry, MeasuredRun
+from pages._shared.runs_metric import usual_metric
 from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
@@ -262,15 +263,8 @@ def _choose_metric(metrics: Sequence[str], usual: str) -> str:
 
 
 def _usual_metric(dataset_id: str, pairs: PairSet, told: Mapping[str, Any]) -> str:
-    """The metric to look at first: a demo's own, else what the judgments allow."""
-    from simviz.datasets import DEMOS
-
-    known = told["metrics"]
-    usual = "MRR" if pairs.relevance.unjudged == "negative" else "AUC"
-    if pairs.relevance.kind == "score":
-        usual = "Spearman"
-    demo = DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
-    usual = usual if demo is None else demo.metric
+    """The metric to look at first, of those that were measured."""
+    known, usual = told["metrics"], usual_metric(dataset_id, pairs)
     return usual if usual in known else str(known[0])
 
 

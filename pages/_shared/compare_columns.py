@@ -11,13 +11,14 @@ import streamlit as st
 
 from pages._shared import compare_tests
 from pages._shared.compare_choice import Choice
+from pages._shared.compare_evaluated import tested as what_is_tested
 from pages._shared.compare_marks import mark
 from pages._shared.compare_setting import Setting
 from simviz.jobs.stopping import stopped_by_validation
 
 if TYPE_CHECKING:
     from pages._shared.compare_runs import Entry
-    from simviz.evaluation import Comparison, Comparisons
+    from simviz.evaluation import Comparison, Comparisons, Metric
     from simviz.evaluation.tables import TableRow
 
 _STYLE = """
@@ -168,14 +169,13 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
     )
     p = Column(f"p, {now.short}", f"Against {now.against.label}: {test}.", [_p(x) for x in lines])
     if choice.part == "validation":
-        return [delta, _interval_of(now, lines)]
+        return [delta, _interval_of(now, found, lines)]
     marks = [p]
     if verdicts.beside is not None:
         others = against(choice, verdicts._replace(found=verdicts.beside))
         hover = test_name(verdicts.beside)
-        marks.append(
-            Column("p, randomisation", f"The better test: {hover}.", [_p(x) for x in others])
-        )
+        short = "bootstrap" if by_pairs(verdicts.beside) else "randomisation"
+        marks.append(Column(f"p, {short}", f"The better test: {hover}.", [_p(x) for x in others]))
     if not everything:
         return [ties, delta, *marks]
     intervals = [compare_tests.interval(choice, entry) for entry in choice.entries]
@@ -183,13 +183,12 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
     columns = [
         Column(
             "bootstrap 95\N{NO-BREAK SPACE}%",
-            f"Where the mean {compare_tests.values(choice, now.against).metric.name} of other "
-            "such queries lies: from 2,000 draws of the queries.",
+            _of_others(what_is_tested(choice)),
             [_NOTHING if isnan(low) else f"{low:.3f} to {high:.3f}" for low, high in intervals],
         ),
         ties,
         delta,
-        _interval_of(now, lines),
+        _interval_of(now, found, lines),
         Column(
             "Δ %",
             f"The difference as a share of {now.against.label}'s mean.",
@@ -208,7 +207,13 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
         Column(
             "effect",
             "Difference in standard deviations "
-            + ("of the paired differences (d_z), " if paired else "of the values, ")
+            + (
+                "of one item's draw, "
+                if by_pairs(found)
+                else "of the paired differences (d_z), "
+                if paired
+                else "of the values, "
+            )
             + "corrected for small samples (Hedges).",
             [_effect(one) for one in lines],
         )
@@ -216,8 +221,25 @@ def tested(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Colu
     return columns
 
 
-def _interval_of(now: Setting, lines: Sequence[Comparison | None]) -> Column:
+def _of_others(metric: Metric) -> str:
+    """What a run's own interval is of."""
+    what, drawn = f"Where the mean {metric.name} of other such queries", "the queries"
+    if metric.level != "query":
+        what, drawn = f"Where {metric.name} of other such judged pairs", "the items"
+    return f"{what} lies: from 2,000 draws of {drawn}."
+
+
+def by_pairs(found: Comparisons) -> bool:
+    """Whether judged pairs were tested."""
+    from simviz.evaluation.pair_tests import UNIT
+
+    return next(iter(found.pairs.values())).unit == UNIT
+
+
+def _interval_of(now: Setting, found: Comparisons, lines: Sequence[Comparison | None]) -> Column:
     kind = "BCa" if now.test == "bootstrap" else "Student"
+    if by_pairs(found):
+        kind = "normal" if now.test == "delong" else "Student"
     cells = [_NOTHING if one is None else bounds(one) for one in lines]
     return Column("Δ, 95 %", f"Interval of the difference: {kind}.", cells)
 

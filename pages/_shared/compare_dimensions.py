@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 #: A curve has nearly reached its best from here on.
 _NEARLY = 0.95
 #: Metrics that a curve can be drawn of, by what the page calls them.
-_METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3"}
+_METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
 
 
 def show(choice: Choice) -> None:
@@ -46,6 +47,12 @@ def show(choice: Choice) -> None:
             records = _records(entry, metric, choice)
             if (curve := dimension_curve(entry, choice.direction, records)) is not None:
                 drawn.append((entry, curve))
+    if not drawn:
+        left.caption(
+            f"No query of the {choice.part} part has both right and wrong candidates in this "
+            "direction, so that there is nothing to rank with few dimensions or many."
+        )
+        return
     curves = [curve for _, curve in drawn]
     with right:
         show_figures(
@@ -60,10 +67,10 @@ def show(choice: Choice) -> None:
             ],
         )
         st.caption(
-            f"{plain(metric)} of the first dimensions of each model, all from one training, with "
-            "95 % bands over queries. The ring marks the best; the dotted line the knee, from "
-            "which on more dimensions help less. Fewer dimensions are quicker to search and "
-            "smaller to store."
+            f"{plain(_METRICS[metric])} of the first dimensions of each model, all from one "
+            "training, with 95 % bands over queries. The ring marks the best; the dotted line the "
+            "knee, from which on more dimensions help less. Fewer dimensions are quicker to "
+            "search and smaller to store."
         )
         without = [entry.label for entry in choice.entries if entry not in nested]
         if without:
@@ -84,6 +91,10 @@ def dimension_curve(
     wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
     sides = [[r for r in known if r["direction"] == d] for d in wanted]
     if not all(sides):
+        return None
+    # A side on which no query can fail has no values.
+    sides = [side for side in sides if not any(isnan(r["value"]) for r in side)]
+    if not sides:
         return None
     points = list(zip(*sides, strict=True))
     values = [fmean(p["value"] for p in point) for point in points]

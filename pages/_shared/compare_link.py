@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages._shared import state
 from simviz.exceptions import SimvizError
+from simviz.store.run import metric_name
 
 #: Tabs by what the link calls them.
 TABS = {
@@ -84,7 +85,9 @@ def take_over() -> None:
     """Set the widgets as the link says."""
     for name in ("direction", "metric", "a", "b", "test", "correction", "against"):
         if value := asked(name):
-            st.session_state[f"compare-{name}"] = value
+            st.session_state[f"compare-{name}"] = metric_name(value) if name == "metric" else value
+            if name == "test":
+                st.session_state["compare-pair-test"] = value
     tab = asked("tab")
     if tab in CURVES:
         st.session_state["compare-curve"] = tab

@@ -16,6 +16,7 @@ from pages._shared.compare_curves import (
     show_figures,
     show_rows,
 )
+from pages._shared.compare_evaluated import tested
 from pages._shared.compare_marks import plain
 from simviz.exceptions import SimvizError
 
@@ -323,10 +324,12 @@ def _say_bands(choice: Choice, traced: list[Traced]) -> None:
             st.caption("Switch bands on for intervals too: with so many pairs they take a while.")
         return
     side = choice.names[asking(choice) == "y2x"]
+    by_query = tested(choice).level == "query"
+    how = "query by query" if by_query else "on the same judged pairs"
     st.caption(
         f"Intervals and bands: 95 %, from 1,000 draws of the {bands.n_queries:,} {plain(side)}, "
         "each with all of its pairs. Bands of two runs may overlap although one is surely "
-        "better: the test above compares them query by query."
+        f"better: the test above compares them {how}."
     )
 
 

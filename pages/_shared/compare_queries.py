@@ -19,6 +19,7 @@ from pages._shared import (
 )
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_curves import part_of
+from pages._shared.compare_evaluated import tested
 from pages._shared.compare_link import linked_query, put_in_link
 from pages._shared.compare_marks import plain
 from simviz.exceptions import SimvizError
@@ -72,7 +73,7 @@ def _show_pair(choice: Choice) -> None:
     put_in_link(a=a.run.id, b=b.run.id)
     both = compare_two(choice, a, b)
     if not len(both.found):
-        st.caption(f"No query of the {choice.part} part has a relevant answer in this direction.")
+        st.caption(_nothing(choice))
         return
     _show_lead(choice, both)
     sides = {"x2y": both.pairs.x, "y2x": both.pairs.y}
@@ -96,6 +97,17 @@ def _show_pair(choice: Choice) -> None:
         compare_lists.show(both.a, both.b, both.pairs, line.direction, line.query)
     except SimvizError as error:  # a model that was deleted since, or is damaged
         st.error(plain(str(error)))
+
+
+def _nothing(choice: Choice) -> str:
+    """Why no query can be compared."""
+    of = f"No query of the {choice.part} part has"
+    if choice.entries[0].measured.pool != "judged":
+        return f"{of} a relevant answer in this direction."
+    words = f"{of} both right and wrong judged candidates in this direction, so none can differ."
+    if tested(choice).level != "query":
+        words += " The runs are compared by their judged pairs, above."
+    return words
 
 
 def compare_two(choice: Choice, a: Entry, b: Entry) -> Both:

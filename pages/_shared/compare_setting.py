@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
 from pages._shared.compare_choice import Choice
+from pages._shared.compare_evaluated import judged
 from pages._shared.compare_link import put_in_link
 
 if TYPE_CHECKING:
@@ -22,7 +23,14 @@ TESTS = {
     "wilcoxon": "Wilcoxon signed-rank",
     "published": "As in the papers",
 }
+#: The same where judged pairs are tested.
+PAIR_TESTS = {
+    "bootstrap": "Bootstrap over items",
+    "delong": "DeLong",
+    "published": "As in the papers",
+}
 _SHORT = {
+    "delong": "DeLong",
     "randomization": "randomisation",
     "t": "paired t",
     "bootstrap": "bootstrap",
@@ -37,6 +45,13 @@ _EXPLAINED = {
     "wilcoxon": "Ranks the differences. It does not test the mean.",
     "published": "The test that published tables of this metric rest on, a better one beside it.",
 }
+_PAIRS_EXPLAINED = {
+    "bootstrap": "Draws items again, each with all of its judged pairs; all runs see the same "
+    "draws.",
+    "delong": "Takes judged pairs for independent, as they are where no item is in two of them. "
+    "A check of the bootstrap.",
+    "published": _EXPLAINED["published"],
+}
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "None"}
 #: Fewest queries that are divided into 50 subsets, and most scores that are kept to do so.
 _FEWEST_QUERIES, _MOST_SCORES = 100, 2_000_000
@@ -50,7 +65,7 @@ class Setting(NamedTuple):
     Parameters
     ----------
     chosen : str
-        One of `TESTS`.
+        One of `TESTS`, or of `PAIR_TESTS` where judged pairs are tested.
     test : str
         What it means for the metric: a test that `_found` knows.
     correction : str
@@ -79,18 +94,20 @@ def setting(choice: Choice) -> Setting:
 
     by_id = {entry.run.id: entry for entry in choice.entries}
     usual_run = _usual_baseline(choice).run.id
+    known = offered(choice)
+    key, usual_test = _key(known), next(iter(known))
     usual: dict[str, tuple[Collection[str], str]] = {
-        "compare-test": (TESTS, "randomization"),
+        key: (known, usual_test),
         "compare-correction": (CORRECTIONS, "holm"),
         "compare-against": (by_id, usual_run),
     }
-    for key, (options, value) in usual.items():
-        if st.session_state.get(key) not in options:
-            st.session_state[key] = value
-    chosen, correction = st.session_state["compare-test"], st.session_state["compare-correction"]
+    for name, (options, value) in usual.items():
+        if st.session_state.get(name) not in options:
+            st.session_state[name] = value
+    chosen, correction = st.session_state[key], st.session_state["compare-correction"]
     against = by_id[st.session_state["compare-against"]]
     put_in_link(
-        test=None if chosen == "randomization" else chosen,
+        test=None if chosen == usual_test else chosen,
         correction=None if correction == "holm" else correction,
         against=None if against.run.id == usual_run else against.run.id,
     )
@@ -104,8 +121,41 @@ def setting(choice: Choice) -> Setting:
         caution = (
             f"The {choice.part} part has too {size} pairs to divide them into 50 subsets here."
         )
-        return Setting(chosen, "t", "none", against, caution)
+        instead = "bootstrap" if usual_test == "bootstrap" else "t"
+        return Setting(chosen, instead, "none", against, caution)
     return Setting(chosen, protocol.test, protocol.correction, against, protocol.caution)
+
+
+def offered(choice: Choice) -> Mapping[str, str]:
+    """The tests that there are for the metric, by what the link calls them; the usual first."""
+    from simviz.evaluation.metrics import AUC, parse_metric
+    from simviz.evaluation.protocols import published_protocol
+
+    pairs = judged(choice)
+    if pairs is None:
+        return TESTS
+    known = dict(PAIR_TESTS)
+    if not isinstance(parse_metric(choice.metric), AUC) or pairs.drawn != ("pairs",):
+        del known["delong"]
+    if published_protocol(choice.metric).test != "subsets":
+        del known["published"]
+    return known
+
+
+def _key(known: Mapping[str, str]) -> str:
+    """Names the control: a test of pairs says nothing of one of queries."""
+    return "compare-test" if known is TESTS else "compare-pair-test"
+
+
+def _explained(choice: Choice, known: Mapping[str, str], chosen: str) -> str:
+    """What the chosen test does, and why DeLong's is not offered."""
+    if known is TESTS:
+        return _EXPLAINED[chosen]
+    words = _PAIRS_EXPLAINED[chosen]
+    pairs = judged(choice)
+    if pairs is not None and pairs.drawn != ("pairs",):
+        words += " DeLong's test is not offered: items are in several pairs, which it ignores."
+    return words
 
 
 def choose(choice: Choice, now: Setting) -> None:
@@ -121,16 +171,17 @@ def choose(choice: Choice, now: Setting) -> None:
     )
     if choice.part == "validation":  # a test belongs to the test part
         return
-    told = TESTS[now.chosen] + ("" if now.correction == "none" else f", {now.correction.title()}")
+    known = offered(choice)
+    told = known[now.chosen] + ("" if now.correction == "none" else f", {now.correction.title()}")
     with st.popover(told, icon=":material/balance:", type="tertiary"):
         st.selectbox(
             "Which test tells two runs apart",
-            list(TESTS),
-            format_func=TESTS.__getitem__,
-            key="compare-test",
+            list(known),
+            format_func=known.__getitem__,
+            key=_key(known),
             persist_state="session",
         )
-        st.caption(_EXPLAINED[now.chosen])
+        st.caption(_explained(choice, known, now.chosen))
         st.radio(
             "Corrected for how many pairs of runs there are",
             list(CORRECTIONS),

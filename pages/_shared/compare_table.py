@@ -22,6 +22,7 @@ from pages._shared import (
 )
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_columns import Verdicts
+from pages._shared.compare_evaluated import evaluated, tested
 from pages._shared.compare_marks import plain
 from pages._shared.compare_runs import Entry, describe_split, estimate, find_record
 from pages._shared.compare_setting import Setting
@@ -148,10 +149,12 @@ def _test_note(choice: Choice, verdicts: Verdicts) -> str:
             f" {choice.metric} pools all pairs; in ties, Δ and p {name} stands for it, query by "
             "query."
         )
+    if now.test == "subsets" or tested(choice).level != "query":
+        return words + (f" {now.caution}" if now.caution else "")
     told = compare_tests.values(choice, now.against)
-    if now.test != "subsets" and told.unit == "pair":
+    if told.unit == "pair":
         words += " A pair asks from both sides and counts once."
-    if now.test != "subsets" and not told.is_independent:
+    if not told.is_independent:
         words += (
             " Queries of both sides share judgments, and the test takes them for independent: "
             "let one side ask to be strict."
@@ -203,6 +206,7 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
             f"Means over {counted['n']:,} {'unseen ' if unseen else ''}{query} ± 95 % interval; "
             f"each is ranked against {pool}."
         )
+    words += _left_out(choice, anything_ranked=counted is not None)
     words += plain(
         f" {choice.part.capitalize()} part: {split}. Ties count with their expected value."
     )
@@ -213,6 +217,27 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
             "whichever side asks."
         )
     return words
+
+
+def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
+    """How many queries cannot fail, since all of their judged candidates are relevant."""
+    from simviz.evaluation.metrics import parse_metric
+
+    first = choice.entries[0]
+    if first.measured.pool != "judged":
+        return ""
+    metric = parse_metric(choice.metric)
+    by = metric if metric.level == "query" else "MRR"
+    direction = None if choice.direction == "mean" else choice.direction
+    n = evaluated(choice, first).n_certain(direction, by)  # type: ignore[arg-type]
+    if not n:
+        return ""
+    one = n == 1
+    if anything_ranked:
+        words = f" {n:,} quer{'y' if one else 'ies'} with nothing but right candidates"
+        return f"{words} {'is' if one else 'are'} left out."
+    words = f"{n:,} quer{'y has' if one else 'ies have'} nothing but right candidates"
+    return f" Metrics of ranks have nothing to measure: {words}, the others none."
 
 
 def _empty_items(choice: Choice) -> list[str]:

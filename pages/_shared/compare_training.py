@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 #: What an event tells besides metrics.
 _TOLD = {"seconds", "stage", "fraction", "step", "total"}
-_METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3"}
+_METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
 
 
 @st.cache_resource(show_spinner=False)
@@ -103,6 +104,12 @@ def show_sizes(choice: Choice) -> None:
             for entry in choice.entries
             if (curve := _sizes(entry, known[entry.run.id], metric, choice.direction)) is not None
         ]
+        if not curves:
+            st.caption(
+                f"No query of the {choice.part} part has both right and wrong candidates in this "
+                "direction, so that no metric of ranks tells what more pairs bring."
+            )
+            return
         show_figures(
             ["method", "from half", "from all", "last doubling"],
             [[curve.label, *_doubling(curve)] for curve in curves],
@@ -155,6 +162,10 @@ def _sizes(
         for d in wanted
     ]
     if not all(lines):
+        return None
+    # A side on which no query can fail has no values.
+    lines = [side for side in lines if not any(isnan(r["value"]) for r in side)]
+    if not lines:
         return None
     points = list(zip(*lines, strict=True))
     values = [fmean(p["value"] for p in point) for point in points]

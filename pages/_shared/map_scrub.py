@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -148,7 +149,10 @@ def show(view: View, scene: Scene) -> None:
                 f"{asked.y_name}. The map and the list beside it are those of all items."
             )
         with middle:
-            _show_curve(scene.run, metric, values, k)
+            if values:
+                _show_curve(scene.run, metric, values, k)
+            else:
+                plain.quiet("No query has both right and wrong candidates: nothing to rank.")
         with right:
             _show_roc(scene.run, told)
 
@@ -181,6 +185,8 @@ def _curve(run: Run, part: Part) -> tuple[str, dict[int, float]]:
     records = run.part(part).curve()
     values: dict[int, list[float]] = {}
     for record in records:
+        if isnan(record["value"]):  # on a side on which no query can fail
+            continue
         values.setdefault(int(record["dimension"]), []).append(float(record["value"]))
     return str(records[0]["metric"]), {k: float(np.mean(v)) for k, v in values.items()}
 
@@ -188,11 +194,12 @@ def _curve(run: Run, part: Part) -> tuple[str, dict[int, float]]:
 def _figures(
     metric: str, values: dict[int, float], k: int, told: Evaluation
 ) -> list[tuple[str, str]]:
-    figures = [(f"{values[k]:.3f}", metric)]
+    figures = [(f"{values[k]:.3f}", metric)] if values else []
     if told.roc is not None:
         figures.append((f"{told.roc.auc:.3f}", "AUC"))
-    best = max(values, key=values.__getitem__)
-    figures.append((f"{best:,}", f"best for {metric}"))
+    if values:
+        best = max(values, key=values.__getitem__)
+        figures.append((f"{best:,}", f"best for {metric}"))
     return figures
 
 

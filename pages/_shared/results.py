@@ -99,6 +99,7 @@ def show_finding(best: Entry, metric: str, direction: str, pairs: PairSet) -> No
     )
     x_name, y_name = pairs.x_name, pairs.y_name
     query, answer = (y_name, x_name) if direction == "y2x" else (x_name, y_name)
+    query = "pairs" if record["direction"] == "pairs" else query
     words = finding(
         best.label,
         metric,
@@ -122,10 +123,15 @@ def show_table(
     columns = [compare_columns.metric(rows, metric) for metric in metrics]
     columns += [compare_columns.dimensions(rows), compare_columns.time(rows)]
     compare_columns.draw(rows, entries, columns)
-    record = entries[0].record(metrics[0], direction)
+    record = entries[0].record(metrics[0], direction) if metrics else None
     if record is None:
         return
     part = entries[0].part
+    if record["direction"] == "pairs":
+        st.caption(
+            f"Over {record['n']:,} pairs of the {part} part. In the order of the validation part."
+        )
+        return
     asked = {"x2y": pairs.x_name, "y2x": pairs.y_name, "mean": "queries from both sides"}
     pool = entries[0].measured.ranked_against(direction, part, pairs)
     st.caption(

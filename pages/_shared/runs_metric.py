@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import streamlit as st
+
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
+    from simviz.relevance import Relevance
     from simviz.store import RunInfo
 
 
@@ -30,9 +33,14 @@ def usual_metric(dataset_id: str, pairs: PairSet) -> str:
     demo = dataset_id.removeprefix("demo:")
     if demo != dataset_id and demo in DEMOS:
         return DEMOS[demo].metric
-    if pairs.relevance.kind == "score":
-        return "Spearman"
-    return "AUC" if pairs.relevance.unjudged == "ignore" else "MRR"
+    return _default_metric(pairs.digest, pairs.relevance)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _default_metric(digest: str, _relevance: Relevance) -> str:
+    from simviz.evaluation.metrics import default_metric
+
+    return default_metric(_relevance).name
 
 
 def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list[RunInfo]:

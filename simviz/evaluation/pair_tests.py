@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.evaluation import _paired
-from simviz.evaluation._weighted import Weighted, weighted
+from simviz.evaluation._pair_draws import drawn_again
 from simviz.evaluation.differences import LEVEL
 from simviz.evaluation.metrics import AUC, Metric, PartialAUC, Pearson
 from simviz.evaluation.result import Evaluation
@@ -28,8 +28,6 @@ Bools = NDArray[np.bool_]
 
 #: Draws of items; the error of a standard error is then about 1.6 %.
 RESAMPLES = 2_000
-#: Pairs of draws held at a time.
-_DRAWN = 1_000_000
 UNIT = "judged pair"
 
 
@@ -176,33 +174,49 @@ def bootstrap_pairs(
     _paired.check_level(level)
     _paired.check_resamples(n_resamples)
     first = _check_same(runs)
-    values = [weighted(metric, run.score, run.relevant, run.judged) for run in runs]
-    kinds = first.drawn if len(first.drawn) == 1 else (*first.drawn, "pairs")
-    items = {"pairs": np.arange(len(first)), "x items": first.x, "y items": first.y}
-    drawn: dict[str, tuple[Reals, int]] = {}
-    for number, kind in enumerate(kinds):
-        seed = np.random.default_rng([random_state, number])
-        drawn[kind] = _draws(values, items[kind], n_resamples, seed)
-    once = np.ones((1, len(first)), dtype=np.int64), items["pairs"]
-    exact = np.array([one(*once)[0] for one in values])
+    drawn = drawn_again(runs, metric, n_resamples, random_state)
     test = f"bootstrap over {' and '.join(first.drawn)}"
-    units = min(drawn[kind][1] for kind in first.drawn)
-    # An area rests on its rarer class, a correlation on all pairs.
-    counted = np.ones(len(first), dtype=bool)
-    if metric.level == "roc":
-        counted = first.relevant == (2 * first.relevant.sum() <= len(first))
-    df = min(len(np.unique(items[kind][counted])) for kind in first.drawn) - 1
+    units = min(drawn.values[kind][1] for kind in first.drawn)
     found = {}
     for i, j in itertools.combinations(range(len(runs)), 2):
-        spread = {k: _variance(draws[i] - draws[j], n) for k, (draws, n) in drawn.items()}
-        variance = sum(spread[kind] for kind in first.drawn)
-        if len(kinds) > 1:
-            # Estimates of three variances may leave less than nothing.
-            variance = max(variance - spread["pairs"], min(spread.values()))
-        difference = float(exact[i] - exact[j])
-        error = math.sqrt(variance)
-        found[i, j] = _compared(test, difference, error, units, df, len(first), level)
+        difference = float(drawn.exact[i] - drawn.exact[j])
+        error = drawn.error(i, j)
+        found[i, j] = _compared(test, difference, error, units, drawn.df, len(first), level)
     return found
+
+
+def interval_of_pairs(
+    run: JudgedPairs,
+    metric: Metric,
+    *,
+    level: float = 0.95,
+    n_resamples: int = RESAMPLES,
+    random_state: int = 0,
+) -> tuple[float, float]:
+    """Interval of a metric of judged pairs, from the draws of `bootstrap_pairs`.
+
+    Parameters
+    ----------
+    run : JudgedPairs
+        What a run says of them.
+    metric, level, n_resamples, random_state
+        As in `bootstrap_pairs`.
+
+    Returns
+    -------
+    low, high : float
+        NaN where there are too few items to judge a spread by.
+
+    Raises
+    ------
+    ValueError
+        If a setting means nothing.
+    """
+    _paired.check_level(level)
+    _paired.check_resamples(n_resamples)
+    drawn = drawn_again([run], metric, n_resamples, random_state)
+    error = drawn.error(0) if drawn.df > 0 else math.nan
+    return _paired.t_interval(float(drawn.exact[0]), error, drawn.df, level)
 
 
 def delong_pairs(
@@ -341,29 +355,3 @@ def _check_same(runs: Sequence[JudgedPairs]) -> JudgedPairs:
                 "ones. Compare runs that were measured on one test part."
             )
     return first
-
-
-def _draws(
-    metrics: list[Weighted], item: Ints, n_resamples: int, rng: np.random.Generator
-) -> tuple[Reals, int]:
-    """Values of all runs, one row each, under draws of items; and how many items there are."""
-    items, place = np.unique(item, return_inverse=True)
-    m = len(items)
-    values = np.empty((len(metrics), n_resamples))
-    together = max(1, _DRAWN // len(item))
-    for start in range(0, n_resamples, together):
-        size = min(together, n_resamples - start)
-        drawn = rng.integers(0, m, (size, m)) + m * np.arange(size)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=size * m).reshape(size, m)
-        for row, one in zip(values, metrics, strict=True):
-            row[start : start + size] = one(counts, place)
-    return values, m
-
-
-def _variance(differences: Reals, n: int) -> float:
-    """Variance of draws of n items, without the bias of drawing from a sample."""
-    kept = differences[~np.isnan(differences)]
-    if min(len(kept), n) < 2:
-        return math.nan
-    # Draws that differ by rounding only have none.
-    return float(kept.var(ddof=1)) * n / (n - 1) if np.ptp(kept) > LEVEL else 0.0

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import isnan
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
-from simviz.evaluation import Comparisons, compare, compare_all, query_values
+from simviz.evaluation import (
+    Comparisons,
+    Direction,
+    Evaluation,
+    Metric,
+    compare_all_evaluations,
+    compare_evaluations,
+    compared_metric,
+)
+from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.report import finding, ranked_against
 from simviz.jobs.results import load_evaluation
@@ -118,6 +126,7 @@ def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[st
                 (len(pairs.x), len(pairs.y)),
             ),
         ),
+        *((("Left out", left_out),) if (left_out := _left_out(first, direction)) else ()),
         ("Order of the runs", order(told)),
         ("Who asks", _who(direction, pairs)),
         ("Ties", "count with their expected value over random orders"),
@@ -175,13 +184,13 @@ def findings(
     ]
     if len(told) > 1 and best.part == "validation":
         sentences.append(
-            f"On the validation part, {_lead(best, told[1], metric, direction)}. In brackets "
+            f"On the validation part, {_lead(told[:2], pairs, metric, direction)}. In brackets "
             "stands the 95 % interval of the difference; whether it is more than luck is for the "
             "test part to say."
         )
     if compared is not None:
         second = told[1]
-        tested = tested_metric(best, metric, direction)
+        tested = tested_metric(told, pairs, metric)
         words = compared.between(best.label, second.label).in_words(
             best.label, second.label, tested, higher_is_better=compared.higher_is_better
         )
@@ -189,15 +198,21 @@ def findings(
     return sentences
 
 
-def compare_runs(told: Sequence[Told], metric: str, direction: str) -> Comparisons | None:
-    """All pairs of runs by the randomisation test, corrected after Holm.
+def compare_runs(
+    told: Sequence[Told], pairs: PairSet, metric: str, direction: str
+) -> Comparisons | None:
+    """All pairs of runs by the usual test, corrected after Holm.
+
+    That is the randomisation test of queries, or the bootstrap of judged pairs.
 
     Parameters
     ----------
     told : sequence of Told
         The runs.
+    pairs : PairSet
+        Their data set.
     metric : str
-        The main metric, or what stands for it query by query.
+        The main metric.
     direction : {"x2y", "y2x", "mean"}
         Which side asks.
 
@@ -209,14 +224,7 @@ def compare_runs(told: Sequence[Told], metric: str, direction: str) -> Compariso
     """
     if len(told) < 2 or told[0].part == "validation":
         return None
-    values = {one.label: _values(one, metric, direction) for one in told}
-    first = values[told[0].label]
-    tested = compare_all(
-        {label: found.values for label, found in values.items()},
-        higher_is_better=first.metric.higher_is_better,
-    )
-    counted = {key: replace(one, unit=first.unit) for key, one in tested.pairs.items()}
-    return replace(tested, pairs=counted)
+    return compare_all_evaluations(_evaluations(told, pairs), metric, _asking(direction))
 
 
 def order(told: Sequence[Told]) -> str:
@@ -226,9 +234,9 @@ def order(told: Sequence[Told]) -> str:
     return f"by the {told[0].part} part: no run was measured on validation"
 
 
-def tested_metric(one: Told, metric: str, direction: str) -> str:
-    """What a test compares: the metric, or what stands for it query by query."""
-    return str(_values(one, metric, direction).metric.name)
+def tested_metric(told: Sequence[Told], pairs: PairSet, metric: str) -> str:
+    """What a test compares: the metric of judged pairs, or what stands for it query by query."""
+    return _tested(_evaluations(told, pairs), metric).name
 
 
 def settings(one: Told) -> list[tuple[str, str, bool]]:
@@ -265,19 +273,39 @@ def metric_words(metrics: Sequence[str]) -> list[tuple[str, str]]:
     return [(m, parse_metric(m).description) for m in metrics]
 
 
-def _values(one: Told, metric: str, direction: str) -> Any:
-    wanted = None if direction == "mean" else [direction]
-    evaluation = load_evaluation(one.run, one.part)
-    return query_values(evaluation, metric, wanted)  # type: ignore[arg-type]
+def _evaluations(told: Sequence[Told], pairs: PairSet) -> dict[str, Evaluation]:
+    """By label, with the scores of judged pairs."""
+    return {one.label: load_evaluation(one.run, one.part, pairs) for one in told}
 
 
-def _lead(a: Told, b: Told, metric: str, direction: str) -> str:
+def _asking(direction: str) -> list[Direction] | None:
+    return None if direction == "mean" else [cast(Direction, direction)]
+
+
+def _tested(evaluations: Mapping[str, Evaluation], metric: str) -> Metric:
+    """What is tested; one run without the scores of its pairs makes all stand back."""
+    metrics = {compared_metric(one, metric) for one in evaluations.values()}
+    return metrics.pop() if len(metrics) == 1 else query_metric(metric)
+
+
+def _lead(two: Sequence[Told], pairs: PairSet, metric: str, direction: str) -> str:
     """By how much one of two runs is ahead, with the interval of the difference."""
-    one, other = (_values(told, metric, direction) for told in (a, b))
-    found = replace(compare(one.values, other.values, "t"), unit=one.unit)
-    return found.lead_in_words(
-        a.label, b.label, one.metric.name, higher_is_better=one.metric.higher_is_better
-    )
+    evaluations = _evaluations(two, pairs)
+    (a, one), (b, other) = evaluations.items()
+    found = compare_evaluations(one, other, metric, _asking(direction), "t")
+    tested = _tested(evaluations, metric)
+    return found.lead_in_words(a, b, tested.name, higher_is_better=tested.higher_is_better)
+
+
+def _left_out(one: Told, direction: str) -> str:
+    """How many queries cannot fail, since all of their judged candidates are relevant."""
+    found = load_evaluation(one.run, one.part)
+    side = None if direction == "mean" else cast(Direction, direction)
+    n, graded = found.n_certain(side), found.n_certain(side, "NDCG")
+    words = f"{n:,} quer{'y' if n == 1 else 'ies'} with nothing but right candidates"
+    if graded < n:
+        words += f"; NDCG counts {n - graded:,} of them, whose candidates differ in grade"
+    return words if n else ""
 
 
 def _judgments(pairs: PairSet) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -115,6 +116,10 @@ def dimension_curve(one: Told, direction: str) -> DimensionCurve | None:
     wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
     sides = [[r for r in one.curve if r["direction"] == d] for d in wanted]
     if not all(sides):
+        return None
+    # A side on which no query can fail has no values.
+    sides = [side for side in sides if not any(isnan(r["value"]) for r in side)]
+    if not sides:
         return None
     points = list(zip(*sides, strict=True))
     values = [fmean(p["value"] for p in point) for point in points]

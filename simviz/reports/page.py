@@ -101,7 +101,7 @@ def html_report(
         raise ValueError(f"These runs were not measured by {main!r}, but {', '.join(metrics)}.")
     metrics = [main, *(m for m in metrics if m != main)]
     told = ranked(told, main, direction)
-    compared = facts.compare_runs(told, main, direction)
+    compared = facts.compare_runs(told, pairs, main, direction)
     charts = [
         roc_chart(told),
         dimension_chart(told, pairs, direction),

@@ -110,23 +110,20 @@ def compare_code(
         body.append(f"# {quoted(label)} was imported: its scores come from its file alone.")
     asked = quoted(metric) if direction == "mean" else f"{quoted(metric)}, {quoted(direction)}"
     body += ["for name, result in results.items():", f"    print(name, result.value({asked}))"]
-    wanted = "" if direction == "mean" else f", [{quoted(direction)}]"
+    wanted = "" if direction == "mean" else f"[{quoted(direction)}], "
     if test is not None and len(able) > 1 and part == "validation":
-        imports.append("from simviz.evaluation import compare, query_values")
+        imports.append("from simviz.evaluation import compare_evaluations")
         body += [
             "first, second, *_ = results.values()",
-            f"a, b = (query_values(r, {quoted(metric)}{wanted}) for r in (first, second))",
-            'ahead = compare(a.values, b.values, "t")',
+            f'ahead = compare_evaluations(first, second, {quoted(metric)}, {wanted}test="t")',
             "print(ahead.difference, ahead.low, ahead.high)  # with its 95 % interval",
         ]
     elif test is not None and len(able) > 1:
-        imports.append("from simviz.evaluation import compare_all, parse_metric, query_values")
+        imports.append("from simviz.evaluation import compare_all_evaluations")
         body += [
-            f"told = {{n: query_values(r, {quoted(metric)}{wanted}) for n, r in results.items()}}",
-            "found = compare_all(",
-            f"    {{name: values.values for name, values in told.items()}}, {quoted(test)},",
+            "found = compare_all_evaluations(",
+            f"    results, {quoted(metric)}, {wanted}test={quoted(test)},",
             f"    correction={quoted(correction)},",
-            f"    higher_is_better=parse_metric({quoted(metric)}).higher_is_better,",
             ")",
             "print(found.letters())  # runs that share a letter cannot be told apart",
         ]

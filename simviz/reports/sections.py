@@ -78,9 +78,10 @@ def table(
         words.append(f"What {_EARLY} does a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
-        tested = facts.tested_metric(told[0], main, direction)
+        tested = facts.tested_metric(told, pairs, main)
+        test = next(iter(compared.pairs.values())).test
         words.append(
-            "Runs that share a letter cannot be told apart at 5 % (paired randomisation of "
+            f"Runs that share a letter cannot be told apart at 5 % ({test} of "
             f"{tested}{f', Holm over {n} pairs' if n > 1 else ''})."
         )
     meaning = "".join(

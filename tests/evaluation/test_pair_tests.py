@@ -22,8 +22,9 @@ from simviz.evaluation import (
     evaluate,
     judged_pairs,
 )
+from simviz.evaluation._pair_draws import draws
 from simviz.evaluation._weighted import weighted
-from simviz.evaluation.pair_tests import _draws, delong_pairs
+from simviz.evaluation.pair_tests import delong_pairs, interval_of_pairs
 from simviz.relevance import Relevance
 
 STRUCTURES = ["once", "queries", "both"]
@@ -116,6 +117,18 @@ def test_draws_without_a_class_or_a_difference():
 
 
 @pytest.mark.parametrize("kind", STRUCTURES)
+@pytest.mark.parametrize("metric", [AUC(), RankLoss()], ids=str)
+def test_the_interval_of_a_run_is_that_of_its_lead_on_a_constant(kind, metric):
+    (run, _) = equal_runs(kind, 150, np.random.default_rng(5))
+    constant = JudgedPairs(run.x, run.y, run.relevant, np.zeros(150))
+    lead = bootstrap_pairs([run, constant], metric, random_state=3)[0, 1]
+    found = interval_of_pairs(run, metric, random_state=3)
+    assert found == pytest.approx((lead.low + 0.5, lead.high + 0.5), abs=1e-9)
+    alone = JudgedPairs(run.x[:1], run.y[:1], run.relevant[:1], run.score[:1])
+    assert np.isnan(interval_of_pairs(alone, metric)).all()
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
 def test_false_alarms_are_as_rare_as_they_should_be(kind):
     n_tests = 300
     alarms = 0
@@ -182,7 +195,7 @@ def test_delong_at_the_edges():
 
 def test_draws_of_items_keep_their_pairs_together():
     item = np.array([4, 4, 9, 9, 9])
-    sums, m = _draws([lambda counts, place: counts[:, place] @ [1, 1, 0, 0, 0]], item, 400,
+    sums, m = draws([lambda counts, place: counts[:, place] @ [1, 1, 0, 0, 0]], item, 400,
                      np.random.default_rng(0))  # fmt: skip
     assert m == 2
     assert set(np.unique(sums)) == {0, 2, 4}

@@ -1,0 +1,224 @@
+"""Runs on judged pairs are compared by pairs, and what cannot fail is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data import Items, PairSet
+from simviz.jobs import JobQueue, JobSpec, SplitSpec, load_evaluation
+from simviz.jobs.results import load_figures
+from simviz.relevance import Relevance
+from simviz.reports import html_report
+from simviz.store import Store
+from simviz.store.files import write_arrays
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "nrlst"]
+RUNS = {"bm25": {}, "tfidf_cosine": {}, "cca": {"n_components": 3}}
+
+
+def texts(n, rng):
+    """Pairs of lines; those of even number share more words."""
+    x, y = [], []
+    for i in range(n):
+        words = rng.choice(WORDS, 8, replace=False).tolist()
+        kept = words[: 3 if i % 2 else 4]
+        x.append(" ".join(words))
+        y.append(" ".join(rng.permutation(kept + rng.choice(WORDS, 8 - len(kept)).tolist())))
+    return x, y
+
+
+def items(texts, side):
+    return Items([f"{side}{i}" for i in range(len(texts))], texts, "text")
+
+
+def datasets():
+    """Each query with one judged candidate; graded answers; answers that are asked twice."""
+    rng = np.random.default_rng(0)
+    x, y = texts(400, rng)
+    sides = items(x, "x"), items(y, "y")
+    label = np.where(np.arange(400) % 2, -1, 1)
+    every = np.arange(400)
+    once = Relevance.from_pairs(every, every, label, shape=(400, 400))
+    grade = [2, 1] * 200
+    beside = np.ravel(np.stack([every, every ^ 1], axis=1))
+    graded = Relevance.from_pairs(np.repeat(every, 2), beside, 2 * grade, shape=(400, 400))
+    right = np.where(every < 80, 1, label)  # 40 answers that both belong to
+    twice = Relevance.from_pairs(every, every // 2, right, shape=(400, 200))
+    return {
+        "once": PairSet(*sides, once, name="Question pairs"),
+        "graded": PairSet(*sides, graded, name="Graded"),
+        "twice": PairSet(sides[0], items(y[::2], "y"), twice, name="Asked twice"),
+    }
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    root = tmp_path_factory.mktemp("home")
+    store = Store(root)
+    mine = store.create_workspace()
+    made = datasets()
+    ids = {name: store.put_dataset(pairs, mine) for name, pairs in made.items()}
+    runs = {}
+    with JobQueue(store, limit=20) as queue:
+        jobs = {
+            (name, method): queue.submit(
+                JobSpec(ids[name], made[name].digest, method, params, SplitSpec(), workspace=mine)
+            )
+            for name in made
+            for method, params in RUNS.items()
+            if name != "graded" or method != "cca"
+        }
+        runs = {key: queue.wait(job, 60).run_id for key, job in jobs.items()}
+    assert all(runs.values())
+    return {"root": root, "mine": mine, "ids": ids, "runs": runs, "pairs": made}
+
+
+@pytest.fixture
+def page(home, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_HOME", str(home["root"]))
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    app = AppTest.from_file(APP, default_timeout=60)
+    app.switch_page("pages/compare.py")
+    app.session_state["workspace"] = home["mine"]
+    yield app
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+
+
+def show(app, **params):
+    for name, value in params.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def a_run(home):
+    return Store(home["root"]).get_run(home["runs"]["twice", "bm25"], home["mine"])
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html"))
+
+
+def said(app):
+    kinds = (app.markdown, app.caption, app.text, app.info)
+    return " ".join(str(e.value) for kind in kinds for e in kind)
+
+
+def test_judged_pairs_are_tested_as_pairs(page, home):
+    show(page, data=home["ids"]["once"], part="test")
+    (verdict,) = re.findall(r'<p class="sv-next">(.*?)</p>', html(page))
+    assert re.search(r"AUC .*p [=<] .*bootstrap over pairs, \d\d+ judged pairs\.", verdict)
+    told = html(page) + said(page)
+    assert not re.search(r"\b0 (pairs|queries|judged)", told)
+    ties = re.findall(r"<tr><td>.*?</td><td>.*?</td><td>(\w+)</td>", html(page))
+    assert len(ties) == 3 and len(set(ties)) > 1
+    assert "queries have nothing but right candidates, the others none" in said(page)
+    assert page.selectbox(key="compare-metric").options == ["AUC"]
+
+
+def test_other_tests_of_pairs_are_offered_and_stand_in_the_link(page, home):
+    show(page, data=home["ids"]["once"], part="test", test="delong")
+    chosen = page.selectbox(key="compare-pair-test")
+    assert chosen.value == "delong"
+    assert chosen.options == ["Bootstrap over items", "DeLong", "As in the papers"]
+    assert re.search(r"DeLong, two.{1,2}sided, Holm", said(page))
+    chosen.select("bootstrap").run()
+    assert not page.exception
+    assert "test" not in page.query_params
+    page.toggle(key="compare-more").set_value(True).run()
+    assert not page.exception
+    assert re.search(r"0\.\d{3} to [01]\.\d{3}", html(page))
+
+
+def test_items_in_several_pairs_have_no_delong(page, home):
+    show(page, data=home["ids"]["twice"], part="test", test="delong")
+    chosen = page.selectbox(key="compare-pair-test")
+    assert chosen.value == "bootstrap"
+    assert "DeLong" not in " ".join(chosen.options)
+    assert "items are in several pairs" in said(page)
+    assert "bootstrap over y items" in html(page)
+
+
+def test_where_nothing_can_differ_by_query_it_is_said(page, home):
+    show(page, data=home["ids"]["once"], part="test", tab="queries")
+    assert "both right and wrong judged candidates" in said(page)
+    show(page, tab="dimensions")
+    assert "nothing to rank" in said(page)
+
+
+def test_a_side_on_which_no_query_can_fail_is_not_offered(page, home):
+    show(page, data=home["ids"]["twice"], part="test", metric="MRR", tab="queries")
+    who = next(g for g in page.get("button_group") if g.proto.label == "Who asks whom")
+    assert [o.content for o in who.proto.options] == ["y → x"]
+    certain = load_evaluation(a_run(home)).n_certain("y2x")
+    assert certain > 1
+    assert f"{certain} queries with nothing but right candidates are left out" in said(page)
+    assert page.selectbox(key="compare-metric").value == "MRR"
+    assert len(page.dataframe) == 1
+
+
+def test_graded_answers_are_looked_at_by_their_gain(page, home):
+    show(page, data=home["ids"]["graded"], part="test")
+    assert page.selectbox(key="compare-metric").value == "NDCG@10 (exponential gain)"
+    assert "<th" in html(page) and ">NDCG@10 (exponential gain)</th>" in html(page)
+    show(page, metric="NDCG@3")
+    assert page.selectbox(key="compare-metric").value == "NDCG@3 (exponential gain)"
+
+
+def rewritten(path, write):
+    """The folder's file as an older version left it; what it was is put back after the test."""
+    before = path.read_bytes()
+    path.unlink()
+    write(path)
+    yield
+    path.write_bytes(before)
+
+
+def test_older_runs_are_read_as_they_would_be_measured_now(home):
+    run = a_run(home)
+    kept, told = load_evaluation(run), load_figures(run)
+    folder = run.folder / "test"
+    arrays = {k: v for k, v in run.part("test").rankings().items() if k != "predicted"}
+    old = {**told, "records": [{"metric": "MRR", "direction": "x2y", "value": 1.0}]}
+    old["baselines"] = {"chance": [*old["records"], {"metric": "AUC", "direction": "pairs"}]}
+    changes = [
+        rewritten(folder / "arrays.npz", lambda path: write_arrays(path, arrays)),
+        rewritten(folder / "evaluation.json", lambda path: path.write_text(json.dumps(old))),
+    ]
+    for change in changes:
+        next(change)
+    try:
+        assert load_evaluation(run).predicted is None
+        again = load_evaluation(run, pairs=home["pairs"]["twice"])
+        figures = load_figures(run)
+    finally:
+        for change in changes:
+            next(change, None)
+    np.testing.assert_array_equal(again.predicted, kept.predicted)
+    assert str(figures["records"]) == str(told["records"])
+    assert figures["baselines"] == {"chance": [{"metric": "AUC", "direction": "pairs"}]}
+
+
+def test_a_report_tests_pairs_and_tells_what_is_left_out(home):
+    store = Store(home["root"])
+    runs = [store.get_run(home["runs"]["once", m], home["mine"]) for m in RUNS]
+    page = html_report(runs, home["pairs"]["once"], metric="AUC")
+    assert "bootstrap over pairs of AUC, Holm over 3 pairs" in page
+    assert re.search(r"bootstrap over pairs, \d+ judged pairs", page)
+    assert re.search(r"\d+ queries with nothing but right candidates", page)
+    page = html_report(runs, home["pairs"]["once"], part="validation")
+    assert re.search(r"is ahead of .* by AUC", page)
