@@ -92,7 +92,7 @@ def _models(
 
 
 def _mrr(model: Any, X: Any, Y: Any) -> float:
-    return evaluate(model, X, Y, metrics=["MRR"]).value("MRR")
+    return evaluate(model, X, Y, metrics=["MRR"]).value("MRR", "mean")
 
 
 def weights(data: Path | None, *, small: bool) -> None:

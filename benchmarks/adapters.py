@@ -47,7 +47,7 @@ class Part:
     def quality(self, model: Any) -> float:
         """Spearman's correlation with the scores, else MRR of both directions."""
         if self.scores is None:
-            return float(evaluate(model, self.X, self.Y, metrics=["MRR"]).value("MRR"))
+            return float(evaluate(model, self.X, self.Y, metrics=["MRR"]).value("MRR", "mean"))
         return float(spearmanr(model.pair_score(self.X, self.Y), self.scores).statistic)
 
 

@@ -76,9 +76,9 @@ def emoji() -> None:
             pipeline = pipeline_for(method, text, **({"n_components": k} if k else {}))
             pipeline.fit(parts.train, parts.validation)
             result = evaluated(pipeline, test.x, test.y, test.relevance)
-            rows.append((method, k, result.value("MRR"), result.value("top-1")))
+            rows.append((method, k, result.value("MRR", "mean"), result.value("top-1", "mean")))
         chance = evaluated(ChanceScorer(), test.x, test.y, test.relevance)
-        rows.append(("chance", "", chance.value("MRR"), chance.value("top-1")))
+        rows.append(("chance", "", chance.value("MRR", "mean"), chance.value("top-1", "mean")))
         empty = pipeline_for("cca", text).fit(parts.train).empty_share(test.x, test.y)
         print(
             f"Features: {name}. Empty vectors among test items: "

@@ -45,7 +45,9 @@ def grid_search(
 ) -> GridSearchCV:
     """Drive a method with scikit-learn's grid search over the same folds."""
     units = PairUnits.of(whole, "pair")
-    estimator = UnitEstimator(default_pipeline(method, whole), units, shared=shared)
+    estimator = UnitEstimator(
+        default_pipeline(method, whole), units, direction="mean", shared=shared
+    )
     grid = GridSearchCV(estimator, GRIDS[method], cv=units.folds(folds), refit=False)
     return grid.fit(np.arange(len(units)))
 
@@ -56,10 +58,14 @@ def on_test(method: str, parts: Split, found: Selection, whole: PairSet) -> list
     units = PairUnits.of(whole, "pair")
     values = []
     for trial in found.trials:
-        estimator = UnitEstimator(default_pipeline(method, whole), units, shared=shared)
+        estimator = UnitEstimator(
+            default_pipeline(method, whole), units, direction="mean", shared=shared
+        )
         fitted = estimator.set_params(**trial.params).fit(np.arange(len(units))).pipeline_
         test = parts.test
-        values.append(evaluate(fitted, test.x, test.y, test.relevance, ["MRR"]).value("MRR"))
+        values.append(
+            evaluate(fitted, test.x, test.y, test.relevance, ["MRR"]).value("MRR", "mean")
+        )
     return values
 
 
@@ -80,7 +86,7 @@ def main() -> None:
         found: list[Selection] = []
         ways: dict[str, Callable[[], object]] = {
             "simviz.evaluation.search.search": lambda p=pipeline, g=params, f=found: f.append(
-                search(p, whole, g, cv=folds)
+                search(p, whole, g, cv=folds, direction="mean")
             ),
             "GridSearchCV, SharedFits": lambda m=method: grid_search(
                 m, whole, folds, SharedFits(reach=450, most=folds)

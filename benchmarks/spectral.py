@@ -155,7 +155,7 @@ def _opca_table(took: dict[str, Timed], signal, noise, means, test) -> None:
         errors = np.abs(found - values[:k]) / values[:k]
         quotients = np.sort(_quadratic(signal, A) / _quadratic(noise, A))[::-1]
         off = np.abs(quotients - values[:k]) / values[:k]
-        mrr = evaluate(scored, *test, metrics=["MRR"]).value("MRR")
+        mrr = evaluate(scored, *test, metrics=["MRR"]).value("MRR", "mean")
         precision = [f"{e.max():.1e}" for e in (errors[: k // 2], errors, off)]
         ratio = one.median / took[ours].median
         rows.append((which, *one.cells(), ratio, *precision, f"{mrr:.4f}"))

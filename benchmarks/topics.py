@@ -189,7 +189,7 @@ def _until(
 def found(scorer: Any, X: Any, Y: Any) -> tuple[float, float]:
     """MRR and top-1 accuracy, means of both directions."""
     result = evaluate(scorer, X, Y, metrics=["MRR", "top-1"])
-    return result.value("MRR"), result.value("top-1")
+    return result.value("MRR", "mean"), result.value("top-1", "mean")
 
 
 def quality(folder: Path, ks: Sequence[int], n: int | None, words: int | None) -> None:

@@ -258,7 +258,7 @@ def code_lines(method: str) -> str:
         f'parts = simviz.split(simviz.load_demo("{demo.id}"), by="{demo.split_by}")\n'
         f'model = simviz.default_pipeline("{method}", parts.train).fit(parts.train)\n'
         "result = simviz.evaluate(model, parts.test.x, parts.test.y, parts.test.relevance)\n"
-        f'print(result.value("{demo.metric}"))\n'
+        f'print(result.value("{demo.metric}", "{demo.direction}"))\n'
     )
 
 

@@ -71,7 +71,8 @@ def files(pairs):
         measured={
             part: PartFiles(
                 evaluation={
-                    "records": [{"metric": "MRR", "direction": "mean", "value": value}],
+                    "records": [{"metric": "MRR", "direction": "x2y", "value": value}],
+                    "directions": ["x2y"],
                     "pool": "split",
                 },
                 per_query={"x2y:MRR": np.array([value, np.nan])},

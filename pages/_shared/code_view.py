@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import parts, state
+from pages._shared import asking, parts, state
 from pages._shared.runs_metric import usual_metric
 from simviz.exceptions import SimvizError
 
@@ -40,7 +40,8 @@ def show_train(asked: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
     metric = usual_metric(asked[0][1].dataset_id, pairs)
     named = _named((title, spec.to_json()) for title, spec in asked)
     part = parts.current(asked[0][1].dataset_id)
-    _show("train", lambda: compare_code(named, metric, part=part))
+    direction = asking.current(asked[0][1].dataset_id, pairs)
+    _show("train", lambda: compare_code(named, metric, direction, part=part))
 
 
 def show_compare(choice: Choice, test: str, correction: str) -> None:

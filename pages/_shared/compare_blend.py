@@ -134,7 +134,7 @@ def _offer_search(choice: Choice, metric: str, normalization: str) -> None:
             [entry for entry in choice.entries if _kind(entry) != "blend"],
             _pair,
             curve,
-            _direction(choice),  # type: ignore[arg-type]
+            choice.direction,  # type: ignore[arg-type]
             (metric, normalization, choice.direction),
         )
     except (SimvizError, ValueError) as error:
@@ -159,12 +159,8 @@ def _metric(choice: Choice, learned: Entry) -> str:
     return query_metric(choice.metric).name
 
 
-def _direction(choice: Choice) -> str | None:
-    return None if choice.direction == "mean" else choice.direction
-
-
 def _best(choice: Choice, curve: BlendCurve) -> float | None:
-    best = curve.best(direction=_direction(choice))  # type: ignore[arg-type]
+    best = curve.best(direction=choice.direction)  # type: ignore[arg-type]
     return None if best != best else round(best, 2)
 
 
@@ -208,7 +204,7 @@ def _draw(
     from simviz.charts.blends import WeightCurve, blend_figure
 
     def curve(label: str, found: BlendCurve) -> WeightCurve:
-        values = found.values(direction=_direction(choice))  # type: ignore[arg-type]
+        values = found.values(direction=choice.direction)  # type: ignore[arg-type]
         return WeightCurve(label, found.alphas, values)
 
     figure = blend_figure(
@@ -242,7 +238,7 @@ def _show_figures(
     parts = [(name, curve) for name, curve in both if curve is not None]
     columns = []
     for _, curve in parts:
-        values = curve.values(direction=_direction(choice))  # type: ignore[arg-type]
+        values = curve.values(direction=choice.direction)  # type: ignore[arg-type]
         columns.append((values[round(100 * alpha)], values[0], values[-1]))
     low_name, high_name = (clean_text(entry.label, 20) for entry in (lexical, learned))
     rows = [

@@ -14,7 +14,7 @@ from pages._shared.compare_marks import plain as escaped
 if TYPE_CHECKING:
     from pages._shared.compare_runs import Entry
     from simviz.evaluation import BlendCurve
-    from simviz.evaluation.result import Direction
+    from simviz.evaluation.result import Asking
 
 _TRIED = "compare-blend-tried"
 #: Runs of which all pairs are tried, the first ones, and rows of the table.
@@ -47,7 +47,7 @@ def show(
     entries: Sequence[Entry],
     pair: Callable[[Sequence[Entry]], tuple[Entry, Entry]],
     curve: Callable[[Entry, Entry], BlendCurve | None],
-    direction: Direction | None,
+    direction: Asking,
     setting: tuple[str, ...],
 ) -> None:
     """Offer to try every pair, and show what was found.
@@ -60,8 +60,8 @@ def show(
         Which of two is the learned one, which the lexical one.
     curve : callable
         Their blend at all weights on the validation part, if it has pairs.
-    direction : {"x2y", "y2x"}, optional
-        Who asks; the mean of both when omitted.
+    direction : {"x2y", "y2x", "mean"}
+        Who asks.
     setting : tuple of str
         Metric, scale, ...: what the answer depends on beside the runs.
     """
@@ -94,7 +94,7 @@ def show(
 def _tried(
     pairs: Sequence[tuple[Entry, Entry]],
     curve: Callable[[Entry, Entry], BlendCurve | None],
-    direction: Direction | None,
+    direction: Asking,
 ) -> list[Found]:
     """Each pair at its best weight, the best pair first."""
     found = []

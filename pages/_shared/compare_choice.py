@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages._shared import compare_link, compare_runs, parts, state
+from pages._shared import asking, compare_link, compare_runs, parts, state
 from pages._shared.compare_marks import aside, mark_pills, plain
 from pages._shared.compare_runs import Entry, MeasuredRun
 from pages._shared.runs_metric import usual_metric
@@ -85,7 +85,7 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
         )
     if st.session_state.get("compare-data") != dataset_id:
         # What suits one data set need not suit another.
-        for name in ("direction", "metric", "a", "b"):
+        for name in ("metric", "a", "b"):
             st.session_state.pop(f"compare-{name}", None)
         st.session_state["compare-data"] = dataset_id
     compare_link.take_over()
@@ -99,18 +99,18 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     told = _told(group, measured, part)
     metric = _usual_metric(dataset_id, pairs, told)
     # The pills keep this order whatever metric is looked at.
-    usual = _usual_direction(told, group[0].info.spec["split"]["by"])
-    group = compare_runs.ranked(group, measured, metric, usual, part)
+    direction = asking.current(dataset_id, pairs, told["directions"])
+    group = compare_runs.ranked(group, measured, metric, direction, part)
     chosen = _choose_runs(group, wanted)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         parts.switch(dataset_id)
-        direction = _choose_direction(told, usual, names)
+        direction = asking.choose(dataset_id, pairs, told["directions"])
         shared = _shared_metrics([_told([run], measured, part) for run in (chosen or group)])
         metric = _choose_metric(shared, metric)
     if not chosen:
         st.info("Choose at least one run above.")
         return None
-    _remember(dataset_id, [run.id for run in chosen], direction, metric)
+    _remember(dataset_id, [run.id for run in chosen], metric)
     infos = [run.info for run in group]
     labels, looks = compare_runs.label_runs(infos), compare_runs.looks(infos)
     if missing := [(run, labels[run.id]) for run in chosen if part not in measured[run.id].parts]:
@@ -211,35 +211,6 @@ def _choose_runs(group: Sequence[Run], wanted: Sequence[str]) -> list[Run]:
     return [run for run in group if run.id in chosen]
 
 
-def _usual_direction(told: Mapping[str, Any], by: str) -> str:
-    """New items ask where one side was kept from training."""
-    known = told["directions"]
-    usual = {"x": "x2y", "y": "y2x"}.get(by, "mean")
-    if usual in known or (usual == "mean" and len(known) > 1):
-        return usual
-    return str(known[0])
-
-
-def _choose_direction(told: Mapping[str, Any], usual: str, names: tuple[str, str]) -> str:
-    x, y = map(plain, names)
-    words = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
-    known = [d for d in words if d in told["directions"]]
-    options = [*known, "mean"] if len(known) > 1 else known
-    key = "compare-direction"
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = usual
-    chosen: str = st.segmented_control(
-        "Who asks whom",
-        options,
-        format_func=words.__getitem__,
-        key=key,
-        required=True,
-        persist_state="session",
-        wrap=True,
-    )
-    return chosen
-
-
 def _shared_metrics(told: Sequence[Mapping[str, Any]]) -> list[str]:
     first, *others = [list(one["metrics"]) for one in told]
     return [m for m in first if all(m in other for other in others)] or first
@@ -268,7 +239,7 @@ def _usual_metric(dataset_id: str, pairs: PairSet, told: Mapping[str, Any]) -> s
     return usual if usual in known else str(known[0])
 
 
-def _remember(dataset_id: str, run_ids: list[str], direction: str, metric: str) -> None:
+def _remember(dataset_id: str, run_ids: list[str], metric: str) -> None:
     """Keep the choice for other pages and in the address."""
     st.session_state.run_ids = run_ids
     st.session_state["compare-seen"] = run_ids
@@ -277,6 +248,5 @@ def _remember(dataset_id: str, run_ids: list[str], direction: str, metric: str) 
         demo=None,
         run=None,
         runs=",".join(run_ids),
-        direction=direction,
         metric=metric,
     )

@@ -83,7 +83,7 @@ def put_in_link(**values: str | None) -> None:
 
 def take_over() -> None:
     """Set the widgets as the link says."""
-    for name in ("direction", "metric", "a", "b", "test", "correction", "against"):
+    for name in ("metric", "a", "b", "test", "correction", "against"):
         if value := asked(name):
             st.session_state[f"compare-{name}"] = metric_name(value) if name == "metric" else value
             if name == "test":

@@ -228,8 +228,7 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
         return ""
     metric = parse_metric(choice.metric)
     by = metric if metric.level == "query" else "MRR"
-    direction = None if choice.direction == "mean" else choice.direction
-    n = evaluated(choice, first).n_certain(direction, by)  # type: ignore[arg-type]
+    n = evaluated(choice, first).n_certain(choice.direction, by)  # type: ignore[arg-type]
     if not n:
         return ""
     one = n == 1

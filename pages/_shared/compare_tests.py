@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import drawings
+from pages._shared import asking, drawings
 from pages._shared.compare_choice import Choice
 from pages._shared.compare_evaluated import evaluated, evaluation, tested
 from pages._shared.compare_setting import ALPHA, Setting, setting
@@ -99,7 +99,7 @@ def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
     from simviz.evaluation.differences import paired_differences, query_metric
 
-    wanted = None if choice.direction == "mean" else [choice.direction]
+    wanted = asking.sides(choice.direction)
     one, other = (evaluated(choice, entry) for entry in (a, b))
     metric = query_metric(choice.metric)
     return paired_differences(one, other, metric, wanted)  # type: ignore[arg-type]
@@ -124,7 +124,7 @@ def _values(
 ) -> QueryValues:
     from simviz.evaluation import query_values
 
-    wanted = None if direction == "mean" else [direction]
+    wanted = asking.sides(direction)
     found = evaluation(run_id, part, _run, _pairs)
     return query_values(found, metric, wanted)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages._shared import jobs, results, state, tour
+from pages._shared import asking, jobs, results, state, tour
 
 if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
@@ -111,9 +111,9 @@ def show_demo(demo: str) -> None:
     finished = [state.run(s.run_id) for s in statuses if s.run_id is not None]
     if not finished:
         return
-    direction = {"x": "x2y", "y": "y2x", "column": "x2y"}.get(info.split_by, "mean")
     dataset_id = f"demo:{demo}"
     pairs = state.dataset(dataset_id)
+    direction = asking.current(dataset_id, pairs)
     finished = results.show(dataset_id, pairs, finished, info.metric, direction, key="home")
     if finished:
         results.show_map(finished, pairs)

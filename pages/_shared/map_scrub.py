@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages._shared import drawings, map_canvas, naming, parts, plain, state
+from pages._shared import asking, drawings, map_canvas, naming, parts, plain, runs_metric, state
 from pages._shared.compare_curves import CHART_CONFIG
 from pages._shared.map_state import View
 
@@ -141,12 +141,15 @@ def show(view: View, scene: Scene) -> None:
                 parts.offer_missing([(scene.run, label)], part, scene.pairs, key="map")
                 return
             told = _measured(scene.run.id, k, part, scene)
-            metric, values = _curve(scene.run, part)
-            plain.figures(_figures(metric, values, k, told))
+            direction = asking.current(view.dataset_id, scene.pairs, told.directions)
+            metric, values = _curve(scene.run, part, direction)
+            main = runs_metric.usual_metric(view.dataset_id, scene.pairs)
+            plain.figures(_figures(main, direction, metric, values, k, told))
             asked = _part(scene, part)
             plain.quiet(
                 f"Of the {part} part: {len(asked.x):,} {asked.x_name} and {len(asked.y):,} "
-                f"{asked.y_name}. The map and the list beside it are those of all items."
+                f"{asked.y_name}; {asking.words(direction, asked)}. The map and the list beside "
+                "it are those of all items."
             )
         with middle:
             if values:
@@ -180,11 +183,11 @@ def _part(scene: Scene, part: Part) -> PairSet:
     return scene.pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
 
 
-def _curve(run: Run, part: Part) -> tuple[str, dict[int, float]]:
-    """A metric by the number of dimensions, mean over the directions, and its name."""
+def _curve(run: Run, part: Part, direction: str) -> tuple[str, dict[int, float]]:
+    """A metric by the number of dimensions, and its name."""
     records = run.part(part).curve()
     values: dict[int, list[float]] = {}
-    for record in records:
+    for record in (r for r in records if r["direction"] in asking.sides(direction)):
         if isnan(record["value"]):  # on a side on which no query can fail
             continue
         values.setdefault(int(record["dimension"]), []).append(float(record["value"]))
@@ -192,10 +195,15 @@ def _curve(run: Run, part: Part) -> tuple[str, dict[int, float]]:
 
 
 def _figures(
-    metric: str, values: dict[int, float], k: int, told: Evaluation
+    main: str, direction: str, metric: str, values: dict[int, float], k: int, told: Evaluation
 ) -> list[tuple[str, str]]:
-    figures = [(f"{values[k]:.3f}", metric)] if values else []
-    if told.roc is not None:
+    """The main metric, that of the curve, and the area under the curve beside it."""
+    figures = []
+    if not isnan(value := told.value(main, direction)):
+        figures.append((f"{value:.3f}", main))
+    if metric != main and values:
+        figures.append((f"{values[k]:.3f}", metric))
+    if told.roc is not None and main != "AUC":
         figures.append((f"{told.roc.auc:.3f}", "AUC"))
     if values:
         best = max(values, key=values.__getitem__)

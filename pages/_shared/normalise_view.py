@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages._shared import (
+    asking,
     code_view,
     compare_runs,
     jobs,
@@ -369,7 +370,8 @@ def _show_figures(runs: tuple[Run, Run], part: Part, pairs: PairSet) -> None:
     (old_at, at), names = (run.arrays() for run in runs), [f"{side}_{part}" for side in "xy"]
     if not all(np.array_equal(old_at[name], at[name]) for name in names):
         return
-    old_values, values = (_values(run, part) for run in runs)
+    direction = asking.current(runs[1].info.dataset_id, pairs)
+    old_values, values = (_values(run, part, direction) for run in runs)
     told = [
         f"{m} {old_values[m]:.3f} → {values[m]:.3f}"
         for m in dict.fromkeys(["top-1", "MRR", *list(values)[:1]])
@@ -378,13 +380,15 @@ def _show_figures(runs: tuple[Run, Run], part: Part, pairs: PairSet) -> None:
     n_x, n_y = (len(at[name]) for name in names)
     if told:
         size = f"{n_x:,} {pairs.x_name}, {n_y:,} {pairs.y_name}"
-        plain.quiet(f"On the {part} part ({size}): {'; '.join(told)}.")
+        asks = asking.words(direction, pairs)
+        plain.quiet(f"On the {part} part ({size}; {asks}): {'; '.join(told)}.")
 
 
-def _values(run: Run, part: Part) -> dict[str, float]:
+def _values(run: Run, part: Part, direction: str) -> dict[str, float]:
     """Figures of a run on a part, by metric."""
     told = run.part(part).records()
-    return {r["metric"]: float(r["value"]) for r in told if r["direction"] in ("mean", "pairs")}
+    wanted = (direction, "pairs")
+    return {r["metric"]: float(r["value"]) for r in told if r["direction"] in wanted}
 
 
 def _name(found: Any, i: int) -> str:

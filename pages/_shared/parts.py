@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast, get_args
 
 import streamlit as st
 
-from pages._shared import state
+from pages._shared import kept, state
 from pages._shared.compare_marks import plain
-from simviz.exceptions import SimvizError
 from simviz.store.run import Part
 
 if TYPE_CHECKING:
@@ -20,13 +18,11 @@ if TYPE_CHECKING:
 
 LINK = "part"
 _LABELS: dict[Part, str] = {"validation": "Validation", "test": "Test"}
-_WIDGET, _CHOSEN = "part-shown", "part-chosen"
+_WIDGET = "part-shown"
 _HELP = (
     "Methods, settings and weights are chosen on the validation part. The test part is for the "
     "verdict: figures on it are honest only as long as nothing is chosen by them."
 )
-#: A click may arrive with the address of the run of the page before it, for so many seconds.
-_LATE = 3.0
 
 
 def current(dataset_id: str) -> Part:
@@ -43,13 +39,8 @@ def current(dataset_id: str) -> Part:
         Where nobody has chosen: the test part of a demo, the validation part
         of one's own data, and of a published view what its owner saw.
     """
-    chosen: dict[str, tuple[Part, float]] = st.session_state.setdefault(_CHOSEN, {})
-    known, at = chosen.get(dataset_id, (None, 0.0))
-    linked = st.query_params.get(LINK)
-    if linked in get_args(Part) and linked != known and time.monotonic() - at > _LATE:
-        _choose(dataset_id, cast(Part, linked))
-        return cast(Part, linked)
-    return known or _usual(dataset_id)
+    found = kept.current("part", dataset_id, get_args(Part))
+    return _usual(dataset_id) if found is None else cast(Part, found)
 
 
 def switch(dataset_id: str) -> Part:
@@ -76,8 +67,7 @@ def switch(dataset_id: str) -> Part:
         on_change=_take,
         args=(dataset_id,),
     )
-    if st.query_params.get(LINK) != part:
-        st.query_params[LINK] = part
+    kept.put_in_link("part", part)
     return part
 
 
@@ -88,8 +78,8 @@ def button(dataset_id: str, part: Part, label: str, key: str) -> None:
         key=key,
         type="tertiary",
         icon=":material/swap_horiz:",
-        on_click=_choose,
-        args=(dataset_id, part),
+        on_click=kept.keep,
+        args=("part", dataset_id, part),
     )
 
 
@@ -138,30 +128,14 @@ def offer_missing(runs: Sequence[tuple[Run, str]], part: Part, pairs: PairSet, k
 
 
 def _take(dataset_id: str) -> None:
-    _choose(dataset_id, st.session_state[_WIDGET])
-
-
-def _choose(dataset_id: str, part: Part) -> None:
-    """Show a part from now on, here and in other browsers of this workspace."""
-    st.session_state.setdefault(_CHOSEN, {})[dataset_id] = part, time.monotonic()
-    st.query_params[LINK] = part
-    if state.share() is None:
-        try:
-            state.store().show_part(dataset_id, state.workspace(), part)
-        except SimvizError:  # another's data set: the page says so
-            return
+    kept.keep("part", dataset_id, st.session_state[_WIDGET])
 
 
 def _usual(dataset_id: str) -> Part:
     seen = state.share()
-    if seen is not None:
-        part = seen.view.get(LINK)
-        # Views published before there was a choice: Compare showed the test, others where opened.
-        opened = seen.kind == "compare" or seen.view.get("test") == "open"
-        usual = "test" if opened or dataset_id.startswith("demo:") else "validation"
-        return cast(Part, part if part in get_args(Part) else usual)
-    kept = state.store().shown_part(dataset_id, state.workspace())
-    return kept or ("test" if dataset_id.startswith("demo:") else "validation")
+    # Views published before there was a choice: Compare showed the test, others where opened.
+    opened = seen is not None and (seen.kind == "compare" or seen.view.get("test") == "open")
+    return "test" if opened or dataset_id.startswith("demo:") else "validation"
 
 
 @st.cache_resource(show_spinner=False)

@@ -78,9 +78,8 @@ def show(
     if not entries:
         return []
     with answer:
-        asking = "x2y" if direction == "mean" else direction
-        sentence = "top-1" if metric == "MRR" else metric
-        show_finding(entries[0], sentence, asking, pairs)
+        # Easier to read than an MRR, and a column of the table.
+        show_finding(entries[0], "top-1" if metric == "MRR" else metric, direction, pairs)
     shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
     show_table(entries, shown, direction, pairs)
     show_curves(entries, direction)
@@ -97,8 +96,8 @@ def show_finding(best: Entry, metric: str, direction: str, pairs: PairSet) -> No
     popular = compare_runs.find_record(
         best.measured.told["baselines"]["popularity"], metric, direction
     )
-    x_name, y_name = pairs.x_name, pairs.y_name
-    query, answer = (y_name, x_name) if direction == "y2x" else (x_name, y_name)
+    sides = {"x2y": (pairs.x_name, pairs.y_name), "y2x": (pairs.y_name, pairs.x_name)}
+    query, answer = sides.get(direction, ("queries", "answers"))
     query = "pairs" if record["direction"] == "pairs" else query
     words = finding(
         best.label,

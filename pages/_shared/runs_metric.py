@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
+
+from pages._shared import asking, compare_runs, state
+from simviz.exceptions import SimvizError
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -60,17 +64,16 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
     list of RunInfo
         Those that were never measured by it come last.
     """
-    from simviz.evaluation.metrics import parse_metric
-
     if not runs:
         return []
-    metric = usual_metric(dataset_id, pairs)
-    sign = -1.0 if parse_metric(metric).higher_is_better else 1.0
+    metric, direction = usual_metric(dataset_id, pairs), asking.current(dataset_id, pairs)
 
-    def rank(run: RunInfo) -> tuple[bool, float]:
-        value = run.summary.get(metric)
-        known = value is not None and value == value
-        return not known, sign * value if known and value is not None else 0.0
+    def rank(info: RunInfo) -> tuple[bool, float]:
+        value = None
+        with suppress(SimvizError):  # damaged: its page says so
+            measured = compare_runs.read_measured(state.run(info.id))
+            value = measured.choosing_value(metric, direction)
+        return compare_runs.rank_key(value, metric)
 
     return sorted(runs, key=rank)
 

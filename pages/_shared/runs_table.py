@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages._shared import (
+    asking,
     compare_runs,
     forms,
     import_view,
@@ -62,7 +63,7 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
             "Tick a row to name it, train it again with a change or delete it; tick two "
             "or more to see what differs."
         )
-    _show_splits(runs, main_metric(dataset_id, pairs, runs))
+    _show_splits(runs, main_metric(dataset_id, pairs, runs), asking.current(dataset_id, pairs))
     import_view.show(dataset_id, pairs)
 
 
@@ -77,8 +78,9 @@ def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> 
     group = next((g for run in runs for g in groups if run in g), None)
     if group is not None:
         metric = main_metric(dataset_id, pairs, [run.info for run in group])
-        direction = {"x": "x2y", "y": "y2x"}.get(group[0].info.spec["split"]["by"], "mean")
         part = parts.current(dataset_id)
+        known = next(iter(measured[group[0].id].parts.values())).told["directions"]
+        direction = asking.current(dataset_id, pairs, known)
         best = compare_runs.ranked(group, measured, metric, direction, part)[: compare_runs.FEW]
         st.markdown("#### What they found")
         results.show(dataset_id, pairs, best, metric, direction, key="train")
@@ -91,7 +93,7 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
 
     from simviz.charts import method_style
 
-    metric = main_metric(dataset_id, pairs, runs)
+    metric, direction = main_metric(dataset_id, pairs, runs), asking.current(dataset_id, pairs)
     figure = f"{metric}, validation"
     split = splits.current_split(dataset_id)
     noted = any(run.note for run in runs)
@@ -99,7 +101,7 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
         {
             "": "■",
             "run": naming.run_title(run),
-            figure: _measured(run.id, metric),
+            figure: _measured(run.id, metric, direction),
             "parameters": _differences(run, split),
             **({"note": run.note} if noted else {}),
             "time": run.seconds,
@@ -170,15 +172,16 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
         plain.said(chosen[0].note)
 
 
-def _show_splits(runs: Sequence[RunInfo], metric: str) -> None:
+def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
     """Runs that differ in the seed of their split only: mean and spread."""
     rows = []
     for group in repeated(runs):
-        values = [v for run in group if (v := _measured(run.id, metric)) is not None]
+        told = [_measured(run.id, metric, direction) for run in group]
+        values = [value for value in told if value is not None]
         if len(values) > 1:
-            told = forms.in_words(naming.differing(group[0].method, group[0].spec["params"]))
+            set_to = forms.in_words(naming.differing(group[0].method, group[0].spec["params"]))
             name = naming.trained_title(group[0].method, group[0].spec)
-            rows.append([f"{name}, {told}" if told else name, f"{mean(values):.3f}",
+            rows.append([f"{name}, {set_to}" if set_to else name, f"{mean(values):.3f}",
                          f"{stdev(values):.3f}", str(len(values))])  # fmt: skip
     if not rows:
         return
@@ -207,10 +210,9 @@ def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _measured(run_id: str, metric: str) -> float | None:
-    """A figure of a run on its validation part, in the direction its split asks for."""
+def _measured(run_id: str, metric: str, direction: str) -> float | None:
+    """A figure of a run on its validation part."""
     run = state.run(run_id)
-    direction = "y2x" if run.info.spec["split"]["by"] == "y" else "mean"
     value = compare_runs.read_measured(run).choosing_value(metric, direction)
     return None if value != value else value
 

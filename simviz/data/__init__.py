@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from simviz.data.asking import default_direction, who_asks
     from simviz.data.collection.reader import read_collection
     from simviz.data.description import describe
     from simviz.data.folding import folds, repeated_splits
@@ -34,6 +35,7 @@ _WHERE = {
     "Split": "splitting",
     "Table": "tables",
     "check_health": "health",
+    "default_direction": "asking",
     "describe": "description",
     "dump_pairs": "writers",
     "folds": "folding",
@@ -49,6 +51,7 @@ _WHERE = {
     "split": "splitting",
     "table_from_frame": "frames",
     "to_pairs": "readers",
+    "who_asks": "asking",
     "write_pairs": "writers",
 }
 
@@ -62,6 +65,7 @@ __all__ = [
     "Split",
     "Table",
     "check_health",
+    "default_direction",
     "describe",
     "dump_pairs",
     "folds",
@@ -77,6 +81,7 @@ __all__ = [
     "split",
     "table_from_frame",
     "to_pairs",
+    "who_asks",
     "write_pairs",
 ]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from simviz.data.asking import Direction
 from simviz.data.pairs import PairSet
 
 SplitBy = Literal["pair", "x", "y", "group", "column"]
@@ -36,6 +37,8 @@ class DemoInfo:
         that differ from the defaults.
     metric : str
         The one metric to look at first, by its name.
+    direction : {"x2y", "y2x"}
+        Which side asks.
     size : str
         How much there is, in a few words.
     loader : callable
@@ -60,6 +63,7 @@ class DemoInfo:
     split_by: SplitBy
     methods: Mapping[str, Mapping[str, Any]]
     metric: str
+    direction: Direction
     size: str
     loader: Callable[[], PairSet]
     position: int = 100

@@ -136,6 +136,7 @@ DEMO = DemoInfo(
     split_by="pair",
     methods={name: {"n_components": 400} for name in ("cca", "cl_lsi", "heterogeneous_svd")},
     metric="MRR",
+    direction="x2y",
     size="1,923 pairs of names",
     loader=load_emoji,
     position=20,

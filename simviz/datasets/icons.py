@@ -173,6 +173,7 @@ DEMO = DemoInfo(
         "cl_lsi": {},
     },
     metric="P@5",
+    direction="y2x",
     size="1,340 pictures, 618 words",
     loader=load_icons,
     position=10,

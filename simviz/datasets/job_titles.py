@@ -172,6 +172,7 @@ DEMO = DemoInfo(
     split_by="column",
     methods={"ngram_matcher": {}, "tfidf_cosine": {}, "ssi": {}},
     metric="top-1",
+    direction="x2y",
     size="1,840 titles in nearly two hundred groups",
     loader=load_job_titles,
     position=40,

@@ -124,6 +124,7 @@ DEMO = DemoInfo(
     split_by="x",
     methods={"bm25": {}, "tfidf_cosine": {}, "cl_lsi": {}},
     metric="NDCG@10 (exponential gain)",
+    direction="x2y",
     size="Two and a half thousand documents",
     loader=load_pydocs,
     position=30,

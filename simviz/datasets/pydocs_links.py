@@ -155,6 +155,7 @@ DEMO = DemoInfo(
     split_by="x",
     methods={"bm25": {}, "tfidf_cosine": {}, "lsa": {}},
     metric="MAP",
+    direction="x2y",
     size="Two and a half thousand documents",
     loader=load_pydocs_links,
     position=40,

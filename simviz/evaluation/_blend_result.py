@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simviz.evaluation.intervals import mean, standard_error
 from simviz.evaluation.metrics import Metric, parse_metric
-from simviz.evaluation.result import DIRECTIONS, Direction, Pool, check_directions
+from simviz.evaluation.result import Asking, Direction, Pool, meant
 
 Reals = NDArray[np.float64]
 
@@ -57,20 +57,18 @@ class BlendCurve:
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """The directions that were evaluated."""
-        return tuple(d for d in DIRECTIONS if any(d == known for _, known in self.per_query))
+        """The directions that were evaluated, the default first."""
+        return tuple(dict.fromkeys(direction for _, direction in self.per_query))
 
-    def values(
-        self, metric: Metric | str | None = None, direction: Direction | None = None
-    ) -> Reals:
+    def values(self, metric: Metric | str | None = None, direction: Asking | None = None) -> Reals:
         """The curve of a metric.
 
         Parameters
         ----------
         metric : Metric or str, optional
             One of those measured; the first when omitted.
-        direction : {"x2y", "y2x"}, optional
-            Which side asks; the mean of the directions when omitted.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks; the first when omitted.
 
         Returns
         -------
@@ -85,22 +83,19 @@ class BlendCurve:
         name = self._metric(metric).name
         if name in self.pooled:
             return self.pooled[name]
-        wanted = self.directions if direction is None else (direction,)
-        check_directions(wanted, self.directions)
+        wanted = meant(direction, self.directions)
         curves = [[mean(line) for line in self.per_query[name, d]] for d in wanted]
         return np.array([mean(point) for point in zip(*curves, strict=True)])
 
-    def best(
-        self, metric: Metric | str | None = None, direction: Direction | None = None
-    ) -> float:
+    def best(self, metric: Metric | str | None = None, direction: Asking | None = None) -> float:
         """The weight with the best value: to be asked of validation data only.
 
         Parameters
         ----------
         metric : Metric or str, optional
             One of those measured; the first when omitted.
-        direction : {"x2y", "y2x"}, optional
-            Which side asks; the mean of the directions when omitted.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks; the first when omitted.
 
         Returns
         -------

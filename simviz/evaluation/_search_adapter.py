@@ -13,7 +13,7 @@ from simviz.evaluation._search_fits import SharedFits, TrainFits, full_name
 from simviz.evaluation._search_scores import Scorer
 from simviz.evaluation._search_units import PairUnits
 from simviz.evaluation.metrics import Metric, parse_metric
-from simviz.evaluation.result import Direction
+from simviz.evaluation.result import Asking
 from simviz.pipeline import Pipeline
 
 _OWN = ("pipeline", "units", "metric", "direction", "shared")
@@ -35,8 +35,8 @@ class UnitEstimator(BaseEstimator):
         The pairs, without the test part.
     metric : Metric or str, default="MRR"
         What `score` measures.
-    direction : {"x2y", "y2x"}, optional
-        Which side asks; the mean of both when omitted.
+    direction : {"x2y", "y2x", "mean"}, optional
+        Which side asks; x when omitted.
     shared : SharedFits, optional
         Keeps features and nested methods of each training part for the next
         candidate.
@@ -67,7 +67,7 @@ class UnitEstimator(BaseEstimator):
         pipeline: Pipeline,
         units: PairUnits,
         metric: Metric | str = "MRR",
-        direction: Direction | None = None,
+        direction: Asking | None = None,
         shared: SharedFits | None = None,
     ) -> None:
         self.pipeline = pipeline

@@ -17,7 +17,7 @@ from simviz.evaluation.blends import blend_curve
 from simviz.evaluation.curves import dimension_curve
 from simviz.evaluation.intervals import mean, standard_error
 from simviz.evaluation.metrics import Metric
-from simviz.evaluation.result import DIRECTIONS, Direction
+from simviz.evaluation.result import DIRECTIONS, Asking, meant
 from simviz.evaluation.scoring import evaluate
 from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline
 
@@ -52,18 +52,18 @@ class Scorer:
     ----------
     metric : Metric
         What to measure.
-    direction : {"x2y", "y2x"} or None
-        Which side asks; None for the mean of both.
+    direction : {"x2y", "y2x", "mean"} or None
+        Which side asks; None for x.
     heard : callable, optional
         A callback for the scoring.
     """
 
     def __init__(
-        self, metric: Metric, direction: Direction | None, heard: Callback | None = None
+        self, metric: Metric, direction: Asking | None, heard: Callback | None = None
     ) -> None:
         self.metric = metric
         self.heard = heard
-        self.directions: tuple[Direction, ...] = (direction,) if direction else DIRECTIONS
+        self.directions = meant(direction, DIRECTIONS)
 
     def group(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
         """Scores of all members of a group, from as few fits as they allow."""

@@ -68,7 +68,7 @@ def blend_curve(
         Any metrics of ranks. Those of all pairs (AUC, Spearman) are measured
         where only judged pairs count.
     directions : sequence of {"x2y", "y2x"}
-        Which sides ask.
+        Which sides ask, the default of the curve first.
     pool : {"split", "all", "judged"}, default="split"
         What a query is ranked against, as in `simviz.evaluation.evaluate`.
     block_size : int, optional
@@ -118,7 +118,7 @@ def blend_curve(
     asked = tuple(parse_metric(m) if isinstance(m, str) else m for m in metrics)
     _check_metrics(asked, rel, pool)
     grid = Grid(_weights(alphas))
-    chosen = [d for d in DIRECTIONS if d in directions]
+    chosen = tuple(dict.fromkeys(directions))
     sides = dict(zip(DIRECTIONS, queries_of(rel, pool), strict=True))
     columns = list(groups(sides["y2x"].indptr)) if pool != "judged" and "y2x" in chosen else []
     blocks = PartBlocks(blend, x, y, rel.shape, block_size, 1 + len(columns), callback)
@@ -144,7 +144,7 @@ def blend_curve(
         for _, learned, lexical in blocks:
             rank_columns(learned, lexical, group, queries.indptr, theirs, grid, steps)
         lines.add("y2x", queries, counts(steps))
-    return BlendCurve(grid.alphas, asked, lines.joined(), {}, pool)
+    return BlendCurve(grid.alphas, asked, lines.joined(chosen), {}, pool)
 
 
 class _Lines:
@@ -164,9 +164,10 @@ class _Lines:
                 ]
                 self._parts.setdefault((metric.name, direction), []).append(np.stack(values))
 
-    def joined(self) -> dict[tuple[str, Direction], Reals]:
+    def joined(self, order: Sequence[Direction]) -> dict[tuple[str, Direction], Reals]:
         """All queries of each metric and direction."""
-        return {key: np.concatenate(parts, axis=1) for key, parts in self._parts.items()}
+        keys = [(m.name, d) for m in self._metrics for d in order if (m.name, d) in self._parts]
+        return {key: np.concatenate(self._parts[key], axis=1) for key in keys}
 
 
 def _judged_curve(

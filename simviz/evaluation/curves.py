@@ -15,7 +15,15 @@ from simviz.evaluation._blocks import as_vectors, bounds, report
 from simviz.evaluation._judged import Queries, queries_of
 from simviz.evaluation.intervals import mean, standard_error
 from simviz.evaluation.metrics import MRR, Metric, parse_metric
-from simviz.evaluation.result import DIRECTIONS, Direction, Pool, check_directions, values_in
+from simviz.evaluation.result import (
+    DIRECTIONS,
+    Asking,
+    Direction,
+    Pool,
+    check_directions,
+    meant,
+    values_in,
+)
 from simviz.ranking import rank_block, rank_listed
 from simviz.relevance import Relevance
 
@@ -61,13 +69,13 @@ class DimensionCurve:
     per_query: Mapping[Direction, Reals]
     pool: Pool
 
-    def values(self, direction: Direction | None = None) -> Reals:
+    def values(self, direction: Asking | None = None) -> Reals:
         """The curve: means over queries.
 
         Parameters
         ----------
-        direction : {"x2y", "y2x"}, optional
-            Which side asks; the mean of the directions when omitted.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks; the first when omitted.
 
         Returns
         -------
@@ -79,8 +87,7 @@ class DimensionCurve:
         ValueError
             If the direction was not evaluated.
         """
-        wanted = tuple(self.per_query) if direction is None else (direction,)
-        check_directions(wanted, tuple(self.per_query))
+        wanted = meant(direction, tuple(self.per_query))
         curves = [[mean(line) for line in self.per_query[d]] for d in wanted]
         return np.array([mean(point) for point in zip(*curves, strict=True)])
 
@@ -159,7 +166,7 @@ def dimension_curve(
     metric : Metric or str, default=MRR()
         A metric of ranks.
     directions : sequence of {"x2y", "y2x"}
-        Which sides ask.
+        Which sides ask, the default of the curve first.
     callback : callable, optional
         See `simviz.callbacks`; steps are queries.
 
@@ -214,7 +221,7 @@ def dimension_curve(
     check_directions(directions)
     rel = Relevance.coerce(relevance, len(X), len(Y))
     pool: Pool = "judged" if rel.unjudged == "ignore" else "split"
-    chosen = [d for d in DIRECTIONS if d in directions]
+    chosen = tuple(dict.fromkeys(directions))
     total = sum(rel.shape[d == "y2x"] for d in chosen)
     done = 0
     per_query: dict[Direction, Reals] = {}

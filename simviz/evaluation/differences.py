@@ -178,7 +178,7 @@ def paired_differences(
     metric : Metric or str
         A metric with a value per query; see `query_metric` for the others.
     directions : sequence of {"x2y", "y2x"}, optional
-        Which sides ask; all that were evaluated when omitted.
+        Which sides ask; the first that `a` was evaluated in when omitted.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def paired_differences(
     [1.0, 1.0, 3.0, 3.0]
     """
     metric = parse_metric(metric) if isinstance(metric, str) else metric
-    wanted = a.directions if directions is None else tuple(directions)
+    wanted = a.directions[:1] if directions is None else tuple(directions)
     check_directions(wanted, a.directions)
     check_directions(wanted, b.directions)
     parts: list[tuple[NDArray[np.str_], Ints, Reals, Reals, Reals, Reals]] = []

@@ -16,6 +16,8 @@ from simviz.ranking import Ranking
 
 Direction = Literal["x2y", "y2x"]
 DIRECTIONS: tuple[Direction, ...] = ("x2y", "y2x")
+#: Who asks: one side, or each side in turn with the mean of both.
+Asking = Literal["x2y", "y2x", "mean"]
 Pool = Literal["split", "all", "judged"]
 Reals = NDArray[np.float64]
 
@@ -36,10 +38,14 @@ class Record(TypedDict):
 class Evaluation:
     """Ranks of every query, from which any metric can be asked.
 
+    Wherever a direction is left out, the first one is meant: in `value` and
+    `per_query`, in intervals, tests, curves and searches alike. The mean of
+    several is what "mean" asks for.
+
     Parameters
     ----------
     rankings : mapping of {"x2y", "y2x"} to Ranking
-        x items as queries, y items as queries.
+        x items as queries, y items as queries; the side that asks first.
     pool : {"split", "all", "judged"}
         What a query was ranked against.
     metrics : tuple of Metric
@@ -68,16 +74,16 @@ class Evaluation:
 
     @property
     def directions(self) -> tuple[Direction, ...]:
-        """The directions that were evaluated."""
+        """The directions that were evaluated, the default first."""
         return tuple(self.rankings)
 
-    def n_queries(self, direction: Direction | None = None) -> int:
+    def n_queries(self, direction: Asking | None = None) -> int:
         """Queries that count: with a relevant candidate, and able to fail.
 
         Parameters
         ----------
-        direction : {"x2y", "y2x"}, optional
-            Both together when omitted.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks, the first when omitted; "mean" counts all sides.
 
         Returns
         -------
@@ -87,13 +93,13 @@ class Evaluation:
         n_relevant = sum(int((r.n_relevant > 0).sum()) for r in self._rankings(direction))
         return n_relevant - self.n_certain(direction)
 
-    def n_certain(self, direction: Direction | None = None, metric: Metric | str = "MRR") -> int:
+    def n_certain(self, direction: Asking | None = None, metric: Metric | str = "MRR") -> int:
         """Queries left out because they cannot fail: all candidates are relevant.
 
         Parameters
         ----------
-        direction : {"x2y", "y2x"}, optional
-            Both together when omitted.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks, the first when omitted; "mean" counts all sides.
         metric : Metric or str, default="MRR"
             A metric of ranks. For NDCG the candidates must also be of one
             grade.
@@ -108,13 +114,13 @@ class Evaluation:
         found = _metric(metric)
         return sum(int(found.certain(r).sum()) for r in self._rankings(direction))
 
-    def n_skipped(self, direction: Direction | None = None) -> int:
+    def n_skipped(self, direction: Asking | None = None) -> int:
         """Queries without a relevant candidate, which no metric counts.
 
         Parameters
         ----------
-        direction : {"x2y", "y2x"}, optional
-            Both together when omitted.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks, the first when omitted; "mean" counts all sides.
 
         Returns
         -------
@@ -123,15 +129,15 @@ class Evaluation:
         """
         return sum(int((r.n_relevant == 0).sum()) for r in self._rankings(direction))
 
-    def per_query(self, metric: Metric | str, direction: Direction = "x2y") -> Reals:
+    def per_query(self, metric: Metric | str, direction: Direction | None = None) -> Reals:
         """Value of each query.
 
         Parameters
         ----------
         metric : Metric or str
             A metric of ranks, or its name.
-        direction : {"x2y", "y2x"}, default="x2y"
-            Which side asks.
+        direction : {"x2y", "y2x"}, optional
+            Which side asks; the first when omitted.
 
         Returns
         -------
@@ -144,20 +150,22 @@ class Evaluation:
         ValueError
             If the metric pools all pairs or the direction was not evaluated.
         """
-        (ranking,) = self._rankings(direction)
+        direction = self.directions[0] if direction is None else direction
+        check_directions((direction,), self.directions)
+        ranking = self.rankings[direction]
         return values_in(self.pool, _metric(metric), ranking)
 
-    def value(self, metric: Metric | str, direction: Direction | None = None) -> float:
+    def value(self, metric: Metric | str, direction: Asking | None = None) -> float:
         """Value of a metric: the mean over queries, or one number for all pairs.
 
         Parameters
         ----------
         metric : Metric or str
             The metric, or its name.
-        direction : {"x2y", "y2x"}, optional
-            Which side asks; when omitted, the mean of the directions in which
-            some query counts. Metrics of all pairs are the same in every
-            direction.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks; the first when omitted. "mean" is the mean of the
+            directions in which some query counts. Metrics of all pairs are
+            the same in every direction.
 
         Returns
         -------
@@ -246,11 +254,8 @@ class Evaluation:
             return 0 if self.judged is None else len(self.judged)
         return self.roc.n_positive + self.roc.n_negative
 
-    def _rankings(self, direction: Direction | None) -> list[Ranking]:
-        if direction is None:
-            return list(self.rankings.values())
-        check_directions((direction,), self.directions)
-        return [self.rankings[direction]]
+    def _rankings(self, direction: Asking | None) -> list[Ranking]:
+        return [self.rankings[d] for d in meant(direction, self.directions)]
 
     def __repr__(self) -> str:
         known = [m for m in self.metrics if m.level != "roc" or self.roc is not None]
@@ -284,6 +289,33 @@ def values_in(pool: Pool, metric: Metric, ranking: Ranking) -> Reals:
 
 def _metric(metric: Metric | str) -> Metric:
     return parse_metric(metric) if isinstance(metric, str) else metric
+
+
+def meant(direction: Asking | None, known: Sequence[Direction]) -> tuple[Direction, ...]:
+    """Whose values are averaged: the first side's unless one is named, or all by "mean".
+
+    Parameters
+    ----------
+    direction : {"x2y", "y2x", "mean"} or None
+        What was asked for.
+    known : sequence of {"x2y", "y2x"}
+        What was measured, the default first.
+
+    Returns
+    -------
+    tuple of {"x2y", "y2x"}
+        At least one.
+
+    Raises
+    ------
+    ValueError
+        If the direction was not measured.
+    """
+    if direction == "mean":
+        return tuple(known)
+    wanted = tuple(known[:1]) if direction is None else (direction,)
+    check_directions(wanted, known)
+    return wanted
 
 
 def check_directions(

@@ -38,8 +38,8 @@ def compare_all_evaluations(
     metric : Metric or str
         What to compare; see `compared_metric` for what is tested.
     directions : sequence of {"x2y", "y2x"}, optional
-        Which sides ask; all that were evaluated when omitted. Pairs are the
-        same in every direction.
+        Which sides ask; the first that the first run was evaluated in when
+        omitted. Pairs are the same in every direction.
     test : str, default="randomization"
         As in `compare`. Judged pairs are tested by the bootstrap of
         `bootstrap_pairs` whichever is named, unless that is "delong".
@@ -84,6 +84,8 @@ def compare_all_evaluations(
     # One that was stored without the scores of its pairs makes all stand back.
     what = next(iter(tested)) if len(tested) == 1 else query_metric(metric)
     if what.level == "query":
+        if directions is None:
+            directions = next(iter(evaluations.values())).directions[:1]
         values = {name: query_values(one, what, directions) for name, one in evaluations.items()}
         found = {
             (i, j): replace(
@@ -121,7 +123,7 @@ def compare_evaluations(
     metric : Metric or str
         What to compare; see `compared_metric` for what is tested.
     directions : sequence of {"x2y", "y2x"}, optional
-        Which sides ask; all that were evaluated when omitted.
+        Which sides ask; the first that `a` was evaluated in when omitted.
     test : str, default="randomization"
         As in `compare_all_evaluations`.
     **settings : float

@@ -97,7 +97,8 @@ def evaluate(
         kept, so the result can be asked for any other metric of ranks; the
         ROC is traced only if one of these needs it.
     directions : sequence of {"x2y", "y2x"}
-        Which sides ask.
+        Which sides ask. The first is what the result tells where no
+        direction is named.
     pool : {"split", "all", "judged"}, default="split"
         What a query is ranked against: every item given (called "all" if
         those are all of the dataset), or its judged candidates. Where
@@ -198,10 +199,11 @@ def evaluate(
             n_known=0 if left_out is None else left_out.nnz,
         )
     rankings: dict[Direction, Ranking] = {}
-    if "x2y" in directions:
-        rankings["x2y"] = x_queries.ranking(*x_counts)
-    if y_counts is not None:
-        rankings["y2x"] = y_queries.ranking(*y_counts)
+    for direction in directions:
+        if direction == "x2y":
+            rankings["x2y"] = x_queries.ranking(*x_counts)
+        elif y_counts is not None:
+            rankings["y2x"] = y_queries.ranking(*y_counts)
     x_empty, y_empty = _empty_share(scorer, x, y)
     scored = rel.kind == "score"
     return Evaluation(

@@ -21,7 +21,7 @@ from simviz.evaluation._search_result import NestedResult, Rule, Selection, Tria
 from simviz.evaluation._search_scores import Score, Scorer
 from simviz.evaluation._search_units import PairUnits, UnitBy
 from simviz.evaluation.metrics import Metric, parse_metric
-from simviz.evaluation.result import Direction
+from simviz.evaluation.result import Asking
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import Pipeline
 
@@ -50,7 +50,7 @@ def search(
     by: UnitBy = "pair",
     group_key: str | None = None,
     metric: Metric | str = "MRR",
-    direction: Direction | None = None,
+    direction: Asking | None = None,
     n_iter: int | None = None,
     rule: Rule = "best",
     seed: int = 0,
@@ -77,8 +77,8 @@ def search(
         Metadata column of the groups; "group" when omitted.
     metric : Metric or str, default="MRR"
         What decides.
-    direction : {"x2y", "y2x"}, optional
-        Which side asks; the mean of both when omitted.
+    direction : {"x2y", "y2x", "mean"}, optional
+        Which side asks; x when omitted.
     n_iter : int, optional
         Draw so many candidates at random instead of trying all of the grid.
     rule : {"best", "one_se"}, default="best"
@@ -163,7 +163,7 @@ def nested_search(
     by: UnitBy = "pair",
     group_key: str | None = None,
     metric: Metric | str = "MRR",
-    direction: Direction | None = None,
+    direction: Asking | None = None,
     n_iter: int | None = None,
     rule: Rule = "best",
     seed: int = 0,

@@ -54,7 +54,7 @@ def query_values(
     metric : Metric or str
         Any metric; what stands for it query by query, where it pools pairs.
     directions : sequence of {"x2y", "y2x"}, optional
-        Which sides ask; all that were evaluated when omitted.
+        Which sides ask; the first that was evaluated when omitted.
 
     Returns
     -------
@@ -72,13 +72,16 @@ def query_values(
     Examples
     --------
     >>> from simviz.evaluation import VectorScorer, evaluate
-    >>> found = evaluate(VectorScorer(), np.eye(3), np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1.0]]))
+    >>> Y = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1.0]])
+    >>> found = evaluate(VectorScorer(), np.eye(3), Y, directions=("y2x", "x2y"))
     >>> values = query_values(found, "MRR")
     >>> values.unit, values.values.round(3).tolist(), round(found.value("MRR"), 3)
-    ('pair', [1.0, 1.0, 0.875], 0.958)
+    ('query', [1.0, 1.0, 0.75], 0.917)
+    >>> query_values(found, "MRR", ["x2y", "y2x"]).values.round(3).tolist()  # one a pair
+    [1.0, 1.0, 0.875]
     """
     metric = query_metric(metric)
-    wanted = evaluation.directions if directions is None else tuple(directions)
+    wanted = evaluation.directions[:1] if directions is None else tuple(directions)
     check_directions(wanted, evaluation.directions)
     sides = [evaluation.per_query(metric, direction) for direction in wanted]
     if len(sides) == 1:

@@ -181,7 +181,7 @@ class Aligned:
         X, Y = self.sides(space, "validation")
         P, Q = fitted.transform(X), fitted.transform_y(Y)
         curve = dimension_curve(P, Q, self.parts.validation.relevance, ks, metric=MRR())
-        for k, value in zip(ks, curve.values().tolist(), strict=True):
+        for k, value in zip(ks, curve.values("mean").tolist(), strict=True):
             if k not in best or value > best[k].validation:
                 best[k] = Point(method, k, settings, value, fitted.truncate(k), space)
 
@@ -199,7 +199,7 @@ class Aligned:
             model.set_callbacks(part.listen(told))
             model.fit(*self.sides(space, "train"), self.parts.train.relevance)
             part(told, 0.9)
-            value = self.measured(model, space, "validation").value("MRR")
+            value = self.measured(model, space, "validation").value("MRR", "mean")
             found[k] = Point(method, k, "Jensen–Shannon", value, model, space)
         return found
 
@@ -241,7 +241,7 @@ class Aligned:
         validation = *self.sides(start.space, "validation"), self.parts.validation.relevance
         model.fit(*self.sides(start.space, "train"), self.parts.train.relevance, *validation)
         progress(told, 1.0)
-        value = self.measured(model, start.space, "validation").value("MRR")
+        value = self.measured(model, start.space, "validation").value("MRR", "mean")
         settings = f"from {title} ({start.settings}), {model.best_iter_} passes"
         return Point("s2net", k, settings, value, model, start.space)
 

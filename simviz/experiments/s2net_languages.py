@@ -19,6 +19,7 @@ from simviz.evaluation import (
     query_values,
     unpaired_t,
 )
+from simviz.evaluation.result import DIRECTIONS
 from simviz.experiments._aligned import Aligned, Grid, Point, weights_of
 from simviz.experiments._claims import Claim
 from simviz.experiments._experiment import ONLY_DRAWN, S2NET, Experiment, Size
@@ -202,12 +203,12 @@ def _not_run(names: str) -> str:
 
 def _values(result: Evaluation) -> np.ndarray:
     """Reciprocal ranks, one value a pair where each has one counterpart."""
-    return query_values(result, "MRR").values
+    return query_values(result, "MRR", DIRECTIONS).values
 
 
 def _compared(a: Evaluation, b: Evaluation) -> Comparison:
     """The paired test, which counts pairs where each item has one counterpart."""
-    unit = query_values(a, "MRR").unit
+    unit = query_values(a, "MRR", DIRECTIONS).unit
     return replace(paired_randomization(_values(a), _values(b)), unit=unit)
 
 
@@ -221,7 +222,8 @@ def _table(shown: Sequence[str], best: Mapping[str, Point], tested: _Results) ->
         result, point = results[method], best[method]
         low, high = confidence_interval(_values(result))
         rows.append(
-            (_title(method), point.k, result.value("top-1"), result.value("MRR"),
+            (_title(method), point.k,
+             *(result.value(metric, "mean") for metric in ("top-1", "MRR")),
              f"{low:.3f}–{high:.3f}", letters[method], PUBLISHED[method],
              point.validation, point.settings)
         )  # fmt: skip
@@ -254,7 +256,7 @@ def _by_dimension(
 ) -> Table:
     ks = sorted({k for curve in points.values() for k in curve})
     rows = tuple(
-        (_title(m), *(tested[m][k].value("MRR") if k in tested[m] else None for k in ks))
+        (_title(m), *(tested[m][k].value("MRR", "mean") if k in tested[m] else None for k in ks))
         for m in shown
     )
     return Table(
@@ -273,7 +275,7 @@ def _figure(shown: Sequence[str], tested: _Results) -> Figure:
             Series(
                 _title(method),
                 tuple(map(float, tested[method])),
-                tuple(result.value("MRR") for result in tested[method].values()),
+                tuple(result.value("MRR", "mean") for result in tested[method].values()),
                 method,
                 low=tuple(low for low, _ in bands),
                 high=tuple(high for _, high in bands),
@@ -306,7 +308,7 @@ def _ordered(best: Mapping[str, Point], tested: _Results) -> list[Claim]:
         statement = f"{_title(a)} is ahead of {_title(b)}."
         told = f"{PUBLISHED[a]:.3f} and {PUBLISHED[b]:.3f} (MRR)"
         if (i, i + 1) in found:
-            values = " − ".join(f"{tested[m][best[m].k].value('MRR'):.3f}" for m in (a, b))
+            values = " − ".join(f"{tested[m][best[m].k].value('MRR', 'mean'):.3f}" for m in (a, b))
             claims.append(
                 Claim.ahead(
                     statement, found[i, i + 1], f"MRR, {values}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simviz.data import PairSet
+from simviz.jobs.asking import usual_asking
 from simviz.jobs.background import Tell
 from simviz.jobs.results import part_files
 from simviz.jobs.spec import IMPORTED
@@ -64,7 +65,9 @@ def measure_run(store: Store, run: Run, pairs: PairSet, part: Part, tell: Tell) 
 
     points = run.spec.get("dimensions")
     sides = _part(run, pairs, "train"), _part(run, pairs, part)
-    store.put_part(run.id, part, part_files(measure(run.pipeline(), *sides, points, heard)))
+    asks = usual_asking(run.info.dataset_id, pairs).direction
+    found = measure(run.pipeline(), *sides, points, heard, asks=asks)
+    store.put_part(run.id, part, part_files(found))
 
 
 def _part(run: Run, pairs: PairSet, part: str) -> PairSet:

@@ -15,6 +15,7 @@ from simviz.evaluation._search_units import UnitBy
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.search import Selection, development, make_candidates, search
 from simviz.exceptions import StoreError
+from simviz.jobs.asking import usual_asking
 from simviz.jobs.cost import MAX_SECONDS, Estimate, estimate
 from simviz.jobs.spec import BLEND, JobSpec, SplitSpec
 from simviz.jobs.training import Report
@@ -204,7 +205,7 @@ def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> Found:
         by=unit_of(how, pairs),
         group_key=how.group_key,
         metric=asked["metric"],
-        direction="y2x" if how.by == "y" else None,
+        direction=usual_asking(spec.dataset_id, pairs).direction,
         n_iter=asked["n_iter"],
         seed=how.seed,
         callback=heard,

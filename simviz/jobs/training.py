@@ -16,9 +16,10 @@ from simviz.data import Items, PairSet, Split, split
 from simviz.data.augment import augment, from_json
 from simviz.evaluation.baselines import ChanceScorer, PopularityScorer
 from simviz.evaluation.curves import DimensionCurve, dimension_curve
-from simviz.evaluation.result import Evaluation, Record
+from simviz.evaluation.result import Direction, Evaluation, Record
 from simviz.evaluation.scoring import Scorer, evaluate
 from simviz.exceptions import JobCancelled
+from simviz.jobs.asking import usual_asking
 from simviz.jobs.blending import blended
 from simviz.jobs.drawing import draw
 from simviz.jobs.spec import JobSpec
@@ -176,11 +177,14 @@ def train(
 
     progress.enter("scoring")
     measured: dict[Part, Measured] = {}
+    asks = usual_asking(spec.dataset_id, pairs).direction
     done = 0.0
     for part, share in _measurable(parts, ready).items():
         heard = progress.during("scoring", done, done + share)
         held_out = getattr(parts, part)
-        measured[part] = measure(pipeline, parts.train, held_out, spec.dimensions, heard)
+        measured[part] = measure(
+            pipeline, parts.train, held_out, spec.dimensions, heard, asks=asks
+        )
         done += share
         progress.tell("scoring", done, _figures(part, measured[part].evaluation))
 
@@ -206,6 +210,8 @@ def measure(
     held_out: PairSet,
     dimensions: Sequence[int] | None = None,
     callback: Callback | None = None,
+    *,
+    asks: Direction = "x2y",
 ) -> Measured:
     """Measure a trained pipeline, and what knows nothing, on a part of a split.
 
@@ -219,6 +225,9 @@ def measure(
         Points of the quality-by-dimension curve; chosen when omitted.
     callback : callable, optional
         See `simviz.callbacks`.
+    asks : {"x2y", "y2x"}, default="x2y"
+        The side that asks first, of which figures are where no other is
+        named; both are measured.
 
     Returns
     -------
@@ -231,7 +240,9 @@ def measure(
         If the callback asked to stop.
     """
     sides = (held_out.x, held_out.y, held_out.relevance)
-    evaluation = evaluate(pipeline, *sides, callback=_within(callback, 0.0, 0.4))
+    directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
+    heard = _within(callback, 0.0, 0.4)
+    evaluation = evaluate(pipeline, *sides, directions=directions, callback=heard)
     scorers: dict[str, Scorer[Items]] = {
         "popularity": PopularityScorer(train),
         "chance": ChanceScorer(),

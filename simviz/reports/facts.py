@@ -22,6 +22,7 @@ from simviz.evaluation import (
 from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.report import finding, ranked_against
+from simviz.evaluation.result import DIRECTIONS, Asking
 from simviz.jobs.results import load_evaluation
 from simviz.reports.told import (
     BASELINES,
@@ -278,8 +279,8 @@ def _evaluations(told: Sequence[Told], pairs: PairSet) -> dict[str, Evaluation]:
     return {one.label: load_evaluation(one.run, one.part, pairs) for one in told}
 
 
-def _asking(direction: str) -> list[Direction] | None:
-    return None if direction == "mean" else [cast(Direction, direction)]
+def _asking(direction: str) -> list[Direction]:
+    return list(DIRECTIONS) if direction == "mean" else [cast(Direction, direction)]
 
 
 def _tested(evaluations: Mapping[str, Evaluation], metric: str) -> Metric:
@@ -300,7 +301,7 @@ def _lead(two: Sequence[Told], pairs: PairSet, metric: str, direction: str) -> s
 def _left_out(one: Told, direction: str) -> str:
     """How many queries cannot fail, since all of their judged candidates are relevant."""
     found = load_evaluation(one.run, one.part)
-    side = None if direction == "mean" else cast(Direction, direction)
+    side = cast(Asking, direction)
     n, graded = found.n_certain(side), found.n_certain(side, "NDCG")
     words = f"{n:,} quer{'y' if n == 1 else 'ies'} with nothing but right candidates"
     if graded < n:

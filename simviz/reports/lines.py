@@ -23,7 +23,7 @@ from simviz.store.run import Part, Run
 def repeat_code(
     spec: Mapping[str, Any],
     metric: str = "MRR",
-    direction: str = "mean",
+    direction: str | None = None,
     others: Mapping[str, Mapping[str, Any]] | None = None,
     part: Part = "test",
 ) -> str:
@@ -35,8 +35,8 @@ def repeat_code(
         What the run was asked for, as `Run.spec` gives it.
     metric : str, default="MRR"
         What to print in the end.
-    direction : {"x2y", "y2x", "mean"}, default="mean"
-        Which side asks.
+    direction : {"x2y", "y2x", "mean"}, optional
+        Which side asks; x when omitted.
     others : mapping of str to mapping, optional
         Such requests by run id, among them those of a blend's parts; for a
         part that is missing, its method's usual settings are written.
@@ -67,7 +67,7 @@ def repeat_code(
     imports = ["import simviz"]
     body = data_lines(str(spec["dataset_id"]), spec["split"])
     body += fit_lines(spec, dict(others or {}), imports)
-    asked = quoted(metric) if direction == "mean" else f"{quoted(metric)}, {quoted(direction)}"
+    asked = quoted(metric) if direction is None else f"{quoted(metric)}, {quoted(direction)}"
     body += [
         f"result = simviz.evaluate(model, parts.{part}.x, parts.{part}.y, parts.{part}.relevance)",
         f"print(result.value({asked}))",

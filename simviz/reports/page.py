@@ -30,7 +30,7 @@ def html_report(
     pairs: PairSet,
     *,
     metric: str | None = None,
-    direction: str = "mean",
+    direction: str | None = None,
     labels: Mapping[str, str] | None = None,
     looks: Mapping[str, str] | None = None,
     others: Mapping[str, Mapping[str, Any]] | None = None,
@@ -49,8 +49,9 @@ def html_report(
     metric : str, optional
         The main metric, by which runs are told apart, and ordered by the
         validation part; the first that all runs have when omitted.
-    direction : {"x2y", "y2x", "mean"}, default="mean"
-        Which side asks; "mean" is that of both.
+    direction : {"x2y", "y2x", "mean"}, optional
+        Which side asks; "mean" is that of both. When omitted, the side that
+        asked first when the runs were measured.
     labels, looks : mapping of str to str, optional
         By run id, what to call a run, and the style id by which
         `simviz.charts.method_style` knows its colour.
@@ -92,7 +93,8 @@ def html_report(
             "data set they were trained on."
         )
     known = list(told[0].evaluation["directions"])
-    direction = known[0] if direction == "mean" and len(known) == 1 else direction
+    if direction is None or (direction == "mean" and len(known) == 1):
+        direction = known[0]
     if direction not in _DIRECTIONS or (direction != "mean" and direction not in known):
         raise ValueError(f"direction must be one of {', '.join(_DIRECTIONS)}, got {direction!r}.")
     metrics = shared_metrics(told)

@@ -55,7 +55,7 @@ def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
 def compare_code(
     specs: Mapping[str, Spec],
     metric: str = "MRR",
-    direction: str = "mean",
+    direction: str | None = None,
     others: Mapping[str, Spec] | None = None,
     *,
     test: str | None = None,
@@ -70,8 +70,8 @@ def compare_code(
         What each run was asked for, by what it is called; all on one split.
     metric : str, default="MRR"
         What to print of each.
-    direction : {"x2y", "y2x", "mean"}, default="mean"
-        Which side asks.
+    direction : {"x2y", "y2x", "mean"}, optional
+        Which side asks; x when omitted.
     others : mapping of str to mapping, optional
         Further requests by run id, for the parts of blends.
     test : str, optional
@@ -108,9 +108,11 @@ def compare_code(
     body += [""]
     for label in specs.keys() - able.keys():
         body.append(f"# {quoted(label)} was imported: its scores come from its file alone.")
-    asked = quoted(metric) if direction == "mean" else f"{quoted(metric)}, {quoted(direction)}"
+    asked = quoted(metric) if direction is None else f"{quoted(metric)}, {quoted(direction)}"
     body += ["for name, result in results.items():", f"    print(name, result.value({asked}))"]
-    wanted = "" if direction == "mean" else f"[{quoted(direction)}], "
+    wanted = "" if direction is None else f"[{quoted(direction)}], "
+    if direction == "mean":
+        wanted = '["x2y", "y2x"], '
     if test is not None and len(able) > 1 and part == "validation":
         imports.append("from simviz.evaluation import compare_evaluations")
         body += [

@@ -170,7 +170,7 @@ class DatasetStore(StoreBase):
             gone = db.execute("SELECT id FROM trash WHERE dataset_id=?", (dataset_id,)).fetchall()
             db.execute("DELETE FROM trash WHERE dataset_id=?", (dataset_id,))
             db.execute("DELETE FROM feedback WHERE dataset_id=?", (dataset_id,))
-            db.execute("DELETE FROM shown_parts WHERE dataset_id=?", (dataset_id,))
+            db.execute("DELETE FROM shown WHERE dataset_id=?", (dataset_id,))
             db.execute("DELETE FROM datasets WHERE id=?", (dataset_id,))
         self._discard("runs", [run["id"] for run in runs])
         self._discard("trash", [run["id"] for run in gone])

@@ -77,15 +77,17 @@ CREATE TABLE looks (
     PRIMARY KEY (workspace, dataset_id, part)
 );
 """,
-    # Which part of the split is shown; looks at the test part are no longer counted. Runs are
-    # ranked by their validation part alone, which those of demos and of other systems lack.
+    # Which part of the split is shown and who asks; looks at the test part are no longer counted.
+    # Runs are ranked by their validation part alone, which those of demos and of other systems
+    # lack.
     6: """
 DROP TABLE looks;
-CREATE TABLE shown_parts (
+CREATE TABLE shown (
     workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
     dataset_id TEXT NOT NULL,
-    part TEXT NOT NULL,
-    PRIMARY KEY (workspace, dataset_id)
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (workspace, dataset_id, name)
 );
 UPDATE runs SET summary='{}' WHERE workspace IS NULL OR method='imported';
 """,

@@ -19,6 +19,8 @@ from simviz.store.files import read_arrays, read_json, sync_tree, write_arrays, 
 from simviz.store.records import RunInfo
 
 Part = Literal["validation", "test"]
+#: What is chosen of how a data set is looked at.
+Shown = Literal["part", "direction"]
 #: Parts of a split that a run is measured on, in the order of work.
 MEASURED: tuple[Part, ...] = ("validation", "test")
 #: Most drawings kept with a run.
@@ -69,9 +71,10 @@ class PartFiles:
         write_json(folder / "curve.json", self.curve)
 
     def summary(self) -> dict[str, float]:
-        """The figures that a list of runs shows: means of both sides, and those of all pairs."""
+        """The figures that a list of runs shows: of the side that asks first, and of all pairs."""
+        wanted = (*self.evaluation["directions"][:1], "pairs")
         told = self.evaluation["records"]
-        return {r["metric"]: r["value"] for r in told if r["direction"] in ("mean", "pairs")}
+        return {r["metric"]: r["value"] for r in told if r["direction"] in wanted}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simviz.store._parts import PartStore
+from simviz.store._shown import ShownStore
 from simviz.store.records import Limits
 
 
-class Store(PartStore):
+class Store(ShownStore):
     """Data sets, runs and shares on disk, safe against any sudden end.
 
     Files are written aside, brought to the disk and moved into place whole;

@@ -82,6 +82,8 @@ def open_page(root, monkeypatch, workspace=None):
     yield app
     from pages._shared import state
 
+    with state.store()._index.writing() as db:  # what a test chose is not kept for the next
+        db.execute("DELETE FROM shown")
     state.queue().close()
     st.cache_resource.clear()
 
@@ -187,7 +189,7 @@ def test_tests_are_kept_apart_and_said(page, home):
 def test_finding_table_and_baselines(page):
     show(page, data="demo:emoji", tab="dimensions")
     body = html(page)
-    assert "over 770 unseen queries of the test part" in body
+    assert "over 385 unseen English names of the test part" in body
     assert "cannot be told apart" in body or "is ahead of" in body
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
     assert body.count("class=sv-base") == 2
@@ -196,7 +198,7 @@ def test_finding_table_and_baselines(page):
         "method",
         "MRR",
         "ties",
-        "Δ to BM25",
+        "Δ to TF-IDF cosine",
         "p, randomisation",
         "top-1",
         "time",
@@ -212,9 +214,9 @@ def test_finding_table_and_baselines(page):
 
 def test_every_mark_names_its_test(page):
     show(page, data="demo:emoji")
-    told = "paired randomisation, 385 pairs"
+    told = "paired randomisation, 385 queries"
     assert told in html(page), "the verdict"
-    assert "two\\-sided, 385 pairs" in said(page), "the note; one comparison is not corrected"
+    assert "two\\-sided, 385 queries" in said(page), "the note; one comparison is not corrected"
     page.selectbox(key="compare-test").select("wilcoxon").run()
     assert not page.exception
     assert "Wilcoxon signed-rank" in html(page)
@@ -272,7 +274,7 @@ def test_empty_items_are_told(page, home):
 def test_metric_and_direction_change_the_finding_and_the_link(page):
     show(page, data="demo:emoji")
     page.selectbox(key="compare-metric").select("top-1").run()
-    direction = next(g for g in page.get("button_group") if g.proto.label == "Who asks whom")
+    direction = next(g for g in page.get("button_group") if g.proto.label == "Query side")
     direction.set_value("x2y").run()
     assert not page.exception
     assert "unseen English names of the test part, out of the 385 Spanish names" in html(page)

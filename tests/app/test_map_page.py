@@ -341,23 +341,23 @@ def test_dimensions_slide_and_all_follows(app, sentences):
 def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
     from pages._shared import state
 
-    monkeypatch.setattr("pages._shared.parts._LATE", 0.0)
+    monkeypatch.setattr("pages._shared.kept._LATE", 0.0)
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
     measured = state.store().get_run(run_id).part("test")
     curve = [{**record, "value": 0.25} for record in measured.curve()]
     (measured.folder / "curve.json").write_text(json.dumps(curve))
     go(app, data=dataset_id, dims="12")
-    assert "Of the validation part: 6 x and 6 y." in words(app)
-    before = figures(app)
+    assert "Of the validation part: 6 x and 6 y; x ask." in words(app)
+    before = charts(app)[0].proto.alt
     app.segmented_control(key="part-shown").set_value("test").run()
     assert not app.exception
-    assert "Of the test part: 12 x and 12 y." in words(app)
+    assert "Of the test part: 12 x and 12 y; x ask." in words(app)
     assert link(app)["part"] == "test"
-    assert figures(app)[0] == "0.250" != before[0]
+    assert "0.250 at 12" in charts(app)[0].proto.alt != before
     assert shown(app) == (60, 60), "no item is hidden"
     go(app, data=dataset_id, run=run_id, dims="12", part="validation")
-    assert figures(app) == before
+    assert charts(app)[0].proto.alt == before
 
 
 def test_part_that_was_not_measured_is_offered(app, sentences):
@@ -374,7 +374,7 @@ def test_part_that_was_not_measured_is_offered(app, sentences):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     app.run()
-    assert "Of the validation part: 6 x and 6 y." in words(app)
+    assert "Of the validation part: 6 x and 6 y; x ask." in words(app)
 
 
 def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
@@ -390,7 +390,7 @@ def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
         del app.session_state[name]
     app.session_state.workspace = state.store().create_workspace()
     go(app, share=published.token)
-    assert "Of the test part: 12 x and 12 y." in words(app)
+    assert "Of the test part: 12 x and 12 y; x ask." in words(app)
     assert link(app)["part"] == "test"
     old = state.store().publish(
         mine, "map", run_ids=[run_id], dataset_ids=[dataset_id], view={"dims": "12"}, days=7

@@ -71,7 +71,7 @@ def visit(home, monkeypatch):
     state.queue().close()
     st.cache_resource.clear()
     with Store(home["root"])._index.writing() as db:
-        db.execute("DELETE FROM shown_parts")
+        db.execute("DELETE FROM shown")
 
 
 def switch(app):

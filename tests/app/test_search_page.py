@@ -188,15 +188,19 @@ def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, files)
     spec = JobSpec(data, pairs.digest, "cca", {"n_components": 2}, workspace=mine).to_json()
 
     def measured(part, value):
-        records = [{"metric": "MRR", "direction": "mean", "value": value}]
-        return replace(files.measured[part], evaluation={"records": records})
+        told = dict(files.measured[part].evaluation, metrics=["MRR"])
+        told["records"] = [{"metric": "MRR", "direction": "x2y", "value": value}]
+        return replace(files.measured[part], evaluation=told)
 
+    held_out = {
+        f"{side}_{part}": np.arange(4) for side in "xy" for part in ("train", "validation", "test")
+    }
     figures = [(0.2, 0.9), (0.9, 0.1), (None, 0.8), (None, 0.7)]  # validation, test
     for i, (validation, test) in enumerate(figures):
         both = {"test": measured("test", test)}
         if validation is not None:
             both["validation"] = measured("validation", validation)
-        kept = replace(files, spec=spec, measured=both)
+        kept = replace(files, spec=spec, measured=both, arrays=held_out)
         store.put_run(str(i) * 32, kept, data, "cca", mine)
         time.sleep(0.01)  # so that one is newer than the other
     run(app)

@@ -62,9 +62,10 @@ def assert_equal_to_evaluations(parts, relevance, alphas=ALPHAS, metrics=RANKS, 
                         atol=1e-9,
                         err_msg=f"{metric} {direction} at {alpha}",
                     )
-            np.testing.assert_allclose(
-                curve.values(metric)[k], one.value(metric), rtol=0, atol=1e-9
-            )
+            for asked in (None, "mean"):
+                np.testing.assert_allclose(
+                    curve.values(metric, asked)[k], one.value(metric, asked), rtol=0, atol=1e-9
+                )
     return curve
 
 
@@ -200,6 +201,22 @@ def test_the_middle_of_equal_weights_is_the_best():
     assert curve.best() == pytest.approx(0.5)
     assert curve.best("rank loss (by query)", "x2y") == pytest.approx(0.5)
     assert curve.directions == ("x2y", "y2x")
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_the_first_direction_is_what_is_told(judged):
+    rng = np.random.default_rng(0)
+    parts = Parts(*rng.normal(size=(2, 6, 4)))
+    relevance = sp.csr_array(np.where(rng.random((6, 4)) < 0.5, 1.0, -1.0 if judged else 0.0))
+    rel = Relevance(relevance, unjudged="ignore" if judged else "negative")
+    curve = blend_curve(
+        parts, *sides((6, 4)), rel, metrics=["MRR", "MAP"], directions=["y2x", "x2y"]
+    )
+    assert curve.directions == ("y2x", "x2y")
+    np.testing.assert_array_equal(curve.values("MAP"), curve.values("MAP", "y2x"))
+    both = [curve.values("MAP", direction) for direction in ("x2y", "y2x")]
+    np.testing.assert_allclose(curve.values("MAP", "mean"), np.mean(both, axis=0))
+    assert not np.allclose(*both)
 
 
 def test_records_tell_everything():

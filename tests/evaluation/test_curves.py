@@ -59,7 +59,8 @@ def test_equals_separate_evaluations(problem, dtype, similarity, metric, entries
                 curve.per_query[direction][i], at_k.per_query(metric, direction), atol=1e-12
             )
             assert curve.values(direction)[i] == pytest.approx(at_k.value(metric, direction))
-        assert curve.values()[i] == pytest.approx(at_k.value(metric))
+        assert curve.values()[i] == pytest.approx(at_k.value(metric, "x2y"))
+        assert curve.values("mean")[i] == pytest.approx(at_k.value(metric, "mean"))
 
 
 class _ExactCosine:

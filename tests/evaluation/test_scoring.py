@@ -227,7 +227,7 @@ def test_queries_that_cannot_fail_leave_the_rank_metrics_of_a_judged_pool():
     grades = [1, -1, 1, -1, -1, -1, 1, 2]
     relevance = Relevance.from_pairs(x, y, grades, shape=(4, 8))
     result = evaluate(ChanceScorer(), np.ones((4, 1)), np.ones((8, 1)), relevance)
-    assert [result.n_certain(d) for d in ("x2y", "y2x", None)] == [1, 4, 5]
+    assert [result.n_certain(d) for d in ("x2y", "y2x", None, "mean")] == [1, 4, 1, 5]
     assert [result.n_queries(d) for d in ("x2y", "y2x")] == [3, 0]
     assert np.isnan(result.per_query("MRR")).tolist() == [False, False, False, True]
     assert result.value("MRR", "x2y") == pytest.approx((0.75 + 11 / 18 + 0.75) / 3)
@@ -238,7 +238,7 @@ def test_queries_that_cannot_fail_leave_the_rank_metrics_of_a_judged_pool():
         ("mean", 3, 5),
     ]
     assert not any(math.isnan(r["value"]) for r in result.to_records())
-    assert "3 queries, 5 left out that cannot fail" in repr(result)
+    assert "3 queries, 1 left out that cannot fail" in repr(result)
     assert repr(result).count("nan") == 0
     # In a pool of all candidates each of them can fail.
     split = Relevance(relevance.matrix, unjudged="negative")
@@ -250,7 +250,7 @@ def test_no_rank_metric_is_reported_where_no_query_can_fail():
     relevance = Relevance.from_pairs(range(4), range(4), [1, -1, 1, -1], shape=(4, 4))
     result = evaluate(Table(np.eye(4)), np.eye(4), np.eye(4), relevance)
     assert [(r["metric"], r["direction"]) for r in result.to_records()] == [("AUC", "pairs")]
-    assert repr(result).startswith("Evaluation(AUC 0.500; 0 queries, 4 left out")
+    assert repr(result).startswith("Evaluation(AUC 0.500; 0 queries, 2 left out")
 
 
 def test_grades_of_relevant_candidates_can_be_ranked():
@@ -297,7 +297,7 @@ def test_no_relevant_pair_at_all():
     result = evaluate(Table(np.ones((3, 4))), np.ones((3, 1)), np.ones((4, 1)), none)
     assert math.isnan(result.value("MRR"))
     assert math.isnan(result.value("AUC"))
-    assert (result.n_queries(), result.n_skipped()) == (0, 7)
+    assert (result.n_queries(), result.n_skipped(), result.n_skipped("mean")) == (0, 3, 7)
     assert result.roc.n_negative == 12
     assert all(math.isnan(r["value"]) for r in result.to_records())
 

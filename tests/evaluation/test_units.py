@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simviz.evaluation import VectorScorer, compare_all, correct, evaluate, paired_t, query_values
+from simviz.evaluation import (
+    VectorScorer,
+    compare_all,
+    confidence_interval,
+    correct,
+    evaluate,
+    paired_t,
+    query_values,
+)
 from simviz.relevance import Relevance
 
 
@@ -22,11 +30,11 @@ def noisy(rng, n, spread=1.0):
 @pytest.mark.parametrize("metric", ["MRR", "top-1", "NDCG@3", "AUC (by query)"])
 def test_an_aligned_pair_has_one_value_and_their_mean_is_the_metric(rng, metric):
     found = evaluate(VectorScorer(), *noisy(rng, 30))
-    values = query_values(found, metric)
+    values = query_values(found, metric, found.directions)
     assert values.unit == "pair"
     assert values.is_independent
     assert values.values.shape == (30,)
-    assert values.values.mean() == pytest.approx(found.value(metric))
+    assert values.values.mean() == pytest.approx(found.value(metric, "mean"))
 
 
 def test_pairs_are_found_where_sides_are_in_another_order(rng):
@@ -37,7 +45,8 @@ def test_pairs_are_found_where_sides_are_in_another_order(rng):
         VectorScorer(), Z, W[order], Relevance.from_pairs(order, np.arange(20), shape=(20, 20))
     )
     np.testing.assert_allclose(
-        query_values(straight, "MRR").values, query_values(shuffled, "MRR").values
+        query_values(straight, "MRR", ["x2y", "y2x"]).values,
+        query_values(shuffled, "MRR", ["x2y", "y2x"]).values,
     )
 
 
@@ -47,10 +56,10 @@ def test_queries_of_unequal_sides_stand_side_by_side(rng):
     found = evaluate(
         VectorScorer(), Z, W[:8], Relevance.from_pairs(np.arange(24), owner, shape=(24, 8))
     )
-    values = query_values(found, "MRR")
+    values = query_values(found, "MRR", ["x2y", "y2x"])
     assert (values.unit, values.is_independent) == ("query", False)
     assert values.values.shape == (32,)
-    assert np.nanmean(values.values) == pytest.approx(found.value("MRR"))
+    assert np.nanmean(values.values) == pytest.approx(found.value("MRR", "mean"))
 
 
 def test_one_direction_gives_its_queries(rng):
@@ -58,6 +67,27 @@ def test_one_direction_gives_its_queries(rng):
     values = query_values(found, "MRR", ["y2x"])
     assert (values.unit, values.is_independent) == ("query", True)
     np.testing.assert_array_equal(values.values, found.per_query("MRR", "y2x"))
+
+
+def test_an_interval_holds_the_mean_it_belongs_to(rng):
+    X, Y = rng.normal(size=(60, 8)), rng.normal(size=(9, 8))
+    owner = np.arange(60) % 9  # few answers: the sides are told apart by far
+    for directions in (("x2y", "y2x"), ("y2x", "x2y")):
+        found = evaluate(
+            VectorScorer(),
+            X,
+            Y,
+            Relevance.from_pairs(np.arange(60), owner, shape=(60, 9)),
+            directions=directions,
+        )
+        values = query_values(found, "MRR")
+        low, high = confidence_interval(values.values)
+        assert low < found.value("MRR") < high
+        assert found.value("MRR") == found.value("MRR", directions[0]) == np.mean(values.values)
+        np.testing.assert_array_equal(values.values, found.per_query("MRR"))
+        assert found.n_queries() == len(values.values)
+        [record] = [r for r in found.to_records(["MRR"]) if r["direction"] == "mean"]
+        assert found.value("MRR", "mean") == record["value"] != found.value("MRR")
 
 
 def test_what_pools_pairs_has_a_stand_in(rng):
@@ -83,6 +113,6 @@ def test_pairs_of_which_one_side_cannot_fail_are_queries_of_both_sides():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(2, 3, 5))
     found = evaluate(VectorScorer(), X, Y, matrix)
-    told = query_values(found, "MRR")
+    told = query_values(found, "MRR", ["x2y", "y2x"])
     assert (told.unit, told.is_independent) == ("query", False)
-    assert np.nanmean(told.values) == pytest.approx(found.value("MRR"))
+    assert np.nanmean(told.values) == pytest.approx(found.value("MRR", "mean"))

@@ -98,7 +98,7 @@ class Page(HTMLParser):
 def report(world):
     runs, pairs, _ = world
     labels = {run.id: HOSTILE[i + 3] for i, run in enumerate(runs)}
-    return html_report(runs, pairs, labels=labels, made="2026-01-01")
+    return html_report(runs, pairs, labels=labels, made="2026-01-01", direction="mean")
 
 
 def test_elements_are_ours_alone(report):
@@ -197,7 +197,7 @@ def test_every_figure_names_part_and_size_and_validation_has_no_verdict(world):
     runs, pairs, _ = world
     n = {part: len(runs[0].arrays()[f"x_{part}"]) for part in ("validation", "test")}
     for part, other in (("validation", "test"), ("test", "validation")):
-        page = Page(html_report(runs, pairs, metric="MRR", part=part))
+        page = Page(html_report(runs, pairs, metric="MRR", direction="mean", part=part))
         seen = " ".join(" ".join(page.seen).split())
         assert f"Results on the {part} part" in seen
         assert f"{part.capitalize()} part, {n[part]} " in seen

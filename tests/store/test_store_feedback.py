@@ -60,7 +60,7 @@ def test_an_index_of_the_version_before_is_brought_up_to_date(tmp_path, sentence
     with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db, db:
         db.execute("DROP TABLE feedback")
         db.execute("DROP TABLE trash")
-        db.execute("DROP TABLE shown_parts")
+        db.execute("DROP TABLE shown")
         db.execute("ALTER TABLE shares DROP COLUMN expires")
         db.execute("PRAGMA user_version=1")
     again = Store(tmp_path)

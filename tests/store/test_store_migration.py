@@ -52,7 +52,7 @@ def test_nothing_is_lost(old, runs):
     assert runs["cca"].part("test").curve() and runs["cca"].maps()
     assert len(old.list_shares(MINE)) == 2
     assert len(old.list_feedback(info.id, MINE)) == 1
-    assert old.shown_part(info.id, MINE) is None
+    assert old.shown(info.id, MINE, "part") is None
     with pytest.raises(StoreError, match="validation"):
         runs["cca"].part("validation")
 

@@ -34,7 +34,7 @@ def test_a_store_of_the_version_before_is_brought_up(tmp_path):
     Store(tmp_path)
     with sqlite3.connect(tmp_path / "index.sqlite") as db:
         db.execute("DROP TABLE trash")
-        db.execute("DROP TABLE shown_parts")
+        db.execute("DROP TABLE shown")
         db.execute("ALTER TABLE shares DROP COLUMN expires")
         db.execute("PRAGMA user_version=2")
     db.close()

@@ -1,0 +1,188 @@
+"""One figure, six places: Home, Train, Compare, Map, the report and the library agree."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.data import PairSet
+from simviz.datasets import DEMOS
+from simviz.evaluation import confidence_interval, evaluate, query_values
+from simviz.jobs import JobQueue, JobSpec, SplitSpec, load_evaluation
+from simviz.relevance import Relevance
+from simviz.reports import html_report
+from simviz.store import Store
+
+pytestmark = pytest.mark.app
+APP = Path(__file__).parents[2] / "app.py"
+#: What is looked at first: data set, metric, who asks.
+FIRST = {
+    "demo:icons": ("P@5", "y2x"),
+    "demo:job_titles": ("top-1", "x2y"),
+    "own": ("MRR", "y2x"),
+}
+METHODS = {
+    "demo:icons": ("cca", {"n_components": 30}),
+    "demo:job_titles": ("lsa", {"n_components": 60}),
+    "own": ("lsa", {"n_components": 6}),
+}
+
+
+def graded():
+    """Pages about things, and short queries for them, some answered well and some a little."""
+    colours = "red green blue gold grey pink black white".split()
+    things = "car bus tram ship boat bike".split()
+    names = [f"{colour} {thing}" for colour in colours for thing in things]
+    rng = np.random.default_rng(0)
+    pages = [
+        f"{name}, and what is said of {rng.choice(colours)} things like a {rng.choice(things)}"
+        for name in names
+    ]
+    about = rng.permutation(len(names))[:30]
+    x = np.concatenate([about, (about + 1) % len(names), (about + 6) % len(names)])
+    grades = np.repeat([3.0, 1.0, 1.0], 30)
+    relevance = Relevance.from_pairs(x, np.tile(np.arange(30), 3), grades, shape=(len(names), 30))
+    queries = [f"{names[i].split()[0]} {names[i].split()[1][:3]}" for i in about]
+    return PairSet.from_texts(
+        pages, queries, relevance, name="graded", x_name="pages", y_name="queries"
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    root = tmp_path_factory.mktemp("store")
+    store = Store(root)
+    mine = store.create_workspace()
+    own = graded()
+    known = {"root": root, "mine": mine, "jobs": {}, "runs": {}, "ids": {}}
+    with JobQueue(store) as queue:
+        for name, (method, params) in METHODS.items():
+            demo = DEMOS.get(name.removeprefix("demo:"))
+            data = name if demo else store.put_dataset(own, mine)
+            digest = store.get_dataset(data, mine).digest
+            how = SplitSpec(by=demo.split_by if demo else "y")
+            spec = JobSpec(data, digest, method, params, how, workspace=mine)
+            known["jobs"][name] = queue.submit(spec)
+            known["runs"][name] = queue.wait(known["jobs"][name], 200).run_id
+            known["ids"][name] = data
+    return known
+
+
+@pytest.fixture
+def visit(home, monkeypatch):
+    """Opens a page as another browser of the same workspace would."""
+    monkeypatch.setenv("SIMVIZ_HOME", str(home["root"]))
+    st.cache_resource.clear()
+
+    def opened(page, **params):
+        app = AppTest.from_file(APP, default_timeout=60)
+        app.session_state["workspace"] = home["mine"]
+        if page is not None:
+            app.switch_page(f"pages/{page}.py")
+        for name, value in params.items():
+            app.query_params[name] = value
+        if "demo" in params:  # Home follows the jobs it was given: no other method is trained
+            name = f"demo:{params['demo']}"
+            app.session_state[f"home-jobs-{params['demo']}"] = [home["jobs"][name]]
+        app.run()
+        assert not app.exception
+        return app
+
+    yield opened
+    from pages._shared import state
+
+    state.queue().close()
+    st.cache_resource.clear()
+    with Store(home["root"])._index.writing() as db:
+        db.execute("DELETE FROM shown")
+
+
+def html(app):
+    return " ".join(e.proto.body for e in app.get("html"))
+
+
+def cell(text, column):
+    """The figure of the first run in the first table with that column."""
+    for table in re.findall(r"<table.*?</table>", text, re.DOTALL):
+        head, *rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+        names = [
+            unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+            for cell in re.findall(r"<th.*?</th>", head, re.DOTALL)
+        ]
+        if column in names and rows:
+            cells = re.findall(r"<t[hd].*?</t[hd]>", rows[0], re.DOTALL)
+            told = re.sub(r"<[^>]*>", " ", cells[names.index(column)])
+            return re.search(r"\d\.\d{3}", told)[0]
+    raise AssertionError(f"no table has a column {column}")
+
+
+def every_place(visit, home, name, metric, direction, part):
+    """The same figure as each place shows it, to the last digit."""
+    data = home["ids"][name]
+    store = Store(home["root"])
+    run, pairs = store.get_run(home["runs"][name]), store.get_dataset(data, home["mine"])
+    told = {}
+    compare = visit("compare", data=data, part=part, direction=direction)
+    told["Compare"] = cell(html(compare), metric)
+    # Nothing is said in the links that follow: part and direction are kept with the data set.
+    told["Train"] = cell(html(visit("train", data=data)), metric)
+    if data.startswith("demo:"):
+        told["Home"] = cell(html(visit(None, demo=data.removeprefix("demo:"))), metric)
+    shown = html(visit("map", data=data, dims=str(METHODS[name][1]["n_components"])))
+    told["Map"] = re.search(rf"<b>([0-9.]+)</b><span>{metric}</span>", shown)[1]
+    report = html_report([run], pairs, metric=metric, direction=direction, part=part)
+    told["report"] = cell(report, metric)
+    at = run.arrays()
+    held_out = pairs.take(at[f"x_{part}"], at[f"y_{part}"])
+    found = evaluate(run.pipeline(), held_out.x, held_out.y, held_out.relevance)
+    told["library"] = f"{found.value(metric, direction):.3f}"
+    told["stored"] = f"{load_evaluation(run, part).value(metric, direction):.3f}"
+    return told
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_figure_looked_at_first_is_the_same_everywhere(visit, home, name):
+    from pages._shared import asking
+
+    metric, direction = FIRST[name]
+    data = home["ids"][name]
+    store = Store(home["root"])
+    run, pairs = store.get_run(home["runs"][name]), store.get_dataset(data, home["mine"])
+    part = "test" if data.startswith("demo:") else "validation"
+    assert asking.usual(data, pairs).direction == direction
+    # Without any choice the pages open on that part and direction by themselves.
+    first = cell(html(visit("compare", data=data)), metric)
+    told = every_place(visit, home, name, metric, direction, part)
+    assert {first} == set(told.values()), told
+    # No direction is named: the run was measured for the side that asks.
+    evaluation = load_evaluation(run, part)
+    assert evaluation.directions[0] == direction
+    assert f"{evaluation.value(metric):.3f}" == first
+    assert cell(html_report([run], pairs, metric=metric, part=part), metric) == first
+    low, high = confidence_interval(query_values(evaluation, metric).values)
+    assert low <= evaluation.value(metric) <= high
+    chosen = load_evaluation(run, "validation").value(metric)
+    assert run.info.summary[metric] == pytest.approx(chosen)
+
+
+@pytest.mark.parametrize("direction", ["x2y", "mean"])
+def test_another_direction_is_followed_everywhere_and_kept(visit, home, direction):
+    told = every_place(visit, home, "own", "MRR", direction, "test")
+    assert len(set(told.values())) == 1, told
+    assert told != every_place(visit, home, "own", "MRR", "y2x", "test")
+    app = visit("compare", data=home["ids"]["own"])
+    control = next(g for g in app.get("button_group") if g.proto.label == "Query side")
+    assert control.value == "y2x" and app.query_params["direction"] in ("y2x", ["y2x"])
+    assert "queries ask: their name says so" in control.proto.help.replace("\\", "")
+    control.set_value(direction).run()
+    assert not app.exception
+    assert cell(html(app), "MRR") == told["Compare"]
+    assert cell(html(visit("compare", data=home["ids"]["own"])), "MRR") == told["Compare"]
+    kept = Store(home["root"]).shown(home["ids"]["own"], home["mine"], "direction")
+    assert kept == direction
