@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from pages._shared import links, map_camera, map_canvas, map_link, parts, state
+from pages._shared import asking, links, map_camera, map_canvas, map_link, parts, state
 from pages._shared.map_link import BALANCES, FIRST_DRAWING
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ DRAWINGS = {"mds": "MDS", "umap": "UMAP", "pca": "PCA"}
 _LONGEST_QUERY = 2_000
 #: What of the link only the browser knows at first.
 _OF_BROWSER = ("at", "find", "hide")
+#: Parameters of the link that every page has.
+_OF_ALL_PAGES = (parts.LINK, asking.LINK)
 
 
 @dataclass(slots=True)
@@ -131,7 +133,7 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
         Jobs to wait for, where the link means a run that is being trained.
     """
     asked = st.query_params.to_dict()
-    own = {name: value for name, value in asked.items() if name != parts.LINK}
+    own = {name: value for name, value in asked.items() if name not in _OF_ALL_PAGES}
     if own == st.session_state.get("map-link"):
         return []
     st.session_state["map-link"] = own
@@ -227,8 +229,8 @@ def hear(view: View) -> None:
         link |= map_link.client(view)
         if link != told_link:
             st.session_state["map-link"] = link
-            part = {name: v for name, v in st.query_params.items() if name == parts.LINK}
-            st.query_params.from_dict(link | part)
+            kept = {name: v for name, v in st.query_params.items() if name in _OF_ALL_PAGES}
+            st.query_params.from_dict(link | kept)
 
 
 def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
@@ -238,11 +240,14 @@ def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
         base = {"share": st.query_params["share"]}
     else:
         base = links.demo_link(run) or {"data": view.dataset_id, "run": run.id}
-    part: dict[str, str] = {parts.LINK: parts.current(view.dataset_id)}
-    if st.query_params.to_dict() != base | own | part:
-        st.query_params.from_dict(base | own | part)
+    kept: dict[str, str] = {parts.LINK: parts.current(view.dataset_id)}
+    direction = asking.current(view.dataset_id, pairs)
+    if direction != asking.usual(view.dataset_id, pairs).direction:
+        kept[asking.LINK] = direction
+    if st.query_params.to_dict() != base | own | kept:
+        st.query_params.from_dict(base | own | kept)
     st.session_state["map-link"] = base | own
-    return own | part
+    return own | kept
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)

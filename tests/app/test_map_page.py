@@ -7,7 +7,6 @@ import csv
 import io
 import itertools
 import json
-import re
 import shutil
 import time
 from html import unescape
@@ -74,11 +73,6 @@ def shown(app):
     return sum(i not in hidden for i in range(n_x)), sum(
         i not in hidden for i in range(n_x, n_x + n_y)
     )
-
-
-def figures(app):
-    """The figures on the page, as they are written."""
-    return re.findall(r"<b>([0-9.]+)</b><span>(?:MRR|AUC)</span>", html(app))
 
 
 def link(app):

@@ -134,7 +134,11 @@ def every_place(visit, home, name, metric, direction, part):
     told["Train"] = cell(html(visit("train", data=data)), metric)
     if data.startswith("demo:"):
         told["Home"] = cell(html(visit(None, demo=data.removeprefix("demo:"))), metric)
-    shown = html(visit("map", data=data, dims=str(METHODS[name][1]["n_components"])))
+    app = visit("map", data=data, dims=str(METHODS[name][1]["n_components"]))
+    # What a published map says to its readers.
+    usual = direction == FIRST[name][1]
+    assert ("direction" in app.query_params) is not usual
+    shown = html(app)
     told["Map"] = re.search(rf"<b>([0-9.]+)</b><span>{metric}</span>", shown)[1]
     report = html_report([run], pairs, metric=metric, direction=direction, part=part)
     told["report"] = cell(report, metric)
