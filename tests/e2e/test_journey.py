@@ -87,8 +87,8 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
     assert np.sqrt(disparity / len(keys)) < 1e-3
 
 
-def test_own_data_are_private_until_published(start_server, browser, tmp_path):
-    server = start_server()
+def trained_on_own_data(server, browser, tmp_path):
+    """A file brought and its recommended methods trained: nothing pressed but Keep and Train."""
     owner = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
     owner.set_default_timeout(90_000)
     table = tmp_path / "pairs.csv"
@@ -105,8 +105,50 @@ def test_own_data_are_private_until_published(start_server, browser, tmp_path):
     owner.get_by_role("button", name=re.compile("^Train \\d")).wait_for()
     owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
     owner.get_by_role("button", name=re.compile("^Train \\d")).click()
-    owner.get_by_text("Finished runs").wait_for(timeout=120_000)
+    owner.get_by_text("What they found").wait_for(timeout=120_000)
     owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
+    return owner
+
+
+def shown_part(page) -> str:
+    """What the switch of the part says."""
+    pressed = page.get_by_role("radiogroup", name="Part").get_by_role("radio", checked=True)
+    pressed.wait_for()
+    return pressed.inner_text()
+
+
+def test_own_data_end_in_curves_on_validation_and_the_test_is_one_click_away(
+    start_server, browser, tmp_path
+):
+    server = start_server()
+    owner = trained_on_own_data(server, browser, tmp_path)
+    owner.get_by_text("of the validation part").first.wait_for()
+    for title in ("How well it separates pairs", "How many dimensions it takes"):
+        owner.get_by_text(title).wait_for()
+    owner.locator(".js-plotly-plot").nth(1).wait_for()
+    assert shown_part(owner) == "Validation"
+    owner.get_by_role("radio", name="Test").click()
+    owner.get_by_text("of the test part").first.wait_for()
+    owner.reload()
+    assert shown_part(owner) == "Test"
+    go(owner, "Compare")
+    assert shown_part(owner) == "Test"
+    owner.locator(".sv-table").first.get_by_text("ties", exact=True).wait_for()
+
+    # Another browser of the same workspace: its cookie, and an address that names no part.
+    cookies = owner.context.cookies()
+    other = browser.new_context(viewport={"width": 1400, "height": 900})
+    other.add_cookies(cookies)
+    page = other.new_page()
+    page.set_default_timeout(90_000)
+    data = re.search("data=([0-9a-f]{32})", owner.url)[1]
+    page.goto(f"{server.url}/compare?data={data}")
+    assert shown_part(page) == "Test"
+
+
+def test_own_data_are_private_until_published(start_server, browser, tmp_path):
+    server = start_server()
+    owner = trained_on_own_data(server, browser, tmp_path)
     go(owner, "Map")
     here = drawn(owner)
     address = owner.url
