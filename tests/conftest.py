@@ -78,7 +78,7 @@ def files(pairs):
                 per_query={"x2y:MRR": np.array([value, np.nan])},
                 roc={"false_positives": np.arange(3), "true_positives": np.arange(3)},
                 rankings={"ranking:x2y:above": np.arange(2)},
-                curve=[{"dimension": 2, "value": 0.5}],
+                curve=[{"metric": "MRR", "dimension": 2, "value": 0.5}],
             )
             for part, value in (("validation", 0.5), ("test", 0.25))
         },

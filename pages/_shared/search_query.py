@@ -120,7 +120,7 @@ def _choose_side(pairs: PairSet) -> Side:
     words = {"x": f"{x} → {y}", "y": f"{y} → {x}"}
     st.session_state.setdefault(_SIDE, "x")
     side: Side = st.segmented_control(
-        "Who asks whom",
+        "Query side",
         list(words),
         format_func=words.__getitem__,
         key=_SIDE,

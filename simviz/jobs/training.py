@@ -148,7 +148,7 @@ def train(
     >>> pairs = PairSet.from_texts(texts, texts)
     >>> spec = JobSpec("d", pairs.digest, "bm25")
     >>> result = train(spec, pairs, lambda stage, fraction, metrics: False)
-    >>> round(result.measured["test"].evaluation.value("top-1"), 3)
+    >>> round(result.measured["test"].evaluation.value("top-1", "mean"), 3)
     0.917
     """
     progress = _Progress(report)

@@ -162,7 +162,7 @@ def test_where_nothing_can_differ_by_query_it_is_said(page, home):
 
 def test_a_side_on_which_no_query_can_fail_is_not_offered(page, home):
     show(page, data=home["ids"]["twice"], part="test", metric="MRR", tab="queries")
-    who = next(g for g in page.get("button_group") if g.proto.label == "Who asks whom")
+    who = next(g for g in page.get("button_group") if g.proto.label == "Query side")
     assert [o.content for o in who.proto.options] == ["y → x"]
     certain = load_evaluation(a_run(home)).n_certain("y2x")
     assert certain > 1

@@ -135,7 +135,7 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
     assert (trained.query_params["part"], trained.query_params["ask"]) == ("test", f"x{test}")
     assert "no run has learned from it" in html(trained)
     assert "✓" in html(trained), "what belongs to it is said"
-    next(g for g in trained.get("button_group") if g.proto.label == "Who asks whom").set_value("y")
+    next(g for g in trained.get("button_group") if g.proto.label == "Query side").set_value("y")
     run(trained)
     assert trained.selectbox(key="search-item-y").value == rows(trained, "y_test")[0]
 
