@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages._shared import (
     chrome,
+    compare_all_items,
     compare_blend,
     compare_choice,
     compare_table,
@@ -67,6 +68,7 @@ def show(dataset_id: str, pairs: PairSet) -> None:
     with answer:
         compare_table.show_finding(choice)
     compare_table.show_table(choice)
+    compare_all_items.show(choice)
     st.space("small")
     _show_tabs(choice)
 

@@ -144,6 +144,20 @@ def test_exchanging_the_answers_of_the_test_changes_no_order_and_no_default(visi
     assert figures[0] != figures[1]  # the test itself is another one
 
 
+def test_queries_are_ranked_against_all_items_where_asked(visit, home):
+    app = visit("compare", home["own"], part="test", direction="y2x")
+    assert [e for e in app.expander if e.label == "Against all items"]
+    assert "known training pairs" not in captions(app)
+    app.session_state["compare-all-items"] = True
+    app.run()
+    assert not app.exception
+    assert "known training pairs are neither candidates nor relevant" in captions(app)
+    assert "up to 30;" in captions(app)
+    # The split is by x: all of y compete already.
+    app = visit("compare", home["own"], part="test", direction="x2y")
+    assert not [e for e in app.expander if e.label == "Against all items"]
+
+
 def test_a_part_that_is_missing_is_offered_and_measured(visit, home):
     store = Store(home["root"])
     info = next(i for i in store.list_runs(home["mine"], home["own"]) if i.method == "cca")
