@@ -106,6 +106,9 @@ def offer_missing(runs: Sequence[tuple[Run, str]], part: Part, pairs: PairSet, k
             names.append(label)
     if not able:
         return
+    if state.share() is not None:  # a published view is for reading
+        st.caption(plain(f"Not measured on the {part} part: {', '.join(names)}."))
+        return
     asked = [(run_id, label) for run_id, label in able if _is_active((run_id, part))]
     for run_id, label in able:
         progress = _background().progress((run_id, part))

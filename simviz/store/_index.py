@@ -90,6 +90,7 @@ CREATE TABLE shown (
     PRIMARY KEY (workspace, dataset_id, name)
 );
 UPDATE runs SET summary='{}' WHERE workspace IS NULL OR method='imported';
+UPDATE trash SET summary='{}' WHERE method='imported';
 """,
 }
 

@@ -158,6 +158,22 @@ def test_queries_are_ranked_against_all_items_where_asked(visit, home):
     assert not [e for e in app.expander if e.label == "Against all items"]
 
 
+def test_readers_of_a_published_view_are_told_of_a_missing_part_but_measure_nothing(visit, home):
+    store = Store(home["root"])
+    info = next(i for i in store.list_runs(home["mine"], home["own"]) if i.method == "bm25")
+    folder = store.get_run(info.id).folder
+    token = store.publish(
+        home["mine"], "compare", run_ids=[info.id], dataset_ids=[home["own"]], view={}, days=None
+    )
+    (folder / "validation").rename(folder / "kept")
+    try:
+        app = visit("compare", home["own"], share=token, part="validation")
+        assert r"Not measured on the validation part\: BM25" in captions(app)
+        assert not any(button.key == "compare-measure" for button in app.button)
+    finally:
+        (folder / "kept").rename(folder / "validation")
+
+
 def test_a_part_that_is_missing_is_offered_and_measured(visit, home):
     store = Store(home["root"])
     info = next(i for i in store.list_runs(home["mine"], home["own"]) if i.method == "cca")
