@@ -184,11 +184,13 @@ def findings(
         )
     ]
     if len(told) > 1 and best.part == "validation":
-        sentences.append(
-            f"On the validation part, {_lead(told[:2], pairs, metric, direction)}. In brackets "
-            "stands the 95 % interval of the difference; whether it is more than luck is for the "
-            "test part to say."
-        )
+        lead = _lead(told[:2], pairs, metric, direction)
+        if "[" in lead:  # where runs are level there is no interval to explain
+            lead += (
+                ". In brackets stands the 95 % interval of the difference; whether it is more "
+                "than luck is for the test part to say"
+            )
+        sentences.append(f"On the validation part, {lead}.")
     if compared is not None:
         second = told[1]
         tested = tested_metric(told, pairs, metric)
