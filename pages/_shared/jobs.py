@@ -146,7 +146,8 @@ def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
     except SimvizError as error:
         st.toast(escape_markdown(str(error)))
         return
-    if isinstance(job_ids, list):
+    # A second click, made before the page is drawn anew, finds the list already changed.
+    if isinstance(job_ids, list) and job_id in job_ids:
         job_ids[job_ids.index(job_id)] = again
 
 
