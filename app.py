@@ -5,14 +5,6 @@ import os
 # OpenBLAS reads it when numpy is first imported: see simviz/__init__.py.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "10")
 
-import streamlit as st
+from simviz.workbench import home
 
-from pages._shared import chrome, home
-
-chrome.begin("Home")
-demo = st.query_params.get("demo")
-if demo in home.demos():
-    home.show_demo(demo)
-else:
-    home.show_cards()
-chrome.end()
+home.show_page()

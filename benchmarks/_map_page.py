@@ -13,9 +13,9 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from pages._shared import map_canvas
 from simviz.charts.canvas import Part, importance, pack_items, pack_places
 from simviz.data import Items
+from simviz.workbench.map import canvas
 
 
 @st.cache_resource
@@ -46,9 +46,9 @@ def scene(n: int, kind: str) -> tuple[Part, Part, tuple[int, int]]:
 st.set_page_config(layout="wide")
 n, kind = int(st.query_params.get("n", 20_000)), st.query_params.get("kind", "points")
 items, places, sizes = scene(n, kind)
-map_canvas.send(items, "items")
-map_canvas.send(places, "places")
-map_canvas.show(
+canvas.send(items, "items")
+canvas.send(places, "places")
+canvas.show(
     {
         "items": items.digest,
         "places": places.digest,

@@ -13,7 +13,7 @@ from simviz.data import PairSet
 from simviz.deployment import LOCAL_WORKSPACE as MINE
 from simviz.exceptions import StoreError
 from simviz.jobs import JobStatus, load_evaluation, load_map
-from simviz.jobs.archive import JobArchive
+from simviz.jobs.folder import JobArchive
 from simviz.store import Store
 
 #: Pairs of every data set: enough to train on, little enough to be quick.

@@ -25,7 +25,7 @@ from simviz.evaluation import MAP, Precision, evaluate, paired_randomization
 from simviz.evaluation.blends import ALPHAS, blend_curve
 from simviz.experiments import get_experiment
 from simviz.experiments._blending import Asked
-from simviz.experiments._links import Links
+from simviz.experiments.ssi_links import Links
 from simviz.features import Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline

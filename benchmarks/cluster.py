@@ -22,12 +22,11 @@ import numpy as np
 import scipy.sparse as sp
 from distributed import Client
 
-from simviz.cluster.here import cluster_here
-from simviz.cluster.rows import ClusterRows, LocalRows
-from simviz.cluster.s2net import Share
-from simviz.jobs.threads import limit_threads
+from simviz.jobs.local_cluster import cluster_here
+from simviz.jobs.pool import limit_threads
 from simviz.methods._s2net_losses import Loss, Settings
 from simviz.relevance import Relevance
+from simviz.scale.gradients import ClusterRows, LocalRows, Share
 
 Way = Callable[[np.ndarray], tuple[float, np.ndarray]]
 

@@ -30,8 +30,16 @@ from simviz.evaluation import (
 )
 from simviz.evaluation.verdict import ALPHA
 from simviz.experiments import Progress, read_parts
-from simviz.experiments._graded import DEPTHS, Graded, Ranker, gains, over_subsets, ranked, roc
-from simviz.experiments.s2net_graded import GRIDS as PAPERS
+from simviz.experiments.s2net_graded import (
+    DEPTHS,
+    GRIDS as PAPERS,
+    Graded,
+    Ranker,
+    gains,
+    over_subsets,
+    ranked,
+    roc,
+)
 from simviz.relevance import Relevance
 
 CORRECT = 2  # grades that count in the stricter AUC

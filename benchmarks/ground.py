@@ -22,8 +22,13 @@ import numpy as np  # isort: skip
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from simviz.evaluation import ChanceScorer, PopularityScorer, dimension_curve, dimension_grid
-from simviz.evaluation import evaluate as evaluated
+from simviz.evaluation import (
+    ChanceScorer,
+    PopularityScorer,
+    dimension_curve,
+    dimension_grid,
+    evaluate as evaluated,
+)
 from simviz.features import TextCounts, Tfidf
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, default_pipeline

@@ -20,9 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 from _synthetic import TopicModel
 
-from simviz.jobs.threads import limit_threads
+from simviz.jobs.pool import limit_threads
 from simviz.methods import get_method
-from simviz.shards import ApproximateIndex, VectorShards, embed, exact_search, write_vectors
+from simviz.scale import ApproximateIndex, VectorShards, embed, exact_search, write_vectors
 
 WORDS, TOPICS, TOKENS, COPIED = 50_000, 1_000, 35, 0.3
 TRAINING, CHUNK, QUERIES = 20_000, 50_000, 1_000

@@ -25,7 +25,7 @@ import faiss
 import numpy as np
 from usearch.index import Index
 
-from simviz.shards import VectorShards
+from simviz.scale import VectorShards
 
 CONNECTIVITY, EF_CONSTRUCTION = 16, 128
 WIDTHS = (32, 64, 128, 256, 512)

@@ -19,9 +19,9 @@ import faiss
 import numpy as np
 from _corpora import Vocabularies, aligned
 
-from simviz.jobs.threads import limit_threads
+from simviz.jobs.pool import limit_threads
 from simviz.methods import get_method
-from simviz.shards import ApproximateIndex, embed, exact_search, write_vectors
+from simviz.scale import ApproximateIndex, embed, exact_search, write_vectors
 
 METHODS = {
     "heterogeneous_svd": {"measure": "dot"},

@@ -17,14 +17,8 @@ from sklearn.model_selection import GridSearchCV
 from simviz.data import PairSet, Split, split
 from simviz.datasets import load_demo
 from simviz.evaluation import evaluate
-from simviz.evaluation.search import (
-    PairUnits,
-    Selection,
-    SharedFits,
-    UnitEstimator,
-    development,
-    search,
-)
+from simviz.evaluation._search_fits import PairUnits
+from simviz.evaluation.search import Selection, SharedFits, UnitEstimator, development, search
 from simviz.pipeline import default_pipeline
 
 GRIDS: dict[str, Mapping[str, Sequence[Any]]] = {

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from _synthetic import TopicModel
 
-from simviz.shards import SparseShards
+from simviz.scale import SparseShards
 
 _CHUNK = 50_000  # items of a shard
 
@@ -88,9 +88,9 @@ def make(folder: Path, n: int, d: int, tokens: int, topics: int) -> None:
 
 def fit(folder: Path, out: Path | None, asked: argparse.Namespace) -> None:
     """Stream S2Net over shards; a line a pass, and memory at the end."""
-    from simviz.jobs.threads import limit_threads
+    from simviz.jobs.pool import limit_threads
     from simviz.methods.s2net import S2Net
-    from simviz.shards import fit_s2net
+    from simviz.scale import fit_s2net
 
     limit_threads(1)
     X, Y = SparseShards(folder / "x"), SparseShards(folder / "y")
@@ -147,7 +147,7 @@ def write_texts(folder: Path, n: int) -> None:
 def count(folder: Path, how: str) -> None:
     """Terms to weights: from the disk to the disk, hashed, or all in memory."""
     from simviz.features import HashedText, Tfidf
-    from simviz.shards import TextFolder, fit_vocabulary, write_features
+    from simviz.scale import TextFolder, fit_vocabulary, write_features
 
     source = TextFolder(folder)
     before, start = memory()["VmHWM"], time.process_time()

@@ -19,7 +19,7 @@ WORDS, ROWS, FILLED = 20_000, 20_000, 75  # documents as long as the paper's
 
 def speed() -> None:
     """Triples a second of the compiled steps on one thread, while all violate the margin."""
-    from simviz.methods import _triple_kernels as kernels
+    from simviz.methods import _triple_kernels
     from simviz.methods._triples import TripleSource, aligned, rows_of
 
     rng = np.random.default_rng(0)
@@ -43,7 +43,7 @@ def speed() -> None:
                 triples = source.draw(40_000, turn)
                 for margin, times in took.items():
                     start = time.perf_counter()
-                    kernels.low_rank_steps(
+                    _triple_kernels.low_rank_steps(
                         x, x, triples, group, U, V, margin, np.float32(1e-6), True
                     )
                     times.append(time.perf_counter() - start)

@@ -1,7 +1,5 @@
 """Map: both sides in one space, as a model sees them."""
 
-from pages._shared import chrome, map_view
+from simviz.workbench.map import page
 
-chrome.begin("Map")
-map_view.show()
-chrome.end()
+page.show_page()

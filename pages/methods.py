@@ -1,7 +1,5 @@
 """Methods: a reading page, a card for each."""
 
-from pages._shared import chrome, methods_view
+from simviz.workbench import methods as page
 
-chrome.begin("Methods")
-methods_view.show()
-chrome.end()
+page.show_page()

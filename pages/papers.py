@@ -1,7 +1,5 @@
 """Do the papers hold? Their tables and figures, run again on open data."""
 
-from pages._shared import chrome, papers_view
+from simviz.workbench import papers as page
 
-chrome.begin("Papers")
-papers_view.show()
-chrome.end()
+page.show_page()

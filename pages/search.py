@@ -1,7 +1,5 @@
 """What does it answer? A query of one's own, every chosen run's answers, and why."""
 
-from pages._shared import chrome, search_view
+from simviz.workbench.search import page
 
-chrome.begin("Search")
-search_view.show()
-chrome.end()
+page.show_page()

@@ -19,3 +19,7 @@ class StoreError(SimvizError):
 
 class JobCancelled(SimvizError):  # noqa: N818 -- a wish granted, not an error
     """A job was asked to stop before it had a result."""
+
+
+class JobError(SimvizError):
+    """A job cannot be taken on or found; its text says why and what to do."""

@@ -235,11 +235,11 @@ def _unpack(value: Any, arrays: Any) -> Any:
 def _classes() -> dict[str, type]:
     """Classes that may be stored: discovered methods, exported features, imported scores."""
     import simviz.features as features
-    from simviz.features._known import KnownItems
+    from simviz.features.keywords import KnownItems
     from simviz.methods import all_methods
     from simviz.methods._imported import ImportedScores
 
     found: dict[str, type] = {cls.__name__: cls for cls in all_methods().values()}
     found |= {"ImportedScores": ImportedScores, "KnownItems": KnownItems}
-    exported = (getattr(features, name) for name in features.__all__)
+    exported = (getattr(features, name) for name in dir(features))
     return found | {c.__name__: c for c in exported if isinstance(c, type)}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz import attribution
-from simviz.attribution import contributions, explain
 from simviz.data import PairSet
+from simviz.explain import terms as attribution
+from simviz.explain.terms import contributions, explain
 from simviz.methods import get_method
 from simviz.pipeline import default_pipeline
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -13,7 +12,7 @@ from simviz.data import Items, PairSet
 from simviz.evaluation import evaluate
 from simviz.exceptions import StoreError
 from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline, load_pipeline
-from simviz.pipeline._scales import filled_in, scaled
+from simviz.pipeline._pipelines import filled_in, scaled
 from simviz.relevance import Relevance
 
 COLOURS, THINGS = ["red", "blue", "green", "gold", "grey"], ["car", "bus", "tram", "ship"]

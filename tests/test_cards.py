@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import simviz
-from simviz import _docstrings as docstrings
+from simviz import cards as docstrings
 from simviz.base import EmbeddingModel
 from simviz.cards import FAMILIES, HAVE, code_lines, method_card, needs, suits
 from simviz.data import PairSet

@@ -3,7 +3,7 @@ import pytest
 
 from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
-from simviz.occlusion import MOST_PARTS, occlude
+from simviz.explain.terms import MOST_PARTS, occlude
 from simviz.pipeline import default_pipeline
 
 

@@ -161,7 +161,7 @@ def test_pamir_keeps_as_many_terms_as_it_can_hold(bilingual, monkeypatch):
 
     all_terms = widths()
     monkeypatch.setattr("simviz.methods.pamir.MAX_ENTRIES", 400)
-    monkeypatch.setattr("simviz.methods._bilinear.MAX_ENTRIES", 400)
+    monkeypatch.setattr("simviz.methods._triples.MAX_ENTRIES", 400)
     assert min(all_terms) > 20
     assert widths() == (20, 20)
     assert widths(max_features=7) == (7, 7)
@@ -175,6 +175,6 @@ def test_a_narrow_side_leaves_the_other_room(bilingual, monkeypatch):
     keywords = Items([*"abcdef"], ["sun", "moon", "star", "sun", "moon", "star"], "keyword")
     pairs = PairSet(keywords, bilingual.y, bilingual.relevance)
     monkeypatch.setattr("simviz.methods.pamir.MAX_ENTRIES", 60)
-    monkeypatch.setattr("simviz.methods._bilinear.MAX_ENTRIES", 60)
+    monkeypatch.setattr("simviz.methods._triples.MAX_ENTRIES", 60)
     pipeline = default_pipeline("pamir", pairs, max_iter=1).fit(pairs)
     assert pipeline.model_.weights_.shape == (3, 20)

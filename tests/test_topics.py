@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.methods import get_method
-from simviz.topics import (
+from simviz.explain.topics import (
     coherence,
     describe_topics,
     joined_terms,
     term_relevance,
     top_terms,
 )
+from simviz.methods import get_method
 
 COUNTS = np.array([[2, 1, 0, 1], [1, 0, 0, 1], [0, 3, 0, 1], [0, 0, 1, 1]])
 

@@ -7,12 +7,16 @@ writes ``_fit`` and little else; validation, blocks, sparse input, data types
 and progress are handled here.
 """
 
-from simviz.base._iterative import IterativeMixin
-from simviz.base._rows import Matrix, nonzero_rows, unit_rows
-from simviz.base._tags import MethodTags
-from simviz.base.embedding import EmbeddingModel
-from simviz.base.linear import LinearPairModel
-from simviz.base.pair_model import PairModel, RowScorer
+from simviz.base.embedding import EmbeddingModel, LinearPairModel
+from simviz.base.pair_model import (
+    IterativeMixin,
+    Matrix,
+    MethodTags,
+    PairModel,
+    RowScorer,
+    nonzero_rows,
+    unit_rows,
+)
 from simviz.base.topic_similarity import TopicSimilarity
 
 __all__ = [

@@ -6,7 +6,7 @@ With the divergence JS in bits, from 0 to 1, the similarity of p and q is [1]_
           - p_k \log_2 p_k - q_k \log_2 q_k,
 
 summed over the topics both have. All pairs of a block are bounded at once by a
-matrix product (`simviz.base._jensen_shannon_bounds`). A candidate whose lower
+matrix product (`simviz.base._jensen_shannon`). A candidate whose lower
 bound exceeds what it is compared with stands above it, one whose upper bound
 does not reach it stands below, and only those in between are compared
 themselves, after a second and narrower bound where they are many.
@@ -21,13 +21,100 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.base import _jensen_shannon_bounds as bounds
+Singles = NDArray[np.float32]
+
+#: γ and λ of the second bound, chosen among a grid of both for narrow hulls.
+WEIGHT, FREQUENCY = 0.32, 0.55
+_CELLS = 256  # values of B that have edges of their own
+
+
+def waves(shares: NDArray[np.floating[Any]], roots: Singles) -> Singles:
+    """Rows whose products are C: roots times cosines and sines of λ ln p."""
+    single = shares.astype(np.float32, copy=False)
+    phase = np.log(single, out=np.zeros_like(single), where=single > 0)
+    phase *= np.float32(FREQUENCY)
+    return np.hstack([roots * np.cos(phase), roots * np.sin(phase)])
+
+
+def slack_of(width: int) -> float:
+    """What rounding may do to a bound, and to the similarity it is compared with.
+
+    A sum of w products in float32 whose sizes add up to 1 at most is off by
+    less than w 2⁻²⁴, in whatever order. B comes with a factor up to 2, C is a
+    sum of 2 w products with the factor γ: less than 3 w 2⁻²⁴ together. The
+    rest allows for roots, logarithms and the similarity itself (2e-6).
+    """
+    return (2 * width + 256) * 2.0**-23
+
+
+def window(similarity: NDArray[np.floating[Any]], width: int) -> tuple[Singles, Singles]:
+    """Values of B, as computed, between which the first bound leaves a choice.
+
+    Parameters
+    ----------
+    similarity : ndarray
+        What candidates are compared with.
+    width : int
+        Topics that B sums over.
+
+    Returns
+    -------
+    lowest, highest : ndarray of float32
+        A smaller B cannot reach the similarity, a larger one exceeds it.
+    """
+    grid = np.linspace(0, 1, 2**14 + 1)
+    # The next point of the grid at which the lower bound has got there.
+    reached = np.searchsorted(least(grid), similarity.astype(np.float64) + slack_of(width))
+    highest = np.append(grid, 1.0)[reached] + slack_of(width)
+    lowest = similarity - slack_of(width)
+    return (
+        np.nextafter(lowest.astype(np.float32), np.float32(-np.inf)),
+        np.nextafter(highest.astype(np.float32), np.float32(np.inf)),
+    )
+
+
+def least(B: Reals) -> Reals:
+    """The least similarity that B allows: h(B)."""
+    spread = np.sqrt((1 - B) * (1 + B))
+    # The rarer side of the coin, (1 - spread) / 2, without cancellation.
+    u = B * B / (1 + spread) / 2
+    v = (1 + spread) / 2
+    return -(u * np.log2(u, out=np.zeros_like(u), where=u > 0) + v * np.log2(v))
+
+
+@cache
+def edges() -> Reals:
+    """Lines of the second bound, for B in equal cells from 0 to 1.
+
+    Returns
+    -------
+    ndarray of shape (n_cells, 4)
+        Constant and slope of the lower line, then of the upper one.
+    """
+    from scipy.spatial import ConvexHull
+
+    # Beyond ω = 60 both coordinates are below 1e-12; between two points of the
+    # curve it leaves the chord by less than 1e-6, a part of the slack.
+    omega = np.concatenate([np.linspace(0, 20, 8_001), np.linspace(20.1, 60, 400)])
+    b = 1 / np.cosh(omega / 2)
+    height = least(b) - WEIGHT * b * np.cos(FREQUENCY * omega)
+    along, up, constant = ConvexHull(np.stack([b, height], axis=1)).equations.T
+    centre = (np.arange(_CELLS) + 0.5) / _CELLS
+    lines = []
+    for side in (-1, 1):
+        facing = side * up > 1e-9
+        a, slope = -constant[facing] / up[facing], -along[facing] / up[facing]
+        # Of all lines on that side the hull's edge is the one nearest to the hull.
+        nearest = np.argmin(side * (a + np.outer(centre, slope)), axis=1)
+        lines += [a[nearest], slope[nearest]]
+    return np.stack(lines, axis=1)
+
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -101,7 +188,7 @@ class Distributions:
     @cached_property
     def waves(self) -> NDArray[np.float32]:
         """Rows whose products make the second bound."""
-        return bounds.waves(self.shares, self.roots)
+        return waves(self.shares, self.roots)
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -287,7 +374,7 @@ def _rank_rows(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) 
     order = np.lexsort((own, row))
     ordered = own[order]
     width = p.shares.shape[1]
-    lowest, highest = bounds.window(ordered, width)
+    lowest, highest = window(ordered, width)
     between, equal = np.zeros((2, len(own)), dtype=np.int64)
     n_open, n_zero = np.zeros((2, n), dtype=np.int64)
     columns = np.empty((n, m), dtype=np.int32)
@@ -296,9 +383,9 @@ def _rank_rows(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) 
         screen(B, indptr, lowest, highest, between, columns, n_open, n_zero)
     if n_open.sum() > _MANY * n * m:
         C = p.waves @ q.waves.T
-        C *= np.float32(bounds.WEIGHT)
+        C *= np.float32(WEIGHT)
         with threads_for(n * m):
-            lines, slack = bounds.edges(), bounds.slack(width)
+            lines, slack = edges(), slack_of(width)
             narrow(B, C, lines, slack, indptr, ordered, between, columns, n_open)
     similarity = np.empty((n, m), dtype=own.dtype)
     start = np.arange(n) * m

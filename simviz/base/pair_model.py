@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,11 +13,97 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from simviz.base._rows import Matrix
-from simviz.base._tags import MethodTags
 from simviz.callbacks import CallbackMixin
 from simviz.params import validate_params
 from simviz.relevance import Relevance
+
+
+@dataclass(frozen=True, slots=True)
+class MethodTags:
+    """What a method is and needs; forms, tables and defaults are derived from it.
+
+    Parameters
+    ----------
+    title : str
+        Name as the field writes it.
+    reference : str
+        Author and year of the paper.
+    year : int
+        Year of that paper.
+    family : {"lexical", "spectral", "topic", "metric", "gradient", "sequence"}
+        Kin it stands with.
+    input : {"tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"}
+        Features it is made for.
+    space : {"one", "two", "either"}
+        Whether both sides share one feature space, never do, or may
+        (parameter ``shared``).
+    uses : {"unsupervised", "paired", "discriminative"}
+        Whether it ignores judgments, uses the relevant pairs, or both signs.
+    nested : bool
+        Whether the first k columns are the k-dimensional model.
+    stops_early : bool
+        Whether a fit that is given a validation set stops, or chooses what it
+        keeps, by its score there, so that figures on that set flatter it. A
+        method that only tells how it does there says no.
+    """
+
+    title: str
+    reference: str
+    year: int
+    family: Literal["lexical", "spectral", "topic", "metric", "gradient", "sequence"]
+    input: Literal["tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"]
+    space: Literal["one", "two", "either"]
+    uses: Literal["unsupervised", "paired", "discriminative"]
+    nested: bool = False
+    stops_early: bool = False
+
+
+Matrix = Any  # CSR array or ndarray of shape (n, d)
+
+
+def unit_rows(Z: Matrix) -> Matrix:
+    """Rows scaled to Euclidean length 1; rows of zeros stay zero.
+
+    Parameters
+    ----------
+    Z : ndarray or CSR array of shape (n, k)
+        Vectors.
+
+    Returns
+    -------
+    ndarray or CSR array of shape (n, k)
+        Same kind and floating type.
+    """
+    if sp.issparse(Z):
+        squares = np.asarray(Z.multiply(Z).sum(axis=1), dtype=np.float64).ravel()
+    else:
+        squares = np.einsum("ik,ik->i", Z, Z, dtype=np.float64)
+    norms = np.sqrt(squares)
+    # Below the smallest normal number of the type the inverse would overflow.
+    known = norms > np.finfo(Z.dtype).tiny
+    scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=known).astype(Z.dtype)
+    if sp.issparse(Z):
+        return sp.csr_array(sp.diags_array(scale, dtype=Z.dtype) @ Z)
+    return Z * scale[:, None]
+
+
+def nonzero_rows(X: Matrix) -> NDArray[np.bool_]:
+    """Which rows hold anything but zeros.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        Rows to look at.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        False for an empty row.
+    """
+    if sp.issparse(X):
+        return np.asarray(abs(X).sum(axis=1)).ravel() > 0
+    return (X != 0).any(axis=1)
+
 
 RowScorer = Callable[[slice], NDArray[np.floating]]
 
@@ -332,3 +419,57 @@ def _pooled_auc(scores: NDArray[np.float64], relevance: Relevance) -> float:
         )
     above = rankdata(scores)[positive].sum() - n_pos * (n_pos + 1) / 2
     return float(above / (n_pos * n_neg))
+
+
+class IterativeMixin:
+    """For methods that learn step by step and may watch a validation set.
+
+    Subclasses write ``_fit_iter(X, Y, relevance, validation)`` in place of
+    ``_fit``; `validation` is None or the three arguments of `score`.
+    """
+
+    def fit(
+        self: Any,
+        X: Matrix,
+        y: Matrix | None = None,
+        relevance: object = None,
+        X_val: Matrix | None = None,
+        y_val: Matrix | None = None,
+        relevance_val: object = None,
+    ) -> Any:
+        """Learn from both sides, stopping early where a validation set is given.
+
+        Parameters
+        ----------
+        X, y : array or sparse matrix of shape (n_x, d_x) and (n_y, d_y)
+            Training items, as in `PairModel.fit`.
+        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+            Training judgments; None pairs row i with row i.
+        X_val, y_val : array or sparse matrix, optional
+            Items that are only watched; without them the fit runs to
+            ``max_iter``.
+        relevance_val : Relevance or sparse matrix, optional
+            Their judgments; None pairs row i with row i.
+
+        Returns
+        -------
+        self
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a value does not fit.
+        """
+        validate_params(self)
+        X, Y = self._check_sides(X, y, reset=True)
+        validation = None
+        if X_val is not None:
+            X_val, y_val = self._check_sides(X_val, y_val, reset=False)
+            validation = (X_val, y_val, relevance_val)
+        relevance = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
+        self._fit_iter(X, Y, relevance, validation)
+        return self
+
+    def _fit(self: Any, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
+        self._fit_iter(X, Y, relevance, None)

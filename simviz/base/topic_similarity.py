@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.base._rows import Matrix, unit_rows
 from simviz.base.embedding import EmbeddingModel
-from simviz.base.pair_model import RowScorer, judged_pool
+from simviz.base.pair_model import Matrix, RowScorer, judged_pool, unit_rows
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:

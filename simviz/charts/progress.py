@@ -13,12 +13,13 @@ from simviz.charts.style import (
     Theme,
     ThemeName,
     apply_theme,
+    clean_text,
     describe,
     get_theme,
     legend_below,
     method_style,
+    safe_text,
 )
-from simviz.charts.text import clean_text, safe_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -13,12 +13,13 @@ from simviz.charts.style import (
     Theme,
     ThemeName,
     apply_theme,
+    clean_text,
     describe,
     get_theme,
     legend_below,
     method_style,
+    safe_text,
 )
-from simviz.charts.text import clean_text, safe_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -236,3 +237,299 @@ def _essential(
     across = np.log10(fpr) / -np.log10(LOWEST_RATE) if log_fpr else fpr / max_fpr
     few = thinned(across, tpr)
     return kept[few], fpr[few], tpr[few]
+
+
+#: Rates on the axes of a DET curve.
+_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99)
+#: Lowest and highest rate that is drawn there.
+_RANGE = (5e-5, 0.995)
+#: Points drawn on a curved piece of a precision-recall curve.
+_BENT = 12
+
+
+class DetectionCurve(NamedTuple):
+    """What one method's pairs do as the threshold falls.
+
+    Parameters
+    ----------
+    method : str
+        Id of the method: it sets colour and dash.
+    label : str
+        What to call it.
+    false_positives, true_positives : array-like of int, shape (n,)
+        Pairs that pass, both rising from 0.
+    thresholds : array-like of shape (n,)
+        From which score on a pair passes.
+    value : float
+        The figure in the legend: average precision, or equal error rate.
+    ci : tuple of float, optional
+        Its 95 % confidence interval.
+    band : tuple of 3 array-like, optional
+        Places on the horizontal axis, and the curve's bounds there: precision
+        by recall, or true by false positive rate.
+    """
+
+    method: str
+    label: str
+    false_positives: ArrayLike
+    true_positives: ArrayLike
+    thresholds: ArrayLike
+    value: float
+    ci: tuple[float, float] | None = None
+    band: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None
+
+
+def precision_recall_figure(
+    curves: Sequence[DetectionCurve], *, theme: ThemeName | Theme = "light"
+) -> go.Figure:
+    """Draw precision against recall, with the precision of chance.
+
+    Parameters
+    ----------
+    curves : sequence of DetectionCurve
+        All over the same pairs.
+    theme : {"light", "dark"} or Theme, default="light"
+        Look of the figure.
+
+    Returns
+    -------
+    plotly Figure
+        Square; the average precision stands in the legend, best first.
+        `detection_records` gives the rows behind it.
+
+    Notes
+    -----
+    Where relevant and other pairs tie, precision runs along a bow rather
+    than a straight line [1]_.
+
+    References
+    ----------
+    .. [1] J. Davis and M. Goadrich. "The relationship between precision-recall
+       and ROC curves." ICML 2006.
+    """
+    import plotly.graph_objects as go
+
+    look = get_theme(theme)
+    figure = go.Figure()
+    drawn = sorted(curves, key=lambda curve: -curve.value)
+    chance = None
+    for curve in drawn:
+        if curve.band is not None:
+            add_band(figure, method_style(curve.method, look), *curve.band)
+    for curve in drawn:
+        fp, tp, thresholds = _arrays(curve)
+        chance = tp[-1] / (tp[-1] + fp[-1])
+        fp, tp, thresholds = _bowed(fp, tp, thresholds)
+        passing = tp + fp > 0
+        recall, precision = tp[passing] / tp[-1], tp[passing] / (tp + fp)[passing]
+        few = thinned(recall, precision)
+        add_line(
+            figure,
+            method_style(curve.method, look),
+            f"{safe_text(curve.label, 28)} {with_interval(curve.value, curve.ci)}",
+            recall[few],
+            precision[few],
+            "precision %{y:.1%}, recall %{x:.1%}<br>threshold %{customdata[1]}",
+            customdata=[
+                [curve.method, told] for told in as_told(thresholds[passing], few, "{:.4g}")
+            ],
+            pressed=True,
+        )
+    if chance is not None:
+        add_chance(figure, look, [0, 1], [chance, chance])
+    apply_theme(figure, look)
+    figure.update_xaxes(title_text="recall", range=[0, 1], tickformat=".0%", showgrid=True)
+    figure.update_yaxes(title_text="precision", range=[0, 1.005], tickformat=".0%", showgrid=True)
+    square(figure)
+    legend_below(figure, "average precision")
+    base = "" if chance is None else f" (chance is {chance:.4f})"
+    return describe(
+        figure,
+        f"Precision against recall of {len(drawn)} methods, by average precision{base}: "
+        f"{_told(drawn)}.",
+    )
+
+
+def det_figure(
+    curves: Sequence[DetectionCurve], *, theme: ThemeName | Theme = "light"
+) -> go.Figure:
+    """Draw misses against false alarms on normal-deviate axes.
+
+    Scores of two bell-shaped classes of equal width give a straight line
+    there, and differences far from the middle can be seen [1]_.
+
+    Parameters
+    ----------
+    curves : sequence of DetectionCurve
+        Their value is the equal error rate.
+    theme : {"light", "dark"} or Theme, default="light"
+        Look of the figure.
+
+    Returns
+    -------
+    plotly Figure
+        With the line on which both errors are equal and a ring where each
+        curve meets it; the lowest rate first. `detection_records` gives the
+        rows behind it.
+
+    References
+    ----------
+    .. [1] A. Martin, G. Doddington, T. Kamm, M. Ordowski and M. Przybocki.
+       "The DET curve in assessment of detection task performance."
+       Eurospeech 1997.
+    """
+    import plotly.graph_objects as go
+
+    look = get_theme(theme)
+    figure = go.Figure()
+    drawn = sorted(curves, key=lambda curve: curve.value)
+    ends = _deviate(np.array(_RANGE))
+    add_chance(figure, look, ends, ends)
+    for curve in drawn:
+        if curve.band is not None:
+            at, low, high = (np.asarray(part, dtype=np.float64) for part in curve.band)
+            keep = (at >= _RANGE[0]) & (at <= _RANGE[1])
+            bounds = (_deviate(1 - part[keep]) for part in (high, low))
+            add_band(figure, method_style(curve.method, look), _deviate(at[keep]), *bounds)
+    for curve in drawn:
+        fp, tp, thresholds = _arrays(curve)
+        fpr, miss = fp / fp[-1], 1 - tp / tp[-1]
+        # Straight pieces bend on these axes: drawn in small steps.
+        across = np.geomspace(*_RANGE, 200)
+        rates = np.unique(np.concatenate([fpr, across]))
+        missed = np.interp(rates, fpr, miss)
+        cut = np.interp(rates, fpr, np.where(np.isfinite(thresholds), thresholds, np.nan))
+        keep = (rates >= _RANGE[0]) & (rates <= _RANGE[1])
+        x, y = _deviate(rates[keep]), _deviate(missed[keep])
+        few = thinned((x - ends[0]) / (ends[1] - ends[0]), (y - ends[0]) / (ends[1] - ends[0]))
+        style = method_style(curve.method, look)
+        told = zip(
+            as_told(rates[keep], few, "{:.3%}"),
+            as_told(missed[keep], few, "{:.1%}"),
+            as_told(cut[keep], few, "{:.4g}"),
+            strict=True,
+        )
+        add_line(
+            figure,
+            style,
+            f"{safe_text(curve.label, 28)} {with_interval(curve.value, curve.ci)}",
+            x[few],
+            y[few],
+            "misses %{customdata[2]} of the relevant<br>at %{customdata[1]} false alarms"
+            "<br>threshold %{customdata[3]}",
+            customdata=[[curve.method, *line] for line in told],
+        )
+        meets = _deviate(np.array([curve.value]))
+        figure.add_trace(
+            go.Scatter(
+                x=meets,
+                y=meets,
+                mode="markers",
+                marker={
+                    "symbol": "circle-open",
+                    "size": 11,
+                    "color": style.colour,
+                    "line": {"width": 1.8},
+                },
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+    apply_theme(figure, look)
+    axis = {
+        "range": list(ends),
+        "tickvals": _deviate(np.array(_TICKS)).tolist(),
+        "ticktext": [f"{100 * tick:g}%" for tick in _TICKS],
+        "showgrid": True,
+    }
+    figure.update_xaxes(title_text="false alarms", tickangle=0, **axis)
+    figure.update_yaxes(title_text="misses", **axis)
+    square(figure)
+    legend_below(figure, "equal error rate")
+    return describe(
+        figure,
+        f"Misses against false alarms of {len(drawn)} methods on normal-deviate axes, by equal "
+        f"error rate (chance is 0.5): {_told(drawn)}.",
+    )
+
+
+def detection_records(curves: Sequence[DetectionCurve]) -> list[dict[str, Any]]:
+    """List the rows behind both figures: every point of every curve.
+
+    Parameters
+    ----------
+    curves : sequence of DetectionCurve
+        As for the figures.
+
+    Returns
+    -------
+    list of dict
+        With ``method``, ``label``, ``threshold``, ``recall``, ``precision``
+        (NaN where nothing passes) and ``fpr``.
+    """
+    rows = []
+    for curve in curves:
+        fp, tp, thresholds = _arrays(curve)
+        precision = tp / np.where(tp + fp > 0, tp + fp, np.nan)
+        columns = (thresholds, tp / tp[-1], precision, fp / fp[-1])
+        for threshold, recall, exact, fpr in zip(*(c.tolist() for c in columns), strict=True):
+            rows.append(
+                {
+                    "method": curve.method,
+                    "label": curve.label,
+                    "threshold": threshold,
+                    "recall": recall,
+                    "precision": exact,
+                    "fpr": fpr,
+                }
+            )
+    return rows
+
+
+def _arrays(curve: DetectionCurve) -> tuple[NDArray[np.float64], ...]:
+    """Counts and thresholds, checked."""
+    fp, tp, thresholds = (
+        np.asarray(part, dtype=np.float64)
+        for part in (curve.false_positives, curve.true_positives, curve.thresholds)
+    )
+    if not len(fp) or not fp.shape == tp.shape == thresholds.shape or fp.ndim != 1:
+        raise ValueError(
+            f"The curve of {curve.label!r} needs equally many false positives, true positives "
+            f"and thresholds; got shapes {fp.shape}, {tp.shape} and {thresholds.shape}."
+        )
+    if fp[-1] <= 0 or tp[-1] <= 0:
+        raise ValueError(
+            f"The curve of {curve.label!r} needs pairs of both classes; got {tp[-1]:g} relevant "
+            f"and {fp[-1]:g} others."
+        )
+    return fp, tp, thresholds
+
+
+def _bowed(
+    fp: NDArray[np.float64], tp: NDArray[np.float64], thresholds: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Points between those that lie on no straight line of precision and recall."""
+    long = np.flatnonzero((np.diff(tp) > 0) & ((np.diff(tp) > 1) | (np.diff(fp) > 0)))
+    # Few pieces are that long in a curve of many points; those bend the most.
+    if len(long) > 300:
+        long = long[np.argsort(-np.diff(tp)[long])[:300]]
+    share = np.arange(1, _BENT) / _BENT
+    at = np.sort(np.concatenate([np.arange(len(fp)), (long[:, None] + share).ravel()]))
+    index = np.arange(len(fp))
+    # A threshold between two points is that of the next: all of its pairs pass together.
+    return (
+        np.interp(at, index, fp),
+        np.interp(at, index, tp),
+        thresholds[np.ceil(at - 1e-9).astype(int)],
+    )
+
+
+def _deviate(rates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rates as deviates of the normal distribution, none of them infinite."""
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.clip(rates, _RANGE[0], 1 - _RANGE[0])), dtype=np.float64)
+
+
+def _told(curves: Sequence[DetectionCurve]) -> str:
+    return ", ".join(f"{clean_text(c.label, 40)} {c.value:.3f}" for c in curves) or "none"

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 _ESCAPED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
@@ -72,3 +78,203 @@ def are_numbers(cells: Sequence[str]) -> bool:
     return bool(known) and all(
         _NUMBER.fullmatch(c) is not None and not re.match(r"[+-]?0\d", c) for c in known
     )
+
+
+def shown(value: object, limit: int = 40) -> str:
+    """Quote a value for a message, cut so that a hostile cell cannot fill the screen.
+
+    Examples
+    --------
+    >>> shown("a" * 100, limit=5)
+    "'aaaaa…'"
+    """
+    text = str(value)
+    return repr(text if len(text) <= limit else text[:limit] + "…")
+
+
+def rows_named(unit: str, rows: Sequence[int], limit: int = 5) -> str:
+    """Name some rows and count the rest.
+
+    Examples
+    --------
+    >>> rows_named("line", [3]), rows_named("line", [3, 5, 8, 9], limit=2)
+    ('line 3', 'lines 3, 5 and 2 more')
+    """
+    if len(rows) == 1:
+        return f"{unit} {rows[0]}"
+    named = ", ".join(str(r) for r in rows[:limit])
+    more = f" and {len(rows) - limit:,} more" if len(rows) > limit else ""
+    return f"{unit}s {named}{more}"
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Count things in words.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "entry", "entries")
+    ('1 row', '1,200 rows', '2 entries')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share of one, as texts write it.
+
+    Examples
+    --------
+    >>> percent(0.333), percent(0.333, digits=1)
+    ('33 %', '33.3 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
+def did_you_mean(word: str, options: Iterable[str]) -> str:
+    """Suggest the nearest option, or list the options when none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("qery", ["query", "document"])
+    "Did you mean 'query'?"
+    """
+    options = list(options)
+    near = get_close_matches(word, options, n=1)
+    if near:
+        return f"Did you mean {shown(near[0])}?"
+    listed = ", ".join(shown(o) for o in options[:12])
+    return f"There is {listed}{' and more' if len(options) > 12 else ''}."
+
+
+Codes = NDArray[np.intp]
+
+
+class Coded(NamedTuple):
+    """A column as the distinct cells and which of them stands in each row.
+
+    Parameters
+    ----------
+    codes : array of int, shape (n,)
+        Position in `words` of the cell of each row.
+    words : object array of str
+        The distinct cells, in order of appearance.
+    """
+
+    codes: Codes
+    words: NDArray[np.object_]
+
+    @property
+    def cells(self) -> NDArray[np.object_]:
+        """The cell of each row; equal cells are one object."""
+        return self.words[self.codes]
+
+    @property
+    def counts(self) -> Codes:
+        """In how many rows each word stands."""
+        return np.bincount(self.codes, minlength=len(self.words))
+
+    def map(self, change: Callable[[str], str]) -> Coded:
+        """The column with each cell changed; words that become equal are one.
+
+        Parameters
+        ----------
+        change : callable
+            From a cell to a cell.
+
+        Returns
+        -------
+        Coded
+            Its words in order of appearance.
+        """
+        return merged(self.codes, [change(word) for word in self.words])
+
+    def where(self, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """In which rows something holds of the cell.
+
+        Parameters
+        ----------
+        holds : callable
+            What is asked of a cell.
+
+        Returns
+        -------
+        array of bool, shape (n,)
+            One answer a row.
+        """
+        answers = np.fromiter(map(holds, self.words), dtype=bool, count=len(self.words))
+        return answers[self.codes]
+
+
+def merged(codes: Codes, words: Sequence[str]) -> Coded:
+    """A column from codes and words that may repeat.
+
+    Examples
+    --------
+    >>> merged(np.array([0, 1, 2]), ["a", "b", "a"]).codes.tolist()
+    [0, 1, 0]
+    """
+    seen: dict[str, int] = {}
+    to = np.array([seen.setdefault(word, len(seen)) for word in words], dtype=np.intp)
+    return Coded(to[codes] if len(to) else codes, as_cells(list(seen)))
+
+
+def encoded(cells: NDArray[np.object_]) -> Coded:
+    """A column from its cells.
+
+    Examples
+    --------
+    >>> encoded(as_cells(["a", "b", "a"])).words.tolist()
+    ['a', 'b']
+    """
+    import pandas as pd
+
+    codes, words = pd.factorize(cells, use_na_sentinel=False)
+    return Coded(codes.astype(np.intp, copy=False), as_cells(words))
+
+
+def renumbered(codes: Codes) -> tuple[Codes, Codes]:
+    """Number codes in order of appearance; also where each appears first.
+
+    Examples
+    --------
+    >>> renumbered(np.array([7, 3, 7]))
+    (array([0, 1, 0]), array([0, 1]))
+    """
+    import pandas as pd
+
+    new, distinct = pd.factorize(codes)
+    new = new.astype(np.intp, copy=False)
+    first = np.empty(len(distinct), dtype=np.intp)
+    first[new[::-1]] = np.arange(len(new) - 1, -1, -1)
+    return new, first
+
+
+def as_cells(values: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
+    """Strings as an object array, never as one of fixed width."""
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = values
+    return cells
+
+
+@dataclass(slots=True)
+class Columns:
+    """The columns of a file, and what was done to get them.
+
+    Parameters
+    ----------
+    text : dict of str to Coded or list of str
+        Columns whose cells are text, numbers, dates.
+    vectors : dict of str to array of shape (n, d)
+        Columns whose cells are lists of as many numbers each.
+    order : list of str
+        Names of all columns, as in the file.
+    rows : sequence of int
+        The number of each row.
+    notes : list of str
+        What the reader should know.
+    """
+
+    text: dict[str, Coded | list[str]]
+    vectors: dict[str, NDArray[Any]]
+    order: list[str]
+    rows: Sequence[int]
+    notes: list[str] = field(default_factory=list)

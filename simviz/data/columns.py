@@ -1,94 +1,554 @@
-"""Metadata columns that tell items apart in groups or on a scale."""
+"""Roles: which column is which, guessed in plain words and open to correction."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from simviz.data.items import Items
+from simviz.data import write
+from simviz.data.cells import is_missing, parse_number, shown
+from simviz.data.labels import Labels, LabelWord, label_words, speak_of_pairs, spelled
+from simviz.data.tables import Table
+from simviz.exceptions import DatasetError
+from simviz.relevance import Kind, Unjudged
 
-#: What stands for a missing value in a column of groups.
-MISSING = "–"
-
-
-def telling_columns(x: Items, y: Items) -> tuple[str, ...]:
-    """Columns by which the items of a map may be coloured.
-
-    Parameters
-    ----------
-    x, y : Items
-        The items of the two sides.
-
-    Returns
-    -------
-    tuple of str
-        Names of the metadata columns of either side that hold different
-        numbers, or groups with two members on average; sorted.
-
-    Examples
-    --------
-    >>> kinds = {"kind": np.array(["a", "a", "b", "b"]), "name": np.array(list("abcd"))}
-    >>> words = Items(list("0123"), list("abcd"), "text", kinds)
-    >>> telling_columns(words, Items(["0"], ["w"], "text"))
-    ('kind',)
-    """
-    names = sorted({*x.metadata, *y.metadata})
-    return tuple(name for name in names if _tells(joined_column(x, y, name)))
+X_WORDS = frozenset(
+    "x left lhs query queries question q source src anchor premise keyword keywords a 1 from "
+    "original mention qid queryid".split()
+)
+Y_WORDS = frozenset(
+    "y right rhs document documents doc d passage answer target tgt hypothesis candidate b 2 to "
+    "positive product item image docid docno".split()
+)
+ID_WORDS = frozenset("id ids qid queryid docid docno uid guid key".split())
+GROUP_NAMES = frozenset("group group_id cluster cluster_id topic category family".split())
+_LABEL_NAMES = frozenset(
+    "label labels grade grades score scores relevance rel relevant relevancy similarity judgment "
+    "judgement judgments judgements verdict rating gold match is_match is_relevant is_duplicate "
+    "qrel gold_label relevance_label esci_label similarity_score relevance_score".split()
+)
 
 
-def joined_column(x: Items, y: Items, name: str) -> NDArray[Any]:
-    """The values of a column for the x items and then the y items.
-
-    Parameters
-    ----------
-    x, y : Items
-        The items of the two sides.
-    name : str
-        A metadata column of either.
-
-    Returns
-    -------
-    ndarray of shape (n_x + n_y,)
-        Numbers, NaN where there is none, if every value is a number; else
-        strings, "–" where there is none.
-
-    Raises
-    ------
-    KeyError
-        If neither side has such a column.
+def is_label_name(name: str) -> bool:
+    """Whether a column is named like a judgment.
 
     Examples
     --------
-    >>> words = Items(["0"], ["red"], "text", {"length": np.array([3])})
-    >>> joined_column(words, Items(["0"], ["rojo"], "text"), "length").tolist()
-    [3.0, nan]
+    >>> is_label_name("Relevance"), is_label_name("query")
+    (True, False)
     """
-    columns = [side.metadata.get(name) for side in (x, y)]
-    present = [column for column in columns if column is not None]
-    if not present:
-        raise KeyError(name)
-    if all(column.dtype.kind in "iuf" for column in present):
-        return np.concatenate(
-            [
-                np.full(len(side), np.nan) if column is None else column.astype(np.float64)
-                for side, column in zip((x, y), columns, strict=True)
-            ]
+    return plain(name) in _LABEL_NAMES
+
+
+def plain(name: str) -> str:
+    """A column name in lower case with single underscores."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of a column name, numbers apart from letters."""
+    return frozenset(re.findall(r"[a-z]+|\d+", plain(name)))
+
+
+def side_of(name: str) -> str:
+    """The side that a column name speaks of: x, y, or neither."""
+    words = words_of(name)
+    x, y = bool(words & X_WORDS), bool(words & Y_WORDS)
+    return "" if x == y else "x" if x else "y"
+
+
+#: A label has few words, and short ones.
+_FEW = 20
+_SHORT = 40
+# Distinct cells, in any spelling, of a column that is looked at for words.
+_SPELLINGS = 200
+
+
+def pick_label(
+    table: Table,
+    free: Sequence[str],
+    ids: Sequence[str],
+    n_columns: int,
+    labels: Labels,
+    reasons: dict[str, str],
+) -> str | None:
+    """The column that judges the pairs: by words that are given, its name, or its cells.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    free, ids : sequence of str
+        Columns to choose from, and those that identify items.
+    n_columns : int
+        How many there are, a split aside; two are the two sides.
+    labels : mapping of str to float or None
+        What words mean.
+    reasons : dict of str to str
+        Gets the reason under "label".
+
+    Returns
+    -------
+    str or None
+        Also a column whose words are not understood, where its name says
+        that it judges and its words are few.
+    """
+    if n_columns < 3:
+        return None
+    given = {spelled(str(word)) for word in labels}
+    fit = [c for c in free if c not in table.vectors and _leaves_two_sides(table, free, ids, c)]
+    for column in fit if given else ():
+        if given & _words(table, column) and _understood(table, column, labels):
+            reasons["label"] = "its words are those of the labels that were given"
+            return column
+    named = [c for c in free if is_label_name(c) and c not in table.vectors]
+    for column in named:
+        if _understood(table, column, labels) or (column in fit and _has_few_words(table, column)):
+            reasons["label"] = f"{shown(column)} is a usual name for a judgment"
+            return column
+    beside_texts = len(free) == 3 == n_columns
+    numbers = [c for c in free if table.kinds[c] == "number" and plain(c) not in GROUP_NAMES]
+    if len(numbers) == 1 and beside_texts:
+        reasons["label"] = "the only column of numbers beside two of text"
+        return numbers[0]
+    for column in fit:
+        words = known_words(table, column)
+        if side_of(column) or plain(column) in GROUP_NAMES or not words:
+            continue
+        if beside_texts or speak_of_pairs([w.word for w in words]):
+            reasons["label"] = f"its cells are words such as {shown(words[0].word)}"
+            return column
+    return None
+
+
+def known_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
+    """The words of a column that holds nothing but two or more words of known scales.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    column : str
+        One of its columns.
+    labels : mapping of str to float or None, optional
+        What words mean, before what is known of them.
+
+    Returns
+    -------
+    tuple of LabelWord
+        Empty where it holds anything else, or nothing relevant.
+    """
+    if table.kinds[column] != "text" or len(table.coded(column).words) > _SPELLINGS:
+        return ()
+    words = label_words(table, column, labels)
+    grades = [w.grade for w in words if w.grade is not None]
+    fit = len(words) == len(grades) > 1 and max(grades) > 0
+    return words if fit and _n_known(table, column) == sum(w.count for w in words) else ()
+
+
+def said_of_unread(table: Table, taken: Collection[str]) -> list[str]:
+    r"""Say which columns may judge the pairs, where none was read as the label.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    taken : collection of str
+        Columns that play another part.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none.
+
+    Examples
+    --------
+    >>> from simviz.data.tables import read_table
+    >>> rows = b"x,y,verdict\na,b,fits\nc,d,fits\ne,f,hm\n"
+    >>> said_of_unread(read_table(rows, "q.csv"), ["x", "y"])[0][50:]
+    "though column 'verdict' ('fits', 'hm') may judge them. If so, choose it as the label."
+    """
+    found = [
+        c
+        for c in table.columns
+        if c not in taken
+        and table.kinds[c] in ("text", "number")
+        and not words_of(c) & ID_WORDS
+        and (is_label_name(c) or _has_few_words(table, c, 2))
+    ]
+    if not found:
+        return []
+    named = [f"{shown(c)} ({_examples(table, c)})" for c in found[:3]]
+    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+    one = len(found) == 1
+    return [
+        f"Every row counts as a pair that belongs together, though column{'' if one else 's'} "
+        f"{', '.join(named)}{more} may judge them. If so, choose {'it' if one else 'one'} as the "
+        "label."
+    ]
+
+
+def _examples(table: Table, column: str) -> str:
+    cells = [c.strip() for c in table.coded(column).words[:50] if not is_missing(c)]
+    return ", ".join([*(shown(c, 20) for c in cells[:3]), *(["…"] if len(cells) > 3 else [])])
+
+
+def _leaves_two_sides(table: Table, free: Sequence[str], ids: Sequence[str], column: str) -> bool:
+    """Whether two sides are left if a column is the label: texts, or ids that name a side."""
+    content = [c for c in free if c != column and table.kinds[c] in ("text", "vector")]
+    sides = {side_of(c) or c for c in content} | {side_of(c) for c in ids if side_of(c)}
+    return len(sides) > 1
+
+
+def _understood(table: Table, column: str, labels: Labels) -> bool:
+    """Whether most cells can be labels; a stray word is reported later, with its row."""
+    unknown = sum(
+        w.count
+        for w in label_words(table, column, labels)
+        if w.grade is None and parse_number(w.word, True) is None
+    )
+    n_known = _n_known(table, column)
+    return n_known > 0 and 2 * unknown <= n_known
+
+
+def _n_known(table: Table, column: str) -> int:
+    """In how many rows there is something."""
+    coded = table.coded(column)
+    known = np.array([not is_missing(c) for c in coded.words], dtype=bool)
+    return int(coded.counts[known].sum())
+
+
+def _words(table: Table, column: str) -> set[str]:
+    return {spelled(c) for c in table.coded(column).words}
+
+
+def _has_few_words(table: Table, column: str, least: int = 1) -> bool:
+    """Whether the cells of a column are few and short, and repeat."""
+    cells = table.coded(column).words
+    if len(cells) > _SPELLINGS or max(map(len, cells)) > 2 * _SHORT:
+        return False
+    words = {spelled(c) for c in cells if not is_missing(c)}
+    n = _n_known(table, column)
+    is_few = least <= len(words) <= min(_FEW, max(3, n // 2)) and len(words) < n
+    return is_few and max(map(len, words)) <= _SHORT
+
+
+Shape = Literal["pairs", "groups", "triplets"]
+
+#: Words for the parts of a split, as they occur in files.
+SPLIT_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("train", "training", "trn"), "train"),
+        **dict.fromkeys(("validation", "valid", "val", "dev", "development"), "validation"),
+        **dict.fromkeys(("test", "testing", "tst", "eval"), "test"),
+    }
+)
+
+_NEGATIVE_WORDS = frozenset("negative negatives neg hard".split())
+_POSITIVE_WORDS = frozenset("positive positives pos".split())
+_TEXT_WORDS = frozenset("text body content sentence passage string".split())
+_SPLIT_NAMES = frozenset("split set subset partition fold part".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    r"""Which column of a table plays which part.
+
+    Parameters
+    ----------
+    x, y : str
+        Columns with the text of the two sides.
+    x_id, y_id : str, optional
+        Columns that identify an item of a side; items are told apart by their
+        text where there is none.
+    label : str, optional
+        Column with a grade, a score, or a word such as yes or no. Without
+        one, every row is a pair that belongs together.
+    split : str, optional
+        Column that says train, validation or test.
+    group : str, optional
+        Column whose equal values must stay in one part of a split.
+    x_metadata, y_metadata : tuple of str
+        Columns that describe an item of that side.
+    ignored : tuple of str
+        Columns to leave alone. All other columns become metadata of the side
+        whose item they follow from.
+    label_kind : {"grade", "score"}, optional
+        What the label is; guessed from its values when omitted.
+    unjudged : {"negative", "ignore"}, optional
+        What a pair that is not listed means; guessed when omitted.
+    shape : {"pairs", "groups", "triplets"}, default="pairs"
+        What a row says: that two items belong together or how far they do;
+        that an item `x` stands in the group `y`, whose members belong
+        together; or that `y` belongs to `x` and `negatives` do not.
+    negatives : tuple of str
+        Of triplets, the columns with what does not belong.
+    threshold : float, optional
+        From which score on a pair is relevant; the middle when omitted.
+    labels : mapping of str to float or None
+        What words in the label column mean: a grade (0 or below: not
+        relevant), or None for not judged. Those of the usual scales, such as
+        same, subset and disjoint, are known.
+    reasons : mapping of str to str
+        Why a role was given, in plain words, by role.
+
+    Examples
+    --------
+    >>> from simviz.data.tables import read_table
+    >>> table = read_table(b"query,document,grade\nheart,blood pump,2\n", "q.csv")
+    >>> roles = guess_roles(table)
+    >>> roles.x, roles.y, roles.label
+    ('query', 'document', 'grade')
+    >>> roles.reasons["label"]
+    "'grade' is a usual name for a judgment"
+    """
+
+    x: str
+    y: str
+    x_id: str | None = None
+    y_id: str | None = None
+    label: str | None = None
+    split: str | None = None
+    group: str | None = None
+    x_metadata: tuple[str, ...] = ()
+    y_metadata: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    label_kind: Kind | None = None
+    unjudged: Unjudged | None = None
+    shape: Shape = "pairs"
+    negatives: tuple[str, ...] = ()
+    threshold: float | None = None
+    labels: Labels = field(default_factory=dict, hash=False)
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def used(self) -> set[str]:
+        """Columns that have a role."""
+        single = (self.x, self.y, self.x_id, self.y_id, self.label, self.split, self.group)
+        several = (*self.x_metadata, *self.y_metadata, *self.ignored, *self.negatives)
+        return {c for c in (*single, *several) if c}
+
+    def check(self, table: Table) -> None:
+        """Compare with the columns of a table.
+
+        Parameters
+        ----------
+        table : Table
+            What the roles are for.
+
+        Raises
+        ------
+        DatasetError
+            If a column does not exist or has two parts to play.
+        """
+        for name in sorted(self.used()):
+            table.column(name)
+        if self.labels and self.label is None:
+            raise DatasetError(
+                f"{table.name}: labels says what words mean, but no column is read as the label. "
+                f"Name it in roles. There is {', '.join(shown(c) for c in table.columns)}."
+            )
+        parts: dict[str, str | None] = {"x": self.x, "y": self.y, "label": self.label}
+        parts |= {"split": self.split, "group": self.group}
+        parts |= {f"negative {i + 1}": c for i, c in enumerate(self.negatives)}
+        if self.shape == "groups" and self.group == self.y:
+            parts.pop("group")
+        vectors = [c for c in (self.x_id, self.y_id, self.label, self.split) if c in table.vectors]
+        if vectors:
+            raise DatasetError(
+                f"{table.name}: column {shown(vectors[0])} holds lists of numbers, which can "
+                "only be a side. Choose another column."
+            )
+        taken: dict[str, str] = {}
+        for role, column in parts.items():
+            if column is not None and taken.setdefault(column, role) != role:
+                raise DatasetError(
+                    f"{table.name}: column {shown(column)} cannot be both {taken[column]} and "
+                    f"{role}. Choose another column for one of them."
+                )
+
+
+def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
+    r"""Guess which column is which from names first, values and order second.
+
+    Parameters
+    ----------
+    table : Table
+        At least two columns.
+    labels : mapping of str to float or None, optional
+        What words mean, which also tells the column where they stand.
+
+    Returns
+    -------
+    Roles
+        With a reason for each guess; correct it with `dataclasses.replace`.
+
+    Examples
+    --------
+    >>> from simviz.data.tables import read_table
+    >>> table = read_table(b"title\tgroup_id\tgroup_name\nnurse\t7\tcare\n", "t.tsv")
+    >>> roles = guess_roles(table)
+    >>> roles.x, roles.y, roles.y_id, roles.reasons["x"]
+    ('title', 'group_name', 'group_id', 'the first column with text')
+    """
+    names = list(table.columns)
+    if write.parse_header(names) is not None:
+        why = "the header that simviz writes"
+        return Roles(
+            x=names[1],
+            y=names[3],
+            x_id=names[0],
+            y_id=names[2],
+            label=names[4],
+            x_metadata=tuple(c for c in names[5:] if c.startswith("x.")),
+            y_metadata=tuple(c for c in names[5:] if c.startswith("y.")),
+            reasons=dict.fromkeys(("x", "y", "x_id", "y_id", "label"), why),
         )
-    return np.array(
-        [
-            MISSING if value is None or value != value else str(value)
-            for side, column in zip((x, y), columns, strict=True)
-            for value in ([None] * len(side) if column is None else column)
-        ],
-        dtype=object,
+    reasons: dict[str, str] = {}
+    triplets = _triplets(table, names)
+    if triplets is not None:
+        return triplets
+    ids = [c for c in names if words_of(c) & ID_WORDS and c not in table.vectors]
+    free = [c for c in names if c not in ids]
+    split = _pick_split(table, free, reasons)
+    free = [c for c in free if c != split]
+    n_columns = len(names) - (split is not None)
+    label = pick_label(table, free, ids, n_columns, labels or {}, reasons)
+    free = [c for c in free if c != label]
+    x, y = _pick_sides(table, free, ids, reasons)
+    rest = [c for c in free if c not in (x, y)]
+    x_id, y_id = _pick_ids(ids, x, y, reasons)
+    group = next((c for c in rest if plain(c) in GROUP_NAMES), None)
+    if group is not None:
+        reasons["group"] = f"{shown(group)} is a usual name for a group"
+    described = [c for c in rest if c != group]
+    shape = _pick_shape(table, x, y, label, reasons)
+    return Roles(
+        x=x,
+        y=y,
+        x_id=x_id,
+        y_id=y_id,
+        label=label,
+        split=split,
+        group=group,
+        x_metadata=tuple(c for c in described if side_of(c) == "x"),
+        y_metadata=tuple(c for c in described if side_of(c) == "y"),
+        shape=shape,
+        labels=labels or {},
+        reasons=reasons,
     )
 
 
-def _tells(values: NDArray[Any]) -> bool:
-    """Whether colours would say anything: neither one value nor all different."""
-    if values.dtype.kind == "f":
-        return len(np.unique(values[np.isfinite(values)])) > 1
-    known = values[values != MISSING]
-    return 1 < len(np.unique(known.astype(str))) <= len(known) / 2
+def _triplets(table: Table, names: list[str]) -> Roles | None:
+    """An anchor, what belongs to it, and one or more columns of what does not."""
+    content = [c for c in names if table.kinds[c] in ("text", "vector")]
+    negatives = tuple(c for c in content if words_of(c) & _NEGATIVE_WORDS)
+    others = [c for c in content if c not in negatives and not words_of(c) & ID_WORDS]
+    if not negatives or len(others) < 2:
+        return None
+    y = next((c for c in others if words_of(c) & _POSITIVE_WORDS), others[1])
+    x = next(c for c in others if c != y)
+    why = f"{shown(negatives[0])} says what does not belong"
+    reasons = {"shape": why, "x": "the anchor of a triplet", "y": "what belongs to the anchor"}
+    free = [c for c in names if c not in (x, y, *negatives)]
+    return Roles(
+        x=x,
+        y=y,
+        split=_pick_split(table, free, reasons),
+        shape="triplets",
+        negatives=negatives,
+        reasons=reasons,
+    )
+
+
+def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[str, str]) -> Shape:
+    """Groups, where the only partner of a text is the number or key of its group."""
+    coded = table.coded(y)
+    named = plain(y) in GROUP_NAMES and (
+        table.kinds[y] == "number" or bool(words_of(y) & {"id", "cluster"})
+    )
+    if label is None and named and len(coded.words) < len(table) and table.kinds[x] != "empty":
+        reasons["shape"] = f"{shown(y)} is a usual name for the key of a group, and repeats"
+        return "groups"
+    return "pairs"
+
+
+def _pick_split(table: Table, free: Collection[str], reasons: dict[str, str]) -> str | None:
+    """The column whose cells all say train, validation or test."""
+    for column in free:
+        words = table.coded(column).words
+        if len(words) > 2 * len(SPLIT_WORDS):
+            continue
+        cells = {c.strip().lower() for c in words} - {""}
+        named = plain(column) in _SPLIT_NAMES
+        if cells and cells <= set(SPLIT_WORDS) and (named or len(cells) > 1):
+            reasons["split"] = "all its cells say train, validation or test"
+            return column
+    return None
+
+
+def _pick_sides(
+    table: Table, free: list[str], ids: list[str], reasons: dict[str, str]
+) -> tuple[str, str]:
+    """Text of the two sides: by name, else by order, else the ids themselves."""
+    picked: dict[str, str] = {}
+    for side, words in (("x", X_WORDS), ("y", Y_WORDS)):
+        named = [c for c in free if side_of(c) == side]
+        if named:
+            picked[side] = max(named, key=lambda c: _text_rank(table, c))
+            word = sorted(words_of(picked[side]) & words)[0]
+            reasons[side] = f"{shown(word)} in its name"
+    for side in ("x", "y"):
+        if side in picked:
+            continue
+        left = [c for c in free if c not in picked.values() and side_of(c) == ""]
+        left = [c for c in left if plain(c) not in GROUP_NAMES] or left
+        text = [c for c in left if table.kinds[c] == "text"]
+        # A column that never changes, such as a language, tells no items apart.
+        text = [c for c in text if len(set(table.columns[c][:1000])) > 1] or text
+        text = text or [c for c in left if table.kinds[c] == "vector"]
+        other_ids = [c for c in ids if side_of(c) == side] or [
+            c for c in ids if c not in picked.values() and side_of(c) == ""
+        ]
+        choices = text or other_ids or left
+        choices = choices or [c for c in (*free, *ids) if c not in picked.values()]
+        picked[side] = choices[0]
+        if choices is text:
+            nth = "first" if side == "x" else "next"
+            what = "vectors" if choices[0] in table.vectors else "text"
+            reasons[side] = f"the {nth} column with {what}"
+        elif choices[0] in ids:
+            reasons[side] = "nothing but an id is given for this side"
+        else:
+            reasons[side] = "the next column"
+    return picked["x"], picked["y"]
+
+
+def _pick_ids(
+    ids: list[str], x: str, y: str, reasons: dict[str, str]
+) -> tuple[str | None, str | None]:
+    """Id columns by the side in their name, or by a word shared with the text column."""
+    picked: dict[str, str | None] = {"x": None, "y": None}
+    for side, text in (("x", x), ("y", y)):
+        stem = words_of(text) - _TEXT_WORDS - {"name", "title"}
+        for column in ids:
+            if column == text or side_of(column) == side or (words_of(column) & stem):
+                if column in picked.values():
+                    continue
+                picked[side] = column
+                reasons[f"{side}_id"] = f"named as an id of {shown(text)}"
+                break
+    return picked["x"], picked["y"]
+
+
+def _text_rank(table: Table, column: str) -> tuple[bool, bool, bool, float]:
+    """How much a column looks like the text of an item."""
+    cells = table.columns[column][:1000]
+    length = float(np.mean([len(c) for c in cells]))
+    words = words_of(column)
+    return table.kinds[column] == "text", bool(words & _TEXT_WORDS), len(words) == 1, length

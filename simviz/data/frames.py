@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from simviz.data.arrow import check_schema, gather
+from simviz.data.columns import Roles
 from simviz.data.labels import Labels
 from simviz.data.limits import get_limits
-from simviz.data.readers import roles_with, to_pairs
-from simviz.data.result import ReadResult
-from simviz.data.roles import Roles
+from simviz.data.readers import ReadResult, roles_with, to_pairs
 from simviz.data.tables import Table, make_table
 from simviz.exceptions import DatasetError
 

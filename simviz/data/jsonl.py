@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.columnar import Columns
+from simviz.data.cells import Columns, counted, shown
 from simviz.data.limits import get_limits
-from simviz.data.wording import counted, shown
 from simviz.exceptions import DatasetError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

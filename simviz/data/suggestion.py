@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simviz.data.cells import shown
+from simviz.data.columns import SPLIT_WORDS
 from simviz.data.pairs import PairSet
-from simviz.data.roles import SPLIT_WORDS
 from simviz.data.splitting import By, split
-from simviz.data.wording import shown
 from simviz.exceptions import DatasetError
 
 #: Fewer groups than this say little about groups that are new.
@@ -27,7 +27,7 @@ class SplitSuggestion:
     Parameters
     ----------
     by : {"pair", "x", "y", "group", "column"}
-        As in `simviz.data.split`.
+        As in `simviz.data.splitting`.
     group_key : str or None
         Metadata column, where `by` is "group" or "column".
     reason : str

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data import jsonl, rectangle
-from simviz.data.cells import are_numbers, is_missing
-from simviz.data.coded import Coded, as_cells, encoded
-from simviz.data.columnar import Columns
+from simviz.data import delimited, jsonl
+from simviz.data.cells import (
+    Coded,
+    Columns,
+    are_numbers,
+    as_cells,
+    did_you_mean,
+    encoded,
+    is_missing,
+    rows_named,
+    shown,
+)
 from simviz.data.limits import get_limits
 from simviz.data.sources import Source, decode_text, gunzip, load_bytes, signature
-from simviz.data.wording import did_you_mean, rows_named, shown
 from simviz.exceptions import DatasetError
 
 if TYPE_CHECKING:
@@ -232,7 +239,7 @@ def read_table(
     >>> read_table("x;y\ncorazón;heart".encode("latin-1"), "words.csv").notes[0][:45]
     'words.csv is not UTF-8 (line 2 holds byte 0xf'
     """
-    from simviz.data import parquet, workbook
+    from simviz.data import arrow, excel
 
     max_bytes = max_bytes or get_limits().file_bytes
     name, data = load_bytes(source, name, max_bytes)
@@ -243,11 +250,11 @@ def read_table(
     if what == "a Parquet file":
         if suffix not in (".parquet", ".pq"):
             notes.append(f"{name} is a Parquet file in spite of its name and was read as one.")
-        return make_table(name, parquet.read_columns(name, data, max_bytes), "row", notes=notes)
+        return make_table(name, arrow.read_columns(name, data, max_bytes), "row", notes=notes)
     if what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
-        return make_table(name, parquet.read_arrow(name, data, max_bytes), "row")
-    if workbook.is_workbook(data, suffix):
-        return make_table(name, workbook.read_columns(name, data, sheet, header), "row")
+        return make_table(name, arrow.read_arrow(name, data, max_bytes), "row")
+    if excel.is_workbook(data, suffix):
+        return make_table(name, excel.read_columns(name, data, sheet, header), "row")
     if what is not None or suffix in (".parquet", ".pq"):
         raise DatasetError(
             f"{name} is {what or 'not a Parquet file'}, not a table. "
@@ -261,7 +268,7 @@ def _read_text(name: str, data: bytes, suffix: str, header: bool) -> Table:
     head = data[:_HEAD].decode("utf-8", "ignore")
     is_json = suffix in (".jsonl", ".ndjson", ".json") or jsonl.looks_like_jsonl(head)
     if len(data) >= _LARGE and header and not is_json:
-        found = rectangle.read_large(name, data, head, suffix)
+        found = delimited.read_large(name, data, head, suffix)
         if found is not None:
             return make_table(name, found[0], "line", found[1])
     text, notes = decode_text(name, data)
@@ -269,7 +276,7 @@ def _read_text(name: str, data: bytes, suffix: str, header: bool) -> Table:
         columns = jsonl.read_columns(name, text)
         unit: Unit = "object" if text.lstrip().startswith("[") else "line"
         return make_table(name, columns, unit, notes=notes)
-    columns, delimiter = rectangle.read_columns(name, text, suffix, header)
+    columns, delimiter = delimited.read_columns(name, text, suffix, header)
     return make_table(name, columns, "line", delimiter, notes)
 
 

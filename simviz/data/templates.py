@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from simviz.discovery import unknown_name
 from simviz.exceptions import DatasetError
+from simviz.registry import unknown_name
 
 Rows = Sequence[tuple[object, ...]]
 

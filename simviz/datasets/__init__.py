@@ -59,8 +59,8 @@ def load_demo(demo_id: str) -> PairSet:
     """
     demos = _find_demos()
     if demo_id not in demos:
-        from simviz.discovery import unknown_name
         from simviz.exceptions import DatasetError
+        from simviz.registry import unknown_name
 
         raise DatasetError(unknown_name("demo", demo_id, demos))
     return demos[demo_id].loader()

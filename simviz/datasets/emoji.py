@@ -16,8 +16,8 @@ import numpy as np
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
 from simviz.datasets._info import DemoInfo
-from simviz.discovery import unknown_name
 from simviz.exceptions import DatasetError
+from simviz.registry import unknown_name
 from simviz.relevance import Relevance
 
 LANGUAGES = {

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.callbacks import Callback
+from simviz.evaluation.roc import Roc
 from simviz.exceptions import JobCancelled
+from simviz.ranking import Ranking
+from simviz.relevance import Relevance
+
+if TYPE_CHECKING:
+    from simviz.evaluation.result import Pool
 
 Block = NDArray[np.floating[Any]]
 
@@ -122,3 +130,334 @@ def as_vectors(values: ArrayLike) -> Block:
     if array.ndim != 2:
         raise ValueError(f"Vectors are a matrix, one row an item; got shape {array.shape}.")
     return array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Queries:
+    """Judged pairs, query by query, in a CSR-like layout.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_queries + 1,)
+        Where each query's pairs begin and end.
+    candidate : ndarray of int64, shape (n_pairs,)
+        The other item of each pair.
+    grade : ndarray of float64, shape (n_pairs,)
+        Above 0 where relevant.
+    stored : ndarray of int64, shape (n_pairs,)
+        Place of each pair in the relevance matrix.
+    n_candidates : int, ndarray of int64 of shape (n_queries,), or None
+        Size of the pool; None ranks judged candidates against one another.
+    """
+
+    indptr: Ints
+    candidate: Ints
+    grade: Reals
+    stored: Ints
+    n_candidates: int | Ints | None
+
+    @property
+    def query(self) -> Ints:
+        """The query of each pair."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+    def ranking(self, above: Ints, tied: Ints) -> Ranking:
+        """Keep what metrics need: all pairs in a judged pool, else the relevant ones."""
+        if self.n_candidates is None:
+            sizes = np.diff(self.indptr)
+            return Ranking(self.indptr, self.candidate, self.grade, above, tied, sizes)
+        keep = self.grade > 0
+        indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr]
+        sizes = np.full(len(indptr) - 1, self.n_candidates, dtype=np.int64)
+        return Ranking(
+            indptr, self.candidate[keep], self.grade[keep], above[keep], tied[keep], sizes
+        )
+
+
+def queries_of(
+    relevance: Relevance, pool: Pool, known: sp.csr_array | None = None
+) -> tuple[Queries, Queries]:
+    """See the pairs from the x side, and from the y side.
+
+    Parameters
+    ----------
+    relevance : Relevance
+        Judgments; scores count as relevant from their threshold on.
+    pool : {"split", "all", "judged"}
+        What a query is ranked against.
+    known : sparse array of bool, optional
+        Pairs that are no candidates.
+
+    Returns
+    -------
+    x, y : Queries
+        The same pairs seen from both sides.
+    """
+    matrix = relevance.matrix
+    n_x, n_y = relevance.shape
+    indptr, column = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    row = np.repeat(np.arange(n_x), np.diff(indptr))
+    grade = np.asarray(matrix.data, dtype=np.float64)
+    if relevance.kind == "score":
+        limit = 0.0 if relevance.threshold is None else relevance.threshold
+        grade = np.where(grade >= limit, 1.0, -1.0)
+    order = np.lexsort((row, column))
+    column_ptr = np.searchsorted(column[order], np.arange(n_y + 1))
+    sizes: tuple[int | Ints | None, int | Ints | None] = (n_y, n_x)
+    if pool == "judged":
+        sizes = None, None
+    elif known is not None:
+        by_row = np.diff(known.indptr).astype(np.int64)
+        sizes = n_y - by_row, n_x - np.bincount(known.indices, minlength=n_y)
+    return (
+        Queries(indptr, column, grade, np.arange(len(row)), sizes[0]),
+        Queries(column_ptr, row[order], grade[order], order, sizes[1]),
+    )
+
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Vectors = NDArray[np.floating[Any]]
+
+#: Scores within a margin that are kept, of one block and of all. Beyond, a second pass is cheaper.
+_ROOM, _MOST = 2**20, 2**23
+#: Columns that one thread goes through; its share of the counts stays in cache.
+STRIP = 256
+
+
+def vectors_of(scorer: object, x: object, y: object) -> tuple[Vectors, Vectors] | None:
+    """Two sides as vectors whose products are the scores, if the scorer has them.
+
+    Parameters
+    ----------
+    scorer : object
+        What may offer ``factors(x, y)``, see `simviz.base.EmbeddingModel.factors`.
+    x, y : matrices or Items
+        The two sides.
+
+    Returns
+    -------
+    tuple of two ndarrays, or None
+        Of one floating type.
+    """
+    offer = getattr(scorer, "factors", None)
+    found = None if offer is None else offer(x, y)
+    if found is None:
+        return None
+    P, Q = found
+    return (P, Q) if P.dtype == Q.dtype and P.dtype in (np.float32, np.float64) else None
+
+
+class LateColumns:
+    """Ranks of judged rows within their columns, as blocks of products pass by.
+
+    Parameters
+    ----------
+    P, Q : ndarray of shape (n_x, k) and (n_y, k)
+        Vectors whose products are the scores.
+    queries : Queries
+        The judged pairs, column by column.
+
+    Notes
+    -----
+    A product of k terms, summed in any order, is off by at most
+    k u / (1 - k u) · ‖p‖ ‖q‖, where u is the unit roundoff [1]_.
+
+    References
+    ----------
+    .. [1] N. J. Higham. "Accuracy and Stability of Numerical Algorithms", 2nd
+       edition, section 3.1. SIAM, 2002.
+    """
+
+    def __init__(self, P: Vectors, Q: Vectors, queries: Queries) -> None:
+        indptr, column = queries.indptr, queries.query
+        about, margin = _products(P, Q, queries.candidate, column)
+        self._indptr, self._column = indptr, column
+        self._order = np.lexsort((about, column))
+        self._ordered = about[self._order]
+        n_y = len(indptr) - 1
+        # One margin a column, so that its judged scores keep their order.
+        self._margin = np.zeros(n_y)
+        np.maximum.at(self._margin, column, margin)
+        self._floor = np.full(n_y, np.inf)
+        listed = np.diff(indptr) > 0
+        self._floor[listed] = self._ordered[indptr[:-1][listed]] - self._margin[listed]
+        self._above, self._equal = np.zeros((2, len(column)), dtype=np.int64)
+        n_strips = max(1, -(-n_y // STRIP))
+        self._place = np.empty((n_strips, max(1, _ROOM // n_strips)), dtype=np.int64)
+        self._value = np.empty(self._place.shape, dtype=P.dtype)
+        self._n_kept = np.zeros(n_strips, dtype=np.int64)
+        self._kept: list[tuple[Ints, Vectors]] = []
+        self._total = 0
+        #: Whether `ranks` will know; a margin without bound tells nothing.
+        self.is_exact = bool(np.isfinite(self._margin).all() and np.isfinite(about).all())
+
+    def add(self, block: Vectors) -> None:
+        """Count the scores of one block of rows."""
+        from simviz.evaluation._kernels import count_columns_within
+
+        if not self.is_exact:
+            return
+        count_columns_within(
+            block,
+            self._floor,
+            self._margin,
+            self._indptr,
+            self._ordered,
+            self._above,
+            self._equal,
+            self._place,
+            self._value,
+            self._n_kept,
+        )
+        room = self._place.shape[1]
+        self._total += int(self._n_kept.sum())
+        self.is_exact = self._total <= _MOST and int(self._n_kept.max()) <= room
+        if self.is_exact:
+            inside = np.arange(room) < self._n_kept[:, None]
+            self._kept.append((self._place[inside], self._value[inside]))
+
+    def ranks(self, scores: Reals) -> tuple[Ints, Ints]:
+        """Above and tied of each judged pair, once their scores are known.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (n_judged,)
+            As they stood in the blocks, column by column.
+
+        Returns
+        -------
+        above, tied : ndarray of int64
+            In the order of the scores.
+        """
+        n, exact = len(self._order), scores[self._order]
+        below = np.concatenate([[0], np.cumsum(self._above)])
+        higher = below[self._indptr[1:]][self._column] - below[:-1]
+        equal = self._equal.copy()
+        for place, value in self._kept:
+            higher += np.bincount(place[value > exact[place]], minlength=n)
+            equal += np.bincount(place[value == exact[place]], minlength=n)
+        above, tied = np.empty((2, n), dtype=np.int64)
+        above[self._order], tied[self._order] = higher, equal
+        return above, tied
+
+
+def _products(P: Vectors, Q: Vectors, row: Ints, column: Ints) -> tuple[Reals, Reals]:
+    """Scores of some pairs in float64, and how far those in the blocks may be off."""
+    # A length that overflows makes a margin without bound, which is told apart later.
+    with np.errstate(over="ignore", invalid="ignore"):
+        about = np.empty(len(row))
+        for a, b in bounds(len(row), P.shape[1]):
+            about[a:b] = np.einsum("ik,ik->i", P[row[a:b]], Q[column[a:b]], dtype=np.float64)
+        lengths = [np.sqrt(np.einsum("ik,ik->i", Z, Z, dtype=np.float64)) for Z in (P, Q)]
+        unit = np.finfo(P.dtype).eps / 2
+        # Eight more terms pay for the rounding of what is computed here.
+        margin = unit * (P.shape[1] + 8) * 1.01 * lengths[0][row] * lengths[1][column]
+        # Products too small for the type are rounded in steps of its smallest number.
+        margin[margin > 0] += P.shape[1] * np.finfo(P.dtype).smallest_subnormal
+    return about, margin
+
+
+class ColumnCounts:
+    """Ranks of some rows within their columns, counted as row blocks pass by.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_listed,)
+        Score of each listed pair, column by column.
+    indptr : ndarray of int64, shape (n_y + 1,)
+        Where each column's listed pairs begin and end.
+    dtype : dtype
+        Type of the blocks, in which scores are compared.
+    """
+
+    def __init__(self, scores: Reals, indptr: Ints, dtype: np.dtype[Any]) -> None:
+        column = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        self._indptr, self._column = indptr, column
+        self._order = np.lexsort((scores, column))
+        self._ordered = scores[self._order].astype(dtype)
+        self._lowest = np.full(len(indptr) - 1, np.inf, dtype=dtype)
+        listed = np.diff(indptr) > 0
+        self._lowest[listed] = self._ordered[indptr[:-1][listed]]
+        self._between, self._equal = np.zeros((2, len(scores)), dtype=np.int64)
+
+    def add(self, block: Block) -> None:
+        """Count the scores of one block of rows."""
+        from simviz.evaluation._kernels import count_columns
+
+        count_columns(block, self._lowest, self._indptr, self._ordered, self._between, self._equal)
+
+    def ranks(self) -> tuple[Ints, Ints]:
+        """Above and tied of each listed pair, in the order they were given."""
+        n = len(self._order)
+        # What lies above a score lies above it or any later one of its column.
+        below = np.concatenate([[0], np.cumsum(self._between)])
+        higher = below[self._indptr[1:]][self._column] - below[:-1]
+        # Repeated scores were counted where they stand first.
+        new = np.ones(n, dtype=bool)
+        new[1:] = (np.diff(self._column) > 0) | (self._ordered[1:] != self._ordered[:-1])
+        first = np.maximum.accumulate(np.where(new, np.arange(n), 0))
+        above, tied = np.empty((2, n), dtype=np.int64)
+        above[self._order], tied[self._order] = higher, self._equal[first]
+        return above, tied
+
+
+class PooledCounts:
+    """Where all scores lie among those of the relevant pairs.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_relevant,)
+        Score of each relevant pair.
+    dtype : dtype
+        Type of the blocks, in which scores are compared.
+    """
+
+    def __init__(self, scores: Reals, dtype: np.dtype[Any]) -> None:
+        from simviz._numba import n_threads
+
+        self._distinct, self._positives = np.unique(scores, return_counts=True)
+        self._ordered = self._distinct.astype(dtype)
+        m = len(self._distinct)
+        # Row w belongs to worker w; places 2 i + 1 count scores equal to the
+        # i-th distinct one, places 2 i those between it and the one before.
+        self._counts = np.zeros((n_threads(), 2 * m + 1), dtype=np.int64)
+        self._origin, self._per_unit = 0.0, 0.0
+        bucket = np.zeros(m, dtype=np.int64)
+        n_buckets = min(4 * m + 1, 2**22)
+        # Buckets of equal width; one for all where a width would be 0 or infinite.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            span = self._distinct[-1:] - self._distinct[:1]
+            per_unit = n_buckets / span
+        if m and np.isfinite(span[0]) and np.isfinite(per_unit[0]):
+            self._origin, self._per_unit = float(self._distinct[0]), float(per_unit[0])
+            bucket = ((self._distinct - self._origin) * self._per_unit).astype(np.int64)
+        self._bucket_start = np.searchsorted(
+            np.minimum(bucket, n_buckets - 1), np.arange(n_buckets + 1)
+        )
+
+    def add(self, block: Block) -> None:
+        """Count the scores of one block of rows."""
+        from simviz._numba import threads_for
+        from simviz.evaluation._kernels import count_between
+
+        if not len(self._ordered):
+            self._counts[0, 0] += block.size
+            return
+        with threads_for(block.size):
+            count_between(
+                block,
+                self._ordered,
+                self._origin,
+                self._per_unit,
+                self._bucket_start,
+                self._counts,
+            )
+
+    def roc(self, n_known: int = 0) -> Roc:
+        """Draw the curve; what is not relevant counts as negative, but for known pairs at −∞."""
+        counts = self._counts.sum(axis=0)
+        counts[0] -= n_known
+        return Roc.from_counts(
+            self._distinct, self._positives, counts[1::2] - self._positives, counts[0::2]
+        )

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from math import nan
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from simviz.base import EmbeddingModel, IterativeMixin, Matrix
+from simviz.base import EmbeddingModel, IterativeMixin, Matrix, TopicSimilarity
 from simviz.callbacks import Callback
 from simviz.data import PairSet
-from simviz.evaluation._search_units import PairUnits, UnitBy
+from simviz.data.cells import percent
+from simviz.data.splitting import apportion, competes_whole, components, groups
+from simviz.evaluation.blends import blend_curve
+from simviz.evaluation.curves import dimension_curve
+from simviz.evaluation.metrics import Metric
+from simviz.evaluation.result import DIRECTIONS, Asking, meant
+from simviz.evaluation.scoring import evaluate
+from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import DatasetError, JobCancelled
 from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline
+from simviz.relevance import Relevance
 
 #: One unit in so many of a training part is watched by methods that stop early.
 _WATCHED = 8
@@ -55,7 +66,7 @@ def full_name(pipeline: Any, name: str) -> str:
     inside = f"model__{name}"
     if inside in known:
         return inside
-    from simviz.discovery import unknown_name
+    from simviz.registry import unknown_name
 
     short = [n.removeprefix("model__") for n in known if not hasattr(known[n], "get_params")]
     raise ValueError(unknown_name("parameter to search", name, short))
@@ -309,3 +320,381 @@ def _is_iterative(pipeline: Pipeline) -> bool:
     if isinstance(pipeline, BlendPipeline):
         return any(_is_iterative(part) for part in (pipeline.learned, pipeline.lexical))
     return isinstance(pipeline.model, IterativeMixin)
+
+
+_COMPONENTS, _RIDGE, _ALPHA = "model__n_components", "model__regularization", "alpha"
+
+
+class Score(NamedTuple):
+    """A candidate on one fold.
+
+    Parameters
+    ----------
+    value : float
+        The metric.
+    spread : float
+        Its standard error over queries; NaN for metrics of all pairs.
+    seconds : float
+        Its share of the time.
+    note : str
+        Why it failed, or what to know.
+    """
+
+    value: float
+    spread: float
+    seconds: float
+    note: str = ""
+
+
+class Scorer:
+    """Scores the candidates of a search on one test part.
+
+    Parameters
+    ----------
+    metric : Metric
+        What to measure.
+    direction : {"x2y", "y2x", "mean"} or None
+        Which side asks; None for x.
+    heard : callable, optional
+        A callback for the scoring.
+    """
+
+    def __init__(
+        self, metric: Metric, direction: Asking | None, heard: Callback | None = None
+    ) -> None:
+        self.metric = metric
+        self.heard = heard
+        self.directions = meant(direction, DIRECTIONS)
+
+    def group(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
+        """Scores of all members of a group, from as few fits as they allow."""
+        start = time.perf_counter()
+        try:
+            told = self._group(group, fits, test)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            if len(group.members) > 1:  # one of them may spoil it for the others
+                return [
+                    self.group(Group(group.pipeline, (member,), (own,)), fits, test)[0]
+                    for member, own in zip(group.members, group.free, strict=True)
+                ]
+            told = [(nan, nan, str(error))]
+        share = (time.perf_counter() - start) / len(told)
+        return [Score(value, spread, share, note) for value, spread, note in told]
+
+    def one(self, pipeline: Pipeline, test: PairSet) -> tuple[float, float]:
+        """Value and spread of a fitted pipeline."""
+        return self._evaluated(pipeline, test.x, test.y, test)
+
+    def _group(
+        self, group: Group, fits: TrainFits, test: PairSet
+    ) -> list[tuple[float, float, str]]:
+        if isinstance(group.pipeline, BlendPipeline):
+            return self._alphas(group, group.pipeline, fits, test)
+        pipeline = clone(group.pipeline)
+        usual = pipeline.get_params()
+        free = [{n: usual[n] for n in (_COMPONENTS, _RIDGE) if n in usual} | dict(own)
+                for own in group.free]  # fmt: skip
+        ridges = list(dict.fromkeys(own.get(_RIDGE) for own in free))
+        nested = pipeline.model.tags.nested and isinstance(pipeline.model, EmbeddingModel)
+        reach = max((own[_COMPONENTS] for own in free), default=1) if nested else 1
+        found: dict[int, tuple[float, float, str]] = {}
+        for ridge, model in self._models(pipeline, fits, ridges, reach):
+            mine = [i for i, own in enumerate(free) if own.get(_RIDGE) == ridge]
+            if nested:
+                ks = [int(free[i][_COMPONENTS]) for i in mine]
+                curve = self._dimensions(pipeline, model, ks, fits, test)
+                found.update(zip(mine, curve, strict=True))
+            else:
+                value = self._with_features(pipeline, model, fits, test)
+                found.update(dict.fromkeys(mine, (*value, "")))
+        return [found[i] for i in range(len(free))]
+
+    def _models(
+        self, pipeline: PairPipeline, fits: TrainFits, ridges: list[Any], reach: int
+    ) -> list[tuple[Any, Any]] | Any:
+        """Fitted methods by their ridge; a path of them shares one decomposition."""
+        if len(ridges) > 1:
+            return zip(ridges, fits.path(pipeline, ridges, reach), strict=True)
+        told: dict[str, Any] = {} if ridges[0] is None else {_RIDGE: ridges[0]}
+        if pipeline.model.tags.nested and _COMPONENTS in pipeline.get_params():
+            told[_COMPONENTS] = reach
+        pipeline.set_params(**told)
+        return [(ridges[0], fits.fitted(pipeline).model_)]
+
+    def _dimensions(
+        self,
+        pipeline: PairPipeline,
+        model: Any,
+        ks: list[int],
+        fits: TrainFits,
+        test: PairSet,
+    ) -> list[tuple[float, float, str]]:
+        """Several numbers of components of one nested method."""
+        known = model.n_components_
+        note = f"The data give {known:,} components." if max(ks) > known else ""
+        notes = [note if k > known else "" for k in ks]
+        if self.metric.level != "query" or isinstance(model, TopicSimilarity):
+            cuts = [self._with_features(pipeline, cut(model, k), fits, test) for k in ks]
+            return [(*told, note) for told, note in zip(cuts, notes, strict=True)]
+        x, y, *_ = fits.features(pipeline)
+        curve = dimension_curve(
+            model.transform(x.transform(test.x.content)),
+            model.transform_y(y.transform(test.y.content)),
+            test.relevance,
+            sorted({min(k, known) for k in ks}),
+            similarity="dot" if model.similarity_kind == "dot" else "cosine",
+            metric=self.metric,
+            directions=self.directions,
+            callback=self.heard,
+        )
+        at = {k: i for i, k in enumerate(curve.dimensions)}
+        told = []
+        for k, said in zip(ks, notes, strict=True):
+            lines = [curve.per_query[d][at[min(k, known)]] for d in self.directions]
+            told.append((*_mean_of(lines), said))
+        return told
+
+    def _alphas(
+        self,
+        group: Group,
+        blend: BlendPipeline,
+        fits: TrainFits,
+        test: PairSet,
+    ) -> list[tuple[float, float, str]]:
+        """Several weights of one blend."""
+        fitted = fits.fitted(blend)
+        alphas = [float(own.get(_ALPHA, blend.alpha)) for own in group.free]
+        if self.metric.level != "query" or blend.normalization not in ("global_std", "none"):
+            return [(*self.one(fitted.with_alpha(alpha), test), "") for alpha in alphas]
+        curve = blend_curve(
+            fitted,
+            test.x,
+            test.y,
+            test.relevance,
+            alphas,
+            metrics=[self.metric],
+            directions=self.directions,
+            callback=self.heard,
+        )
+        at = {float(alpha): i for i, alpha in enumerate(curve.alphas)}
+        lines = {d: curve.per_query[self.metric.name, d] for d in self.directions}
+        return [(*_mean_of([lines[d][at[a]] for d in self.directions]), "") for a in alphas]
+
+    def _with_features(
+        self, pipeline: PairPipeline, model: Any, fits: TrainFits, test: PairSet
+    ) -> tuple[float, float]:
+        x, y, *_ = fits.features(pipeline)
+        rows = x.transform(test.x.content), y.transform(test.y.content)
+        return self._evaluated(model, *rows, test)
+
+    def _evaluated(self, scorer: Any, x: Any, y: Any, test: PairSet) -> tuple[float, float]:
+        result = evaluate(scorer, x, y, test.relevance, [self.metric], directions=self.directions)
+        if self.metric.level != "query":
+            return result.value(self.metric), nan
+        return _mean_of([result.per_query(self.metric, d) for d in self.directions])
+
+
+def _mean_of(lines: list[Any]) -> tuple[float, float]:
+    """Mean of the directions in which queries count, and of their standard errors."""
+    return mean([mean(line) for line in lines]), mean([standard_error(line) for line in lines])
+
+
+UnitBy = Literal["pair", "x", "y", "group"]
+
+
+Index = NDArray[np.intp]
+
+
+#: A component of linked items beyond this share of a training part cannot be held out fairly.
+_LARGEST = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairUnits:
+    """A pair set as numbered units, any of which may be held out without a leak.
+
+    What `simviz.data.splitting` keeps together is a unit: an item of one side, a
+    group, or the items that are linked by relevant pairs. Arrays of unit
+    numbers are what scikit-learn's splitters and search classes cut.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        All pairs that may be learned from or scored on; the test part is not
+        among them.
+    by : {"pair", "x", "y", "group"}
+        What a unit is.
+    x_unit, y_unit : ndarray of int or None
+        Unit of each item. None where a side belongs to no unit but follows
+        the other: its items are those judged with the items of a part.
+    weights : ndarray of float, shape (n_units,)
+        Judgments (or items) in each unit.
+    relevant : ndarray of bool, shape (n_units,)
+        Whether a unit has a relevant pair.
+    group_key : str, optional
+        Metadata column of the groups.
+
+    Examples
+    --------
+    >>> words = [f"word {i}" for i in range(10)]
+    >>> units = PairUnits.of(PairSet.from_texts(words, words), "pair")
+    >>> len(units), units.take([2, 5])
+    (10, PairSet('pairs': 2 x × 2 y, 2 relevant))
+    """
+
+    pairs: PairSet
+    by: UnitBy
+    x_unit: Index | None
+    y_unit: Index | None
+    weights: NDArray[np.float64]
+    relevant: NDArray[np.bool_]
+    group_key: str | None = None
+
+    @classmethod
+    def of(cls, pairs: PairSet, by: UnitBy = "pair", group_key: str | None = None) -> Self:
+        """Number the units of a pair set.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Without the test part.
+        by : {"pair", "x", "y", "group"}, default="pair"
+            As in `simviz.data.splitting`.
+        group_key : str, optional
+            Metadata column of the groups; "group" when omitted.
+
+        Returns
+        -------
+        PairUnits
+            Ready to be cut.
+
+        Raises
+        ------
+        DatasetError
+            If `by` is unknown, the column is missing, or most pairs hang
+            together.
+        """
+        x: Index | None
+        y: Index | None
+        if by == "pair":
+            x, y, weights = _linked(pairs)
+        elif by == "x":
+            x, y, weights = np.arange(len(pairs.x)), None, np.ones(len(pairs.x))
+        elif by == "y":
+            x, y, weights = None, np.arange(len(pairs.y)), np.ones(len(pairs.y))
+        elif by == "group":
+            codes, numbers = groups(pairs, group_key or "group")
+            x, y = codes.get("x"), codes.get("y")
+            counts = [np.bincount(code, minlength=len(numbers)) for code in codes.values()]
+            weights = np.sum(counts, axis=0).astype(np.float64)
+        else:
+            raise DatasetError(
+                f"Units are cut by 'pair', 'x', 'y' or 'group'; got {by!r}. Where a column names "
+                "the parts, cut what is left of its test part by 'x', 'y' or 'pair'."
+            )
+        relevant = np.zeros(len(weights), dtype=bool)
+        positives = pairs.relevance.positives
+        for unit, graph in ((x, positives), (y, positives.T.tocsr())):
+            if unit is not None:
+                relevant[unit[np.diff(graph.indptr) > 0]] = True
+        return cls(pairs, by, x, y, weights, relevant, group_key)
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def take(self, units: ArrayLike, known: PairSet | None = None) -> PairSet:
+        """The pairs of some units.
+
+        Parameters
+        ----------
+        units : array-like of int
+            Numbers of units.
+        known : PairSet, optional
+            What was learned from, where a held-out part is asked for: its
+            candidates on a side that follows the other one are all items, or
+            the keywords that were learned, as `simviz.data.splitting` has it.
+
+        Returns
+        -------
+        PairSet
+            Nothing of another unit is in it, but for items of a side that
+            follows the other one.
+        """
+        chosen = np.zeros(len(self), dtype=bool)
+        chosen[np.asarray(units, dtype=np.intp).ravel()] = True
+        x = None if self.x_unit is None else np.flatnonzero(chosen[self.x_unit])
+        y = None if self.y_unit is None else np.flatnonzero(chosen[self.y_unit])
+        relevance = self.pairs.relevance
+        if x is None and y is not None:
+            x = self._followers("x", relevance.T, y, known)
+        elif y is None and x is not None:
+            y = self._followers("y", relevance, x, known)
+        part = self.pairs.take(x, y)
+        if self.pairs.x is self.pairs.y and np.array_equal(x, y):  # type: ignore[arg-type]
+            return replace(part, y=part.x)  # a collection linked to itself stays one
+        return part
+
+    def folds(self, n_splits: int, seed: int = 0) -> list[tuple[Index, Index]]:
+        """Cut all units into folds of about equal weight.
+
+        Parameters
+        ----------
+        n_splits : int
+            Folds, at least 2.
+        seed : int, default=0
+            Equal units and seeds give equal folds.
+
+        Returns
+        -------
+        list of (ndarray, ndarray)
+            Units to train on and units to score, for each fold; what
+            scikit-learn's search classes take as ``cv``.
+
+        Raises
+        ------
+        DatasetError
+            If there are too few units with a relevant pair.
+        """
+        if n_splits < 2:
+            raise DatasetError(f"Folds are at least 2, got {n_splits}. Take 5.")
+        rng = np.random.default_rng(seed)
+        strata = np.where(self.relevant, 0, 1)
+        shares = np.full(n_splits, 1 / n_splits)
+        part = apportion(np.maximum(self.weights, 1), strata, shares, rng, "unit")
+        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_splits)]
+
+    def _followers(self, side: str, relevance: Relevance, rows: Index, known: object) -> Index:
+        """Items of the side that is not cut, as `simviz.data.splitting` chooses them."""
+        items = self.pairs.x if side == "x" else self.pairs.y
+        if items.kind == "keyword":
+            if isinstance(known, PairSet):
+                learned = set((known.x if side == "x" else known.y).ids)
+                return np.flatnonzero([name in learned for name in items.ids])
+            graph = relevance.positives
+        elif isinstance(known, PairSet) and competes_whole(self.pairs):
+            return np.arange(len(items), dtype=np.intp)
+        else:
+            graph = relevance.matrix if relevance.unjudged == "ignore" else relevance.positives
+        return np.unique(graph[rows].indices).astype(np.intp)
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # it never changes: every candidate of a search may read the same one
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+def _linked(pairs: PairSet) -> tuple[Index, Index, NDArray[np.float64]]:
+    """Components of linked items; judged negatives link where they do not tie everything."""
+    relevance = pairs.relevance
+    x, y, weights = components(pairs, relevance.positives)
+    if relevance.unjudged == "ignore":
+        wider = components(pairs, relevance.matrix)
+        if wider[2].max() <= _LARGEST * wider[2].sum():
+            x, y, weights = wider
+    if weights.max() > max(1.0, _LARGEST * weights.sum()):
+        raise DatasetError(
+            f"{percent(weights.max() / weights.sum())} of the pairs hang together through shared "
+            "items, so they cannot be cut by pair. Cut by='x' (new x items) or by='y'."
+        )
+    return x, y, weights.astype(np.float64)

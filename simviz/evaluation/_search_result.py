@@ -10,9 +10,8 @@ from typing import Any, Literal, Self
 from sklearn.base import clone
 
 from simviz.data import PairSet
-from simviz.evaluation._search_fits import TrainFits, full_name
-from simviz.evaluation._search_units import UnitBy
-from simviz.evaluation.intervals import mean, standard_error
+from simviz.evaluation._search_fits import TrainFits, UnitBy, full_name
+from simviz.evaluation.significance import mean, standard_error
 from simviz.pipeline import Pipeline
 
 Rule = Literal["best", "one_se"]

@@ -7,18 +7,461 @@ Every rank metric is its expected value over random orders of tied candidates
 from __future__ import annotations
 
 import re
+from abc import ABC
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simviz.discovery import unknown_name
-from simviz.evaluation._metric import Level, Metric
-from simviz.evaluation._pair_metrics import AUC, PartialAUC, Pearson, RankLoss, Spearman
-from simviz.evaluation._rank_metrics import MAP, MRR, NDCG, Precision, Recall, TopOne
+from simviz.ranking import (
+    Discount,
+    Gain,
+    Ranking,
+    expected_auc,
+    expected_average_precision,
+    expected_ndcg_at,
+    expected_precision_at,
+    expected_recall_at,
+    expected_reciprocal_rank,
+    expected_success_at,
+)
+from simviz.registry import unknown_name
 
 if TYPE_CHECKING:
+    from simviz.evaluation.roc import Roc
     from simviz.relevance import Relevance
+
+Reals = NDArray[np.float64]
+Level = Literal["query", "roc", "scores"]
+
+
+@dataclass(frozen=True, repr=False)
+class Metric(ABC):
+    """A number that says how good a ranking or a score is.
+
+    Two metrics are equal when they measure the same; ``repr`` is the name
+    that every table shows, and `parse_metric` reads it back. A subclass gives
+    the texts ``_name`` and ``_description``, which may quote its parameters,
+    and one of `per_query`, `of_roc` and `of_scores`.
+    """
+
+    _name: ClassVar[str]
+    _description: ClassVar[str]
+    higher_is_better: ClassVar[bool] = True
+    #: Lowest and highest value.
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    @property
+    def name(self) -> str:
+        """What tables show."""
+        return self._name.format(**vars(self))
+
+    @property
+    def description(self) -> str:
+        """One plain sentence."""
+        return self._description.format(**vars(self))
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names that `parse_metric` reads, such as those of stored runs."""
+        return ()
+
+    @property
+    def level(self) -> Level:
+        """What it is computed from: each query's ranks, the ROC of all pairs, or scores."""
+        return "query"
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """Value of each query.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            Where the candidates stand.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_queries,)
+            NaN for a query without a relevant candidate.
+
+        Raises
+        ------
+        ValueError
+            If the metric pools the pairs of all queries.
+        """
+        raise ValueError(
+            f"{self.name} pools the pairs of all queries and has no value per query. "
+            "Use AUC(average='query'), or any metric of ranks."
+        )
+
+    def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Queries that cannot fail: every order of their candidates has one value.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            Of a judged pool, whose candidates are all listed.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_queries,)
+            True where all candidates are relevant.
+        """
+        n_relevant = ranking.n_relevant
+        return np.asarray((n_relevant > 0) & (n_relevant == ranking.n_candidates))
+
+    def of_roc(self, roc: Roc) -> float:
+        """Value of a ROC curve, for metrics whose `level` is "roc".
+
+        Parameters
+        ----------
+        roc : Roc
+            Curve over all pairs.
+
+        Returns
+        -------
+        float
+            NaN where one of the classes is empty.
+
+        Raises
+        ------
+        ValueError
+            If the metric has another level.
+        """
+        raise ValueError(f"{self.name} is not computed from a ROC curve, but from {self.level}.")
+
+    def of_scores(self, judged: Reals, predicted: Reals) -> float:
+        """Agreement of two lists of scores, for metrics whose `level` is "scores".
+
+        Parameters
+        ----------
+        judged, predicted : ndarray of shape (n_pairs,)
+            What was judged and what the model says.
+
+        Returns
+        -------
+        float
+            NaN where the judged scores do not differ.
+
+        Raises
+        ------
+        ValueError
+            If the metric has another level.
+        """
+        raise ValueError(f"{self.name} does not compare scores; it is computed by {self.level}.")
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def check_k(k: int) -> None:
+    """Refuse a number of candidates that is not a whole number from 1."""
+    if isinstance(k, bool) or int(k) != k or k < 1:
+        raise ValueError(f"k counts candidates: a whole number from 1, got {k!r}.")
+
+
+def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is not among the choices."""
+    if value not in choices:
+        raise ValueError(f"{what} must be {' or '.join(map(repr, choices))}, got {value!r}.")
+
+
+@dataclass(frozen=True, repr=False)
+class TopOne(Metric):
+    """Top-1 accuracy: the first candidate is relevant.
+
+    Examples
+    --------
+    >>> TopOne(), TopOne() == TopOne()
+    (top-1, True)
+    """
+
+    _name = "top-1"
+    _description = "Share of queries whose first answer is relevant."
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """Probability that the first candidate is relevant."""
+        return expected_success_at(ranking, 1)
+
+
+@dataclass(frozen=True, repr=False)
+class MRR(Metric):
+    """Mean reciprocal rank of the first relevant candidate."""
+
+    _name = "MRR"
+    _description = "Mean of 1 / rank of the first relevant answer."
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """Reciprocal rank of each query."""
+        return expected_reciprocal_rank(ranking)
+
+
+@dataclass(frozen=True, repr=False)
+class MAP(Metric):
+    """Mean average precision over all relevant candidates."""
+
+    _name = "MAP"
+    _description = "Mean precision at the ranks of all relevant answers."
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """Average precision of each query."""
+        return expected_average_precision(ranking)
+
+
+@dataclass(frozen=True, repr=False)
+class Precision(Metric):
+    """Share of relevant candidates among the first k.
+
+    Parameters
+    ----------
+    k : int, default=5
+        How many candidates count; also the divisor when there are fewer.
+    """
+
+    _name = "P@{k}"
+    _description = "Share of the first {k} answers that are relevant."
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """Precision of each query."""
+        return expected_precision_at(ranking, self.k)
+
+
+@dataclass(frozen=True, repr=False)
+class Recall(Metric):
+    """Share of the relevant candidates that is among the first k.
+
+    Parameters
+    ----------
+    k : int, default=10
+        How many candidates count.
+    """
+
+    _name = "recall@{k}"
+    _description = "Share of all relevant answers found among the first {k}."
+    k: int = 10
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """Recall of each query."""
+        return expected_recall_at(ranking, self.k)
+
+
+@dataclass(frozen=True, repr=False)
+class NDCG(Metric):
+    """Normalised discounted cumulative gain of the first k.
+
+    Parameters
+    ----------
+    k : int or None, default=3
+        How many candidates count; None counts all.
+    gain : {"exp2", "linear"}, default="exp2"
+        A grade g is worth 2^g - 1, or g.
+    discount : {"log2", "jk"}, default="log2"
+        Rank r divides by log2(1 + r), or by max(1, log2(r)).
+
+    Examples
+    --------
+    >>> NDCG(3), NDCG(10, gain="linear"), NDCG(None, discount="jk")
+    (NDCG@3 (exponential gain), NDCG@10 (linear gain), NDCG (exponential gain, jk))
+    """
+
+    _description = "Gain of the graded answers, later ranks counting less, over the best possible."
+    k: int | None = 3
+    gain: Gain = "exp2"
+    discount: Discount = "log2"
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            check_k(self.k)
+        check_choice("gain", self.gain, ("exp2", "linear"))
+        check_choice("discount", self.discount, ("log2", "jk"))
+
+    @property
+    def name(self) -> str:
+        """What tables show: always the gain, since tools differ in what they mean by NDCG."""
+        gain = "exponential gain" if self.gain == "exp2" else "linear gain"
+        return f"NDCG{self._at} ({gain}{', jk' if self.discount == 'jk' else ''})"
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Shorter names, in which the default gain and discount go without saying."""
+        if self.discount == "jk":
+            return (f"NDCG{self._at} ({self.gain}, jk)",)
+        return (f"NDCG{self._at}" + ("" if self.gain == "exp2" else f" ({self.gain})"),)
+
+    @property
+    def _at(self) -> str:
+        return "" if self.k is None else f"@{self.k}"
+
+    def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Queries whose candidates are all relevant, and of one grade."""
+        found = super().certain(ranking)
+        lowest, highest = np.full((2, ranking.n_queries), np.nan)
+        np.fmin.at(lowest, ranking.query, ranking.grade)
+        np.fmax.at(highest, ranking.query, ranking.grade)
+        return np.asarray(found & (lowest == highest))
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """NDCG of each query."""
+        return expected_ndcg_at(ranking, self.k, gain=self.gain, discount=self.discount)
+
+
+@dataclass(frozen=True, repr=False)
+class AUC(Metric):
+    """Probability that a relevant pair scores above one that is not, ties one half.
+
+    Parameters
+    ----------
+    average : {"pooled", "query"}, default="pooled"
+        Compare the pairs of all queries with one another (does one threshold
+        serve all?), or those of each query, and take the mean.
+
+    Examples
+    --------
+    >>> AUC(), AUC("query")
+    (AUC, AUC (by query))
+    """
+
+    _name = "AUC"
+    _description = "Probability that a relevant pair scores above one that is not relevant."
+    average: Literal["pooled", "query"] = "pooled"
+
+    def __post_init__(self) -> None:
+        check_choice("average", self.average, ("pooled", "query"))
+
+    @property
+    def name(self) -> str:
+        """What tables show."""
+        return super().name + (" (by query)" if self.average == "query" else "")
+
+    @property
+    def level(self) -> Level:
+        """What it is computed from."""
+        return "roc" if self.average == "pooled" else "query"
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """AUC of each query; NaN also where all candidates are relevant."""
+        return super().per_query(ranking) if self.level == "roc" else expected_auc(ranking)
+
+    def of_roc(self, roc: Roc) -> float:
+        """Area under the curve."""
+        return super().of_roc(roc) if self.level == "query" else roc.auc
+
+
+@dataclass(frozen=True, repr=False)
+class RankLoss(AUC):
+    """Share of (relevant, not relevant) pairs in the wrong order: 1 - AUC.
+
+    Parameters
+    ----------
+    average : {"pooled", "query"}, default="pooled"
+        As in `AUC`.
+    """
+
+    _name = "rank loss"
+    _description = "Share of relevant pairs that score below one that is not relevant."
+    higher_is_better: ClassVar[bool] = False
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """Rank loss of each query; NaN also where all candidates are relevant."""
+        return 1 - super().per_query(ranking)
+
+    def of_roc(self, roc: Roc) -> float:
+        """Area above the curve."""
+        return 1 - super().of_roc(roc)
+
+
+@dataclass(frozen=True, repr=False)
+class PartialAUC(Metric):
+    """Area under the ROC curve up to a false-positive rate.
+
+    Parameters
+    ----------
+    max_fpr : float, default=0.25
+        Where the area ends, above 0 and at most 1.
+    standardized : bool, default=False
+        Divide the area by `max_fpr` (then chance is max_fpr / 2), or rescale
+        it so that chance is 0.5 and the best is 1, as McClish did.
+
+    Raises
+    ------
+    ValueError
+        If `max_fpr` is out of range.
+
+    Examples
+    --------
+    >>> PartialAUC(), PartialAUC(0.1, standardized=True)
+    (pAUC@0.25, pAUC@0.1 (McClish))
+    """
+
+    _description = "Mean recall of relevant pairs while at most {max_fpr:.0%} of the others pass."
+    max_fpr: float = 0.25
+    standardized: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.max_fpr <= 1:
+            raise ValueError(f"max_fpr must lie in (0, 1], got {self.max_fpr}.")
+
+    @property
+    def name(self) -> str:
+        """What tables show."""
+        return f"pAUC@{self.max_fpr:g}" + (" (McClish)" if self.standardized else "")
+
+    @property
+    def level(self) -> Level:
+        """What it is computed from."""
+        return "roc"
+
+    def of_roc(self, roc: Roc) -> float:
+        """Partial area under the curve."""
+        return roc.partial_auc(self.max_fpr, standardized=self.standardized)
+
+
+@dataclass(frozen=True, repr=False)
+class Pearson(Metric):
+    """Linear correlation of judged and predicted scores."""
+
+    _name = "Pearson"
+    _description = "Linear correlation between judged and predicted scores."
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+
+    @property
+    def level(self) -> Level:
+        """What it is computed from."""
+        return "scores"
+
+    def of_scores(self, judged: Reals, predicted: Reals) -> float:
+        """Correlation; 0, which is chance, where the predicted scores are all equal."""
+        a, b = np.asarray(judged, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+        if len(a) < 2 or (a == a[0]).all():
+            return float("nan")
+        if (b == b[0]).all():
+            return 0.0
+        a, b = a - a.mean(), b - b.mean()
+        return float(np.clip((a @ b) / np.sqrt((a @ a) * (b @ b)), -1.0, 1.0))
+
+
+@dataclass(frozen=True, repr=False)
+class Spearman(Pearson):
+    """Correlation of the ranks of judged and predicted scores."""
+
+    _name = "Spearman"
+    _description = "Correlation between the ranks of judged and predicted scores."
+
+    def of_scores(self, judged: Reals, predicted: Reals) -> float:
+        """Correlation of mid-ranks; 0 where the predicted scores are all equal."""
+        from scipy.stats import rankdata
+
+        return super().of_scores(rankdata(judged), rankdata(predicted))
+
 
 __all__ = [
     "AUC",
@@ -172,3 +615,7 @@ def _nothing_to_rank(relevance: Relevance) -> bool:
         if (lowest < highest).any():
             return False
     return True
+
+
+#: Values this close are level: equal expectations may differ in their last bits.
+LEVEL = 1e-12

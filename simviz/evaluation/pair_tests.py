@@ -9,22 +9,191 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.evaluation import _paired
-from simviz.evaluation._pair_draws import drawn_again
-from simviz.evaluation.differences import LEVEL
-from simviz.evaluation.metrics import AUC, Metric, PartialAUC, Pearson
+from simviz.evaluation import significance
+from simviz.evaluation.metrics import AUC, LEVEL, Metric, PartialAUC, Pearson, RankLoss, Spearman
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.verdict import Comparison
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+#: Values of a metric under draws of items: how often each was drawn, one row a
+#: draw, and the item of each pair.
+Weighted = Callable[[Ints, Ints], Reals]
+
+
+def weighted(metric: Metric, score: Reals, relevant: Bools, judged: Reals | None) -> Weighted:
+    """A metric of these pairs, each as often as its weight says."""
+    if isinstance(metric, Pearson):  # Spearman is one too
+        if judged is None:
+            raise ValueError(f"{metric} compares scores, but these judgments are grades.")
+        correlation = _spearman if isinstance(metric, Spearman) else _pearson
+        return correlation(judged, score)
+    if isinstance(metric, PartialAUC):
+        area = _area(score, relevant, metric.max_fpr)
+        if not metric.standardized:
+            return area
+        chance = metric.max_fpr / 2
+        return lambda *drawn: (1 + (area(*drawn) - chance) / (1 - chance)) / 2
+    if isinstance(metric, AUC) and metric.level == "roc":
+        area = _area(score, relevant, 1.0)
+        return (lambda *drawn: 1 - area(*drawn)) if isinstance(metric, RankLoss) else area
+    raise ValueError(
+        f"{metric} is not among the metrics that are tested by judged pairs: AUC, rank loss, "
+        "partial AUC, Pearson and Spearman."
+    )
+
+
+def _area(score: Reals, relevant: Bools, max_fpr: float) -> Weighted:
+    """Mean height of the ROC curve up to a false-positive rate; the pairs are sorted once."""
+    order, starts = _tied(-score)
+    positive = relevant[order]
+
+    def of(counts: Ints, place: Ints) -> Reals:
+        from simviz._numba import threads_for
+        from simviz.evaluation._kernels import roc_areas
+
+        areas = np.empty(len(counts))
+        with threads_for(len(counts) * len(place)):
+            roc_areas(counts, place[order], positive, starts, max_fpr, areas)
+        return areas
+
+    return of
+
+
+def _pearson(judged: Reals, score: Reals) -> Weighted:
+    """Correlation of both scores."""
+    # Scaling changes no correlation, and keeps sums of squares from cancelling.
+    a, b = ((v - v.mean()) / (v.std() or 1.0) for v in (judged, score))
+    products = np.column_stack([np.ones(len(a)), a, b, a * a, b * b, a * b])
+
+    def of(counts: Ints, place: Ints) -> Reals:
+        by_item = np.zeros((counts.shape[1], products.shape[1]))
+        np.add.at(by_item, place, products)
+        n, *sums = (counts @ by_item).T
+        mean_a, mean_b, aa, bb, ab = (total / n for total in sums)
+        aa, bb, ab = aa - mean_a**2, bb - mean_b**2, ab - mean_a * mean_b
+        # As the metric has it: chance where the run says one thing of all pairs.
+        scale = np.sqrt(np.maximum(aa, LEVEL) * np.maximum(bb, LEVEL))
+        value = np.where(bb > LEVEL, ab / scale, 0.0)
+        return np.where(aa > LEVEL, np.clip(value, -1, 1), np.nan)
+
+    return of
+
+
+def _spearman(judged: Reals, score: Reals) -> Weighted:
+    """Correlation of mid-ranks; both lists are sorted once."""
+    a_order, a_starts = _tied(judged)
+    b_order, b_starts = _tied(score)
+
+    def of(counts: Ints, place: Ints) -> Reals:
+        from simviz._numba import threads_for
+        from simviz.evaluation._kernels import rank_correlations
+
+        values = np.empty(len(counts))
+        with threads_for(len(counts) * len(place)):
+            rank_correlations(counts, place, a_order, a_starts, b_order, b_starts, values)
+        return values
+
+    return of
+
+
+def _tied(values: Reals) -> tuple[Ints, Ints]:
+    """Order of some values, and where each run of equal ones begins and the last ends."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1], True])
+    return order, starts
+
+
+#: Pairs of draws held at a time.
+_DRAWN = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """What runs did as they are, and under draws of each kind.
+
+    Parameters
+    ----------
+    exact : ndarray of float, shape (n_runs,)
+        Without drawing.
+    values : dict of str to (ndarray of float, int)
+        By what is drawn: one row a run, and how many there are to draw.
+    df : int
+        Degrees of freedom.
+    """
+
+    exact: Reals
+    values: dict[str, tuple[Reals, int]]
+    df: int
+
+    def error(self, i: int, j: int | None = None) -> float:
+        """Standard error of what a run did, or of the difference of two."""
+        spread = {
+            kind: _variance(values[i] if j is None else values[i] - values[j], n)
+            for kind, (values, n) in self.values.items()
+        }
+        if len(spread) == 1:
+            return math.sqrt(next(iter(spread.values())))
+        twice = sum(variance for kind, variance in spread.items() if kind != "pairs")
+        # Estimates of three variances may leave less than nothing.
+        return math.sqrt(max(twice - spread["pairs"], min(spread.values())))
+
+
+def drawn_again(
+    runs: Sequence[JudgedPairs], metric: Metric, n_resamples: int, random_state: int
+) -> Drawn:
+    """Runs on the same judged pairs under the same draws."""
+    first = runs[0]
+    values = [weighted(metric, run.score, run.relevant, run.judged) for run in runs]
+    kinds = first.drawn if len(first.drawn) == 1 else (*first.drawn, "pairs")
+    items = {"pairs": np.arange(len(first)), "x items": first.x, "y items": first.y}
+    drawn: dict[str, tuple[Reals, int]] = {}
+    for number, kind in enumerate(kinds):
+        seed = np.random.default_rng([random_state, number])
+        drawn[kind] = draws(values, items[kind], n_resamples, seed)
+    once = np.ones((1, len(first)), dtype=np.int64), items["pairs"]
+    exact = np.array([one(*once)[0] for one in values])
+    # An area rests on its rarer class, a correlation on all pairs.
+    counted = np.ones(len(first), dtype=bool)
+    if metric.level == "roc":
+        counted = first.relevant == (2 * first.relevant.sum() <= len(first))
+    df = min(len(np.unique(items[kind][counted])) for kind in first.drawn) - 1
+    return Drawn(exact, drawn, df)
+
+
+def draws(
+    metrics: list[Weighted], item: Ints, n_resamples: int, rng: np.random.Generator
+) -> tuple[Reals, int]:
+    """Values of all runs, one row each, under draws of items; and how many items there are."""
+    items, place = np.unique(item, return_inverse=True)
+    m = len(items)
+    values = np.empty((len(metrics), n_resamples))
+    together = max(1, _DRAWN // len(item))
+    for start in range(0, n_resamples, together):
+        size = min(together, n_resamples - start)
+        drawn = rng.integers(0, m, (size, m)) + m * np.arange(size)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=size * m).reshape(size, m)
+        for row, one in zip(values, metrics, strict=True):
+            row[start : start + size] = one(counts, place)
+    return values, m
+
+
+def _variance(differences: Reals, n: int) -> float:
+    """Variance of draws of n items, without the bias of drawing from a sample."""
+    kept = differences[~np.isnan(differences)]
+    if min(len(kept), n) < 2:
+        return math.nan
+    # Draws that differ by rounding only have none.
+    return float(kept.var(ddof=1)) * n / (n - 1) if np.ptp(kept) > LEVEL else 0.0
+
 
 #: Draws of items; the error of a standard error is then about 1.6 %.
 RESAMPLES = 2_000
@@ -171,8 +340,8 @@ def bootstrap_pairs(
        with multiway clustering." Journal of Business & Economic Statistics
        29(2), 2011.
     """
-    _paired.check_level(level)
-    _paired.check_resamples(n_resamples)
+    significance.check_level(level)
+    significance.check_resamples(n_resamples)
     first = _check_same(runs)
     drawn = drawn_again(runs, metric, n_resamples, random_state)
     test = f"bootstrap over {' and '.join(first.drawn)}"
@@ -212,11 +381,11 @@ def interval_of_pairs(
     ValueError
         If a setting means nothing.
     """
-    _paired.check_level(level)
-    _paired.check_resamples(n_resamples)
+    significance.check_level(level)
+    significance.check_resamples(n_resamples)
     drawn = drawn_again([run], metric, n_resamples, random_state)
     error = drawn.error(0) if drawn.df > 0 else math.nan
-    return _paired.t_interval(float(drawn.exact[0]), error, drawn.df, level)
+    return significance.t_interval(float(drawn.exact[0]), error, drawn.df, level)
 
 
 def delong_pairs(
@@ -302,8 +471,10 @@ def delong(
     from scipy.special import ndtr, ndtri
     from scipy.stats import rankdata
 
-    _paired.check_level(level)
-    sides = [_paired.flat(scores, name) for scores, name in ((a_scores, "a"), (b_scores, "b"))]
+    significance.check_level(level)
+    sides = [
+        significance.flat(scores, name) for scores, name in ((a_scores, "a"), (b_scores, "b"))
+    ]
     truth = np.asarray(relevant, dtype=bool)
     lengths = [len(values) for values in (*sides, truth)]
     if len(set(lengths)) > 1 or np.isnan(sides).any():
@@ -321,7 +492,7 @@ def delong(
         below.append((rank[truth] - rankdata(scores[truth])) / n)
         above.append(1 - (rank[~truth] - rankdata(scores[~truth])) / m)
     difference = float(below[0].mean() - below[1].mean())
-    parts = [_paired.deviation(one[0] - one[1]) ** 2 for one in (below, above)]
+    parts = [significance.deviation(one[0] - one[1]) ** 2 for one in (below, above)]
     error = math.sqrt(parts[0] / m + parts[1] / n)
     found = _compared("DeLong", difference, error, m + n, m + n - 1, m + n, level)
     if error == 0:
@@ -338,9 +509,9 @@ def _compared(
     difference = 0.0 if abs(difference) <= LEVEL else difference
     if df < 1:  # nothing to judge a spread by
         error = math.nan
-    t, p = _paired.student(difference, error, df)
-    low, high = _paired.t_interval(difference, error, df, level)
-    effect = _paired.standardized(difference, error * math.sqrt(units), units - 1)
+    t, p = significance.student(difference, error, df)
+    low, high = significance.t_interval(difference, error, df, level)
+    effect = significance.standardized(difference, error * math.sqrt(units), units - 1)
     return Comparison(test, t, p, difference, low, high, level, n, None, effect, UNIT)
 
 

@@ -9,9 +9,9 @@ from typing import Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.evaluation.intervals import mean, standard_error
 from simviz.evaluation.metrics import Metric, parse_metric
 from simviz.evaluation.roc import Roc
+from simviz.evaluation.significance import mean, standard_error
 from simviz.ranking import Ranking
 
 Direction = Literal["x2y", "y2x"]
@@ -326,3 +326,6 @@ def check_directions(
         raise ValueError(
             f"Directions here are {' and '.join(map(repr, known))}, got {tuple(directions)!r}."
         )
+
+
+Ints = NDArray[np.int64]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.callbacks import Callback
-from simviz.evaluation._blocks import Blocks, bounds, n_items
-from simviz.evaluation._counting import ColumnCounts, PooledCounts
-from simviz.evaluation._judged import Queries, queries_of
-from simviz.evaluation._late_columns import LateColumns, vectors_of
-from simviz.evaluation._prepared import Counts, count, prepared
+from simviz.evaluation._blocks import (
+    Blocks,
+    ColumnCounts,
+    LateColumns,
+    PooledCounts,
+    Queries,
+    bounds,
+    n_items,
+    queries_of,
+    report,
+    vectors_of,
+)
 from simviz.evaluation.metrics import (
     DEFAULT_METRICS,
     NDCG,
@@ -25,16 +32,139 @@ from simviz.evaluation.metrics import (
     is_graded,
     parse_metric,
 )
-from simviz.evaluation.result import (
-    DIRECTIONS,
-    Direction,
-    Evaluation,
-    Pool,
-    check_directions,
-)
+from simviz.evaluation.result import DIRECTIONS, Direction, Evaluation, Pool, check_directions
 from simviz.evaluation.roc import Roc
 from simviz.ranking import Ranking, rank_block, rank_listed
 from simviz.relevance import Relevance
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+    from simviz.data.splitting import Split
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]
+Counts = tuple[Ints, Ints]
+
+
+class Prepared(Protocol):
+    """Two sides made ready: see `simviz.base.TopicSimilarity.prepared`."""
+
+    def iter_similarity(self, block_size: int | None = None) -> Iterator[Values]:
+        """All similarities in blocks of rows."""
+
+    def listed(self, indptr: Ints, indices: Ints) -> Values:
+        """Those of some pairs, the very same numbers."""
+
+    def rank_rows(
+        self, rows: slice, indptr: Ints, indices: Ints, *, backwards: bool = False
+    ) -> tuple[Ints, Ints, Reals]:
+        """Above, tied and score of what some queries list; y items ask where `backwards`."""
+
+
+def prepared(scorer: object, x: object, y: object) -> Prepared | None:
+    """Both sides made ready, if the scorer has a way of its own to rank them."""
+    prepare = getattr(scorer, "prepared", None)
+    made: Prepared | None = None if prepare is None else prepare(x, y)
+    return made
+
+
+def count(
+    sides: Prepared,
+    x_queries: Queries,
+    y_queries: Queries,
+    *,
+    backwards: bool,
+    trace: bool,
+    block_size: int | None,
+    callback: Callback | None,
+) -> tuple[Counts, Counts | None, Reals, Roc | None]:
+    """Rank the judged pairs from both sides, and trace the ROC.
+
+    Parameters
+    ----------
+    sides : Prepared
+        What scores.
+    x_queries, y_queries : Queries
+        The judged pairs.
+    backwards, trace : bool
+        Whether y items ask too, and whether the ROC is wanted.
+    block_size : int or None
+        Rows of a block.
+    callback : callable or None
+        See `simviz.callbacks`; steps are queries, or rows of the one pass
+        that the ROC takes.
+
+    Returns
+    -------
+    x_counts, y_counts : tuple of (above, tied)
+        For the judged pairs as each side sees them; None for a side that
+        does not ask.
+    score : ndarray of float64
+        Similarity of each judged pair.
+    roc : Roc or None
+        Over all pairs, or the judged ones in a judged pool.
+    """
+    told = sides.listed(x_queries.indptr, x_queries.candidate)
+    score = told.astype(np.float64)
+    relevant = x_queries.grade > 0
+    n_x, n_y = len(x_queries.indptr) - 1, len(y_queries.indptr) - 1
+    if x_queries.n_candidates is None:
+        x_counts = rank_listed(score, x_queries.indptr)
+        y_counts = rank_listed(score[y_queries.stored], y_queries.indptr) if backwards else None
+        report(callback, n_x, n_x)
+        return x_counts, y_counts, score, Roc.from_scores(score, relevant) if trace else None
+    if not trace:
+        total = n_x + n_y if backwards else n_x
+        x_counts = _ranks(sides, x_queries, False, block_size, _after(0, total, callback))
+        y_counts = None
+        if backwards:
+            y_counts = _ranks(sides, y_queries, True, block_size, _after(n_x, total, callback))
+        return x_counts, y_counts, score, None
+    # The ROC wants every pair; as the judged scores are known, all is counted in one pass.
+    columns = ColumnCounts(score[y_queries.stored], y_queries.indptr, told.dtype)
+    pooled = PooledCounts(score[relevant], told.dtype)
+    rows = []
+    passes = Blocks(lambda: sides.iter_similarity(block_size), (n_x, n_y), 1, callback)
+    for start, block in passes:
+        ptr = x_queries.indptr[start : start + len(block) + 1]
+        rows.append(rank_block(block, ptr - ptr[0], x_queries.candidate[ptr[0] : ptr[-1]])[:2])
+        if backwards:
+            columns.add(block)
+        pooled.add(block)
+    return _joined(rows), columns.ranks() if backwards else None, score, pooled.roc()
+
+
+def _ranks(
+    sides: Prepared,
+    queries: Queries,
+    backwards: bool,
+    block_size: int | None,
+    tell: Callable[[int], None],
+) -> Counts:
+    """Above and tied of the judged pairs of one side's queries, block by block."""
+    parts = []
+    size = queries.n_candidates
+    wide = size if isinstance(size, int) else 1
+    for start, stop in bounds(len(queries.indptr) - 1, wide or 1, block_size):
+        ptr = queries.indptr[start : stop + 1]
+        listed = queries.candidate[ptr[0] : ptr[-1]]
+        found = sides.rank_rows(slice(start, stop), ptr - ptr[0], listed, backwards=backwards)
+        parts.append(found[:2])
+        tell(stop)
+    return _joined(parts)
+
+
+def _after(before: int, total: int, callback: Callback | None) -> Callable[[int], None]:
+    """Progress of a later part of the work."""
+    return lambda done: report(callback, before + done, total)
+
+
+def _joined(parts: Sequence[Counts]) -> Counts:
+    above, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return above, tied
+
 
 Side = TypeVar("Side")
 Side_contra = TypeVar("Side_contra", contravariant=True)
@@ -334,3 +464,105 @@ def _zero_rows(side: object) -> float | None:
     else:
         return None
     return float((~filled).mean()) if len(filled) else None
+
+
+def evaluate_part(
+    scorer: Scorer[Items],
+    pairs: PairSet,
+    parts: Split,
+    part: Literal["validation", "test"] = "test",
+    metrics: Iterable[Metric | str] | None = None,
+    *,
+    pool: Literal["split", "all"] = "split",
+    directions: Sequence[Direction] = DIRECTIONS,
+    callback: Callback | None = None,
+) -> Evaluation:
+    """Rank the queries of a held-out part.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        A fitted pipeline.
+    pairs : PairSet
+        The whole data set.
+    parts : Split
+        Of `pairs`, as `simviz.data.splitting` gives it.
+    part : {"validation", "test"}, default="test"
+        Whose items ask.
+    metrics : iterable of Metric or str, optional
+        See `evaluate`.
+    pool : {"split", "all"}, default="split"
+        What a query is ranked against: the items of the part, among them all
+        of a side that the split does not divide; or all items of the data
+        set, whose known training pairs are neither candidates nor relevant.
+        Judged candidates only, where unlisted pairs are unknown.
+    directions : sequence of {"x2y", "y2x"}
+        Which sides ask.
+    callback : callable, optional
+        See `simviz.callbacks`; told of each direction by itself.
+
+    Returns
+    -------
+    Evaluation
+        Against all items, the ROC is that of the queries of the first direction.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or a setting is unknown.
+    JobCancelled
+        If the callback asked to stop.
+
+    Examples
+    --------
+    >>> from simviz import default_pipeline
+    >>> from simviz.data import PairSet, split
+    >>> words = [f"word {i}" for i in range(50)]
+    >>> pairs = PairSet.from_texts(words, words)
+    >>> parts = split(pairs)
+    >>> pipeline = default_pipeline("bm25", parts.train).fit(parts.train)
+    >>> for pool in ("split", "all"):
+    ...     result = evaluate_part(pipeline, pairs, parts, pool=pool)
+    ...     print(result.pool, result.rankings["x2y"].n_candidates[0])
+    split 10
+    all 50
+    """
+    check_directions(directions)
+    if part not in ("validation", "test") or pool not in ("split", "all"):
+        raise ValueError(
+            f"part is 'validation' or 'test' and pool 'split' or 'all'; got {part!r}, {pool!r}."
+        )
+    held_out: PairSet = getattr(parts, part)
+    if pool == "split" or pairs.relevance.unjudged == "ignore":
+        sides = (held_out.x, held_out.y, held_out.relevance)
+        return evaluate(scorer, *sides, metrics, directions=directions, callback=callback)
+    learned = _positions(parts, pairs)
+    found = []
+    for direction in directions:
+        x = parts.x_index[part] if direction == "x2y" else None
+        y = parts.y_index[part] if direction == "y2x" else None
+        asked = pairs.take(x, y)
+        known = learned if x is None else learned[x]
+        found.append(
+            evaluate(
+                scorer,
+                asked.x,
+                asked.y,
+                asked.relevance,
+                metrics,
+                directions=(direction,),
+                pool="all",
+                known=known if y is None else known[:, y],
+                callback=callback,
+            )
+        )
+    rankings = {d: one.rankings[d] for d, one in zip(directions, found, strict=True)}
+    return replace(found[0], rankings=rankings)
+
+
+def _positions(parts: Split, pairs: PairSet) -> sp.csr_array:
+    """Relevant pairs of training, as positions in the whole."""
+    learned = parts.train.relevance.positives.tocoo()
+    x, y = parts.x_index["train"], parts.y_index["train"]
+    at = (x[learned.row], y[learned.col])
+    return sp.csr_array((learned.data != 0, at), shape=pairs.relevance.shape)

@@ -10,14 +10,12 @@ import functools
 import sys
 from typing import Any
 
-from simviz.discovery import find_classes, unknown_name
-from simviz.experiments._claims import VERDICTS, Claim, Verdict
 from simviz.experiments._document import SIGNS, cell_text, tables_csv, to_markdown
 from simviz.experiments._experiment import ONLY_DRAWN, SIZES, Experiment, Paper, Size
-from simviz.experiments._findings import Figure, Findings, Series, Table
+from simviz.experiments._findings import VERDICTS, Claim, Figure, Findings, Series, Table, Verdict
 from simviz.experiments._parts import Parts, read_parts
-from simviz.experiments._progress import Progress
-from simviz.experiments._team import Team
+from simviz.experiments._progress import Progress, Team
+from simviz.registry import find_classes, unknown_name
 
 __all__ = [
     "ONLY_DRAWN",

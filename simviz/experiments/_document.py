@@ -8,9 +8,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from simviz.experiments._claims import Claim
 from simviz.experiments._experiment import Experiment
-from simviz.experiments._findings import Cell, Findings, Table
+from simviz.experiments._findings import Cell, Claim, Findings, Table
 
 #: In front of a verdict, so that colour is not all that tells it.
 SIGNS = {"holds": "✓", "does not hold": "✗", "not comparable": "–"}

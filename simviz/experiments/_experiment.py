@@ -50,11 +50,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from simviz.data import PairSet
-from simviz.discovery import unknown_name
-from simviz.experiments._claims import Claim
-from simviz.experiments._findings import Figure, Findings, Table
+from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
 from simviz.experiments._progress import Progress
+from simviz.registry import unknown_name
 
 Size = Literal["demo", "full"]
 SIZES: tuple[Size, ...] = ("demo", "full")

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.data import Items, PairSet, split
-from simviz.data.roles import SPLIT_WORDS
+from simviz.data.columns import SPLIT_WORDS
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -60,9 +60,9 @@ class Parts:
         pairs : PairSet
             A demo, or what somebody brought.
         by : {"pair", "x", "y", "group", "column"}, default="pair"
-            See `simviz.data.split`.
+            See `simviz.data.splitting`.
         pool : {"mates", "all"}, default="mates"
-            The y items of a part: those that `simviz.data.split` gives it,
+            The y items of a part: those that `simviz.data.splitting` gives it,
             or all of them, whose texts (not judgments) are then known to
             training.
         fractions : tuple of 3 float

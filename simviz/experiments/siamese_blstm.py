@@ -2,22 +2,604 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+import gzip
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.augment import (
+    Augmenter,
+    Feedback,
+    InducedSynonyms,
+    ListedSynonyms,
+    MinedWords,
+    SampledWords,
+    Typos,
+    augment,
+)
+from simviz.data.augment.base import GROUP_SEPARATOR
+from simviz.data.augment.words import alphabet, corrupt, mine
 from simviz.data.pairs import PairSet
+from simviz.data.shapes import taxonomy_pairs
+from simviz.evaluation.scoring import evaluate
+from simviz.evaluation.significance import confidence_interval, paired_randomization
 from simviz.exceptions import DatasetError
 from simviz.experiments._experiment import BLSTM, Experiment, Size
-from simviz.experiments._findings import Cell, Findings, Table
+from simviz.experiments._findings import Cell, Claim, Findings, Table
 from simviz.experiments._progress import Progress
-from simviz.experiments._titles import (
-    Material,
-    demo_material,
-    part_of_demo,
-    read_material,
-)
-from simviz.experiments._titles_table import BASELINE, ROWS, Table3, hits, table
+from simviz.pipeline import PairPipeline, default_pipeline
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Grouped = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A taxonomy and what is known about how people write its titles.
+
+    Parameters
+    ----------
+    titles : mapping of str to sequence of str
+        Title to the groups it stands in.
+    name : str
+        A short name to show.
+    synonyms : sequence of (str, str)
+        Words, each with one that says the same.
+    words : sequence of str
+        Words around titles that change nothing.
+    pool, watched, annotated : mapping of str to sequence of str
+        Real inputs with their groups: for training, for early stopping, and
+        for tests.
+    n_rows : int
+        Rows of the table that the titles were read from, one a title and
+        group; the number of distinct titles and groups when 0.
+    """
+
+    titles: Grouped
+    name: str
+    synonyms: Sequence[tuple[str, str]] = ()
+    words: Sequence[str] = ()
+    pool: Grouped = field(default_factory=dict)
+    watched: Grouped = field(default_factory=dict)
+    annotated: Grouped = field(default_factory=dict)
+    n_rows: int = 0
+
+    @property
+    def ceiling(self) -> float:
+        """Share of rows of the taxonomy that looking titles up can get right.
+
+        A title in several groups is looked up as one of them, and wrong for
+        the others.
+        """
+        return len(self.titles) / (self.n_rows or sum(map(len, self.titles.values())))
+
+
+def demo_material() -> Material:
+    """The demo "job_titles"."""
+    from simviz.datasets.job_titles import (
+        read_extra_words,
+        read_inputs,
+        read_synonyms,
+        read_titles,
+    )
+
+    pool, watched, annotated = (
+        {text: (group,) for text, group in read_inputs(part).items()}
+        for part in ("pool", "validation", "test")
+    )
+    return Material(
+        read_titles(), "job_titles", read_synonyms(), read_extra_words(), pool, watched, annotated
+    )
+
+
+def part_of_demo(every: int) -> Material:
+    """Every n-th group of the demo "job_titles", with the texts of these groups.
+
+    Parameters
+    ----------
+    every : int
+        1 for all of them.
+
+    Returns
+    -------
+    Material
+        Under the same name.
+    """
+    whole = demo_material()
+    groups = set(sorted({group for of in whole.titles.values() for group in of})[::every])
+
+    def of_these(texts: Grouped) -> Grouped:
+        return {text: of for text, of in texts.items() if groups.issuperset(of)}
+
+    return replace(
+        whole,
+        titles=of_these(whole.titles),
+        pool=of_these(whole.pool),
+        watched=of_these(whole.watched),
+        annotated=of_these(whole.annotated),
+    )
+
+
+def read_material(
+    path: str | Path,
+    *,
+    n_groups: int | None = None,
+    most_titles: int | None = None,
+    unambiguous: bool = False,
+    synonyms: Sequence[tuple[str, str]] = (),
+    seed: int = 0,
+) -> Material:
+    """Read a taxonomy, or a part of it.
+
+    Parameters
+    ----------
+    path : str or Path
+        Tab-separated table with the columns "title" and "group_id" and without
+        quoting, perhaps compressed (.gz).
+    n_groups : int, optional
+        Groups to draw among those of two titles or more; all when omitted.
+    most_titles : int, optional
+        Titles of a group to keep at most, the first ones.
+    unambiguous : bool, default=False
+        Whether titles that stand in several groups are left out.
+    synonyms : sequence of (str, str)
+        Words, each with one that says the same.
+    seed : int, default=0
+        Of the draw.
+
+    Returns
+    -------
+    Material
+        Titles in lower case.
+
+    Raises
+    ------
+    DatasetError
+        If a column is missing, or there are not so many groups.
+    """
+    path = Path(path)
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    if not rows or not {"title", "group_id"} <= rows[0].keys():
+        raise DatasetError(f"{path.name} needs the columns title and group_id.")
+    groups_of: dict[str, dict[str, None]] = {}
+    for row in rows:
+        groups_of.setdefault(row["title"].lower(), {})[row["group_id"]] = None
+    members: dict[str, list[str]] = {}
+    for title, of in groups_of.items():
+        if not (unambiguous and len(of) > 1):
+            for group in of:
+                members.setdefault(group, []).append(title)
+    chosen = sorted(group for group, titles in members.items() if len(titles) > 1)
+    if n_groups is not None:
+        if n_groups > len(chosen):
+            raise DatasetError(
+                f"{path.name} has {len(chosen)} groups of two titles or more, not {n_groups}."
+            )
+        drawn = np.random.default_rng(seed).choice(len(chosen), n_groups, replace=False)
+        chosen = [chosen[i] for i in np.sort(drawn)]
+    titles: dict[str, tuple[str, ...]] = {}
+    for group in chosen:
+        for title in members[group][:most_titles]:
+            titles[title] = (*titles.get(title, ()), group)
+    whole = n_groups is None and most_titles is None and not unambiguous
+    return Material(titles, path.parent.name, synonyms, n_rows=len(rows) if whole else 0)
+
+
+def typos_test(titles: Grouped, rate: float = 0.05, seed: int = 0) -> Grouped:
+    """Every title with some characters replaced or left out.
+
+    Parameters
+    ----------
+    titles : mapping of str to sequence of str
+        Title to its groups.
+    rate : float, default=0.05
+        Chance of each character to be hit: half of it to be replaced, half to
+        be left out.
+    seed : int, default=0
+        Equal titles and seeds give equal typos.
+
+    Returns
+    -------
+    mapping of str to sequence of str
+        Text to its groups. Titles that no typo hit, or that became another
+        title, are not among them: they would be known from training.
+    """
+    rng = np.random.default_rng(seed)
+    letters = alphabet(titles)
+    found = {}
+    for title, groups in titles.items():
+        typed = corrupt(title, rng, rate / 2, rate / 2, letters)
+        if typed.strip() and typed.casefold() not in titles:
+            found[typed] = groups
+    return found
+
+
+def composition_test(
+    titles: Grouped,
+    synonyms: Sequence[tuple[str, str]] = (),
+    *,
+    most: int | None = None,
+    share: float = 0.25,
+    seed: int = 0,
+) -> tuple[Grouped, Grouped]:
+    """Titles with words exchanged for synonyms: those to train on, and those for the test.
+
+    Parameters
+    ----------
+    titles : mapping of str to sequence of str
+        Title to its groups.
+    synonyms : sequence of (str, str)
+        A list; more are induced from the groups.
+    most : int, optional
+        Texts to make at most of each kind: by one exchange from the list, by
+        one that was induced, and both ways again from what these made.
+    share : float, default=0.25
+        Of the texts with two exchanges, for the test.
+    seed : int, default=0
+        Of the draws.
+
+    Returns
+    -------
+    train, test : mapping of str to sequence of str
+        Text to its groups.
+
+    Notes
+    -----
+    Those for the test differ from a title in two places. One exchange leaves
+    so much of a title that it is mostly found by what is left.
+    """
+    once = _made(titles, titles, synonyms, most, seed)
+    twice = _made(titles, once, synonyms, most, seed) if once else {}
+    drawn = np.random.default_rng(seed).permutation(len(twice))
+    held = set(drawn[: round(share * len(twice))].tolist())
+    test = {text: of for i, (text, of) in enumerate(twice.items()) if i in held}
+    return once | {text: of for text, of in twice.items() if text not in test}, test
+
+
+def _made(
+    titles: Grouped,
+    texts: Grouped,
+    synonyms: Sequence[tuple[str, str]],
+    most: int | None,
+    seed: int,
+) -> dict[str, tuple[str, ...]]:
+    """What exchanging words once makes of texts."""
+    pairs = taxonomy_pairs(titles, texts)
+    made: dict[str, tuple[str, ...]] = {}
+    for step in (ListedSynonyms(synonyms, most, seed), InducedSynonyms(most, seed)):
+        x = step.transform(pairs).x
+        for i in range(len(texts), len(x)):
+            made[x.content[i]] = tuple(x.metadata["group"][i].split(GROUP_SEPARATOR))
+    return made
+
+
+def extra_words_test(titles: Grouped, inputs: Iterable[str]) -> Grouped:
+    """Real inputs that hold a title and more, where an n-gram matcher finds that title.
+
+    Parameters
+    ----------
+    titles : mapping of str to sequence of str
+        Title to its groups.
+    inputs : iterable of str
+        What people wrote.
+
+    Returns
+    -------
+    mapping of str to sequence of str
+        Input to the groups of its title, right or not: the n-gram matcher is
+        right by construction.
+    """
+    names = list(titles)
+    return {text: titles[names[j]] for text, j in mine(list(inputs), names)}
+
+
+BASELINE = "n-gram"
+ROWS = ("(0) none", "(1) typos", "(2) + synonyms", "(3) + extra words", "(4) + feedback")
+TYPOS, COMPOSITION, EXTRA, ANNOTATIONS = "Typos", "Composition", "Extra words", "Annotations"
+#: Inputs that a model got wrong before it was told.
+CORRECTED = "Corrected"
+#: Texts of each kind to watch at most; a pass over more would take as long as learning.
+_WATCHED = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table3:
+    """Hits of every row on every test.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns "row", "test", "hits" (their share), "low" and "high" (95 %
+        bootstrap interval), "n" (texts of the test).
+    claims : tuple of Claim
+        What should hold.
+    ceiling : float
+        What looking a title up in the taxonomy can reach.
+    sizes : mapping of str to int
+        Texts of the x side that each row was trained on.
+    seconds : mapping of str to float
+        How long each row took to train.
+    """
+
+    frame: pd.DataFrame
+    claims: tuple[Claim, ...]
+    ceiling: float
+    sizes: Mapping[str, int]
+    seconds: Mapping[str, float]
+
+    def wide(self) -> pd.DataFrame:
+        """Rows and columns as in the paper."""
+        order = list(dict.fromkeys(self.frame["row"]))
+        tests = list(dict.fromkeys(self.frame["test"]))
+        table = self.frame.pivot(index="row", columns="test", values="hits")
+        return table.loc[order, tests]
+
+
+def table(
+    material: Material,
+    params: Mapping[str, Any] | None = None,
+    *,
+    rows: Sequence[str] | None = None,
+    most_synonyms: int | None = None,
+    share_of_words: float = 0.2,
+    seed: int = 0,
+    heard: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
+) -> Table3:
+    """Train and test the rows of the table.
+
+    Parameters
+    ----------
+    material : Material
+        A taxonomy. Without real inputs, the rows and tests that need some are
+        left out.
+    params : mapping, optional
+        Parameters of `siamese_blstm` that differ from its defaults.
+    rows : sequence of str, optional
+        Of `ROWS`; each is trained from the beginning, on what the rows before
+        it were trained on and more. All that the material allows when omitted.
+    most_synonyms : int, optional
+        Texts with synonyms to make at most of each kind, see
+        `simviz.experiments.titles.composition_test`.
+    share_of_words : float, default=0.2
+        Share of the pairs of row (3) that have sampled words around a title.
+    seed : int, default=0
+        Of tests, augmentation and networks.
+    heard : callable, optional
+        Told in words how far it is.
+    progress : Progress, optional
+        Hears how far it is, and may stop it.
+
+    Returns
+    -------
+    Table3
+        Hits: the nearest title by cosine stands in a group of the text; where
+        several are equally near, the expected hit.
+
+    Notes
+    -----
+    No text of a test, and none that is watched to stop early, is ever trained
+    on. The paper tests typos on every title; titles that no typo hit are left
+    out here, for they are known from training.
+
+    References
+    ----------
+    .. [1] Neculoiu, P., Versteegh, M., & Rotaru, M. (2016). "Learning Text
+       Similarity with Siamese Recurrent Networks". Proceedings of the 1st
+       Workshop on Representation Learning for NLP, 148-157. Section 5, table 3.
+    """
+    say = heard or (lambda words: None)
+    course = _Course(material, most_synonyms, share_of_words, seed)
+    wanted = [row for row in (rows or ROWS) if row in course.possible]
+    base = taxonomy_pairs(material.titles)
+    say(BASELINE)
+    known: dict[tuple[str, str], NDArray[np.float64]] = {}
+    matcher = default_pipeline("ngram_matcher", base).fit(base)
+    sizes, seconds = {BASELINE: len(base.x)}, {}
+    fitted = {BASELINE: matcher}
+    for test, texts in course.tests.items():
+        known[BASELINE, test] = hits(matcher, material.titles, texts)
+    for row, part in (progress or Progress()).over(wanted):
+        part(f"Training {row}")
+        if row == ROWS[4]:
+            teacher = fitted.get(ROWS[3]) or fitted.get(wanted[max(0, wanted.index(row) - 1)])
+            if teacher is None or teacher is matcher:
+                continue
+            course.ask(teacher)
+        train = augment(base, course.steps(row), course.kept_out)
+        say(f"{row}: {len(train.x):,} texts")
+        begin = time.perf_counter()
+        network = default_pipeline(
+            "siamese_blstm", train, **{"shared": True, "random_state": seed, **(params or {})}
+        )
+        network.set_callbacks(part.listen(f"Training {row}"))
+        fitted[row] = network.fit(train, course.watched)
+        part(f"Testing {row}", 1.0)
+        seconds[row], sizes[row] = time.perf_counter() - begin, len(train.x)
+        for test, texts in course.tests.items():
+            known[row, test] = hits(fitted[row], material.titles, texts)
+        found = [f"{test} {known[row, test].mean():.3f}" for test in course.tests]
+        watched = max(fitted[row].model_.validation_scores_, default=float("nan"))
+        say(f"  {', '.join(found)}; watched MRR {watched:.3f}; {seconds[row]:,.0f} s")
+    if course.corrected:
+        for row, model in fitted.items():
+            known[row, CORRECTED] = hits(model, material.titles, course.corrected)
+    return Table3(_frame(known), _claims(known), material.ceiling, sizes, seconds)
+
+
+def hits(pipeline: PairPipeline, titles: Grouped, texts: Grouped) -> NDArray[np.float64]:
+    """Whether the nearest title of each text stands in one of its groups.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline
+        Fitted.
+    titles, texts : mapping of str to sequence of str
+        Taxonomy and texts of a test, each with its groups.
+
+    Returns
+    -------
+    ndarray of shape (len(texts),)
+        From 0 to 1; between them where several titles are equally near.
+    """
+    pairs = taxonomy_pairs(titles, texts)
+    result = evaluate(
+        pipeline, pairs.x, pairs.y, pairs.relevance, metrics=["top-1"], directions=["x2y"]
+    )
+    return np.asarray(result.per_query("top-1", "x2y"), dtype=np.float64)
+
+
+class _Course:
+    """Tests, and what is learned in which row."""
+
+    def __init__(
+        self, material: Material, most: int | None, share_of_words: float, seed: int
+    ) -> None:
+        self.material, self.seed, self.share = material, seed, share_of_words
+        titles = material.titles
+        learned, composed = composition_test(titles, material.synonyms, most=most, seed=seed)
+        tests = {TYPOS: typos_test(titles, seed=seed), COMPOSITION: composed}
+        self.possible = list(ROWS[:3])
+        if material.annotated:
+            tests[EXTRA] = extra_words_test(titles, material.annotated)
+            tests[ANNOTATIONS] = material.annotated
+        if material.words or material.pool:
+            self.possible.append(ROWS[3])
+        if material.pool:
+            self.possible.append(ROWS[4])
+        self.tests = {name: texts for name, texts in tests.items() if texts}
+        # What is watched is drawn from what the table trains on in its last rows, and
+        # then no longer trained on; that it is the same for all rows keeps them comparable.
+        rng = np.random.default_rng(seed + 1)
+        kept_in_mind = (
+            _some(learned, rng, len(learned) // 5),
+            _some(typos_test(titles, 0.15, seed + 1), rng),
+        )
+        watched = {**kept_in_mind[0], **kept_in_mind[1], **_some(material.watched, rng)}
+        near = {group for groups in watched.values() for group in groups}
+        pool = {t: of for t, of in titles.items() if near.intersection(of)}
+        self.watched: PairSet = taxonomy_pairs(pool, watched)
+        self.synonyms = {t: of for t, of in learned.items() if t not in watched}
+        self.kept_out = [*watched, *(text for texts in self.tests.values() for text in texts)]
+        self.verdicts: list[tuple[str, str, float]] = []
+        self.corrected: dict[str, Sequence[str]] = {}
+
+    def steps(self, row: str) -> list[Augmenter]:
+        """Augmentations of a row; typos come last, for all texts."""
+        level, material = ROWS.index(row), self.material
+        steps: list[Augmenter] = []
+        if level >= 2:
+            made = [(t, g, 1) for t, of in self.synonyms.items() for g in of]
+            steps.append(Feedback(made, weight=1.0))
+        if level >= 3:
+            steps.append(MinedWords(list(material.pool)))
+            steps.append(SampledWords(material.words, self.share, seed=self.seed))
+        if level >= 4:
+            steps.append(Feedback(self.verdicts))
+        if level >= 1:
+            steps.append(Typos(seed=self.seed + 2))
+        return steps
+
+    def ask(self, model: PairPipeline) -> None:
+        """Let a model answer inputs it has not learned, and note the verdict on each."""
+        titles = self.material.titles
+        mined = extra_words_test(titles, self.material.pool)
+        asked = {text: of for text, of in self.material.pool.items() if text not in mined}
+        pairs = taxonomy_pairs(titles, asked)
+        best = model.similarity(pairs.x, pairs.y).argmax(axis=1)
+        names = list(titles)
+        for (text, of), j in zip(asked.items(), best, strict=True):
+            answer = titles[names[j]]
+            if not set(answer) & set(of):
+                self.corrected[text] = of
+                self.verdicts += [(text, group, -1) for group in answer]
+            self.verdicts += [(text, group, 1) for group in of]
+
+
+def _some(
+    texts: Grouped, rng: np.random.Generator, most: int = _WATCHED
+) -> dict[str, Sequence[str]]:
+    names = list(texts)
+    chosen = rng.permutation(len(names))[: min(most, _WATCHED)]
+    return {names[i]: texts[names[i]] for i in sorted(chosen.tolist())}
+
+
+def _frame(known: Mapping[tuple[str, str], NDArray[np.float64]]) -> pd.DataFrame:
+    import pandas as pd
+
+    lines = []
+    for (row, test), values in known.items():
+        low, high = confidence_interval(values)
+        lines.append((row, test, float(values.mean()), low, high, len(values)))
+    return pd.DataFrame(lines, columns=["row", "test", "hits", "low", "high", "n"])
+
+
+def _claims(known: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[Claim, ...]:
+    none, typos, synonyms, extra, feedback = ROWS
+    last = max((row for row, _ in known if row in ROWS), key=ROWS.index, default=none)
+
+    def lifts(statement: str, row: str, base: str, test: str, bound: float) -> Claim:
+        """What is said of a difference; it has to be sure, and as large as the bound."""
+        pair = known.get((row, test)), known.get((base, test))
+        if pair[0] is None or pair[1] is None:
+            return Claim(statement, bound=bound)
+        found = replace(paired_randomization(pair[0], pair[1]), unit="text")
+        quantity = f"hits on {test}, {pair[0].mean():.3f} − {pair[1].mean():.3f}"
+        return replace(Claim.ahead(statement, found, quantity), bound=bound)
+
+    return (
+        _share("Typos hit from row (1) on.", known.get((typos, TYPOS)), 0.95),
+        lifts("Synonyms lift Composition.", synonyms, typos, COMPOSITION, 0.15),
+        lifts("Extra words lift Extra words.", extra, synonyms, EXTRA, 0.25),
+        lifts("Feedback corrects what it speaks of.", feedback, extra, CORRECTED, 0.5),
+        _unharmed("Feedback costs nothing elsewhere.", known, feedback, extra),
+        *(
+            lifts(
+                f"With all augmentations, ahead of the n-gram matcher on {test}.",
+                last, BASELINE, test, np.nextafter(0.0, 1.0),
+            )
+            for test in (COMPOSITION, ANNOTATIONS)
+        ),
+    )  # fmt: skip
+
+
+def _share(statement: str, values: NDArray[np.float64] | None, bound: float) -> Claim:
+    if values is None:
+        return Claim(statement, bound=bound)
+    low, high = confidence_interval(values)
+    share = float(values.mean())
+    told = f"{share:.3f} of {len(values):,} texts [{low:.3f}, {high:.3f}] (needed {bound:.2f})"
+    return Claim(statement, share, bound, low=low, high=high, ours=told)
+
+
+def _unharmed(
+    statement: str,
+    known: Mapping[tuple[str, str], NDArray[np.float64]],
+    row: str,
+    base: str,
+    margin: float = 0.02,
+) -> Claim:
+    """Whether no test lost more than the margin."""
+    lost = {
+        test: float(known[row, test].mean() - known[base, test].mean())
+        for test in (TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)
+        if (row, test) in known and (base, test) in known
+    }
+    if len(lost) < len((TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)):
+        return Claim(statement, bound=-margin)
+    worst = min(lost, key=lambda test: lost[test])
+    return Claim(statement, lost[worst], -margin, f"largest loss, hits on {worst}")
+
 
 __all__ = [
     "BASELINE",

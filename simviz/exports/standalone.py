@@ -21,7 +21,7 @@ import scipy.sparse as sp
 try:
     from analysis import build_analyzer, count_terms
 except ImportError:  # inside simviz, where this file is tested and kept
-    from simviz.features._analysis import build_analyzer, count_terms
+    from simviz.features.text import build_analyzer, count_terms
 
 
 class Model:

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from simviz.data.items import KINDS, ItemKind
-from simviz.discovery import unknown_name
 from simviz.features._rows import Matrix, is_sparse
 from simviz.features.images import ImageDescriptor
 from simviz.features.keywords import MultiHot
@@ -18,6 +17,7 @@ from simviz.features.sequences import Characters
 from simviz.features.text import TextCounts, Tfidf
 from simviz.features.trigrams import Trigrams
 from simviz.features.vectors import Vectors
+from simviz.registry import unknown_name
 
 INPUTS = ("tfidf", "counts", "vectors", "pretrained", "characters", "trigrams")
 _SPELT = ("characters", "trigrams")

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simviz.callbacks import CallbackMixin
 from simviz.exceptions import JobCancelled
-from simviz.features._analysis import check_texts
+from simviz.features.text import check_texts
 from simviz.params import interval, validate_params
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"

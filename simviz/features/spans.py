@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.features._analysis import word_pattern
 from simviz.features.keywords import MultiHot
-from simviz.features.text import TextCounts
+from simviz.features.text import TextCounts, word_pattern
 
 Spans = tuple[tuple[int, int], ...]
 _WORD = re.compile(r"\S+")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import Executor
@@ -10,12 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from simviz.exceptions import JobCancelled, SimvizError
-from simviz.jobs.pool import DaemonPool
-from simviz.jobs.threads import limit_threads, threads_per_job
+from simviz.jobs.drawings import _REMEMBERED, MAX_WAITING, _log
+from simviz.jobs.pool import DaemonPool, limit_threads, threads_per_job
 
-_log = logging.getLogger(__name__)
-#: Pieces of work that may wait, and those that failed or were stopped that are remembered.
-MAX_WAITING, _REMEMBERED = 20, 100
 #: Told how much is done, in [0, 1]; answers True to stop.
 Tell = Callable[[float], bool]
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simviz.data import PairSet
-from simviz.discovery import unknown_name
-from simviz.exceptions import StoreError
-from simviz.jobs.spec import BLEND, JobError, JobSpec
+from simviz.exceptions import JobError, StoreError
+from simviz.jobs.spec import BLEND, JobSpec
 from simviz.pipeline import BlendPipeline, Pipeline
+from simviz.registry import unknown_name
 
 if TYPE_CHECKING:
     from simviz.store.records import RunInfo

@@ -15,9 +15,9 @@ from simviz.base import EmbeddingModel, PairModel
 from simviz.data import Items, PairSet
 from simviz.features import PretrainedImages, PretrainedText
 from simviz.features.pretrained import encoding_seconds
-from simviz.jobs.drawing import MAX_DRAWN, MAX_UNFOLDED
 from simviz.params import validate_params
 from simviz.pipeline import Features, PairPipeline, default_pipeline
+from simviz.projection.drawing import MAX_DRAWN, MAX_UNFOLDED
 
 #: Longest training and largest memory that is accepted.
 MAX_SECONDS = 3_600.0

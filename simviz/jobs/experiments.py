@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from simviz.data import PairSet
-from simviz.discovery import unknown_name
-from simviz.exceptions import StoreError
+from simviz.exceptions import JobError, StoreError
 from simviz.experiments import SIZES, Findings, Progress, Size, get_experiment
 from simviz.jobs.selection import Found
-from simviz.jobs.spec import EXPERIMENT, JobError, JobSpec
+from simviz.jobs.spec import EXPERIMENT, JobSpec
 from simviz.jobs.training import Report
+from simviz.registry import unknown_name
 from simviz.store.records import DEMO_PREFIX
 
 _PARAMS = ("name", "size")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 
 from simviz.data import PairSet
-from simviz.evaluation.imported import ImportedRun
-from simviz.exceptions import StoreError
+from simviz.evaluation.trec import ImportedRun
+from simviz.exceptions import JobError, StoreError
 from simviz.jobs.results import to_files
-from simviz.jobs.spec import IMPORTED, JobError, JobSpec, SplitSpec
+from simviz.jobs.spec import IMPORTED, JobSpec, SplitSpec
 from simviz.jobs.training import train
 from simviz.store.store import Store
 
@@ -35,7 +35,7 @@ def keep_run(
     pairs : PairSet
         Its content.
     run : ImportedRun
-        From `simviz.evaluation.imported.read_run`.
+        From `simviz.evaluation.trec.read_run`.
     split : SplitSpec
         On whose test part it is measured, with its items as candidates.
     workspace : str

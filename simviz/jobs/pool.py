@@ -5,12 +5,102 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Collection
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from simviz.jobs.turns import Turns
+#: Those who were served that are remembered.
+_REMEMBERED = 10_000
+
+
+class Turns:
+    """Serves all who wait in turn, and what each of them waits for in order.
+
+    Whoever was served longest ago is next, so that one who asks for twenty
+    things at once delays another by one of them.
+
+    Examples
+    --------
+    >>> turns = Turns()
+    >>> waiting = [("ann",), ("ann",), ("ann",), ("bob",), ("bob",)]
+    >>> turns.order(waiting)
+    [0, 3, 1, 4, 2]
+    >>> turns.take(waiting)
+    0
+    >>> turns.order(waiting[1:])  # ann was served, so bob is next
+    [2, 0, 3, 1]
+    """
+
+    def __init__(self) -> None:
+        self._served: dict[str, int] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def order(self, waiting: Sequence[Collection[str]]) -> list[int]:
+        """The order in which all will be served if nobody else comes.
+
+        Parameters
+        ----------
+        waiting : sequence of collection of str
+            For each thing, in the order in which they were asked for, those who
+            wait for it. What several wait for is served at the first turn of
+            any of them.
+
+        Returns
+        -------
+        list of int
+            Indices of `waiting`; what nobody waits for comes last.
+        """
+        with self._lock:
+            found = [i for i, _ in self._rounds(waiting)]
+        return found + [i for i, whose in enumerate(waiting) if not whose]
+
+    def take(self, waiting: Sequence[Collection[str]]) -> int:
+        """Serve the next.
+
+        Parameters
+        ----------
+        waiting : sequence of collection of str
+            As in `order`; not empty.
+
+        Returns
+        -------
+        int
+            Index of what is served.
+        """
+        with self._lock:
+            for i, whose in self._rounds(waiting):
+                self._count += 1
+                self._served.pop(whose, None)
+                self._served[whose] = self._count
+                if len(self._served) > _REMEMBERED:
+                    del self._served[next(iter(self._served))]  # served longest ago
+                return i
+        return 0
+
+    def _rounds(self, waiting: Sequence[Collection[str]]) -> list[tuple[int, str]]:
+        """What is served, and whose turn it is then."""
+        lines: dict[str, deque[int]] = {}
+        for i, whose in enumerate(waiting):
+            for one in whose:
+                lines.setdefault(one, deque()).append(i)
+        # Those who were never served come first, in the order of their asking.
+        turn = deque(sorted(lines, key=lambda one: self._served.get(one, 0)))
+        found: list[tuple[int, str]] = []
+        seen: set[int] = set()
+        while turn:
+            one = turn.popleft()
+            line = lines[one]
+            while line and line[0] in seen:
+                line.popleft()
+            if line:
+                seen.add(line[0])
+                found.append((line.popleft(), one))
+                turn.append(one)
+        return found
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -184,3 +274,56 @@ def submit_in_turn(
 
 def _nobody() -> Collection[str]:
     return ("",)
+
+
+#: Read by libraries that are loaded later, such as torch.
+_VARIABLE = "OMP_NUM_THREADS"
+
+
+def threads_per_job(max_workers: int, cores: int | None = None) -> int:
+    """Threads of linear algebra for each of some jobs, one core left for pages.
+
+    Parameters
+    ----------
+    max_workers : int
+        Jobs that run at once.
+    cores : int, optional
+        Cores of the machine; those this process may use when omitted.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Examples
+    --------
+    >>> [threads_per_job(2, cores) for cores in (1, 2, 8, 16)]
+    [1, 1, 3, 7]
+    """
+    if cores is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, (cores - 1) // max_workers)
+
+
+def limit_threads(n: int) -> None:
+    """Limit BLAS, OpenMP and compiled kernels, from the thread of a job.
+
+    The limit of OpenBLAS holds for the whole process, whichever thread sets
+    it (that of OpenMP and numba only for the thread). Setting it for a while
+    would therefore take effect in pages and other jobs at random, and the
+    last one to leave would restore what another still needs. So it is set
+    for good: pages, whose products are small, compute with as many threads
+    as a job does.
+
+    Parameters
+    ----------
+    n : int
+        Threads.
+    """
+    import numba
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    os.environ.setdefault(_VARIABLE, str(n))
+    threadpool_limits(limits=n)  # not as a context: nothing is to be restored
+    numba.set_num_threads(max(1, min(n, numba.config.NUMBA_NUM_THREADS)))

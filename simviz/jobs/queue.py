@@ -8,28 +8,324 @@ import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any
 
-from simviz.exceptions import JobCancelled, StoreError
-from simviz.jobs.archive import JobArchive, new_owner, retire_owner
-from simviz.jobs.failures import explain, is_mendable
-from simviz.jobs.folder import JobFolder
-from simviz.jobs.job import Job
-from simviz.jobs.ledger import Ledger
-from simviz.jobs.pool import DaemonPool, submit_in_turn
+from simviz.exceptions import JobCancelled, JobError, StoreError
+from simviz.jobs.folder import (
+    INTERRUPTED,
+    MAX_EVENTS,
+    JobArchive,
+    JobFolder,
+    make_status,
+    new_owner,
+    retire_owner,
+)
+from simviz.jobs.pool import DaemonPool, Turns, submit_in_turn, threads_per_job
 from simviz.jobs.selection import Found
-from simviz.jobs.spec import JobError, JobSpec
-from simviz.jobs.status import ACTIVE, JobStatus, Record
-from simviz.jobs.threads import threads_per_job
-from simviz.jobs.turns import Turns
+from simviz.jobs.spec import JobSpec
+from simviz.jobs.status import ACTIVE, JobStatus, Record, State, explain, is_mendable
 from simviz.jobs.work import run_job
-from simviz.store.process import own_process
+from simviz.store.files import own_process
 from simviz.store.run import RunFiles
 from simviz.store.store import Store
+
+#: A status on its way is written at most so often, in seconds.
+_SAVE_SECONDS = 0.2
+
+
+class Job:
+    """What a queue knows about a job that waits or runs.
+
+    All but `save` is called under the lock of the ledger.
+
+    Parameters
+    ----------
+    id : str
+        Its id.
+    spec : JobSpec
+        What is asked for.
+    folder : JobFolder
+        Its files.
+    record : Record
+        Its status.
+    flag : Flag
+        Tells the worker to stop.
+    """
+
+    def __init__(
+        self, id: str, spec: JobSpec, folder: JobFolder, record: Record, flag: Any
+    ) -> None:
+        self.id, self.spec, self.folder, self.record, self.flag = id, spec, folder, record, flag
+        self.future: Future[RunFiles | Found] | None = None
+        #: Workspaces that wait for it; replaced as a whole, so that it may be read at any time.
+        self.askers: tuple[str, ...] = (spec.workspace,)
+        self.history: list[Mapping[str, Any]] = []
+        self.traceback = ""
+        self.is_dirty = False
+        self._pending: list[Mapping[str, Any]] = []
+        self._stride, self._heard = 1, 0
+        self._is_thinned = False
+        self._saved = 0.0
+
+    def start(self, now: float) -> None:
+        """Note that a worker has taken it."""
+        self.record.state, self.record.started = "running", now
+        self.is_dirty = True
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits or runs."""
+        return self.record.state in ACTIVE
+
+    def end(self, state: State, message: str, run_id: str | None) -> bool:
+        """Give it its last state; False if it has one already."""
+        record = self.record
+        if not self.is_active:
+            return False
+        record.state, record.message, record.run_id = state, message, run_id
+        record.finished = time.time()
+        if state == "succeeded":
+            record.fraction = 1.0
+        self.is_dirty = True
+        return True
+
+    def hear(self, event: Mapping[str, Any]) -> None:
+        """Note progress; of a long job every second event is forgotten, again and again."""
+        self.record.stage = str(event["stage"])
+        self.record.fraction = max(self.record.fraction, float(event["fraction"]))
+        self.is_dirty = True
+        self._heard += 1
+        if self._heard % self._stride:
+            return
+        self.history.append(event)
+        self._pending.append(event)
+        if len(self.history) > MAX_EVENTS:
+            self.history = self.history[::2]
+            self._stride *= 2
+            self._is_thinned = True
+
+    def save(self, lock: AbstractContextManager[Any]) -> bool:
+        """Bring the files up to date, unless they were a moment ago.
+
+        Parameters
+        ----------
+        lock : lock
+            Held while the state is copied, not while it is written.
+
+        Returns
+        -------
+        bool
+            Whether its last state is on the disk.
+        """
+        with lock:
+            is_last = not self.is_active
+            if not self.is_dirty or (
+                not is_last and time.monotonic() - self._saved < _SAVE_SECONDS
+            ):
+                return False
+            record, pending, thinned = copy(self.record), self._pending, self._is_thinned
+            history = list(self.history)
+            self._pending, self._is_thinned, self.is_dirty = [], False, False
+        try:
+            if thinned:
+                self.folder.write_events(history)
+            elif pending:
+                self.folder.append_events(pending)
+            if self.traceback:
+                self.folder.write_traceback(self.traceback)
+            self.folder.write_record(record)
+        except OSError:
+            with lock:
+                self.is_dirty, self._is_thinned = True, True
+            if not self.folder.path.exists():
+                return is_last  # its workspace was deleted; there is nothing to keep
+            raise
+        self._saved = time.monotonic()
+        return is_last
+
+
+#: The writer looks up at least so often, in seconds.
+_TICK = 0.2
+#: Messages handled before what changed is written.
+_BATCH = 500
+
+
+class Ledger:
+    """Hears the workers through a channel and is the only one to write a status.
+
+    States change in memory, under one lock, and are seen at once; a thread
+    brings the files up to date. A job leaves the ledger when its last state
+    is on the disk.
+
+    Parameters
+    ----------
+    channel : queue.Queue or alike
+        Brings ``(job_id, what, content)``, or None to look up.
+    turns : Turns
+        Knows in which order those who wait are served.
+
+    Attributes
+    ----------
+    lock : RLock
+        Guards all jobs.
+    """
+
+    def __init__(self, channel: Any, turns: Turns) -> None:
+        self.channel = channel
+        self._turns = turns
+        self.lock = threading.RLock()
+        self._left = threading.Condition(self.lock)
+        self._jobs: dict[str, Job] = {}
+        self.is_closed = False
+        self._writer = threading.Thread(target=self._write, name="simviz-jobs", daemon=True)
+
+    def open(self) -> None:
+        """Start to write."""
+        self._writer.start()
+
+    def add(self, job: Job) -> None:
+        """Take a job in."""
+        with self.lock:
+            self._jobs[job.id] = job
+
+    def get(self, job_id: str) -> Job | None:
+        """A job that is not yet on the disk for good."""
+        with self.lock:
+            return self._jobs.get(job_id)
+
+    def follow(self, job_id: str, workspace: str) -> None:
+        """Let one more workspace wait for a job, if it is not over."""
+        with self.lock:
+            job = self._jobs.get(job_id)
+            if job is not None and workspace not in job.askers:
+                job.askers = (*job.askers, workspace)
+
+    def unfollow(self, job_id: str, workspace: str) -> None:
+        """Let a workspace wait for a job no longer."""
+        with self.lock:
+            job = self._jobs.get(job_id)
+            if job is not None:
+                job.askers = tuple(one for one in job.askers if one != workspace)
+
+    def n_active(self) -> int:
+        """Jobs that wait or run."""
+        with self.lock:
+            return sum(job.is_active for job in self._jobs.values())
+
+    def status(self, job_id: str, *, history: bool = True) -> JobStatus | None:
+        """What is known about a job; None if it has left."""
+        with self.lock:
+            job = self._jobs.get(job_id)
+            if job is None:
+                return None
+            position = self._position(job) if job.record.state == "queued" else None
+            events = tuple(job.history) if history else ()
+            return make_status(job_id, job.record, job.spec, events, position)
+
+    def _position(self, job: Job) -> int:
+        """The number of a job in the line; 1 if a worker has it and is not heard of yet."""
+        waiting = [
+            other
+            for other in self._jobs.values()
+            if other.record.state == "queued" and not (other.future and other.future.running())
+        ]
+        order = self._turns.order([other.askers for other in waiting])
+        return next((n for n, i in enumerate(order, 1) if waiting[i] is job), 1)
+
+    def end(self, job: Job, state: State, message: str = "", run_id: str | None = None) -> bool:
+        """Give a job its last state; False if it has one already."""
+        with self.lock:
+            ended = job.end(state, message, run_id)
+        self.wake()
+        return ended
+
+    def stop(self, job: Job, state: State, message: str) -> bool:
+        """End a job and tell its worker; False if it had ended."""
+        with self.lock:
+            stopped = self.end(job, state, message)
+            job.flag.set()
+            future = job.future
+        if future is not None:
+            future.cancel()  # if it still waits; its callback finds the job ended
+        return stopped
+
+    def wait(self, job_id: str, timeout: float | None) -> None:
+        """Wait until a job has left."""
+        with self._left:
+            self._left.wait_for(lambda: job_id not in self._jobs, timeout)
+
+    def interrupt(self) -> None:
+        """Stop all jobs; the writer ends when the last has left."""
+        with self.lock:
+            self.is_closed = True
+            jobs = list(self._jobs.values())
+        for job in jobs:
+            self.stop(job, "interrupted", INTERRUPTED)
+        self.wake()
+
+    def close(self, timeout: float) -> None:
+        """Interrupt, and wait for the files."""
+        self.interrupt()
+        self._writer.join(timeout)
+
+    def wake(self) -> None:
+        """Let the writer look up."""
+        try:
+            self.channel.put(None)
+        except Exception:  # a channel of a process that is gone; the writer looks up by itself
+            _log.debug("The channel of the jobs is closed.", exc_info=True)
+
+    def _write(self) -> None:
+        while True:
+            try:
+                self._hear()
+                with self.lock:
+                    jobs = list(self._jobs.values())
+                for job in jobs:
+                    self._tend(job)
+                with self.lock:
+                    if self.is_closed and not self._jobs:
+                        return
+            except Exception:
+                _log.exception("The files of a job could not be written; trying again.")
+                time.sleep(1.0)
+
+    def _hear(self) -> None:
+        """Take what has come, waiting a moment for the first."""
+        for i in range(_BATCH):
+            try:
+                message = self.channel.get(True, _TICK) if i == 0 else self.channel.get(False)
+            except queue.Empty:
+                return
+            except (EOFError, OSError):  # a channel of a process that is gone
+                time.sleep(_TICK)
+                return
+            if message is None:
+                continue
+            job_id, what, content = message
+            with self.lock:
+                job = self._jobs.get(job_id)
+                if job is None or job.record.state not in ACTIVE:
+                    continue
+                if what == "started":
+                    job.start(content["time"])
+                else:
+                    job.hear(content)
+
+    def _tend(self, job: Job) -> None:
+        """Bring the files of one job up to date."""
+        if job.is_active and (job.folder.is_asked_to_cancel or not job.folder.path.exists()):
+            self.stop(job, "cancelled", "Cancelled.")
+        if job.save(self.lock):
+            with self._left:
+                del self._jobs[job.id]
+                self._left.notify_all()
+
 
 _log = logging.getLogger(__name__)
 

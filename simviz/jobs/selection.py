@@ -9,19 +9,18 @@ from math import prod
 from typing import Any, cast
 
 from simviz.data import PairSet, split
-from simviz.discovery import unknown_name
-from simviz.evaluation._search_fits import grouped
-from simviz.evaluation._search_units import UnitBy
+from simviz.evaluation._search_fits import UnitBy, grouped
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.search import Selection, development, make_candidates, search
 from simviz.exceptions import StoreError
-from simviz.jobs.asking import usual_asking
 from simviz.jobs.cost import MAX_SECONDS, Estimate, estimate
 from simviz.jobs.spec import BLEND, JobSpec, SplitSpec
 from simviz.jobs.training import Report
 from simviz.methods import get_method
 from simviz.params import param_specs, validate_params
 from simviz.pipeline import default_pipeline
+from simviz.registry import unknown_name
+from simviz.store.records import usual_asking
 
 #: Values of one parameter, settings tried, and folds, at most.
 MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10

@@ -13,11 +13,11 @@ from typing import Any, Self
 from simviz.data.augment import from_json as augmenters
 from simviz.data.splitting import By
 from simviz.deployment import LOCAL_WORKSPACE
-from simviz.discovery import unknown_name
-from simviz.exceptions import DatasetError, SimvizError
+from simviz.exceptions import DatasetError, JobError
 from simviz.methods import get_method
 from simviz.params import param_specs, validate_params
 from simviz.pipeline import Features, encoder_of, why_no_adapter
+from simviz.registry import unknown_name
 from simviz.store.records import DEMO_PREFIX
 
 #: In place of a method's id: a blend of two runs, see `simviz.jobs.blending`.
@@ -34,13 +34,9 @@ def _version() -> str:
     return version("simviz")
 
 
-class JobError(SimvizError):
-    """A job cannot be taken on or found; its text says why and what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class SplitSpec:
-    """How pairs are split, see `simviz.data.split`.
+    """How pairs are split, see `simviz.data.splitting`.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
+from simviz.exceptions import SimvizError
 from simviz.jobs.spec import JobSpec
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled", "interrupted"]
@@ -143,3 +144,47 @@ def eta_seconds(record: Record, now: float) -> float | None:
     if record.state != "running" or record.started is None or record.fraction < _KNOWN_FRACTION:
         return None
     return max(0.0, now - record.started) * (1 - record.fraction) / record.fraction
+
+
+def is_mendable(error: BaseException) -> bool:
+    """Whether an error says itself what a user can do about it.
+
+    Parameters
+    ----------
+    error : BaseException
+        What a worker left.
+
+    Returns
+    -------
+    bool
+        False for bugs, whose words are not for users.
+    """
+    return isinstance(error, SimvizError | ValueError | MemoryError)
+
+
+def explain(error: BaseException) -> str:
+    """A sentence for whoever waits.
+
+    Parameters
+    ----------
+    error : BaseException
+        What a worker left.
+
+    Returns
+    -------
+    str
+        Without anything of the inside, unless it is meant for users.
+
+    Examples
+    --------
+    >>> explain(ValueError("Take fewer components."))
+    'Take fewer components.'
+    """
+    if isinstance(error, MemoryError):
+        return "There was not enough memory. Take a sample of the data or fewer components."
+    if is_mendable(error):
+        return str(error)
+    return (
+        f"Something went wrong inside simviz ({type(error).__name__}). This is a bug; "
+        "the details are kept with the job."
+    )

@@ -19,12 +19,12 @@ from simviz.evaluation.curves import DimensionCurve, dimension_curve
 from simviz.evaluation.result import Direction, Evaluation, Record
 from simviz.evaluation.scoring import Scorer, evaluate
 from simviz.exceptions import JobCancelled
-from simviz.jobs.asking import usual_asking
 from simviz.jobs.blending import blended
-from simviz.jobs.drawing import draw
 from simviz.jobs.spec import JobSpec
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
 from simviz.projection import JointMap
+from simviz.projection.drawing import draw
+from simviz.store.records import usual_asking
 from simviz.store.run import Part
 
 #: Stages in their order, each with its share of the bar.

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from simviz.data import PairSet
-from simviz.exceptions import JobCancelled
+from simviz.exceptions import JobCancelled, JobError
 from simviz.jobs.blending import Trained, parts_of
 from simviz.jobs.cost import estimate
 from simviz.jobs.experiments import run_experiment
+from simviz.jobs.pool import limit_threads
 from simviz.jobs.results import to_files
 from simviz.jobs.selection import Found, estimate_search, run_search
-from simviz.jobs.spec import BLEND, EXPERIMENT, JobError, JobSpec
-from simviz.jobs.threads import limit_threads
+from simviz.jobs.spec import BLEND, EXPERIMENT, JobSpec
 from simviz.jobs.training import train
 from simviz.store.run import RunFiles
 

@@ -9,7 +9,7 @@ import functools
 import sys
 
 from simviz.base import PairModel
-from simviz.discovery import find_classes, unknown_name
+from simviz.registry import find_classes, unknown_name
 
 
 @functools.cache

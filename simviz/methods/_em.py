@@ -7,11 +7,107 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import gammaln, psi
 
 from simviz._numba import threads_for
-from simviz.methods import _em_kernels as kernels
-from simviz.methods._em_counts import Counts, Side
+from simviz.methods import _em_kernels
+
+
+class Counts:
+    """Counts of one side by items, of the form that kernels read.
+
+    Parameters
+    ----------
+    C : array or CSR of shape (n, V)
+        Counts; never changed.
+    known : ndarray of bool, shape (V,), optional
+        Words that count; others are left out.
+    dtype : type, optional
+        Floating type of the values; that of `C` by default.
+
+    Attributes
+    ----------
+    ptr, idx, val : ndarray
+        Limits of the rows, columns and values of the non-zeros.
+    totals : ndarray of float64, shape (n,)
+        Sum of each row.
+    """
+
+    def __init__(self, C: Any, known: Any = None, dtype: Any = None) -> None:
+        self.matrix = self._clean(C, known, dtype or C.dtype)
+        self.ptr = self.matrix.indptr.astype(np.int64)
+        self.idx = self.matrix.indices.astype(np.int32)
+        self.val = self.matrix.data
+        self.totals = np.asarray(self.matrix.sum(axis=1, dtype=np.float64)).ravel()
+
+    @staticmethod
+    def _clean(C: Any, known: Any, dtype: Any) -> sp.csr_array:
+        C = sp.csr_array(C, dtype=dtype, copy=True)
+        C.sum_duplicates()
+        if known is not None:
+            C.data[~known[C.indices]] = 0
+        C.eliminate_zeros()
+        return C
+
+    @property
+    def rows(self) -> tuple[Any, Any, Any]:
+        """Limits, columns and values."""
+        return self.ptr, self.idx, self.val
+
+    @property
+    def lengths(self) -> Index:
+        """Non-zeros of each row."""
+        return np.diff(self.ptr)
+
+
+class Side(Counts):
+    """Counts of one side, by items and by words, and the units its items are in.
+
+    Parameters
+    ----------
+    C : array or CSR of shape (n, V)
+        Counts.
+    items : ndarray of int, shape (n_units,)
+        The item of each unit: an item may be in several, or in none.
+    weights : ndarray of shape (n_units,)
+        How much each unit counts.
+
+    Attributes
+    ----------
+    columns : tuple of ndarray
+        For each word the units it occurs in and weighted counts, as limits,
+        units and values, where each item is in one unit. Else limits, items
+        and counts, and how to come from items to units and their weights.
+    """
+
+    def __init__(self, C: Any, items: Index, weights: Array) -> None:
+        super().__init__(C)
+        self.items = items.astype(np.int64)
+        order = np.argsort(items, kind="stable")
+        self.units = order.astype(np.int64)
+        n_items = self.matrix.shape[0]
+        self.unit_ptr = np.searchsorted(items[order], np.arange(n_items + 1)).astype(np.int64)
+        self.weights = weights.astype(self.val.dtype)
+        columns = sp.csr_array(self.matrix.T)
+        columns.sort_indices()
+        degrees = np.diff(self.unit_ptr)
+        limits, inside, values = columns.indptr.astype(np.int64), columns.indices, columns.data
+        self.columns: tuple[Any, ...]
+        if (degrees == 1).all():
+            units = self.units[inside]
+            self.columns = limits, units.astype(np.int32), values * self.weights[units]
+        else:
+            through = self.unit_ptr, self.units, self.weights
+            self.columns = limits, inside.astype(np.int32), values, *through
+        # Words that occur in a unit at all: what there is to learn about.
+        used = np.bincount(items, weights, minlength=n_items)
+        self.word_totals = np.asarray(used @ self.matrix.astype(np.float64)).ravel()
+        self.unit_work = self.lengths[self.items]
+        meets = np.concatenate([[0], np.cumsum(degrees[inside])])
+        self.word_work = np.diff(meets[limits])
+
 
 Array = NDArray[np.floating]
 Index = NDArray[np.integer]
@@ -173,7 +269,7 @@ class EM:
         for s, side in enumerate(self.sides):
             self._run(
                 self._unit_parts,
-                kernels.expect_rows,
+                _em_kernels.expect_rows,
                 *(*side.rows, side.items, seen[s], self.phi(topics, s), s > 0),
                 into=(new.theta, logs),
             )
@@ -222,13 +318,13 @@ class EM:
     def _share(self, counts: Array) -> None:
         """Turn expected counts into θ, in place. A unit without any word has equal shares."""
         with threads_for(counts.size):
-            kernels.share_rows(counts, self.a.astype(self.dtype))
+            _em_kernels.share_rows(counts, self.a.astype(self.dtype))
 
     def _expect_words(self, s: int, theta: Array, phi: Array, into: Array) -> None:
         """Expected counts of a side's words, added to those of the other where they share φ."""
         columns = self.sides[s].columns
         direct = len(columns) == 3
-        kernel = kernels.expect_columns if direct else kernels.expect_shared_columns
+        kernel = _em_kernels.expect_columns if direct else _em_kernels.expect_shared_columns
         more = self.shared and s > 0
         self._run(self._word_parts[s], kernel, *columns, theta, phi, more, into=(into,))
 
@@ -264,7 +360,7 @@ def folded(counts: Counts, topics: Array, prior: Array, n_iter: int) -> Array:
     out = np.empty((len(counts.totals), len(prior)), dtype)
     for bounds in equal_parts(counts.lengths * n_iter, len(prior)):
         with threads_for(int(counts.ptr[-1]) * n_iter * len(prior)):
-            kernels.fold_in(*counts.rows, phi, prior.astype(dtype), n_iter, bounds, out)
+            _em_kernels.fold_in(*counts.rows, phi, prior.astype(dtype), n_iter, bounds, out)
     return out
 
 
@@ -288,10 +384,10 @@ def normalized_words(N: Array, b: float, known: NDArray[np.bool_]) -> Array:
     parts = np.linspace(0, len(N), _PARTS_A_CALL + 1).astype(np.int64)
     sums = np.empty((_PARTS_A_CALL, N.shape[1]))
     with threads_for(N.size):
-        kernels.add_and_sum(N, N.dtype.type(b), known, parts, sums)
+        _em_kernels.add_and_sum(N, N.dtype.type(b), known, parts, sums)
         total = sums.sum(axis=0)
         scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-        kernels.scale_columns(N, scale.astype(N.dtype))
+        _em_kernels.scale_columns(N, scale.astype(N.dtype))
     return N
 
 
@@ -305,5 +401,268 @@ def _log_sums(A: Array, weights: Array) -> Array:
     """Σ_k weights[k] log A[i, k] of each row, in double precision."""
     out = np.empty(len(A))
     with threads_for(A.size):
-        kernels.sum_logs(A, weights.astype(A.dtype), out)
+        _em_kernels.sum_logs(A, weights.astype(A.dtype), out)
     return out
+
+
+_LEAST = 1e-3  # of a topic's prior: below, a topic could never come back
+_FIRST = 10  # steps after which topics differ enough to tell their priors
+
+
+@dataclass
+class LearnedPriorEM(EM):
+    """Follows each step, from the tenth on, by one towards the likeliest prior."""
+
+    _n_done: int = 0
+
+    def step(self, topics: Topics) -> Progress:
+        """Replace θ, φ and the prior by better ones; see `EM.step`."""
+        before = self.a
+        try:
+            progress = super().step(topics)
+        except Stopped:
+            self.a = before
+            raise
+        self._n_done += 1
+        return progress
+
+    def _share(self, counts: Array) -> None:
+        if self._n_done >= _FIRST:
+            self.a = likelier_prior(self.a, counts, self.weights)
+        super()._share(counts)
+
+
+def likelier_prior(a: Array, N: Array, weights: Array) -> Array:
+    """One step of Minka's fixed point for a Dirichlet prior of multinomial counts.
+
+    Parameters
+    ----------
+    a : ndarray of float64, shape (K,)
+        The prior.
+    N : ndarray of shape (n, K)
+        Counts of topics of each unit.
+    weights : ndarray of shape (n,)
+        How much each unit counts.
+
+    Returns
+    -------
+    ndarray of float64, shape (K,)
+        At least 0.001 each.
+
+    References
+    ----------
+    Minka (2000), Estimating a Dirichlet distribution, section 4.
+    """
+    above, below = np.zeros(len(a)), 0.0
+    for rows in blocks(N):
+        block = N[rows].astype(np.float64)
+        above += weights[rows] @ (psi(block + a) - psi(a))
+        below += float(weights[rows] @ (psi(block.sum(axis=1) + a.sum()) - psi(a.sum())))
+    if below <= 0:
+        return a
+    return np.maximum(a * above / below, _LEAST)
+
+
+@dataclass
+class TiltedEM(EM):
+    """Posterior regularisation: expectation under the nearest distribution that agrees.
+
+    Parameters
+    ----------
+    epsilon : float
+        How far a topic's shares in the two items of a pair may be apart.
+    n_steps : int
+        Steps on the dual for each pair, each time from where they ended before.
+
+    Attributes
+    ----------
+    gaps : ndarray of float64, shape (n_units,)
+        By how much the worst topic of each pair was beyond `epsilon` before
+        the last of those steps.
+    """
+
+    epsilon: float = 0.0
+    n_steps: int = 5
+    gaps: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.gaps = np.zeros(self.n_units)
+        # A pair costs as many passes over its words as there are steps.
+        self._tilt_parts = equal_parts(self.unit_work * self.n_steps, len(self.a))
+        shape = (self.n_units, len(self.a))
+        self._duals = np.zeros(shape, self.dtype)
+        self._tilted = [np.empty(shape, self.dtype) for _ in self.sides]
+        words = np.stack([side.totals[side.items] for side in self.sides])
+        rates = np.divide(1.0, words, out=np.zeros_like(words), where=(words > 0).all(axis=0))
+        self._rates = rates.astype(self.dtype)
+
+    def tilted(self, topics: Topics) -> tuple[list[Array], float]:
+        """θ as each side sees it, and what that adds to the objective."""
+        x, y = (
+            (*side.rows, side.items, self._rates[s], self.phi(topics, s))
+            for s, side in enumerate(self.sides)
+        )
+        epsilon = self.dtype.type(self.epsilon)
+        for call, bounds in enumerate(self._tilt_parts):
+            if call and self.notify():
+                raise Stopped
+            with threads_for(self._steps):
+                _em_kernels.agree(
+                    *(x, y, topics.theta, self._duals, self.n_steps, epsilon, bounds),
+                    *(*self._tilted, self.gaps),
+                )
+        if not 0 < self.epsilon < np.inf:
+            return self._tilted, 0.0
+        norms = np.abs(self._duals).sum(axis=1, dtype=np.float64)
+        return self._tilted, self.epsilon * float(self.weights @ norms)
+
+    def tilted_again(self, theta: Array) -> list[Array]:
+        """A new θ as each side sees it, λ being what it is."""
+        with threads_for(theta.size):
+            for sign, rates, out in zip((-1, 1), self._rates, self._tilted, strict=True):
+                _em_kernels.tilt_rows(theta, self._duals, sign * rates, out)
+        return self._tilted
+
+
+@dataclass
+class VariationalEM(EM):
+    """Raises the evidence lower bound of latent Dirichlet allocation.
+
+    Here ``topics.theta`` holds the Dirichlet parameters γ of the items and
+    ``topics.phis`` those of the topics, λ; `a` and `b` are the priors.
+
+    Parameters
+    ----------
+    n_steps : int
+        Updates of an item's γ in a step at most.
+    change : float
+        Mean change of γ at which they end.
+    """
+
+    n_steps: int = 100
+    change: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Most items need far fewer updates than they may take.
+        self._unit_parts = equal_parts(self.unit_work * 10, len(self.a))
+
+    def begin(self, topics: Topics) -> Topics:
+        """Dirichlet parameters that expect such topics, as if all words had been seen."""
+        per_topic = self.n_tokens / len(self.a)
+        words = np.where(self.known[0][:, None], self.b + per_topic * topics.phis[0], 0)
+        return Topics(np.ones_like(topics.theta), [words.astype(self.dtype)])
+
+    def word_shares(self, topics: Topics, side: int) -> Array:
+        """Expected distributions (V, K) over the words of a side, one a column."""
+        return normalized_words(self.phi(topics, side).copy(), 0, self.known[0])
+
+    def step(self, topics: Topics) -> Progress:
+        """Update γ to rest, then λ.
+
+        Parameters
+        ----------
+        topics : Topics
+            Changed in place.
+
+        Returns
+        -------
+        Progress
+            With the bound for the new γ and the λ before the step.
+
+        Raises
+        ------
+        Stopped
+            If a callback asked to stop; λ is as it was.
+        """
+        side, gamma, lam = self.sides[0], topics.theta, topics.phis[0]
+        bound, B = _topics_bound(lam, self.b, self.known[0])
+        T, logs = np.empty_like(gamma), np.zeros(self.n_units)
+        prior = self.a.astype(self.dtype)
+        self._run(
+            self._unit_parts,
+            _em_kernels.vary,
+            *(*side.rows, B, prior, self.n_steps, self.change),
+            into=(gamma, T, logs),
+        )
+        counts = np.empty_like(lam)
+        self._expect_words(0, T, B, counts)
+        found = float(logs.sum())
+        for rows in blocks(gamma):
+            found -= float(side.totals[rows] @ psi(_filled(gamma[rows]).sum(axis=1)))
+            bound += _items_bound(_filled(gamma[rows]), self.a)
+        topics.phis[0] = np.where(self.known[0][:, None], self.b + counts, 0).astype(self.dtype)
+        return Progress(bound + found, found)
+
+
+def expected_log_words(lam: Array, known: NDArray[np.bool_]) -> Array:
+    """e^{E log φ} of Dirichlet parameters λ (V, K); 0 for words that never occurred."""
+    total = psi(np.maximum(lam.sum(axis=0, dtype=np.float64), _em_kernels.FLOOR))
+    B = np.zeros_like(lam)
+    for rows in blocks(lam):
+        inside = known[rows]
+        block = B[rows]
+        block[inside] = np.exp(psi(lam[rows][inside].astype(np.float64)) - total)
+    return B
+
+
+def varied(counts: Counts, B: Array, prior: Array, n_iter: int, change: float) -> Array:
+    """Expected topics of items that were not trained on.
+
+    Parameters
+    ----------
+    counts : Counts
+        Items.
+    B : ndarray of shape (V, K)
+        See `expected_log_words`.
+    prior : ndarray of shape (K,)
+        Of the topics of an item.
+    n_iter : int
+        Updates at most.
+    change : float
+        Mean change at which they end.
+
+    Returns
+    -------
+    ndarray of shape (n, K)
+        Rows that sum to 1; zeros for an item without any known word.
+    """
+    dtype = counts.val.dtype
+    gamma = np.ones((len(counts.totals), len(prior)), dtype)
+    T, logs = np.empty_like(gamma), np.empty(len(gamma))
+    B = np.ascontiguousarray(B, dtype=dtype)
+    for bounds in equal_parts(counts.lengths * n_iter, len(prior)):
+        with threads_for(int(counts.ptr[-1]) * n_iter * len(prior)):
+            _em_kernels.vary(
+                *(*counts.rows, B, prior.astype(dtype), n_iter, change, bounds, gamma, T, logs)
+            )
+    total = gamma.sum(axis=1, dtype=np.float64)
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    return gamma * scale.astype(dtype)[:, None]
+
+
+def _filled(gamma: Array) -> Array:
+    """γ in double precision, 1 for items without known words, which have no part in the bound."""
+    exact = gamma.astype(np.float64)
+    exact[exact.sum(axis=1) == 0] = 1
+    return exact
+
+
+def _items_bound(gamma: Array, a: Array) -> float:
+    total = gamma.sum(axis=1)
+    logs = psi(gamma) - psi(total)[:, None]
+    parts = ((a - gamma) * logs + gammaln(gamma) - gammaln(a)).sum(axis=1)
+    return float((parts + gammaln(a.sum()) - gammaln(total)).sum())
+
+
+def _topics_bound(lam: Array, b: float, known: NDArray[np.bool_]) -> tuple[float, Array]:
+    """The part of the bound that φ has, and e^{E log φ}."""
+    total = np.maximum(lam.sum(axis=0, dtype=np.float64), _em_kernels.FLOOR)
+    B = expected_log_words(lam, known)
+    bound = float((gammaln(b * max(1, known.sum())) - gammaln(total)).sum())
+    for rows in blocks(lam):
+        exact = lam[rows][known[rows]].astype(np.float64)
+        logs = psi(exact) - psi(total)
+        bound += float(((b - exact) * logs + gammaln(exact) - gammaln(b)).sum())
+    return bound, B

@@ -22,7 +22,7 @@ class ImportedScores(PairModel):
     ----------
     scores : csr_array of shape (n_x, n_y)
         Above 0 where there is a score. Rows and columns are those of
-        `simviz.features._known.KnownItems`.
+        `simviz.features.keywords.KnownItems`.
     """
 
     tags: ClassVar[MethodTags] = MethodTags(

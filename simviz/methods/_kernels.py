@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
-from simviz.base import Matrix, nonzero_rows, unit_rows
+from simviz._blas import eigh, solve_triangular
+from simviz.base import EmbeddingModel, Matrix, nonzero_rows, unit_rows
+from simviz.params import interval, options
 
 Array = NDArray[np.float64]
 KernelFunction = Callable[[Matrix, Matrix], Any]
@@ -304,3 +309,414 @@ def _called(function: KernelFunction, A: Matrix, B: Matrix) -> Array:
             f"of shape ({A.shape[0]}, {B.shape[0]})."
         )
     return K
+
+
+Notify = Callable[[int, int], bool]
+
+_LAPACK_SIDE = 1_000  # a full decomposition of that size takes a second
+_CANDIDATES = 64  # pivots proposed at a time
+_WORTH = 0.05  # of the largest residual among them: what a pivot has to explain
+_NEGATIVE = 1e-6  # of the largest eigenvalue: beyond rounding
+_ROUNDING = 1e-14  # what centring leaves of a mean that is larger than all differences
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """Features of one side, by their singular value decomposition G = U diag(s).
+
+    An item is mapped to ``k(item, landmarks) @ weights``, less one of the
+    offsets where the features are centred; on the training items that is G.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n, r)
+        Orthonormal; rows scaled by the square root of the weights where the
+        features are centred.
+    s : ndarray of shape (r,)
+        Descending.
+    landmarks : matrix of shape (m, d) or ndarray of int, shape (m,)
+        Training items whose kernels decide.
+    weights : ndarray of shape (m, r)
+        Of the landmarks.
+    offsets : ndarray of shape (g, r) or None
+        The means of the features, where they are centred.
+    """
+
+    U: Array
+    s: Array
+    landmarks: Any
+    weights: Array
+    offsets: Array | None
+
+
+def kernel_features(
+    kernel: Kernel,
+    X: Matrix,
+    *,
+    means: Array | None = None,
+    max_landmarks: int,
+    rng: np.random.RandomState,
+    notify: Notify,
+) -> Features:
+    """Features of the items of one side.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : matrix of shape (n, d)
+        Training items.
+    means : ndarray of shape (n, g), optional
+        Weights of the items in the mean of their group, 0 in those of other
+        groups. Features are then centred group by group, and their rows scaled
+        by the square roots of the weights.
+    max_landmarks : int
+        Up to so many items the features are exact.
+    rng : RandomState
+        Proposes the landmarks above it.
+    notify : callable
+        Called between rounds of landmarks; a true answer ends with those found.
+
+    Returns
+    -------
+    Features
+        As many as the rank of the kernel, or fewer.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not symmetric and positive semi-definite.
+    """
+    if X.shape[0] <= max_landmarks:
+        found = _eigenvectors(kernel, X, means)
+    else:
+        found = _incomplete_cholesky(kernel, X, means, max_landmarks, rng, notify)
+    U, s, index, weights, offsets = found
+    # A landmark without a weight, or whose kernels are all 0, decides nothing.
+    used = nonzero_rows(weights) & nonzero_rows(X)[index]
+    landmarks = kernel.pick(X, index[used])
+    return Features(U, s, landmarks, weights[used], offsets)
+
+
+_Found = tuple[Array, Array, NDArray[np.int64], Array, Array | None]
+
+
+def _eigenvectors(kernel: Kernel, X: Matrix, means: Array | None) -> _Found:
+    index = np.arange(X.shape[0])
+    K = checked(kernel.against(X, kernel.pick(X, index)))
+    K[:, ~nonzero_rows(X)] = 0.0
+    _check_same(K, K.T)
+    if means is None:
+        s, U = _roots(K, kernel.precision(X))
+        return U, s, index, U / s, None
+    root, member = _groups(means)
+    noise = _ROUNDING * len(K) * float(K.diagonal().max() * means.max())
+    # P K Pᵀ with P = I − member meansᵀ, and products with the means are all it takes.
+    inner = K @ means
+    between = means.T @ inner
+    K -= inner @ member.T
+    K -= member @ (inner.T - between @ member.T)
+    K *= root
+    K *= root.T
+    s, U = _roots(K, kernel.precision(X), noise)
+    W = root * U / s
+    sums = member.T @ W
+    return U, s, index, W - means @ sums, inner.T @ W - between @ sums
+
+
+def _incomplete_cholesky(
+    kernel: Kernel,
+    X: Matrix,
+    means: Array | None,
+    max_landmarks: int,
+    rng: np.random.RandomState,
+    notify: Notify,
+) -> _Found:
+    F, index = pivoted_cholesky(kernel, X, max_landmarks, rng, notify)
+    C = F[index].copy()  # lower triangular: K of the landmarks is C Cᵀ
+    noise, centres = 0.0, None
+    if means is not None:
+        root, member = _groups(means)
+        centres = means.T @ F
+        F -= member @ centres
+        F *= root
+        noise = _ROUNDING * float(squared_norms(C).max(initial=0.0))
+    s, V = _roots(F.T @ F, kernel.precision(X), noise)
+    U = F @ V
+    U /= s
+    W = solve_triangular(C, V, lower=True, transposed=True)
+    return U, s, index, W, None if centres is None else centres @ V
+
+
+def _groups(means: Array) -> tuple[Array, Array]:
+    """Square roots (n, 1) of the weights, and which group (n, g) an item with weight is in."""
+    return np.sqrt(means.sum(axis=1))[:, None], (means > 0).astype(np.float64)
+
+
+def pivoted_cholesky(
+    kernel: Kernel, X: Matrix, limit: int, rng: np.random.RandomState, notify: Notify
+) -> tuple[Array, NDArray[np.int64]]:
+    """Features F (n, m) with K ≈ F Fᵀ, exact on the m items that are pivots.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    X : matrix of shape (n, d)
+        Items.
+    limit : int
+        Pivots at most.
+    rng : RandomState
+        Proposes pivots in proportion to what the ones so far leave unexplained.
+    notify : callable
+        As in `kernel_features`.
+
+    Returns
+    -------
+    F : ndarray of shape (n, m)
+        Features; their rows at the pivots are lower triangular.
+    index : ndarray of int, shape (m,)
+        The pivots in order.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not symmetric and positive semi-definite.
+    """
+    n = X.shape[0]
+    left = checked(kernel.diagonal(X))
+    scale = float(left.max(initial=0.0))
+    floor = kernel.precision(X) * scale
+    F = np.empty((n, limit))
+    index: list[int] = []
+    while len(index) < limit:
+        m = len(index)
+        _refuse_indefinite(float(left.min(initial=0.0)), scale)
+        left[left <= floor] = 0.0
+        n_left = int(np.count_nonzero(left))
+        if not n_left or (m and notify(m, limit)):
+            break
+        size = min(_CANDIDATES, limit - m, n_left)
+        proposed = rng.choice(n, size, replace=False, p=left / left.sum())
+        H = _unexplained(kernel, X, proposed, F[:, :m], left + floor, scale)
+        best = float(left[proposed].max())
+        c, order, rank, _ = scipy.linalg.lapack.dpstrf(
+            H[proposed], tol=max(_WORTH * best, floor), lower=1
+        )
+        order = order[:rank] - 1
+        F[:, m : m + rank] = solve_triangular(c[:rank, :rank], H[:, order].T, lower=True).T
+        left -= np.einsum("ij,ij->i", F[:, m : m + rank], F[:, m : m + rank])
+        index += proposed[order].tolist()
+        left[index] = 0.0
+    F = F[:, : len(index)]
+    if kernel.foreign and scale > 0:
+        some = np.linspace(0, n - 1, min(_CANDIDATES, n)).astype(np.int64)
+        _unexplained(kernel, X, some, F, np.maximum(left, 0.0) + floor, scale)
+    return F, np.array(index, dtype=np.int64)
+
+
+def _unexplained(
+    kernel: Kernel, X: Matrix, some: NDArray[np.int64], F: Array, left: Array, scale: float
+) -> Array:
+    """Columns of K − F Fᵀ, refused where those of a kernel could not be so large."""
+    H = checked(kernel.against(X, kernel.pick(X, some)))
+    H[:, ~nonzero_rows(X[some])] = 0.0
+    _check_same(H[some], H[some].T)
+    H -= F @ F[some].T
+    # |k(a, b)|² ≤ k(a, a) k(b, b) for every kernel.
+    root = np.sqrt(left)
+    _refuse_indefinite(float((np.outer(root, root[some]) - np.abs(H)).min()), scale)
+    return H
+
+
+def singular_triplets(C: Array) -> tuple[Array, Array, Array]:
+    """All singular triplets U, s, Vt of what stands between two sets of features."""
+    if min(C.shape) <= _LAPACK_SIDE:
+        U, s, Vt = np.linalg.svd(C, full_matrices=False)
+        return U, s, Vt
+    if C.shape[0] > C.shape[1]:
+        V, s, Ut = singular_triplets(C.T)
+        return Ut.T, s, V.T
+    # A third of the time, and exact to where the rank is told.
+    squares, U = eigh(C @ C.T, overwrite=True)
+    s, U = np.sqrt(np.maximum(squares[::-1], 0.0)), np.ascontiguousarray(U[:, ::-1])
+    return U, s, np.divide(U.T @ C, s[:, None], out=np.zeros(C.shape), where=s[:, None] > 0)
+
+
+def _roots(K: Array, precision: float, noise: float = 0.0) -> tuple[Array, Array]:
+    """Singular values of G in K = G Gᵀ, descending, and its left singular vectors."""
+    if not K.size:
+        return np.empty(0), np.empty((len(K), 0))
+    # Not the solver for a subset: it gives up on many equal eigenvalues.
+    values, U = eigh(K, overwrite=True)
+    _refuse_indefinite(float(values[0]) + noise, float(values[-1]))
+    keep = values > max(precision * float(values[-1]), noise)
+    return np.sqrt(values[keep][::-1]), np.ascontiguousarray(U[:, keep][:, ::-1])
+
+
+def checked(K: Any) -> Any:
+    """The same kernels, or products with them; a ValueError where one is no number."""
+    if not np.isfinite(K).all():
+        raise ValueError(
+            "A kernel value is infinite or not a number. Scale the features, or lower the degree "
+            "of the polynomial."
+        )
+    return K
+
+
+def _check_same(A: Array, B: Array) -> None:
+    gap = float(np.abs(A - B).max(initial=0.0))
+    if gap > 1e-5 * float(np.abs(A).max(initial=0.0)):
+        raise ValueError(
+            f"A kernel is symmetric, k(a, b) = k(b, a); for two items the values differ by "
+            f"{gap:.3g}. Average both, or name a kernel such as 'rbf'."
+        )
+
+
+def _refuse_indefinite(lowest: float, largest: float) -> None:
+    if lowest < -_NEGATIVE * max(largest, 0.0):
+        raise ValueError(
+            "This is no kernel: a matrix of kernels has no negative eigenvalues, and this one "
+            f"has {lowest:.3g} beside {largest:.3g}. Similarities that are no inner products of "
+            "feature vectors do not work here; name a kernel such as 'rbf', or use K @ K.T."
+        )
+
+
+Side = Literal["x", "y"]
+Floats = NDArray[np.floating]
+
+# Forms show the first list of names; what follows it can only be given in code.
+_KERNEL: list[Any] = [options(*NAMES), options("precomputed"), callable]
+
+#: Constraints of the parameters that all kernel methods have.
+KERNEL_PARAMETERS: dict[str, list[Any]] = {
+    "x_kernel": _KERNEL,
+    "y_kernel": _KERNEL,
+    "x_gamma": [interval(Real, 0, None, closed="neither"), None],
+    "y_gamma": [interval(Real, 0, None, closed="neither"), None],
+    "degree": [interval(Integral, 1, None)],
+    "coef0": [interval(Real, 0, None)],
+    "max_landmarks": [interval(Integral, 1, None)],
+    "random_state": ["random_state"],
+}
+
+
+class KernelPairModel(EmbeddingModel):
+    """A pair model that knows its items by their kernels with landmarks.
+
+    Subclasses have the parameters of `KERNEL_PARAMETERS`; their ``_fit`` turns
+    the `Features` of both sides into one small matrix each.
+    """
+
+    x_kernel: str | KernelFunction
+    y_kernel: str | KernelFunction
+    x_gamma: float | None
+    y_gamma: float | None
+    degree: int
+    coef0: float
+    max_landmarks: int
+    random_state: Any
+
+    x_landmarks_: Any
+    y_landmarks_: Any
+    x_coefficients_: Array
+    y_coefficients_: Array
+    x_offset_: Array | None
+    y_offset_: Array | None
+    x_gamma_: float | None
+    y_gamma_: float | None
+
+    _component_arrays: ClassVar[tuple[str, ...]] = (
+        "x_coefficients_",
+        "y_coefficients_",
+        "x_offset_",
+        "y_offset_",
+        "spectrum_",
+    )
+
+    def _features(
+        self, sides: Mapping[Side, Matrix], means: Mapping[Side, Array | None]
+    ) -> dict[Side, Features]:
+        """Features of each side, in one stream of random choices."""
+        rng = check_random_state(self.random_state)
+        found: dict[Side, Features] = {}
+        stopped = False
+
+        def notify(step: int, total: int) -> bool:
+            nonlocal stopped
+            done = len(found) * total + step
+            stopped = stopped or self._notify(done, len(sides) * total)
+            return stopped
+
+        for side, Z in sides.items():
+            name = self.x_kernel if side == "x" else self.y_kernel
+            check_kernel_input(name, Z, side)
+            gamma = self.x_gamma if side == "x" else self.y_gamma
+            gamma = default_gamma(name, Z) if gamma is None else gamma
+            found[side] = kernel_features(
+                self._kernel(name, gamma),
+                Z,
+                means=means[side],
+                max_landmarks=self.max_landmarks,
+                rng=rng,
+                notify=notify,
+            )
+            if side == "x":
+                self.x_gamma_ = gamma
+            else:
+                self.y_gamma_ = gamma
+        return found
+
+    def _keep(self, x: Features, A: Floats, y: Features, B: Floats) -> None:
+        """Keep the maps whose columns are A and B in the features of the sides."""
+        self.x_landmarks_, self.x_coefficients_ = x.landmarks, _columns(x.weights, A)
+        self.x_offset_ = None if x.offsets is None else x.offsets[0] @ A
+        if y is x:
+            self.y_landmarks_, self.y_coefficients_ = self.x_landmarks_, self.x_coefficients_
+            self.y_gamma_ = self.x_gamma_
+        else:
+            self.y_landmarks_, self.y_coefficients_ = y.landmarks, _columns(y.weights, B)
+        self.y_offset_ = None if y.offsets is None else y.offsets[-1] @ B
+
+    def _kernel(self, name: str | KernelFunction, gamma: float | None) -> Kernel:
+        return Kernel(name, 1.0 if gamma is None else gamma, self.degree, self.coef0)
+
+    def _embed_x(self, X: Matrix) -> Floats:
+        if self.x_kernel == "chi2":
+            refuse_negative(X, "x")
+        kernel = self._kernel(self.x_kernel, self.x_gamma_)
+        return _embedded(kernel, X, self.x_landmarks_, self.x_coefficients_, self.x_offset_)
+
+    def _embed_y(self, Y: Matrix) -> Floats:
+        if self.y_kernel == "chi2":
+            refuse_negative(Y, "y")
+        kernel = self._kernel(self.y_kernel, self.y_gamma_)
+        return _embedded(kernel, Y, self.y_landmarks_, self.y_coefficients_, self.y_offset_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.x_kernel == "precomputed"
+        tags.input_tags.positive_only = self.x_kernel == "chi2"
+        return tags
+
+
+def column_signs(features: Features, A: Floats) -> Array:
+    """Signs that make the largest weight of a landmark positive in every column."""
+    W = features.weights @ A
+    return np.where(W[np.abs(W).argmax(axis=0), np.arange(A.shape[1])] < 0, -1.0, 1.0)
+
+
+def _columns(weights: Array, A: Floats) -> Array:
+    return np.ascontiguousarray(weights @ A)
+
+
+def _embedded(
+    kernel: Kernel, X: Matrix, landmarks: Any, weights: Array, offset: Array | None
+) -> Floats:
+    Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
+    with np.errstate(over="ignore"):  # what single precision cannot hold is told below
+        for rows, K in kernel.blocks(X, landmarks):
+            Z[rows] = K @ weights if offset is None else K @ weights - offset
+    # Without any known feature there is no evidence, neither for nor against the mean.
+    Z[~nonzero_rows(X)] = 0.0
+    return checked(Z)

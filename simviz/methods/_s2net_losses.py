@@ -2,18 +2,767 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from functools import cache
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
-from simviz.methods._s2net_blocks import FloatBlocks
-from simviz.methods._s2net_dense import AllOthers, Pairs, Softmax, Steps, Tick
-from simviz.methods._s2net_kernels import HINGE, LOGISTIC, SOFTMAX
-from simviz.methods._s2net_listed import Hardest, Listed, SquaredError
+from simviz._blas import add_product
+from simviz._numba import threads_for
+from simviz.methods._s2net_kernels import (
+    HINGE,
+    LOGISTIC,
+    SOFTMAX,
+    WIDTH,
+    add_pairs,
+    add_scaled,
+    compare_listed,
+    compare_matched,
+    compare_rows,
+    pair_scores,
+    sum_exponentials,
+    weigh_exponentials,
+)
 from simviz.relevance import Relevance
+
+Array = NDArray[np.floating]
+
+_ENTRIES = 2**24  # of a block: 64 MB of float32
+_ROWS = (128, 1024)  # a block of fewer wastes products, of more saves nothing
+# bfloat16 pays off where products outweigh the passes over a block: at a thousand items
+# a side it took longer, at six thousand it was 1.0 to 1.3 times as fast with vectors of
+# 256, and 1.6 times with 1,000.
+_WIDE, _MANY = 256, 2**24
+
+
+_MINUS_INFINITY = 0xFF80  # in bits of bfloat16
+
+
+class Memory:
+    """Arrays that are used again: fresh pages cost more than what is written to them."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+        """An array with any content, the same one as long as shape and type are."""
+        kept = self._arrays.get(name)
+        if kept is None or kept.shape != shape or kept.dtype != dtype:
+            kept = self._arrays[name] = np.empty(shape, dtype=dtype)
+        return kept
+
+
+class FloatBlocks:
+    """Products of numpy, in the type of the vectors.
+
+    Parameters
+    ----------
+    P, Q : ndarray of shape (n_x, k) and (n_y, k)
+        Vectors of both sides, one row an item.
+    rows : int, optional
+        Rows of a block; by default some 64 MB of float32.
+    memory : Memory, optional
+        Where arrays are kept that later blocks may overwrite.
+    """
+
+    def __init__(
+        self, P: Array, Q: Array, rows: int | None = None, *, memory: Memory | None = None
+    ) -> None:
+        self.P, self.Q = P, Q
+        self.rows = rows or int(np.clip(_ENTRIES // max(1, len(Q)), *_ROWS))
+        self._memory = Memory() if memory is None else memory
+        self.dP, self.dQ = (
+            self._memory.take(name, Z.shape, Z.dtype) for name, Z in (("dP", P), ("dQ", Q))
+        )
+        self.dP[:] = 0
+        self.dQ[:] = 0
+        self._buffer = self._block("block")
+
+    def _block(self, name: str) -> Array:
+        return self._memory.take(name, (min(self.rows, len(self.P)), len(self.Q)), self.P.dtype)
+
+    def __iter__(self) -> Iterator[slice]:
+        """Yield slices of rows, in order."""
+        for start in range(0, len(self.P), self.rows):
+            yield slice(start, min(start + self.rows, len(self.P)))
+
+    def scores(self, rows: slice, scale: float = 1.0) -> Array:
+        """``scale`` P_B Qᵀ, in an array that the next call fills anew."""
+        block = self._buffer[: rows.stop - rows.start]
+        return np.matmul(self.P[rows] * self.P.dtype.type(scale), self.Q.T, out=block)
+
+    def entries(self, rows: slice) -> NDArray[Any]:
+        """P_B Qᵀ likewise, as the products leave it: floats, or bits of bfloat16."""
+        return self.scores(rows)
+
+    #: A score of minus infinity among entries.
+    nowhere: float = -np.inf
+
+    def spread(self, rows: slice, W: NDArray[Any], scale: float) -> None:
+        """Add the derivatives that ``scale`` W, by the scores, is for the vectors.
+
+        W is in the type of the vectors, or in that of `entries`.
+        """
+        add_product(self.dP[rows], W, self.Q, scale)
+        add_product(self.dQ, W.T, self.P[rows], scale)
+
+    def turned(self) -> Self:
+        """Blocks of Q Pᵀ, whose gradients are collected in the same place."""
+        other = copy(self)
+        other.P, other.Q, other.dP, other.dQ = self.Q, self.P, self.dQ, self.dP
+        other._buffer = other._block("turned block")
+        return other
+
+    def gradients(self) -> tuple[Array, Array]:
+        """Derivatives by P and Q collected so far, to be added to in place."""
+        return self.dP, self.dQ
+
+
+class TorchBlocks(FloatBlocks):
+    """Products of torch: in bfloat16, or on another device.
+
+    Parameters
+    ----------
+    P, Q : ndarray of shape (n_x, k) and (n_y, k)
+        Vectors of both sides.
+    rows : int, optional
+        Rows of a block.
+    dtype : str, optional
+        Type of the factors, such as "bfloat16"; sums over blocks stay in float32.
+    device : str, default="cpu"
+        Where the products are taken.
+    memory : Memory, optional
+        As for `FloatBlocks`.
+    """
+
+    def __init__(
+        self,
+        P: Array,
+        Q: Array,
+        rows: int | None = None,
+        *,
+        dtype: str,
+        device: str = "cpu",
+        memory: Memory | None = None,
+    ) -> None:
+        import torch
+
+        self.bits = dtype == "bfloat16" and device == "cpu"
+        if self.bits and rows is None:
+            rows = int(np.clip(2 * _ENTRIES // max(1, len(Q)), _ROWS[0], 2 * _ROWS[1]))
+        super().__init__(P, Q, rows, memory=memory)
+        self._torch = torch
+        self._place = {"device": device, "dtype": getattr(torch, dtype)}
+        self._P, self._Q = (torch.from_numpy(Z).to(**self._place) for Z in (P, Q))
+        if self.bits:
+            self.nowhere = _MINUS_INFINITY
+
+    def turned(self) -> Self:
+        """Blocks of Q Pᵀ, whose gradients are collected in the same place."""
+        other = super().turned()
+        other._P, other._Q = self._Q, self._P
+        return other
+
+    def scores(self, rows: slice, scale: float = 1.0) -> Array:
+        """``scale`` P_B Qᵀ, in an array that the next call fills anew."""
+        block = self._buffer[: rows.stop - rows.start]
+        product = (self._P[rows] * scale) @ self._Q.T
+        self._torch.from_numpy(block).copy_(product)
+        return block
+
+    def entries(self, rows: slice) -> NDArray[Any]:
+        """P_B Qᵀ likewise, as the products leave it: floats, or bits of bfloat16."""
+        if not self.bits:
+            return self.scores(rows)
+        block = self._memory.take("bits", self._buffer.shape, np.uint16)
+        block = block[: rows.stop - rows.start]
+        self._torch.mm(self._P[rows], self._Q.T, out=self._tensor(block))
+        return block
+
+    def spread(self, rows: slice, W: NDArray[Any], scale: float) -> None:
+        """Add the derivatives that ``scale`` W, by the scores, is for the vectors."""
+        if self.bits and W.dtype == np.uint16:
+            weights = self._tensor(W)
+        else:
+            weights = self._torch.from_numpy(W).to(**self._place)
+        for name, out, W_, Z in (
+            ("to dP", self.dP[rows], weights, self._Q),
+            ("to dQ", self.dQ, weights.T, self._P[rows]),
+        ):
+            if self.bits:
+                product = self._memory.take(name, out.shape, np.uint16)
+                self._torch.mm(W_, Z, out=self._tensor(product))
+                with threads_for(product.size):
+                    add_scaled(product, out.dtype.type(scale), out)
+            else:
+                total = self._torch.from_numpy(out)
+                total.add_((W_ @ Z).to(device="cpu", dtype=total.dtype), alpha=scale)
+
+    def _tensor(self, bits: NDArray[Any]) -> Any:
+        """bfloat16 numbers, from their bits and in the same place."""
+        return self._torch.from_numpy(bits.view(np.int16)).view(self._torch.bfloat16)
+
+
+@cache
+def has_fast_bfloat16() -> bool:
+    """Whether this processor multiplies bfloat16 faster than float32."""
+    import torch
+
+    cpu = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return bool(cpu.get("avx512_bf16") or cpu.get("amx_bf16") or cpu.get("amx_tile"))
+
+
+class Maker:
+    """How blocks are made, chosen once for a fit; new ones overwrite those before.
+
+    Parameters
+    ----------
+    precision : {"auto", "float32", "bfloat16"}
+        Of the products. "auto" takes bfloat16 for float32 data where the processor
+        is made for it and both vectors and items are many.
+    device : {"auto", "cpu", "cuda"}
+        Where they are taken; "auto" is a GPU where there is one.
+    dtype : dtype
+        Of the data.
+    n_components : int
+        Width of the vectors.
+    """
+
+    def __init__(self, precision: str, device: str, dtype: Any, n_components: int) -> None:
+        self.device = _device(device)
+        self.dtype = "bfloat16" if precision == "bfloat16" else np.dtype(dtype).name
+        self._memory = Memory()
+        self.kept_gradients: list[Array] = []  # of parameters, see `Objective`
+        self.fast = (
+            precision == "auto"
+            and self.dtype == "float32"
+            and self.device == "cpu"
+            and n_components >= _WIDE
+            and has_fast_bfloat16()
+        )
+
+    def kind(self, n_x: int, n_y: int) -> str:
+        """Type that the products of so many vectors are taken in."""
+        return "bfloat16" if self.fast and n_x * n_y >= _MANY else self.dtype
+
+    def __call__(self, P: Array, Q: Array, rows: int | None = None) -> FloatBlocks:
+        """Blocks of P Qᵀ."""
+        dtype = self.kind(len(P), len(Q))
+        if self.device == "cpu" and dtype != "bfloat16":
+            return FloatBlocks(P, Q, rows, memory=self._memory)
+        return TorchBlocks(P, Q, rows, dtype=dtype, device=self.device, memory=self._memory)
+
+
+def _device(name: str) -> str:
+    if name == "cpu":
+        return name
+    import torch
+
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise ValueError(
+            "device='cuda' needs a GPU that torch can use, and found none. "
+            "Use device='auto' or 'cpu'."
+        )
+    return "cuda" if there else "cpu"
+
+
+Reals = NDArray[np.float64]
+
+#: Called once a block; raises where the fit is to stop.
+Tick = Callable[[], None]
+T = TypeVar("T")
+#: Yields a share of a sum over all rows, is sent the sum, and returns a T.
+Steps = Generator[Reals, Reals, T]
+
+# float32 holds exp(2γ) · exp(2γ), and a double the product of eight of these, up to here.
+_SINGLE_GAMMA = 20.0
+
+
+def alone(steps: Steps[T]) -> T:
+    """What a computation returns that has all the rows itself."""
+    share = next(steps)
+    while True:
+        try:
+            share = steps.send(share)
+        except StopIteration as end:
+            return end.value
+
+
+class Pairs:
+    """Relevant pairs in both orders, and how much each query counts.
+
+    Parameters
+    ----------
+    positives : CSR array of shape (n_x, n_y)
+        Stored entries are relevant.
+    direction : {"x2y", "y2x", "both"}
+        Which sides ask.
+    balanced : bool
+        Whether a query counts 1, instead of 1 for each comparison.
+    """
+
+    def __init__(self, positives: sp.csr_array, direction: str, balanced: bool) -> None:
+        self.shape = positives.shape
+        self.indptr = positives.indptr.astype(np.int64)
+        self.y = positives.indices.astype(np.int64)
+        per_x = np.diff(self.indptr)
+        self.x = np.repeat(np.arange(self.shape[0]), per_x)
+        self.by_column = np.lexsort((self.x, self.y))
+        per_y = np.bincount(self.y, minlength=self.shape[1])
+        self.indptr_y = np.concatenate([[0], np.cumsum(per_y)])
+        self.matched = max(per_x.max(initial=0), per_y.max(initial=0)) <= 1
+        weights = []
+        self.total = 0.0
+        for asks, own, others in (
+            (direction != "y2x", per_x, self.shape[1]),
+            (direction != "x2y", per_y, self.shape[0]),
+        ):
+            comparisons = own * (others - own) * int(asks)
+            counted = comparisons > 0
+            weight = np.divide(1.0, comparisons, out=np.zeros(len(own)), where=counted)
+            weights.append(weight if balanced else counted.astype(np.float64))
+            self.total += float(weights[-1] @ comparisons)
+        self.x_weight, self.y_weight = weights
+        # Where each pair stands among all pairs of all rows, sorted by column.
+        self.place = np.empty(len(self.x), dtype=np.int64)
+        self.place[self.by_column] = np.arange(len(self.x))
+        self.columns_ptr = self.indptr_y
+
+    def of_rows(self, rows: slice) -> Self:
+        """The pairs of some rows, which know their places among all."""
+        own = copy(self)
+        listed = slice(self.indptr[rows.start], self.indptr[rows.stop])
+        own.shape = (rows.stop - rows.start, self.shape[1])
+        own.indptr = self.indptr[rows.start : rows.stop + 1] - listed.start
+        own.x, own.y = self.x[listed] - rows.start, self.y[listed]
+        own.by_column = np.lexsort((own.x, own.y))
+        per_y = np.bincount(own.y, minlength=self.shape[1])
+        own.indptr_y = np.concatenate([[0], np.cumsum(per_y)])
+        own.x_weight, own.place = self.x_weight[rows], self.place[listed]
+        return own
+
+    def placed(self, values: Reals) -> Reals:
+        """A value of each pair at its place among all pairs, 0 for those of other rows."""
+        among = np.zeros(self.columns_ptr[-1])
+        among[self.place] = values
+        return among
+
+    def scores(self, P: Array, Q: Array) -> Reals:
+        """Similarity of each pair."""
+        out = np.empty(len(self.x))
+        pair_scores(P, Q, self.x, self.y, out)
+        return out
+
+    def in_block(self, rows: slice) -> tuple[Any, Any]:
+        """Where in a block of these rows relevant pairs stand."""
+        listed = slice(self.indptr[rows.start], self.indptr[rows.stop])
+        return self.x[listed] - rows.start, self.y[listed]
+
+    def spread(self, weights: Reals, blocks: FloatBlocks, scale: float) -> None:
+        """Add what derivatives by the pairs' scores are for the vectors."""
+        w = (weights * scale).astype(blocks.P.dtype)
+        dP, dQ = blocks.gradients()
+        with threads_for(len(w) * dP.shape[1]):
+            add_pairs(self.indptr, self.y, w, np.arange(len(w)), blocks.Q, dP)
+            add_pairs(self.indptr_y, self.x, w, self.by_column, blocks.P, dQ)
+
+
+class AllOthers:
+    """Relevant pairs against all other pairs of their row and their column.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        What is relevant.
+    gamma : float
+        Slope of the logistic loss log(1 + exp(−γ Δ)).
+    margin : float, optional
+        Instead, the hinge max(0, margin − Δ).
+    """
+
+    def __init__(self, pairs: Pairs, gamma: float, margin: float | None = None) -> None:
+        self.pairs, self.gamma, self.margin = pairs, gamma, margin
+        self.total = pairs.total
+
+    def of_rows(self, rows: slice) -> Self:
+        """The share of some rows."""
+        own = copy(self)
+        own.pairs = self.pairs.of_rows(rows)
+        return own
+
+    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
+        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        return alone(self.steps(blocks, scale, tick))
+
+    def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
+        """Do likewise with the share of these rows."""
+        pairs, hinge = self.pairs, self.margin is not None
+        s = pairs.scores(blocks.P, blocks.Q)
+        dtype, every = _working_type(blocks.P.dtype, self.gamma)
+        factor = s - (self.margin or 0) if hinge else np.exp(-self.gamma * s)
+        f_y = yield pairs.placed(factor)
+        compare = self._matched if pairs.matched and not hinge else self._general
+        rho, rho_y, loss, slope = compare(blocks, factor, f_y, (dtype, every), scale, tick)
+        rho_y = yield rho_y
+        pairs.spread(-slope * (rho + rho_y[pairs.place]), blocks, scale)
+        return loss
+
+    def _matched(
+        self, blocks: FloatBlocks, factor: Reals, f_y: Reals, kind: Any, scale: float, tick: Tick
+    ) -> tuple[Reals, Reals, float, float]:
+        pairs, (dtype, every) = self.pairs, kind
+        a, b = (np.zeros(n, dtype) for n in pairs.shape)
+        a[pairs.x] = factor * (pairs.x_weight[pairs.x] > 0)
+        columns = np.flatnonzero(np.diff(pairs.columns_ptr))
+        b[columns] = f_y * (pairs.y_weight[columns] > 0)
+        # All queries of a direction have as many comparisons: one weight serves them all.
+        weight = max(pairs.x_weight.max(initial=0), pairs.y_weight.max())
+        n_chunks = -(-pairs.shape[1] // WIDTH)
+        row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
+        loss = 0.0
+        for rows in blocks:
+            S = blocks.entries(rows)
+            S[pairs.in_block(rows)] = blocks.nowhere
+            r, logs = np.zeros((n_chunks, len(S))), np.zeros(n_chunks)
+            compare_matched(
+                S, _base_two(self.gamma, dtype), a[rows], b, every, r, column_sums, logs
+            )
+            row_sums[rows] = r.sum(axis=0)
+            loss += float(logs.sum())
+            blocks.spread(rows, S, self.gamma * scale * weight)
+            tick()
+        rho, rho_y = weight * row_sums[pairs.x], weight * column_sums[columns]
+        return rho, rho_y, weight * loss, self.gamma
+
+    def _general(
+        self, blocks: FloatBlocks, factor: Reals, f_y: Reals, kind: Any, scale: float, tick: Tick
+    ) -> tuple[Reals, Reals, float, float]:
+        pairs, (dtype, every) = self.pairs, kind
+        hinge = self.margin is not None
+        slope = 1.0 if hinge else self.gamma
+        f, f_y = factor.astype(dtype), f_y.astype(dtype)
+        rho, rho_y = np.zeros(len(f)), np.zeros(len(f_y))
+        x_weight, y_weight = pairs.x_weight.astype(dtype), pairs.y_weight.astype(dtype)
+        loss_y = np.zeros(pairs.shape[1])
+        loss = 0.0
+        for rows in blocks:
+            if hinge:
+                E = blocks.scores(rows).astype(dtype, copy=False)
+            else:
+                E = _exponentials(blocks, rows, self.gamma, dtype)
+            E[pairs.in_block(rows)] = -np.inf if hinge else 0
+            G = np.zeros_like(E)
+            if x_weight.any():
+                loss_x = np.zeros(len(E))
+                listed = slice(pairs.indptr[rows.start], pairs.indptr[rows.stop])
+                ptr = pairs.indptr[rows.start : rows.stop + 1] - listed.start
+                compare_rows(
+                    E, G, ptr, f[listed], x_weight[rows], hinge, every, rho[listed], loss_x
+                )
+                loss += float(loss_x.sum())
+            if y_weight.any():
+                ET, GT = np.ascontiguousarray(E.T), np.zeros(E.shape[::-1], dtype)
+                compare_rows(ET, GT, pairs.columns_ptr, f_y, y_weight, hinge, every, rho_y, loss_y)
+                G += GT.T
+            blocks.spread(rows, G.astype(blocks.P.dtype, copy=False), slope * scale)
+            tick()
+        return rho, rho_y, loss + float(loss_y.sum()), slope
+
+
+class Softmax:
+    """Each relevant pair against all others of its row, and column, together.
+
+    The loss log(1 + Σ exp(−γ Δ)), known as InfoNCE. Sums over columns are known
+    only when all blocks have passed, so they pass twice; few are kept instead.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        What is relevant; a query counts 1 for each of its relevant items.
+    gamma : float
+        Inverse temperature.
+    balanced : bool
+        Whether a query counts 1 instead.
+    """
+
+    def __init__(self, pairs: Pairs, gamma: float, balanced: bool) -> None:
+        self.pairs, self.gamma = pairs, gamma
+        self._weights = []
+        self.total = 0.0
+        for asks, own in (
+            (pairs.x_weight > 0, np.diff(pairs.indptr)),
+            (pairs.y_weight > 0, np.diff(pairs.indptr_y)),
+        ):
+            weight = asks / np.maximum(own, 1) if balanced else asks.astype(np.float64)
+            self._weights.append(weight)
+            self.total += float(weight @ own)
+
+    def of_rows(self, rows: slice) -> Self:
+        """The share of some rows."""
+        own = copy(self)
+        own.pairs = self.pairs.of_rows(rows)
+        own._weights = [self._weights[0][rows], self._weights[1]]
+        return own
+
+    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
+        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        return alone(self.steps(blocks, scale, tick))
+
+    def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
+        """Do likewise with the share of these rows."""
+        pairs, gamma = self.pairs, self.gamma
+        dtype, _ = _working_type(blocks.P.dtype, gamma)
+        base = _base_two(gamma, dtype)
+        row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
+        n_chunks = -(-pairs.shape[1] // WIDTH)
+        single = pairs.shape[0] <= blocks.rows
+        for rows in blocks:
+            S = blocks.entries(rows)
+            S[pairs.in_block(rows)] = blocks.nowhere
+            r = np.zeros((n_chunks, len(S)))
+            sum_exponentials(S, np.array([base]), r, column_sums)
+            row_sums[rows] = r.sum(axis=0)
+            tick()
+        column_sums = yield column_sums
+        a = np.exp(-gamma * pairs.scores(blocks.P, blocks.Q))
+        loss, rho = 0.0, np.zeros(len(a))
+        slopes: list[Any] = []
+        for at, sums, weight in (
+            (pairs.x, row_sums, self._weights[0]),
+            (pairs.y, column_sums, self._weights[1]),
+        ):
+            ratio = a * sums[at]
+            loss += float(weight[at] @ np.log1p(ratio))
+            rho += weight[at] * ratio / (1 + ratio)
+            slopes.append(np.bincount(at, weight[at] * a / (1 + ratio), minlength=len(sums)))
+        slopes[1] = yield slopes[1]
+        by_row, by_column = (slope.astype(dtype) for slope in slopes)
+        for rows in blocks:
+            if not single:  # else the scores are still there
+                S = blocks.entries(rows)
+                S[pairs.in_block(rows)] = blocks.nowhere
+            weigh_exponentials(S, base, by_row[rows], by_column)
+            blocks.spread(rows, S, gamma * scale)
+            tick()
+        pairs.spread(-gamma * rho, blocks, scale)
+        return loss
+
+
+def _working_type(dtype: Any, gamma: float) -> tuple[Any, int]:
+    """Type of exponentials, and how many factors a double holds before it must be emptied."""
+    return (dtype, 8) if gamma <= _SINGLE_GAMMA else (np.dtype(np.float64), 1)
+
+
+def _base_two(gamma: float, dtype: Any) -> Any:
+    """Factor of scores such that 2 to their power is exp(γ s), in the type to work in."""
+    return dtype.type(gamma / np.log(2))
+
+
+def _exponentials(blocks: FloatBlocks, rows: slice, gamma: float, dtype: Any) -> Array:
+    E = blocks.scores(rows, gamma).astype(dtype, copy=False)
+    return np.exp(E, out=E)
+
+
+Ints = NDArray[np.int64]
+
+_GROUP = 4096  # judged pairs that are compared with one another where no query has two
+
+
+class Order:
+    """Judged pairs of each query, by grade.
+
+    Parameters
+    ----------
+    query : ndarray of int, shape (n,)
+        Whose judgment each pair is.
+    grade : ndarray of shape (n,)
+        Its grade.
+    balanced : bool
+        Whether a query counts 1, instead of 1 for each comparison.
+    """
+
+    def __init__(self, query: Ints, grade: Reals, balanced: bool) -> None:
+        self.order = np.lexsort((grade, query))
+        q, g = query[self.order], grade[self.order]
+        first = np.flatnonzero(np.r_[True, q[1:] != q[:-1]][: len(q)])
+        self.ptr = np.r_[first, len(q)].astype(np.int64)
+        sizes = np.diff(self.ptr)
+        # The first pair of its grade tells how many of the query are graded lower.
+        new = np.r_[True, (q[1:] != q[:-1]) | (g[1:] != g[:-1])][: len(q)]
+        start = np.maximum.accumulate(np.where(new, np.arange(len(q)), 0))
+        self.lower = start - np.repeat(first, sizes)
+        comparisons = np.add.reduceat(self.lower, first) if len(q) else np.zeros(0)
+        self.weight = np.ones(len(sizes))
+        if balanced:
+            self.weight = 1.0 / np.maximum(comparisons, 1)
+        self.total = float(self.weight @ comparisons)
+
+    def add(self, kind: int, gamma: float, margin: float, s: Reals, slopes: Reals) -> float:
+        """Add derivatives by the scores to `slopes`; return the summed loss."""
+        if not self.total:
+            return 0.0
+        ordered = s[self.order]
+        if kind == HINGE:
+            high, low, slope = -ordered, ordered, 1.0
+        else:
+            high, low, slope = np.exp(-gamma * ordered), np.exp(gamma * ordered), gamma
+        out, loss = np.zeros(len(ordered)), np.zeros(len(self.weight))
+        compare_listed(kind, high, low, self.ptr, self.lower, self.weight, margin, out, loss)
+        slopes[self.order] += slope * out
+        return float(loss.sum())
+
+
+class Listed:
+    """Judged pairs against pairs of lower grade, of the same query.
+
+    Where no query has two grades, all judged pairs are compared, in random
+    groups of some thousands.
+
+    Parameters
+    ----------
+    judged : CSR array of shape (n_x, n_y)
+        Grades.
+    settings : tuple
+        Kind of loss, γ, margin, direction, and whether queries are balanced.
+    rng : RandomState
+        Draws the groups.
+    pooled : bool, default=True
+        Whether pairs of different queries may be compared at all.
+    """
+
+    def __init__(
+        self, judged: sp.csr_array, settings: tuple[int, float, float, str, bool], rng: Any,
+        *, pooled: bool = True,
+    ) -> None:  # fmt: skip
+        self.kind, self.gamma, self.margin, direction, balanced = settings
+        self.pairs = Pairs(judged, direction, balanced)
+        x, y, grade = self.pairs.x, self.pairs.y, judged.data
+        sides = {"x2y": (x,), "y2x": (y,), "both": (x, y)}[direction]
+        self.orders = [Order(q.astype(np.int64), grade, balanced) for q in sides]
+        self.total = sum(order.total for order in self.orders)
+        if not self.total and pooled and len(grade):
+            groups = rng.permutation(len(grade)) // _GROUP
+            self.orders = [Order(groups, grade, balanced)]
+            self.total = self.orders[0].total
+
+    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
+        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        s = self.pairs.scores(blocks.P, blocks.Q)
+        slopes = np.zeros(len(s))
+        loss = sum(o.add(self.kind, self.gamma, self.margin, s, slopes) for o in self.orders)
+        self.pairs.spread(slopes, blocks, scale)
+        tick()
+        return loss
+
+
+class Hardest:
+    """Relevant pairs against the most similar others of each query.
+
+    They are looked for anew at every evaluation.
+
+    Parameters
+    ----------
+    positives : CSR array of shape (n_x, n_y)
+        Stored entries are relevant.
+    n_hard : int
+        How many others of each query.
+    settings : tuple
+        As for `Listed`.
+    """
+
+    def __init__(
+        self, positives: sp.csr_array, n_hard: int, settings: tuple[int, float, float, str, bool]
+    ) -> None:
+        self.n_hard = n_hard
+        kind, gamma, margin, direction, balanced = settings
+        self._settings = (kind, gamma, margin, "x2y", balanced)
+        relevant = _signs(positives, 1.0)
+        self._sides = []
+        self.total = 0.0
+        for name, matrix in (("x2y", relevant), ("y2x", sp.csr_array(relevant.T))):
+            if direction not in (name, "both"):
+                continue
+            own = np.diff(matrix.indptr)
+            comparisons = own * np.minimum(n_hard, matrix.shape[1] - own)
+            self.total += float((comparisons > 0).sum() if balanced else comparisons.sum())
+            self._sides.append((matrix, name == "y2x"))
+
+    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
+        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        loss = 0.0
+        for relevant, turned in self._sides:
+            seen = blocks.turned() if turned else blocks
+            judged = relevant + self._hardest(seen, relevant, tick)
+            listed = Listed(judged, self._settings, None, pooled=False)
+            loss += listed.add(seen, scale, tick)
+        return loss
+
+    def _hardest(self, blocks: FloatBlocks, relevant: sp.csr_array, tick: Tick) -> sp.csr_array:
+        """The most similar others of each row, marked −1."""
+        n = relevant.shape[1]
+        h = min(self.n_hard, n)
+        x, y = [], []
+        for rows in blocks:
+            S = blocks.scores(rows)
+            ptr = relevant.indptr[rows.start : rows.stop + 1]
+            inside = np.repeat(np.arange(len(S)), np.diff(ptr))
+            S[inside, relevant.indices[ptr[0] : ptr[-1]]] = -np.inf
+            top = np.argpartition(S, n - h, axis=1)[:, n - h :]
+            row, rank = np.nonzero(np.isfinite(np.take_along_axis(S, top, axis=1)))
+            x.append(row + rows.start)
+            y.append(top[row, rank])
+            tick()
+        rows_, columns = np.concatenate(x), np.concatenate(y)
+        return sp.csr_array((np.full(len(rows_), -1.0), (rows_, columns)), relevant.shape)
+
+
+class SquaredError:
+    """Half the squared error of every similarity, 1 where relevant and 0 elsewhere.
+
+    The sum over all pairs is that of two small Gram matrices,
+    Σ s² = ⟨PᵀP, QᵀQ⟩, so nothing of size n² is computed.
+
+    Parameters
+    ----------
+    target : CSR array of shape (n_x, n_y)
+        What the similarity of each listed pair should be.
+    others : float
+        Weight of a pair that is not listed, whose similarity should be 0.
+    """
+
+    def __init__(self, target: sp.csr_array, others: float) -> None:
+        self.pairs = Pairs(target, "both", balanced=False)
+        self.target, self.others = target.data, others
+        n_others = np.prod(target.shape, dtype=float) - target.nnz
+        self.total = float(target.nnz + others * n_others)
+
+    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
+        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
+        s = self.pairs.scores(blocks.P, blocks.Q)
+        error = s - self.target
+        loss = float(error @ error - self.others * (s @ s)) / 2
+        if self.others:
+            dP, dQ = blocks.gradients()
+            x_gram, y_gram = (Z.T @ Z for Z in (blocks.P, blocks.Q))
+            loss += self.others * float(np.sum(x_gram * y_gram, dtype=np.float64)) / 2
+            weight = blocks.P.dtype.type(scale * self.others)
+            dP += blocks.P @ (y_gram * weight)
+            dQ += blocks.Q @ (x_gram * weight)
+        self.pairs.spread(error - self.others * s, blocks, scale)
+        tick()
+        return loss
+
+
+def _signs(matrix: sp.csr_array, value: float) -> sp.csr_array:
+    """The same entries, each with one value."""
+    return sp.csr_array((np.full(matrix.nnz, value), matrix.indices, matrix.indptr), matrix.shape)
+
 
 _KINDS = {"logistic": LOGISTIC, "triplet": HINGE, "softmax": SOFTMAX}
 

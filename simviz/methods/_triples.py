@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from simviz.base import Matrix
+from simviz.base import IterativeMixin, Matrix, RowScorer
 from simviz.relevance import Relevance
 
 Triples = NDArray[np.int32]
@@ -192,3 +193,410 @@ def same_items(X: Matrix, Y: Matrix) -> bool:
         bool((getattr(X, part) == getattr(Y, part)).all())
         for part in ("indptr", "indices", "data")
     )
+
+
+_FLOPS_A_CHUNK = 2e8  # a fraction of a second, so that a wish to stop is heard
+_FEWEST = 20_000  # triples of a pass
+
+
+class TripleMixin(IterativeMixin):
+    """For methods that descend on triples; they may be given one by one."""
+
+    def fit(
+        self: Any,
+        X: Matrix,
+        y: Matrix | None = None,
+        relevance: object = None,
+        X_val: Matrix | None = None,
+        y_val: Matrix | None = None,
+        relevance_val: object = None,
+        *,
+        triples: ArrayLike | None = None,
+    ) -> Any:
+        """Learn which items should score higher, stopping early on validation data.
+
+        Parameters
+        ----------
+        X, y : array or sparse matrix of shape (n_x, d_x) and (n_y, d_y)
+            Training items, as in `PairModel.fit`.
+        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+            Training judgments; None pairs row i with row i. Where both sides
+            hold the same items and the judgments say more than that, they are
+            links, and no item is compared with itself.
+        X_val, y_val : array or sparse matrix, optional
+            Items that are only watched; without them the fit runs to
+            ``max_iter``.
+        relevance_val : Relevance or sparse matrix, optional
+            Their judgments; None pairs row i with row i.
+        triples : array-like of int, shape (n, 3), optional
+            Preferences that judgments cannot say: a row of `X`, the row of `y`
+            that should score higher for it, and one that should score lower.
+            Where they are given, they alone are learned from.
+
+        Returns
+        -------
+        self
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a value does not fit.
+        """
+        if triples is not None:
+            n_x, n_y = np.shape(X)[0], np.shape(X if y is None else y)[0]
+            self._given = _checked(triples, n_x, n_y)
+            rows, better, _ = self._given.T
+            relevance = Relevance.from_pairs(rows, better, shape=(n_x, n_y), unjudged="ignore")
+        try:
+            return super().fit(X, y, relevance, X_val, y_val, relevance_val)
+        finally:
+            vars(self).pop("_given", None)
+
+    def _source(self: Any, X: Matrix, Y: Matrix, relevance: Relevance, group: int) -> TripleSource:
+        links = not relevance.is_identity and same_items(X, Y)
+        given = getattr(self, "_given", None)
+        name = type(self).__name__
+        return TripleSource(relevance, links=links, given=given, group=group, name=name)
+
+    def _descend(
+        self: Any,
+        source: TripleSource,
+        step: Callable[[Triples], float],
+        flops: float,
+        validation: tuple[Any, ...] | None,
+        seed: int,
+        learned: Callable[[], dict[str, NDArray[Any]]],
+    ) -> None:
+        """Make passes until none is better; `learned` names what a pass changes.
+
+        Sets `loss_curve_`, `validation_scores_`, `n_iter_`, `best_iter_`.
+        """
+        self.loss_curve_: list[float] = []
+        self.validation_scores_: list[float] = []
+        kept: dict[str, NDArray[Any]] = {}
+        best, self.best_iter_ = -np.inf, 0
+        per_pass = max(_FEWEST, len(source))
+        chunk = int(np.clip(_FLOPS_A_CHUNK / max(flops, 1), 50, _FEWEST))
+        chunk = chunk // source.group * source.group
+        for i in range(1, self.max_iter + 1):
+            total, done, stopped = 0.0, 0, False
+            while done < per_pass and not stopped:
+                n = min(chunk or source.group, per_pass - done)
+                total += step(source.draw(n, seed + i * 1_000_003 + done))
+                if not np.isfinite(total):
+                    raise self._diverged(i)
+                done += n
+                metrics = {"loss": total / done}
+                if self.validation_scores_:
+                    metrics["validation"] = self.validation_scores_[-1]
+                stopped = self._notify(i - (done < per_pass), self.max_iter, **metrics)
+            self.loss_curve_.append(total / done)
+            self.n_iter_ = i
+            now = learned()
+            if not all(_bounded(array) for array in now.values()):
+                raise self._diverged(i)
+            vars(self).update(now)
+            if validation is not None and not stopped:
+                value = self._watched(validation, i)
+                stopped = value is None
+                if value is not None:
+                    self.validation_scores_.append(value)
+                if value is not None and value > best:
+                    best, self.best_iter_ = value, i
+                    kept = {name: array.copy() for name, array in now.items()}
+            if stopped or (validation is not None and i - self.best_iter_ >= self.patience):
+                break
+        self.best_iter_ = self.best_iter_ or self.n_iter_
+        vars(self).update(kept)
+
+    def _diverged(self, step: int) -> ValueError:
+        return ValueError(
+            f"{type(self).__name__} diverged in pass {step}: its scores overflow. "
+            "Take shorter steps, or scale the items (normalize=True)."
+        )
+
+    def _watched(self: Any, validation: tuple[Any, ...], step: int) -> float | None:
+        """`score` on validation data; None where a callback asked to stop meanwhile."""
+        self._watching = step
+        try:
+            return float(self.score(*validation))
+        except _StopWatching:
+            return None
+        finally:
+            del self._watching
+
+    def iter_similarity(
+        self: Any, X: Matrix, y: Matrix | None = None, block_size: int | None = None
+    ) -> Iterator[NDArray[np.floating]]:
+        """Similarities in blocks of rows, as in `PairModel.iter_similarity`.
+
+        Parameters
+        ----------
+        X, y : matrices of shape (n_x, d_x) and (n_y, d_y)
+            Queries and candidates.
+        block_size : int, optional
+            Rows of a block; by default about 16 MB of float32.
+
+        Yields
+        ------
+        ndarray of shape (rows, n_y)
+            Blocks in the order of the rows of `X`.
+        """
+        for block in super().iter_similarity(X, y, block_size):  # type: ignore[misc]
+            yield block
+            step = getattr(self, "_watching", None)
+            if step is not None and self._notify(step, self.max_iter, loss=self.loss_curve_[-1]):
+                raise _StopWatching
+
+
+class _StopWatching(Exception):  # noqa: N818 -- a wish, not an error
+    """A callback asked to stop while validation data were scored."""
+
+
+def _bounded(array: NDArray[Any]) -> bool:
+    """Whether scores made of such weights, two of which may be multiplied, are numbers."""
+    limit = float(np.finfo(array.dtype).max) ** 0.25
+    return bool(-limit < array.min(initial=0.0) <= array.max(initial=0.0) < limit)
+
+
+def _checked(triples: ArrayLike, n_x: int, n_y: int) -> Triples:
+    array = np.asarray(triples)
+    if (
+        array.ndim != 2
+        or array.shape[1:] != (3,)
+        or not len(array)
+        or array.dtype.kind not in "iu"
+    ):
+        raise ValueError(
+            "triples are rows of three whole numbers (row of X, better row of y, worse row of y); "
+            f"got {array.dtype} of shape {array.shape}."
+        )
+    limits = (n_x, n_y, n_y)
+    if array.min() < 0 or (array.max(axis=0) >= limits).any():
+        raise ValueError(
+            f"triples name rows of X up to {n_x - 1} and of y up to {n_y - 1}; got "
+            f"{array.min(axis=0).tolist()} to {array.max(axis=0).tolist()}."
+        )
+    return array.astype(np.int32)
+
+
+_DENSE = 0.3  # share of entries from which products of whole rows are faster
+_WIDE = 128  # features below which single steps cost less than preparing a product
+
+
+def is_dense(Z: Matrix) -> bool:
+    """Whether a side is better handled as a dense one, however it is stored.
+
+    Parameters
+    ----------
+    Z : ndarray or CSR array of shape (n, d)
+        One side.
+
+    Returns
+    -------
+    bool
+        True where rows are wide and more than three tenths of them are filled.
+    """
+    return Z.shape[1] > _WIDE and filled(Z) > _DENSE * Z.shape[1]
+
+
+class BatchSteps:
+    """Gradient steps on U and V, in place, a batch at a time.
+
+    A batch takes the steps that its triples ask for at its start. It holds at
+    most a sixteenth of the pairs, so that few steps are taken twice.
+
+    Parameters
+    ----------
+    X, Y : ndarray or CSR array
+        Sides; no more than a batch of rows is ever made dense.
+    U : ndarray of shape (d_x, N)
+        Learned.
+    V : ndarray of shape (d_y, N) or None
+        Learned; None is the identity, which stays.
+    n_pairs : int
+        Triples are drawn from so many pairs.
+    margin, rate : float
+        Of the loss, and of a step.
+    identity : bool
+        Whether the inner product of the rows is added to a score.
+    """
+
+    def __init__(
+        self,
+        X: Matrix,
+        Y: Matrix,
+        U: NDArray[Any],
+        V: NDArray[Any] | None,
+        n_pairs: int,
+        margin: float,
+        rate: float,
+        *,
+        identity: bool,
+    ) -> None:
+        self.x, self.y = _Side(X, identity), _Side(Y, identity or V is None)
+        self.U, self.V = U, V
+        self.size = int(np.clip(n_pairs // 16, 8, 256))
+        self.margin, self.rate, self.identity = margin, U.dtype.type(rate), identity
+
+    def __call__(self, triples: Triples) -> float:
+        """Step on triples.
+
+        Parameters
+        ----------
+        triples : ndarray of int of shape (n, 3)
+            Queries, relevant items, other items.
+
+        Returns
+        -------
+        float
+            Summed loss, each batch's before its step.
+        """
+        total = 0.0
+        for start in range(0, len(triples), self.size):
+            columns = np.ascontiguousarray(triples[start : start + self.size].T)
+            total += self._batch(*columns)
+        return total
+
+    def _batch(self, q: NDArray[Any], plus: NDArray[Any], minus: NDArray[Any]) -> float:
+        query, delta = self.x.rows(q), self.y.difference(plus, minus)
+        T = self.x.project(q, query, self.U)
+        if self.V is None:
+            S = delta
+        elif delta is None:
+            S = self.y.project(plus, None, self.V) - self.y.project(minus, None, self.V)
+        else:
+            S = delta @ self.V
+        gap = _row_products(T, S)
+        if self.identity:
+            gap += _row_products(query, delta)
+        bad = gap < self.margin
+        if not bad.any():
+            return 0.0
+        # Both steps use T and S from before either.
+        T, S = T[bad] * self.rate, S[bad] * self.rate
+        self.x.update(q[bad], None if query is None else query[bad], S, self.U)
+        if self.V is not None:
+            if delta is None:
+                self.y.update(plus[bad], None, T, self.V)
+                self.y.update(minus[bad], None, -T, self.V)
+            else:
+                self.y.update(plus[bad], delta[bad], T, self.V)
+        return float((self.margin - gap[bad]).sum())
+
+
+def _row_products(A: Any, B: Any) -> NDArray[np.float64]:
+    return np.asarray(np.einsum("ic,ic->i", A, B, dtype=np.float64))
+
+
+class _Side:
+    """Rows of one side: dense batches, or None and kernels that read sparse rows."""
+
+    def __init__(self, Z: Matrix, dense: bool) -> None:
+        self.Z, self.dense = Z, dense or is_dense(Z)
+        self.parts = None if self.dense else rows_of(sp.csr_array(Z))
+
+    def rows(self, index: NDArray[Any]) -> Any:
+        if not self.dense:
+            return None
+        picked = self.Z[index]
+        return np.asarray(picked.toarray() if sp.issparse(picked) else picked)
+
+    def difference(self, plus: NDArray[Any], minus: NDArray[Any]) -> Any:
+        return self.rows(plus) - self.rows(minus) if self.dense else None
+
+    def project(
+        self, index: NDArray[Any], rows: NDArray[Any] | None, A: NDArray[Any]
+    ) -> NDArray[Any]:
+        if rows is not None:
+            return np.asarray(rows @ A)
+        from simviz.methods._triple_kernels import project_rows
+
+        out = np.empty((len(index), A.shape[1]), A.dtype)
+        project_rows(self.parts, index, A, out)
+        return out
+
+    def update(
+        self, index: NDArray[Any], rows: NDArray[Any] | None, G: NDArray[Any], A: NDArray[Any]
+    ) -> None:
+        if rows is not None:
+            A += rows.T @ G
+            return
+        from simviz.methods._triple_kernels import update_rows
+
+        update_rows(self.parts, index, A.dtype.type(1), G, A)
+
+
+MAX_ENTRIES = 2**27  # half a gigabyte of float32
+
+
+def check_size(name: str, d_x: int, d_y: int, remedy: str) -> None:
+    """Refuse a matrix of weights that would not fit into memory.
+
+    Parameters
+    ----------
+    name : str
+        What asks for it.
+    d_x, d_y : int
+        Widths of the two sides.
+    remedy : str
+        What else to do, as the end of a sentence.
+
+    Raises
+    ------
+    ValueError
+        If there would be more than `MAX_ENTRIES` weights.
+    """
+    if d_x * d_y > MAX_ENTRIES:
+        raise ValueError(
+            f"{name} learns a weight for every pair of features: {d_x:,} of X × {d_y:,} of y are "
+            f"{d_x * d_y:,}, more than the {MAX_ENTRIES:,} that are held in memory. "
+            "Keep fewer features (max_features of the features or of default_pipeline) or "
+            f"{remedy}."
+        )
+
+
+def row_scorer(X: Matrix, W: NDArray[np.floating], Y: Matrix) -> RowScorer:
+    """Blocks of X W Yᵀ.
+
+    Parameters
+    ----------
+    X, Y : ndarray or CSR array of shape (n_x, d_x) and (n_y, d_y)
+        Sides.
+    W : ndarray of shape (d_x, d_y)
+        Weights.
+
+    Returns
+    -------
+    callable
+        From a slice of rows to a dense block.
+    """
+    W = W.astype(X.dtype, copy=False)
+    return lambda rows: np.asarray(Y @ np.asarray(X[rows] @ W).T).T
+
+
+def pair_score(X: Matrix, W: NDArray[np.floating], Y: Matrix) -> NDArray[np.floating]:
+    """Row-wise xᵀ W y.
+
+    Parameters
+    ----------
+    X, Y : ndarray or CSR array of shape (n, d_x) and (n, d_y)
+        Sides.
+    W : ndarray of shape (d_x, d_y)
+        Weights.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Scores.
+    """
+    W = W.astype(X.dtype, copy=False)
+    size = max(1, 2**24 // W.shape[1])
+    parts = [np.empty(0, X.dtype)]
+    for start in range(0, X.shape[0], size):
+        rows = slice(start, start + size)
+        P = np.asarray(X[rows] @ W)
+        product = Y[rows].multiply(P) if sp.issparse(Y) else Y[rows] * P
+        parts.append(np.asarray(product.sum(axis=1)).ravel())
+    return np.concatenate(parts)

@@ -9,8 +9,8 @@ import numpy as np
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import leading_symmetric, truncated_svd
-from simviz.methods._paired import PairedSides
 from simviz.methods._spectral import RegularizationPathMixin, capped_components, pair_weights
+from simviz.methods._whitening import PairedSides
 from simviz.params import interval
 from simviz.relevance import Relevance
 

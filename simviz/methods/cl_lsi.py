@@ -10,8 +10,7 @@ import scipy.sparse as sp
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import numerical_rank, truncated_svd
-from simviz.methods._operators import Array, Operator
-from simviz.methods._products import Products, dense_product
+from simviz.methods._operators import Array, Operator, Products, dense_product
 from simviz.methods._spectral import capped_components, pair_weights
 from simviz.params import interval
 from simviz.relevance import Relevance

@@ -13,8 +13,7 @@ from simviz.methods._topics import Array, TopicModel
 from simviz.params import interval, options
 
 if TYPE_CHECKING:
-    from simviz.methods._em import EM
-    from simviz.methods._em_counts import Side
+    from simviz.methods._em import EM, Side
 
 
 class CPLSA(TopicModel):
@@ -173,7 +172,7 @@ class CPLSA(TopicModel):
         self.random_state = random_state
 
     def _learner(self, sides: list[Side], weights: Array, notify: Callable[[], bool]) -> EM:
-        from simviz.methods._em_tilted import TiltedEM
+        from simviz.methods._em import TiltedEM
 
         a = np.full(self.n_components, self.alpha - 1.0)
         return TiltedEM(

@@ -10,10 +10,8 @@ import scipy.sparse as sp
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import product_svd, truncated_svd
-from simviz.methods._operators import Array, Operator
-from simviz.methods._products import Products
-from simviz.methods._signed_weights import signed_weights
-from simviz.methods._spectral import capped_components
+from simviz.methods._operators import Array, Operator, Products
+from simviz.methods._spectral import capped_components, signed_weights
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 

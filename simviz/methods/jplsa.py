@@ -13,8 +13,7 @@ from simviz.methods._topics import Array, TopicModel
 from simviz.params import interval, options
 
 if TYPE_CHECKING:
-    from simviz.methods._em import EM
-    from simviz.methods._em_counts import Side
+    from simviz.methods._em import EM, Side
 
 
 class JPLSA(TopicModel):

@@ -11,9 +11,15 @@ import scipy.sparse as sp
 
 from simviz._blas import eigh
 from simviz.base import Matrix, MethodTags
-from simviz.methods._kernel_features import Features, singular_triplets
-from simviz.methods._kernel_model import KERNEL_PARAMETERS, KernelPairModel, column_signs
-from simviz.methods._kernels import Array, KernelFunction
+from simviz.methods._kernels import (
+    KERNEL_PARAMETERS,
+    Array,
+    Features,
+    KernelFunction,
+    KernelPairModel,
+    column_signs,
+    singular_triplets,
+)
 from simviz.methods._spectral import capped_components, pair_weights
 from simviz.params import interval
 from simviz.relevance import Relevance

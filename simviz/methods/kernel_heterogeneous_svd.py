@@ -8,11 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import Matrix, MethodTags
-from simviz.methods._kernel_features import singular_triplets
-from simviz.methods._kernel_model import KERNEL_PARAMETERS, KernelPairModel, column_signs
-from simviz.methods._kernels import KernelFunction, squared_norms
-from simviz.methods._signed_weights import signed_weights
-from simviz.methods._spectral import capped_components
+from simviz.methods._kernels import (
+    KERNEL_PARAMETERS,
+    KernelFunction,
+    KernelPairModel,
+    column_signs,
+    singular_triplets,
+    squared_norms,
+)
+from simviz.methods._spectral import capped_components, signed_weights
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 

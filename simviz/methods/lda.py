@@ -13,8 +13,7 @@ from simviz.methods._topics import Array, TopicModel, refused_negative
 from simviz.params import interval, options
 
 if TYPE_CHECKING:
-    from simviz.methods._em import EM, Topics
-    from simviz.methods._em_counts import Side
+    from simviz.methods._em import EM, Side, Topics
 
 
 class LDA(TopicModel):
@@ -153,7 +152,7 @@ class LDA(TopicModel):
         self.random_state = random_state
 
     def _learner(self, sides: list[Side], weights: Array, notify: Callable[[], bool]) -> EM:
-        from simviz.methods._em_vb import VariationalEM
+        from simviz.methods._em import VariationalEM
 
         return VariationalEM(
             *(sides, weights, np.full(self.n_components, float(self.alpha)), self.beta),
@@ -168,8 +167,7 @@ class LDA(TopicModel):
         self.x_topics_ = self.y_topics_ = em.word_shares(topics, 0).T
 
     def _shares(self, Z: Matrix, topics: Array) -> Array:
-        from simviz.methods._em_counts import Counts
-        from simviz.methods._em_vb import expected_log_words, varied
+        from simviz.methods._em import Counts, expected_log_words, varied
 
         counts = Counts(refused_negative(self, Z))
         known = np.asarray((self.word_counts_ > 0).any(axis=0))

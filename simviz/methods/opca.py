@@ -10,9 +10,8 @@ import numpy as np
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import leading_symmetric
 from simviz.methods._operators import Array
-from simviz.methods._paired import PairedSides
 from simviz.methods._spectral import RegularizationPathMixin, capped_components, pair_weights
-from simviz.methods._whitening import Blocks, Inflated, Whitening
+from simviz.methods._whitening import Blocks, Inflated, PairedSides, Whitening
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 

@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
-from simviz.methods._bilinear import MAX_ENTRIES, check_size, pair_score, row_scorer
-from simviz.methods._triple_descent import TripleMixin
-from simviz.methods._triples import Triples, filled, rows_of
+from simviz.methods._triples import (
+    MAX_ENTRIES,
+    TripleMixin,
+    Triples,
+    check_size,
+    filled,
+    pair_score,
+    row_scorer,
+    rows_of,
+)
 from simviz.params import interval
 from simviz.relevance import Relevance
 

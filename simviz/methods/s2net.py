@@ -261,7 +261,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         ValueError
             If the dimensions do not ascend, or as in `fit`.
         """
-        from simviz.methods._s2net_start import widened
+        from simviz.methods._s2net_network import widened
 
         if not dimensions or (np.diff([0, *dimensions]) <= 0).any():
             raise ValueError(f"dimensions must be positive and ascending, got {dimensions!r}.")
@@ -292,7 +292,7 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     def _watched(self, data: _Data, validation: Any, rng: Any) -> tuple[_Data, Any]:
         """Training items, and validation items, given or held out."""
-        from simviz.methods._s2net_watch import hold_out, validation_sample
+        from simviz.methods._validation import hold_out, validation_sample
 
         if validation is None:
             X, Y, relevance = data
@@ -306,7 +306,7 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     def _start(self, data: _Data, rng: Any) -> tuple[NDArray[Any], bool]:
         """Parameters to begin with, and whether a callback has asked to stop."""
-        from simviz.methods._s2net_start import start_parameters
+        from simviz.methods._s2net_network import start_parameters
 
         asked = [False]
 
@@ -320,7 +320,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         self, data: _Data, validation: Any, theta: NDArray[Any], rng: Any, stopped: bool
     ) -> tuple[NDArray[Any], bool]:
         """Go down from given parameters; keep the best, and whether to stop."""
-        from simviz.methods._s2net_watch import Stopped, Watch
+        from simviz.methods._validation import Stopped, Watch
 
         def score(parameters: NDArray[Any]) -> float:
             self._take(parameters)
@@ -344,11 +344,9 @@ class S2Net(IterativeMixin, LinearPairModel):
         self, data: _Data, theta: NDArray[Any], tick: Any, rng: Any
     ) -> Iterator[tuple[float, NDArray[Any]]]:
         """Iterations of the solver: loss and parameters."""
-        from simviz.methods._s2net_adam import Adam
-        from simviz.methods._s2net_blocks import Maker
-        from simviz.methods._s2net_lbfgs import LBFGS
-        from simviz.methods._s2net_losses import Loss, Settings
+        from simviz.methods._s2net_losses import Loss, Maker, Settings
         from simviz.methods._s2net_network import Network, Objective
+        from simviz.methods._s2net_solvers import LBFGS, Adam
 
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
@@ -370,7 +368,7 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     def _batches(self, data: _Data, rng: Any) -> Any:
         """Batches of a pass of Adam, drawn anew each time they are gone through."""
-        from simviz.methods._s2net_adam import Batches
+        from simviz.methods._s2net_solvers import Batches
 
         return Batches(*data, self.batch_size, rng)
 
@@ -392,7 +390,7 @@ class S2Net(IterativeMixin, LinearPairModel):
     def _activated(self, Z: NDArray[np.floating], items: Matrix) -> NDArray[np.floating]:
         if self.activation is None:
             return Z
-        from simviz.base._rows import nonzero_rows
+        from simviz.base.pair_model import nonzero_rows
         from simviz.methods._s2net_network import activate
 
         Z = activate(Z, self.activation)

@@ -275,7 +275,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         dict of str to object
             By name; what was set wins over the preset.
         """
-        from simviz.methods._blstm_fit import PRESETS
+        from simviz.methods._blstm_training import PRESETS
 
         given = self.get_params(deep=False)
         preset = PRESETS[self.preset]
@@ -284,7 +284,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
-        from simviz.methods._blstm_fit import learn, prepare
+        from simviz.methods._blstm_training import learn, prepare
 
         rng = check_random_state(self.random_state)
         data = prepare(self, (X, Y, relevance), validation, rng)
@@ -328,7 +328,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         return self._embed(Y, self.y_weights_, self.y_characters_)
 
     def _embed(self, X: Matrix, weights: Any, characters: Any) -> NDArray[np.floating]:
-        from simviz.methods._blstm_texts import as_texts, distinct, read_ids
+        from simviz.methods._blstm_network import as_texts, distinct, read_ids
 
         texts, (place,) = distinct([as_texts(read_ids(X, self.max_length), characters)])
         parts = {name: part.astype(X.dtype, copy=False) for name, part in weights.items()}

@@ -14,10 +14,21 @@ from sklearn.utils import check_random_state
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.methods import get_method
-from simviz.methods._bilinear import MAX_ENTRIES, check_size, pair_score, row_scorer
-from simviz.methods._triple_batches import BatchSteps, is_dense
-from simviz.methods._triple_descent import TripleMixin
-from simviz.methods._triples import Triples, TripleSource, aligned, filled, rows_of, same_items
+from simviz.methods._triples import (
+    MAX_ENTRIES,
+    BatchSteps,
+    TripleMixin,
+    Triples,
+    TripleSource,
+    aligned,
+    check_size,
+    filled,
+    is_dense,
+    pair_score,
+    row_scorer,
+    rows_of,
+    same_items,
+)
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -255,13 +266,15 @@ class SSI(TripleMixin, PairModel):
         self, X: Matrix, Y: Matrix, source: TripleSource
     ) -> tuple[Callable[[Triples], float], float]:
         """What takes steps on triples in place, and what one triple costs."""
-        from simviz.methods import _triple_kernels as kernels
+        from simviz.methods import _triple_kernels
 
         margin, rate = self.margin, X.dtype.type(self.learning_rate)
         width = filled(X) + 2 * filled(Y) + 1
         if self.form == "diagonal":
             x, y, w = rows_of(X), rows_of(Y), self.weights_
-            return lambda triples: kernels.diagonal_steps(x, y, triples, w, margin, rate), width
+            return lambda triples: _triple_kernels.diagonal_steps(
+                x, y, triples, w, margin, rate
+            ), width
         U, V = (self.x_factors_, self.y_factors_) if self._factored else (self.weights_, None)
         if is_dense(X) or is_dense(Y):
             identity = self.shared and V is not None
@@ -270,7 +283,9 @@ class SSI(TripleMixin, PairModel):
         if V is None:
             x, y, none = rows_of(X), rows_of(Y), np.empty((0, 0))
             return (
-                lambda triples: kernels.full_steps(x, y, triples, U, margin, rate, False, none, 0),
+                lambda triples: _triple_kernels.full_steps(
+                    x, y, triples, U, margin, rate, False, none, 0
+                ),
                 filled(X) * width,
             )
         x, y = rows_of(X), rows_of(Y)
@@ -279,7 +294,7 @@ class SSI(TripleMixin, PairModel):
         other = wide if V is U else aligned(V)
         self.x_factors_, self.y_factors_ = wide[:, :N], other[:, :N]
         return (
-            lambda triples: kernels.low_rank_steps(
+            lambda triples: _triple_kernels.low_rank_steps(
                 x, y, triples, group, wide, other, margin, rate, shared
             ),
             width * N,

@@ -3,7 +3,6 @@
 What is trained, stored and served.
 """
 
-from simviz.pipeline._blend import BlendPipeline, Pipeline
 from simviz.pipeline._defaults import (
     Features,
     default_pipeline,
@@ -11,9 +10,13 @@ from simviz.pipeline._defaults import (
     same_vocabulary,
     why_no_adapter,
 )
-from simviz.pipeline._pair import PairPipeline
-from simviz.pipeline._scales import Normalization
-from simviz.pipeline._storing import load_pipeline
+from simviz.pipeline._pipelines import (
+    BlendPipeline,
+    Normalization,
+    PairPipeline,
+    Pipeline,
+    load_pipeline,
+)
 
 __all__ = [
     "BlendPipeline",

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, clone
 from simviz.base import MethodTags
 from simviz.data.items import ItemKind
 from simviz.data.pairs import PairSet
-from simviz.discovery import unknown_name
 from simviz.features import PretrainedImages, default_features
 from simviz.features.pretrained import why_unavailable
 from simviz.methods import get_method
-from simviz.pipeline._pair import PairPipeline
+from simviz.pipeline._pipelines import PairPipeline
+from simviz.registry import unknown_name
 
 #: What methods read: "usual", "pretrained", or "pretrained:" and the name or folder of a model.
 Features = str

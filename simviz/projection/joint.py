@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 from simviz.callbacks import Callback
 from simviz.projection._sides import FloatArray, check_sides
 from simviz.projection.gap import Balance, Gap, balance_sides, side_gap
-from simviz.projection.mds import mds_map
-from simviz.projection.pca import pca_map
+from simviz.projection.layout import MIN_POINTS, mds_map, pca_map, umap_map
 from simviz.projection.quality import Quality, map_quality
-from simviz.projection.umap import MIN_POINTS, umap_map
 from simviz.relevance import Relevance
 
 Method = Literal["mds", "umap", "pca"]

@@ -8,10 +8,60 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.data.wording import percent
-from simviz.projection._retrieval import mean_reciprocal_rank
-from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
+from simviz.data.cells import percent
+from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, distance_blocks
+from simviz.ranking import Ranking, expected_reciprocal_rank, rank_block
 from simviz.relevance import Relevance
+
+
+def mean_reciprocal_rank(points: FloatArray, n_x: int, relevance: Relevance) -> float | None:
+    """Mean over x items of 1 / rank of their nearest relevant y item.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_x + n_y, k)
+        The x side, then the y side, centred and of unit size.
+    n_x : int
+        Items of the x side.
+    relevance : Relevance of shape (n_x, n_y)
+        What belongs together. Where unjudged pairs are ignored, an item is
+        searched among those judged for it.
+
+    Returns
+    -------
+    float or None
+        The value expected over random order of ties; None where no x item
+        has a relevant partner.
+    """
+    only_judged = relevance.unjudged == "ignore"
+    positives = relevance.positives
+    queries = np.flatnonzero(np.diff(positives.indptr))
+    if not len(queries):
+        return None
+    grades = (positives - relevance.negatives if only_judged else positives)[queries]
+    x, y = points[queries], points[n_x:]
+    norms = np.einsum("ij,ij->i", y, y)
+    total = 0.0
+    size = max(1, BLOCK_BYTES // (8 * len(y)))
+    for start in range(0, len(x), size):
+        part = grades[start : start + size]
+        # Constant within a row, |x|² does not change the order. Rounding
+        # lets points that coincide tie.
+        scores = np.round(2.0 * (x[start : start + size] @ y.T) - norms, 12)
+        above, tied, _ = rank_block(
+            scores, part.indptr, part.indices, "judged" if only_judged else "all"
+        )
+        pool = np.diff(part.indptr) if only_judged else np.full(len(scores), len(y))
+        ranking = Ranking(
+            part.indptr.astype(np.int64),
+            part.indices.astype(np.int64),
+            part.data,
+            above,
+            tied,
+            pool,
+        )
+        total += float(expected_reciprocal_rank(ranking).sum())
+    return total / len(x)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,3 +281,29 @@ def _intruders(truth: FloatArray, shown: FloatArray, k: int) -> tuple[FloatArray
     ranks += 1
     excess = np.maximum(ranks - k, 0)
     return excess.sum(axis=1).astype(np.float64), (excess == 0).mean(axis=1)
+
+
+# Share of the nearest neighbours that a drawing keeps, and what to call it.
+_LEVELS = (
+    (0.5, "Close to the model"),
+    (0.25, "A fair sketch"),
+    (0.1, "A rough sketch"),
+    (0.0, "Only a hint"),
+)
+
+
+def trust_level(quality: Quality) -> str:
+    """Call a drawing by how many nearest neighbours it keeps.
+
+    Parameters
+    ----------
+    quality : Quality
+        What `map_quality` measured.
+
+    Returns
+    -------
+    str
+        From "Close to the model" (half of them and more) over "A fair
+        sketch" (a quarter) and "A rough sketch" (a tenth) to "Only a hint".
+    """
+    return next(words for least, words in _LEVELS if quality.overlap >= least)

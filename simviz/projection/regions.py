@@ -115,7 +115,7 @@ def word_regions(
     """Parts of a map, each with the words that set it apart.
 
     Positions are clustered by k-means; the words of a cluster's texts, each
-    side for itself, are ordered by `simviz.topics.term_relevance`. Words that
+    side for itself, are ordered by `simviz.explain.topics.term_relevance`. Words that
     are about as likely elsewhere are not named.
 
     Parameters
@@ -142,8 +142,8 @@ def word_regions(
     """
     from sklearn.cluster import KMeans
 
+    from simviz.explain.topics import describe_topics
     from simviz.features.text import TextCounts
-    from simviz.topics import describe_topics
 
     where = np.concatenate([np.asarray(points, dtype=np.float64) for points, _ in sides])
     n_regions = min(n_regions, len(np.unique(where, axis=0)))

@@ -11,9 +11,10 @@ References
    measures efficiently in the presence of tied scores." ECIR 2008.
 """
 
-from simviz.ranking._expected import (
+from simviz.ranking._ranks import (
     Discount,
     Gain,
+    Ranking,
     expected_auc,
     expected_average_precision,
     expected_ndcg_at,
@@ -21,8 +22,9 @@ from simviz.ranking._expected import (
     expected_recall_at,
     expected_reciprocal_rank,
     expected_success_at,
+    rank_block,
+    rank_listed,
 )
-from simviz.ranking._ranks import Ranking, rank_block, rank_listed
 
 __all__ = [
     "Discount",

@@ -14,8 +14,7 @@ from typing import Any
 
 from simviz.exceptions import StoreError
 from simviz.store._index import Index
-from simviz.store.files import remove_tree, sync_folder
-from simviz.store.process import is_alive, own_process
+from simviz.store.files import is_alive, own_process, remove_tree, sync_folder
 from simviz.store.records import Limits
 
 #: Kinds of directories, each holding one directory an id.

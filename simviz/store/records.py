@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simviz.data.direction import WhoAsks, who_asks
+from simviz.data.pairs import PairSet
+from simviz.datasets import DEMOS
+
 #: Data sets whose id begins so are read from installed packages and belong to all.
 DEMO_PREFIX = "demo:"
 
@@ -154,3 +158,25 @@ class Share:
     view: Mapping[str, str] = field(default_factory=dict)
     created: float = 0.0
     expires: float | None = None
+
+
+def usual_asking(dataset_id: str, pairs: PairSet) -> WhoAsks:
+    """Which side of a stored data set or a demo asks, and why.
+
+    Parameters
+    ----------
+    dataset_id : str
+        Its id; a demo says itself who asks.
+    pairs : PairSet
+        Its content.
+
+    Returns
+    -------
+    WhoAsks
+        As `simviz.data.who_asks` guesses, where it is no demo.
+    """
+    demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX))
+    if demo is None or not dataset_id.startswith(DEMO_PREFIX):
+        return who_asks(pairs)
+    name = pairs.x_name if demo.direction == "x2y" else pairs.y_name
+    return WhoAsks(demo.direction, f"{name} ask: this demo is about them")

@@ -41,7 +41,7 @@ def app(tmp_path, monkeypatch):
     at = AppTest.from_file(APP, default_timeout=120)
     at.switch_page("pages/train.py")
     yield at
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -50,7 +50,7 @@ def app(tmp_path, monkeypatch):
 
 @pytest.fixture
 def own(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     app.session_state.workspace = state.store().create_workspace()
     app.session_state.dataset_id = state.store().put_dataset(titles(), app.session_state.workspace)
@@ -78,7 +78,7 @@ def table(app):
 
 
 def requests(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     return [s.spec for s in state.queue().jobs(app.session_state.workspace)]
 

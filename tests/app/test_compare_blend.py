@@ -47,7 +47,7 @@ def page(home, monkeypatch):
     app.switch_page("pages/compare.py")
     app.session_state["workspace"] = home["mine"]
     yield app
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -153,11 +153,11 @@ def test_two_runs_are_one_pair(page, home):
 
 
 def test_without_validation_pairs_no_weight_is_chosen(page, home, monkeypatch):
-    from pages._shared import compare_blend_curves
+    from simviz.workbench.compare import blend
 
-    curves = compare_blend_curves.curves
+    curves = blend.blend_curves
     monkeypatch.setattr(
-        compare_blend_curves, "curves", lambda *given: curves(*given)._replace(validation=None)
+        blend, "blend_curves", lambda *given: curves(*given)._replace(validation=None)
     )
     page.query_params["part"] = "test"
     show(page, home, "cl_lsi", "bm25")
@@ -167,7 +167,7 @@ def test_without_validation_pairs_no_weight_is_chosen(page, home, monkeypatch):
 
 
 def test_a_kept_blend_is_a_run_and_is_chosen(page, home):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     show(page, home, "cl_lsi", "bm25")
     page.slider[0].set_value(0.25).run()
@@ -194,8 +194,8 @@ def test_a_kept_blend_is_a_run_and_is_chosen(page, home):
 
 
 def test_a_blend_is_listed_mapped_and_shared(page, home):
-    from pages._shared import naming, state
     from simviz.jobs import blend_spec
+    from simviz.workbench.shell import runs as naming, state
 
     show(page, home, "cl_lsi", "bm25")
     parts = [state.store().get_run(home["runs"][n], home["mine"]) for n in ("cl_lsi", "bm25")]

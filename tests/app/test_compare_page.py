@@ -80,7 +80,7 @@ def open_page(root, monkeypatch, workspace=None):
     if workspace:
         app.session_state["workspace"] = workspace
     yield app
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     with state.store()._index.writing() as db:  # what a test chose is not kept for the next
         db.execute("DELETE FROM shown")
@@ -136,7 +136,7 @@ def test_unknown_data_get_a_friendly_page(fresh, wrong):
 
 def test_running_and_cancelled_jobs_are_told(fresh):
     words = [f"w{a}{b} v{b}" for a in range(30) for b in range(10)]
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     mine = state.store().create_workspace()
     pairs = PairSet.from_texts(words, words)
@@ -156,7 +156,7 @@ def test_running_and_cancelled_jobs_are_told(fresh):
 
 
 def test_failed_job_says_why(fresh):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     mine = state.store().create_workspace()
     pairs = PairSet.from_texts(["a", "b"], ["c", "d"])  # too few to split
@@ -332,7 +332,7 @@ def test_no_run_chosen_asks_for_one(page):
 
 
 def test_a_run_of_somebody_else_is_not_shown(page, home):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     page.session_state["workspace"] = state.store().create_workspace()
     show(page, runs=home["runs"]["own"])
@@ -423,13 +423,13 @@ def test_training_tells_nothing_where_methods_are_solved_at_once(page):
 
 
 def test_curves_by_training_size_are_made_when_asked_for(page, home):
-    from pages._shared import compare_training
+    from simviz.workbench.compare.curves import training
 
     show(page, data="demo:icons", tab="size")
     assert "What would more pairs bring" in said(page)
     page.button(key="compare-size-train").click().run()
     assert not page.exception
-    background = compare_training.background()
+    background = training.background()
     keys = [(home["runs"][name], "test") for name in ("cca", "small")]
     deadline = time.monotonic() + 120
     while any(background.progress(key) is not None for key in keys):
@@ -505,8 +505,8 @@ def test_queries_are_filtered_by_a_column(page, home):
 
 
 def test_a_link_to_a_query_opens_it(page, home):
-    from pages._shared import state
     from simviz.datasets import load_demo
+    from simviz.workbench.shell import state
 
     pairs = load_demo("icons")
 
@@ -552,8 +552,8 @@ def test_table_and_queries_can_be_taken_along(page, home):
 
 def choose_all(home, names, dataset_id, direction="y2x", metric="MRR"):
     """Runs as the page would choose them, without the page."""
-    from pages._shared import compare_runs
-    from pages._shared.compare_choice import Choice
+    from simviz.workbench.compare.choice import Choice
+    from simviz.workbench.shell import runs as compare_runs
 
     store = Store(home["root"])
     runs = [store.get_run(home["runs"][name], home["mine"]) for name in names]
@@ -573,16 +573,16 @@ def choose_all(home, names, dataset_id, direction="y2x", metric="MRR"):
 
 
 def test_files_say_what_was_tested(page, home):
-    from pages._shared import compare_files, compare_table, compare_tests
-    from pages._shared.compare_columns import Verdicts
-    from pages._shared.compare_setting import Setting
+    from simviz.workbench.compare import files, table as compare_table
+    from simviz.workbench.compare.choice import Setting
+    from simviz.workbench.compare.columns import Verdicts
 
     choice = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
     now = Setting("t", "t", "holm", choice.entries[0])
-    verdicts = Verdicts(now, compare_tests.compared(choice, "t", "holm"), None)
+    verdicts = Verdicts(now, compare_table.compared(choice, "t", "holm"), None)
     rows = compare_table.table_rows(choice.entries, "mean", ["MRR"])
     given = (choice, rows, ["MRR"], verdicts)
-    head, *lines = csv.reader(io.StringIO(compare_files.csv_table(*given)))
+    head, *lines = csv.reader(io.StringIO(files.csv_table(*given)))
     base, other, *_ = (dict(zip(head, line, strict=True)) for line in lines)
     assert base["Δ to BM25"] == base["p"] == ""
     assert float(other["Δ to BM25"]) == pytest.approx(float(other["MRR"]) - float(base["MRR"]))
@@ -592,17 +592,17 @@ def test_files_say_what_was_tested(page, home):
     assert other["test"] == "paired t, two-sided, 385 pairs"
     low, high = (float(base[f"bootstrap 95 % {end}"]) for end in ("low", "high"))
     assert low < float(base["MRR"]) < high
-    text = compare_files.latex_table(*given)
+    text = files.latex_table(*given)
     assert r"ties & $\Delta$ to BM25 & p & dimensions" in text
     assert "(paired t, two-sided, 385 pairs)" in text
 
 
 def test_csv_of_queries_reads_back(page, home):
-    from pages._shared import compare_queries
+    from simviz.workbench.compare import queries
 
     choice = choose_all(home, ("own", "own too"), home["own"])
-    both = compare_queries.compare_two(choice, *choice.entries)
-    head, *lines = csv.reader(io.StringIO(compare_queries.queries_csv(choice, both)))
+    both = queries.compare_two(choice, *choice.entries)
+    head, *lines = csv.reader(io.StringIO(queries.queries_csv(choice, both)))
     assert head[:3] == ["side", "id", "query"]
     assert len(lines) == len(both.found)
     assert {line[0] for line in lines} == {"'=1+1"}
@@ -611,7 +611,8 @@ def test_csv_of_queries_reads_back(page, home):
 
 
 def test_a_published_view_opens_as_its_owner_saw_it(page, home):
-    from pages._shared import compare_link, state
+    from simviz.workbench.compare import choice as compare_link
+    from simviz.workbench.shell import state
 
     runs = [home["runs"][name] for name in ("own", "own too")]
     view = {"metric": "AUC", "direction": "y2x", "against": runs[1], "test": "t", "tab": "det"}
@@ -635,7 +636,7 @@ def test_a_published_view_opens_as_its_owner_saw_it(page, home):
 
 
 def test_what_is_on_the_screen_is_published(page, home):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     show(page, data=home["own"])
     page.selectbox(key="compare-metric").select("AUC").run()

@@ -25,7 +25,7 @@ def app(tmp_path, monkeypatch):
     at = AppTest.from_file(APP, default_timeout=60)
     at.switch_page("pages/data.py")
     yield at
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -47,7 +47,7 @@ def role(app, name):
 
 
 def own(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     infos = state.store().list_datasets(app.session_state.workspace)
     return [info for info in infos if not info.is_demo]
@@ -148,7 +148,7 @@ def test_meaning_of_what_is_not_listed_can_be_chosen(app):
     meaning.set_value("ignore").run()
     assert "count as unknown" in html(app)
     info = keep(app)
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     assert state.store().get_dataset(info.id).relevance.unjudged == "ignore"
 
@@ -271,8 +271,8 @@ def test_waiting_file_survives_another_page_and_is_discarded_on_request(app):
 
 
 def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
-    from pages._shared import state
     from simviz.jobs import JobSpec
+    from simviz.workbench.shell import state
 
     app.run()
     hand_in(app, "first.csv", GOOD)
@@ -301,8 +301,8 @@ def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
 
 
 def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):
-    from pages._shared import state
     from simviz.store import Limits
+    from simviz.workbench.shell import state
 
     app.run()
     monkeypatch.setattr(state.store(), "limits", Limits(datasets=0))
@@ -403,7 +403,7 @@ def test_words_of_a_label_are_asked_for_and_read_again(app):
     assert not app.exception
     assert "5 pairs, 1 row left out" in html(app) and "<b>so" not in html(app)
     info = keep(app)
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     assert sorted(state.store().get_dataset(info.id).relevance.matrix.data) == [-1, 1, 2, 3, 3]
 

@@ -61,7 +61,7 @@ def page(home, monkeypatch):
     app.switch_page("pages/compare.py")
     app.session_state["workspace"] = home["mine"]
     yield app, saved
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()

@@ -7,19 +7,20 @@ import doctest
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._shared import fitting, forms
 from simviz.data import PairSet
 from simviz.methods import all_methods
 from simviz.params import param_specs
 from simviz.relevance import Relevance
+from simviz.workbench.shell import forms
+from simviz.workbench.train import page as fitting
 
 pytestmark = pytest.mark.app
 
 
 def page(method):
-    from pages._shared import forms
     from simviz.methods import get_method
     from simviz.params import param_specs
+    from simviz.workbench.shell import forms
 
     specs = forms.shown_specs(param_specs(get_method(method)))
     import streamlit as st

@@ -23,7 +23,7 @@ def app(tmp_path, monkeypatch):
     at = AppTest.from_file(APP, default_timeout=60)
     at.switch_page("pages/data.py")
     yield at
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -47,7 +47,7 @@ def messy():
 
 
 def store_messy(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     app.run()
     mine = app.session_state.workspace
@@ -70,7 +70,7 @@ def test_demo_is_described_and_checked(app):
 
 
 def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     first = store_messy(app)
     text = html(app)
@@ -108,8 +108,8 @@ def test_remedy_for_a_demo_leaves_the_demo_alone(app):
 
 
 def test_remedy_without_room_says_so(app, monkeypatch):
-    from pages._shared import state
     from simviz.store import Limits
+    from simviz.workbench.shell import state
 
     first = store_messy(app)
     monkeypatch.setattr(state.store(), "limits", Limits(datasets=1))
@@ -120,9 +120,9 @@ def test_remedy_without_room_says_so(app, monkeypatch):
 
 
 def test_long_checks_wait_until_they_are_asked_for(app, monkeypatch):
-    from pages._shared import health_view
+    from simviz.workbench.data import health
 
-    monkeypatch.setattr(health_view, "PATIENCE", 0.0)
+    monkeypatch.setattr(health, "PATIENCE", 0.0)
     store_messy(app)
     assert "takes about 0 seconds" in html(app)
     assert "known from training" not in html(app)
@@ -158,10 +158,11 @@ def test_rows_that_contradict_one_another_are_shown_before_the_file_is_kept(app)
 
 
 def test_examples_show_the_pictures_of_items(monkeypatch):
-    from pages._shared import health_view, state
     from simviz.data import Items, PairSet
     from simviz.data.health import check_health
     from simviz.relevance import Relevance
+    from simviz.workbench.data import health
+    from simviz.workbench.shell import state
 
     monkeypatch.setattr(state, "theme", lambda: "dark")
     pixels = np.random.default_rng(0).integers(0, 255, (12, 16, 16, 3), dtype=np.uint8)
@@ -171,9 +172,9 @@ def test_examples_show_the_pictures_of_items(monkeypatch):
     relevance = Relevance.from_pairs(range(12), range(12), shape=(12, 12), unjudged="negative")
     pairs = PairSet(pictures, words, relevance)
     finding = check_health(pairs).find("duplicates")
-    made = health_view.finding_html(finding, pairs)
+    made = health.finding_html(finding, pairs)
     assert made.count('<img src="data:image/png;base64,') == 1 and "<img src=x" not in made
     name = next(cell for cell in finding.examples[0] if hasattr(cell, "item"))
     assert (name.side, name.item) == ("x", 3)
     texts = check_health(PairSet(words, words, relevance))
-    assert all("<img" not in health_view.finding_html(one, pairs) for one in texts)
+    assert all("<img" not in health.finding_html(one, pairs) for one in texts)

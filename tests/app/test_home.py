@@ -19,7 +19,7 @@ def app(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
     st.cache_resource.clear()
     yield AppTest.from_file(APP, default_timeout=60)
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -37,7 +37,7 @@ def drawn(app):
 
 def until_trained(app, timeout=90):
     """Run the page anew, as its own timer would, until no job is active."""
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
@@ -71,7 +71,7 @@ def test_variant_is_offered_on_the_card_of_its_demo(app):
     app.button(key="try-pydocs_links").click().run()
     assert not app.exception
     assert app.query_params["demo"] == "pydocs_links"
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     for job in state.queue().jobs(app.session_state.workspace):
         state.queue().cancel(job.id)
@@ -110,7 +110,7 @@ def test_unseen_queries_are_what_a_split_by_x_measures(app):
 def test_cancelled_demo_offers_to_go_on(app):
     app.query_params["demo"] = "icons"
     app.run()
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     for job in state.queue().jobs(app.session_state.workspace):
         state.queue().cancel(job.id)

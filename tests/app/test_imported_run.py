@@ -36,7 +36,7 @@ def app(tmp_path, monkeypatch):
     at.query_params["data"] = dataset_id
     at.switch_page("pages/train.py")
     yield at, pairs
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()

@@ -62,7 +62,7 @@ def visit(home, monkeypatch):
         return app.run()
 
     yield opened
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import streamlit as st
 
-from pages._shared import map_camera, map_canvas, map_state
+from simviz.workbench.map import canvas, choices
 
 pytestmark = pytest.mark.app
 
@@ -18,27 +18,27 @@ def session(monkeypatch):
 
 @pytest.mark.parametrize("place", [(0.1, -0.25, 4.0), (0.0, 0.0, 2.5), (-1.0, 1.0, 0.6)])
 def test_link_says_the_place(place):
-    assert map_camera.parse(map_camera.link(place)["at"]) == place
+    assert choices.parse(choices.link(place)["at"]) == place
 
 
 def test_whole_map_needs_no_words():
-    assert map_camera.link(None) == map_camera.link(map_camera.WHOLE) == {}
+    assert choices.link(None) == choices.link(choices.WHOLE) == {}
 
 
 @pytest.mark.parametrize(
     "text", [None, "", "1,2", "1,2,3,4", "a,b,c", "nan,0,1", "0,0,0", "0,0,1e9", "9,0,1", "1" * 99]
 )
 def test_nonsense_in_a_link_is_no_place(text):
-    assert map_camera.parse(text) is None
+    assert choices.parse(text) is None
 
 
 @pytest.mark.parametrize(
     "told", [None, [], [1, 2, 3, 4], [1, 2, "4"], [1, 2, float("nan")], {"at": 1}, "0,0,1"]
 )
 def test_nonsense_from_the_browser_changes_nothing(session, told):
-    view = map_state.View("data", at=(0.0, 0.5, 2.0))
-    session[map_canvas.CAMERA_KEY] = {"at": told}
-    map_state.hear(view)
+    view = choices.View("data", at=(0.0, 0.5, 2.0))
+    session[canvas.CAMERA_KEY] = {"at": told}
+    choices.hear(view)
     assert view.at == (0.0, 0.5, 2.0)
 
 
@@ -51,12 +51,12 @@ def test_link_follows_the_camera(session, monkeypatch):
     address = Address(data="d", sel="x1", at="0,0,9", part="test")
     monkeypatch.setattr(st, "query_params", address)
     session["map-link"] = {"data": "d", "sel": "x1", "at": "0,0,9"}
-    view = map_state.View("d")
-    session[map_canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
-    map_state.hear(view)
+    view = choices.View("d")
+    session[canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
+    choices.hear(view)
     assert view.at == (0.5, 0.0, 2.0)
     assert session["map-link"] == {"data": "d", "sel": "x1", "at": "0.5,0,2"}
     assert address == session["map-link"] | {"part": "test"}
-    session[map_canvas.CAMERA_KEY] = {"at": [0, 0, 1]}
-    map_state.hear(view)
+    session[canvas.CAMERA_KEY] = {"at": [0, 0, 1]}
+    choices.hear(view)
     assert address == {"data": "d", "sel": "x1", "part": "test"}

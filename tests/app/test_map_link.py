@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
-from pages._shared import map_link, map_state
+from simviz.workbench.map import choices
 
 pytestmark = pytest.mark.app
 COLUMNS = ("kind", "<b>year</b>")
@@ -31,49 +30,49 @@ WHOLE = {
 
 def again(view, pairs):
     """What another visitor's map shows after the link of this one."""
-    other = map_state.View(view.dataset_id)
-    map_link.take(other, map_link.own(view, COLUMNS), pairs, COLUMNS)
+    other = choices.View(view.dataset_id)
+    choices.take(other, choices.own_texts(view, COLUMNS), pairs, COLUMNS)
     return other
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_each_choice_comes_back(name, pairs):
-    view = map_state.View("d", **{name: WHOLE[name]})
-    assert len(map_link.own(view, COLUMNS)) == 1
+    view = choices.View("d", **{name: WHOLE[name]})
+    assert len(choices.own_texts(view, COLUMNS)) == 1
     assert getattr(again(view, pairs), name) == WHOLE[name]
 
 
 def test_links_of_drawings_in_three_dimensions_mean_the_flat_one(pairs):
-    view = map_state.View("d")
-    map_link.take(view, {"drawing": "umap-3", "gap": "none"}, pairs, COLUMNS)
+    view = choices.View("d")
+    choices.take(view, {"drawing": "umap-3", "gap": "none"}, pairs, COLUMNS)
     assert view.kept_as == "umap-2-none"
 
 
 def test_part_of_an_older_link_is_what_it_showed_unless_it_now_means_figures(pairs):
     for told, wanted in (("train", "train"), ("left out", "left out"), ("test", "")):
-        view = map_state.View("d")
-        map_link.take(view, {"part": told, "test": "open"}, pairs, COLUMNS)
+        view = choices.View("d")
+        choices.take(view, {"part": told, "test": "open"}, pairs, COLUMNS)
         assert view.part == wanted
 
 
 def test_all_choices_come_back_at_once(pairs):
-    view = map_state.View("d", **WHOLE)
+    view = choices.View("d", **WHOLE)
     found = again(view, pairs)
     for name, value in WHOLE.items():
         assert getattr(found, name) == value
     assert found.enclosed is None, "which items lie inside is asked of the drawing"
-    assert "year" not in str(map_link.own(view, COLUMNS)), "links carry no text of the data"
+    assert "year" not in str(choices.own_texts(view, COLUMNS)), "links carry no text of the data"
 
 
 def test_what_was_asked_of_the_model_comes_back(pairs):
-    view = map_state.View("d", query=("y", "a: heart & <i>"))
+    view = choices.View("d", query=("y", "a: heart & <i>"))
     assert again(view, pairs).query == view.query
-    long = map_state.View("d", query=("x", "a" * 900))
+    long = choices.View("d", query=("x", "a" * 900))
     assert again(long, pairs).query == ("x", "a" * 200)
 
 
 def test_what_is_usual_needs_no_words():
-    assert map_link.own(map_state.View("d"), COLUMNS) == {}
+    assert choices.own_texts(choices.View("d"), COLUMNS) == {}
 
 
 NAMES = "drawing sel ask regions gap halos table colour side only dims find hide lasso at".split()
@@ -82,11 +81,11 @@ TEXTS = some.text(max_size=40) | some.sampled_from(["c9", "c-1", "x:", "t:", "1,
 
 @given(some.dictionaries(some.sampled_from(NAMES), TEXTS))
 def test_nonsense_is_never_an_error(pairs, told):
-    view = map_state.View("d")
-    map_link.take(view, told, pairs, COLUMNS)
-    assert view.colour in ("side", *map_link.COLOURS, *(f"={c}" for c in COLUMNS))
+    view = choices.View("d")
+    choices.take(view, told, pairs, COLUMNS)
+    assert view.colour in ("side", *choices.COLOURS, *(f"={c}" for c in COLUMNS))
     assert view.dims is None or view.dims >= 0
-    assert map_link.own(view, COLUMNS).keys() <= set(NAMES)
+    assert choices.own_texts(view, COLUMNS).keys() <= set(NAMES)
 
 
 def test_lasso_encloses_what_the_browser_encloses():
@@ -94,7 +93,7 @@ def test_lasso_encloses_what_the_browser_encloses():
     low, high = points.min(axis=0), points.max(axis=0)
     half, middle = (high - low).max() / 2, (low + high) / 2
     corners = ((-0.3, -0.1), (0.4, -0.1), (0.4, 0.2), (-0.3, 0.2))
-    inside = map_link.rows_inside(corners, points)
+    inside = choices.rows_inside(corners, points)
     across, up = ((points - middle) / half).T
     expected = (across > -0.3) & (across < 0.4) & (up > -0.1) & (up < 0.2)
     assert inside.tolist() == np.flatnonzero(expected).tolist()

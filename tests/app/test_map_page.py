@@ -33,7 +33,7 @@ def app(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
     st.cache_resource.clear()
     yield AppTest.from_file(APP, default_timeout=60)
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -93,7 +93,7 @@ def go(app, **query):
 
 def put(app, pairs):
     """Keep a pair set in the visitor's workspace."""
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     app.run()
     mine = app.session_state.workspace if "workspace" in app.session_state else None
@@ -104,7 +104,7 @@ def put(app, pairs):
 
 
 def train(pairs, dataset_id, mine, method="cca", digest=None, wait=True, **params):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     spec = JobSpec(dataset_id, digest or pairs.digest, method, params, workspace=mine)
     job_id = state.queue().submit(spec)
@@ -214,8 +214,8 @@ def test_click_is_taken_once(trained):
 
 def draw(app, dataset_id, run_id, drawing, **query):
     """Open a drawing that must first be made."""
-    from pages._shared import state
-    from simviz.jobs.desk import kept_name
+    from simviz.jobs.drawings import kept_name
+    from simviz.workbench.shell import state
 
     name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
     go(app, data=dataset_id, run=run_id, drawing=drawing, **query)
@@ -333,9 +333,9 @@ def test_dimensions_slide_and_all_follows(app, sentences):
 
 
 def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
-    monkeypatch.setattr("pages._shared.kept._LATE", 0.0)
+    monkeypatch.setattr("simviz.workbench.shell.settings._LATE", 0.0)
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
     measured = state.store().get_run(run_id).part("test")
@@ -355,7 +355,7 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
 
 
 def test_part_that_was_not_measured_is_offered(app, sentences):
-    from pages._shared import parts, state
+    from simviz.workbench.shell import settings, state
 
     dataset_id, mine = put(app, sentences)
     run = state.store().get_run(train(sentences, dataset_id, mine, n_components=12).run_id)
@@ -364,7 +364,7 @@ def test_part_that_was_not_measured_is_offered(app, sentences):
     assert "Not measured on the validation part yet" in words(app) and not charts(app)
     app.button(key="map-measure").click().run()
     deadline = time.monotonic() + 30
-    while parts._background().progress((run.id, "validation")) is not None:
+    while settings._background().progress((run.id, "validation")) is not None:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     app.run()
@@ -372,7 +372,7 @@ def test_part_that_was_not_measured_is_offered(app, sentences):
 
 
 def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
@@ -416,7 +416,7 @@ def test_link_shows_the_same_again(trained):
 
 
 def test_kept_drawing_in_three_dimensions_gives_way_to_the_flat_one(trained):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     app, dataset_id, run_id = trained
     run = state.store().get_run(run_id)
@@ -485,10 +485,10 @@ def test_method_without_vectors_has_neighbours_too(app):
 
 
 def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences, monkeypatch):
-    monkeypatch.setattr("simviz.jobs.drawing.MAX_DRAWN", 30)
+    monkeypatch.setattr("simviz.projection.drawing.MAX_DRAWN", 30)
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=5).run_id
-    from pages._shared import drawings, state
+    from simviz.workbench.shell import drawings, state
 
     placed = drawings.kept(run_id, "mds-2", state.store().get_run(run_id))
     assert placed.x_rows.tolist() == placed.y_rows.tolist(), "pairs are kept together"
@@ -524,11 +524,12 @@ def test_positions_can_leave_the_page(trained, sentences):
     assert [button.label for button in app.get("download_button")] == ["Positions as CSV"]
     app.toggle(key="map-table").set_value(True).run()
     assert "These items as CSV" in [button.label for button in app.get("download_button")]
-    from pages._shared import drawings, map_bar, state
+    from simviz.workbench.map import page
+    from simviz.workbench.shell import drawings, state
 
     run = state.store().get_run(run_id)
     placed, parts = drawings.kept(run_id, "mds-2", run), drawings.parts(run_id, run, sentences)
-    lines = list(csv.DictReader(io.StringIO(map_bar.positions_csv(placed, parts, sentences))))
+    lines = list(csv.DictReader(io.StringIO(page.positions_csv(placed, parts, sentences))))
     assert len(lines) == 120
     assert lines[3]["label"] == sentences.x.content[3]
     assert float(lines[60]["map_x"]) == pytest.approx(placed.drawing.y[0, 0])

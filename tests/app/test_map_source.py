@@ -8,30 +8,30 @@ import subprocess
 
 import pytest
 
-from pages._shared import map_canvas
+from simviz.workbench.map import canvas
 
 pytestmark = pytest.mark.app
 ENTRIES = ("engine.js", "mount.js", "camera_told.js")
 TOP = re.compile(r"^(?:export )?(?:async )?(?:const|let|class|function)\s+(\w+|\[[^\]]+\])", re.M)
-MODULES = sorted(map_canvas.SOURCE.glob("*.js"))
+MODULES = sorted(canvas.SOURCE.glob("*.js"))
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_source_has_one_default_export_and_no_imports(entry):
-    source = map_canvas.linked(entry)
+    source = canvas.linked(entry)
     assert source.count("export default") == 1
     assert not re.search(r"^import |^export (?!default)", source, re.M)
 
 
 def test_every_module_is_linked_once():
-    whole = map_canvas.linked("engine.js")
+    whole = canvas.linked("engine.js")
     for module in MODULES:
         if module.name not in ("mount.js", "camera_told.js"):
             assert whole.count(module.read_text().splitlines()[0]) == 1, module.name
 
 
 def test_names_are_told_apart_once_joined():
-    names = TOP.findall(map_canvas.linked("engine.js"))
+    names = TOP.findall(canvas.linked("engine.js"))
     assert len(names) > 40
     assert sorted(names) == sorted(set(names))
 
@@ -52,14 +52,14 @@ def test_source_is_a_module(entry, tmp_path):
     if node is None:
         pytest.skip("Node.js is not installed; the browser tests run the same code")
     path = tmp_path / "linked.mjs"
-    path.write_text(map_canvas.linked(entry))
+    path.write_text(canvas.linked(entry))
     subprocess.run([node, "--check", str(path)], check=True)
 
 
 @pytest.mark.parametrize("text", ["!!", None, 7, "a", "é"])
 def test_nonsense_is_no_bytes(text):
-    assert map_canvas.unpacked(text) == b""
+    assert canvas.unpacked(text) == b""
 
 
 def test_bytes_come_back():
-    assert map_canvas.unpacked(map_canvas.packed(b"\x00\xff")) == b"\x00\xff"
+    assert canvas.unpacked(canvas.packed(b"\x00\xff")) == b"\x00\xff"

@@ -48,7 +48,7 @@ def test_what_one_has_chooses(app, have):
 
 
 def test_nothing_fits_everything(app, monkeypatch):
-    monkeypatch.setattr("pages._shared.methods_view.suits", lambda cls, have: False)
+    monkeypatch.setattr("simviz.workbench.methods.suits", lambda cls, have: False)
     app.switch_page("pages/methods.py").run()
     app.get("button_group")[0].set_value(["texts"]).run()
     assert not app.exception

@@ -10,10 +10,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages._shared import normalise_lines
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
+from simviz.workbench.search import normalise
 
 pytestmark = pytest.mark.app
 APP = Path(__file__).parents[2] / "app.py"
@@ -40,7 +40,7 @@ def titles():
 
 @pytest.fixture
 def app(tmp_path, monkeypatch, titles):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
     st.cache_resource.clear()
@@ -62,7 +62,7 @@ def app(tmp_path, monkeypatch, titles):
 
 
 def wait(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     until = time.monotonic() + 90
     while any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
@@ -85,7 +85,7 @@ def shown(app):
 
 
 def choose(app, method):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     runs = state.store().list_runs(app.session_state.workspace, app.session_state.dataset_id)
     [info] = [i for i in runs if i.method == method]
@@ -93,10 +93,10 @@ def choose(app, method):
 
 
 def test_lines_are_cleaned_and_bounded():
-    lines, told = normalise_lines.parse(" a  b \n\n a b\r\nc\x00")
+    lines, told = normalise.parse(" a  b \n\n a b\r\nc\x00")
     assert lines[0] == "a b" and len(lines) == 2 and not told
-    lines, told = normalise_lines.parse("\n".join(f"line {i}" for i in range(2_500)))
-    assert len(lines) == normalise_lines.MOST_LINES and told.startswith("500 lines")
+    lines, told = normalise.parse("\n".join(f"line {i}" for i in range(2_500)))
+    assert len(lines) == normalise.MOST_LINES and told.startswith("500 lines")
 
 
 def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
@@ -123,7 +123,7 @@ def show_part(app, part):
 
 @pytest.mark.parametrize("part", ["validation", "test"])
 def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     run(app)
     assert app.query_params["part"] == "validation"
@@ -140,9 +140,10 @@ def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
 
 def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     """No title is kept out of the answers because it is in the test part."""
-    from pages._shared import search_view, state
-    from pages._shared.search_query import Query
     from simviz.datasets import load_demo
+    from simviz.workbench.search import page
+    from simviz.workbench.search.query import Query
+    from simviz.workbench.shell import state
 
     pairs = load_demo("job_titles")
     mine = app.session_state.workspace
@@ -157,7 +158,7 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     [limit] = app.slider
     limit.set_value(limit.min)
     run(app)
-    groups = normalise_lines.groups_of(pairs)
+    groups = normalise.groups_of(pairs)
     taxonomy = {name for names in groups for name in names}
     assert len(taxonomy) == 191
     assert set(shown(app)["group"]) - {"not in the taxonomy"} == taxonomy
@@ -165,14 +166,14 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     found = set()
     for title in dict(zip(groups, pairs.y.content, strict=True)).values():
         query = Query("x", Items(["query"], [title], "text"))
-        answers = search_view._ask(trained, "", "", pairs, query).answers
+        answers = page._ask(trained, "", "", pairs, query).answers
         assert len(answers) == len(pairs.y)
         found.update(groups[answers.candidate[0]])
     assert found == taxonomy
 
 
 def test_corrections_are_kept_trained_with_and_compared(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     data, mine = app.session_state.dataset_id, app.session_state.workspace
     state.store().put_feedback(data, mine, [("dough wizard", "baker", 1)])
@@ -214,8 +215,8 @@ def test_corrections_are_kept_trained_with_and_compared(app):
 
 
 def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
-    from pages._shared import state
     from simviz.datasets import DEMOS, load_demo
+    from simviz.workbench.shell import state
 
     mine, demo = app.session_state.workspace, "demo:job_titles"
     pairs = load_demo("job_titles")

@@ -4,13 +4,16 @@ import sys
 
 import pytest
 
-from pages._shared import compare_curves, search_query, state, train_plan, warm
-from pages._shared.train_plan import Setting
 from simviz.charts import RocCurve, roc_figure
 from simviz.data import PairSet
 from simviz.jobs import SplitSpec
 from simviz.methods import get_method
 from simviz.params import param_specs
+from simviz.workbench.compare import curves as compare_curves
+from simviz.workbench.search import query
+from simviz.workbench.shell import frame, state
+from simviz.workbench.train import plan
+from simviz.workbench.train.plan import Setting
 
 
 def setting(pairs: PairSet, *, one_vocabulary: bool = False) -> Setting:
@@ -24,7 +27,7 @@ def pairs_of(n: int) -> PairSet:
 
 @pytest.fixture(autouse=True)
 def _nothing_kept():
-    train_plan._estimate.clear()
+    plan._estimate.clear()
 
 
 def cost(of: Setting, method: str, **params: object) -> float:
@@ -57,7 +60,7 @@ def test_an_estimate_does_not_ask_again_whether_words_are_shared(monkeypatch):
 def test_an_estimate_is_made_once(monkeypatch):
     one = setting(pairs_of(60))
     first = cost(one, "opca")
-    monkeypatch.setattr("simviz.jobs.estimate", lambda *_: pytest.fail("made anew"))
+    monkeypatch.setattr("simviz.jobs.cost", lambda *_: pytest.fail("made anew"))
     assert cost(one, "opca") == first
 
 
@@ -67,11 +70,11 @@ def test_parameters_are_read_from_the_class_they_are_asked_for():
 
 
 def test_pages_get_their_turn_soon(monkeypatch):
-    monkeypatch.setattr(warm.threading, "Timer", lambda *_: warm.threading.Thread())
+    monkeypatch.setattr(frame.threading, "Timer", lambda *_: frame.threading.Thread())
     before = sys.getswitchinterval()
     try:
-        warm.start.__wrapped__()
-        assert sys.getswitchinterval() == pytest.approx(warm._TURN)
+        frame.start.__wrapped__()
+        assert sys.getswitchinterval() == pytest.approx(frame._TURN)
     finally:
         sys.setswitchinterval(before)
 
@@ -112,8 +115,8 @@ def test_a_figure_follows_what_is_drawn_what_it_is_called_and_who_looks(seen):
 
 def test_names_of_items_are_kept_for_their_own_data_only():
     one, other = pairs_of(8), pairs_of(9)
-    kept = search_query._labels(one.digest, "x")
+    kept = query._labels(one.digest, "x")
     kept[0] = "of the first"
-    assert search_query._labels(one.digest, "x") is kept
-    assert search_query._labels(one.digest, "y") == {}
-    assert search_query._labels(other.digest, "x") == {}
+    assert query._labels(one.digest, "x") is kept
+    assert query._labels(one.digest, "y") == {}
+    assert query._labels(other.digest, "x") == {}

@@ -66,7 +66,7 @@ def html(app):
 
 def finished(app):
     """Once the job that was asked for has ended."""
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     queue = state.queue()
     mine = app.session_state["workspace"]
@@ -126,8 +126,8 @@ def test_what_one_brought_is_offered_where_it_fits(app, quick):
     app.query_params["data"] = "demo:emoji"
     app.run()
     assert f"papers-run-{NAME}-own" not in {b.key for b in app.button}, "that is the demo"
-    from pages._shared import state
     from simviz.data import PairSet
+    from simviz.workbench.shell import state
 
     words = [f"word {i}" for i in range(60)]
     mine = PairSet.from_texts(words, [w.upper() for w in words], name="my *own* pairs")

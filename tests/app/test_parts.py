@@ -66,7 +66,7 @@ def visit(home, monkeypatch):
         return app
 
     yield opened
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()

@@ -95,7 +95,7 @@ def visit(home, monkeypatch):
         return app
 
     yield opened
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -152,14 +152,14 @@ def every_place(visit, home, name, metric, direction, part):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_figure_looked_at_first_is_the_same_everywhere(visit, home, name):
-    from pages._shared import asking
+    from simviz.workbench.shell import settings
 
     metric, direction = FIRST[name]
     data = home["ids"][name]
     store = Store(home["root"])
     run, pairs = store.get_run(home["runs"][name]), store.get_dataset(data, home["mine"])
     part = "test" if data.startswith("demo:") else "validation"
-    assert asking.usual(data, pairs).direction == direction
+    assert settings.usual_direction(data, pairs).direction == direction
     # Without any choice the pages open on that part and direction by themselves.
     first = cell(html(visit("compare", data=data)), metric)
     told = every_place(visit, home, name, metric, direction, part)

@@ -27,7 +27,7 @@ def app(tmp_path, monkeypatch):
     at = AppTest.from_file(APP, default_timeout=60)
     at.switch_page("pages/search.py")
     yield at
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -36,7 +36,7 @@ def app(tmp_path, monkeypatch):
 @pytest.fixture
 def trained(app, sentences):
     """The page on a small data set with two trained runs."""
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     mine = app.session_state.workspace = state.store().create_workspace()
     dataset_id = state.store().put_dataset(sentences, mine)
@@ -69,7 +69,7 @@ def test_without_data_or_runs_it_leads_to_some(app, sentences):
     run(app)
     assert app.title[0].value == "What does it answer?"
     assert any("icons" in (b.key or "") for b in app.button)
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     mine = app.session_state.workspace = state.store().create_workspace()
     app.session_state.dataset_id = state.store().put_dataset(sentences, mine)
@@ -112,7 +112,7 @@ def test_a_known_text_is_the_item_it_is(trained, sentences):
 
 
 def rows(app, name):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     run_id = app.session_state["search-runs"][0]
     return state.store().get_run(run_id).arrays()[name].tolist()
@@ -157,7 +157,7 @@ def test_a_link_asks_what_it_says_whatever_its_part(trained):
 
 
 def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     run(trained)
     show_part(trained, "test")
@@ -179,7 +179,7 @@ def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences):
 
 
 def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, files):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     store = state.store()
     mine = app.session_state.workspace = store.create_workspace()
@@ -219,7 +219,7 @@ def test_the_other_side_asks_too_and_a_link_asks_what_it_says(trained):
 
 
 def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     link = {"demo": "emoji", "method": "cl_lsi", "k": "5", "ask": "x7"}
     for name, value in link.items():
@@ -239,7 +239,7 @@ def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
 
 @pytest.mark.parametrize("ground", [0, 255])
 def test_a_picture_is_brought_into_the_form_of_the_others(ground):
-    from simviz.data.sprites import as_kept, make_sprite
+    from simviz.data.images import as_kept, make_sprite
 
     file = io.BytesIO()
     picture = Image.new("RGB", (40, 80), "white")

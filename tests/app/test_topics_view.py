@@ -58,7 +58,7 @@ def app(home, monkeypatch):
     app = AppTest.from_file(APP, default_timeout=60)
     app.session_state["workspace"] = home["mine"]
     yield app
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -120,14 +120,14 @@ def test_a_term_is_found_and_marked(app, home):
 
 
 def test_order_by_coherence(app, home):
-    from pages._shared import topics_view
-    from simviz.jobs.topics import RunTopics
+    from simviz.explain.topics import RunTopics
+    from simviz.workbench.compare import topics
 
     run = Store(home["root"]).get_run(home["runs"]["jplsa"])
     found = RunTopics.of(run.pipeline(), home["pairs"])
-    shares = [t.share for t in topics_view.ordered(found.topics, "weight")]
+    shares = [t.share for t in topics.ordered(found.topics, "weight")]
     assert shares == sorted(shares, reverse=True)
-    by = topics_view.ordered(found.topics, "coherence")
+    by = topics.ordered(found.topics, "coherence")
     means = [t.x_coherence + t.y_coherence for t in by]
     assert means == sorted(means, reverse=True)
     compare(app, home, "jplsa")
@@ -139,12 +139,12 @@ def test_order_by_coherence(app, home):
 
 
 def test_all_topics_leave_as_a_file(home):
-    from pages._shared import topics_view
-    from simviz.jobs.topics import RunTopics
+    from simviz.explain.topics import RunTopics
+    from simviz.workbench.compare import topics
 
     run = Store(home["root"]).get_run(home["runs"]["lda"])
     found = RunTopics.of(run.pipeline(), home["pairs"])
-    lines = list(csv.DictReader(io.StringIO(topics_view.topics_csv(found, home["pairs"]))))
+    lines = list(csv.DictReader(io.StringIO(topics.topics_csv(found, home["pairs"]))))
     assert len(lines) == 4
     assert sum(float(line["share of tokens"]) for line in lines) == pytest.approx(1, abs=1e-4)
     assert {"Spanish: terms", "Spanish: NPMI", "Spanish: typical"} <= set(lines[0])

@@ -23,7 +23,7 @@ def app(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
     st.cache_resource.clear()
     yield AppTest.from_file(ROOT / "app.py", default_timeout=60)
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -46,19 +46,19 @@ def test_nobody_is_shown_around_unasked(app):
 
 
 def test_it_leads_from_page_to_page_and_ends_for_good(app):
-    from pages._shared import tour
+    from simviz.workbench.shell import frame
 
     app.run()
     app.button(key="home-tour").click().run()
     assert not app.exception
     assert "1 of 5" in line(app)
-    assert tour.DEMO in app.query_params["demo"]
+    assert frame.DEMO in app.query_params["demo"]
     for n, (title, page) in enumerate(PAGES.items(), 2):
-        assert tour.STEPS[list(tour.STEPS)[n - 2]].page == page
+        assert frame.STEPS[list(frame.STEPS)[n - 2]].page == page
         app.switch_page(page).run()
         assert not app.exception
         assert f"{n} of 5" in line(app)
-        assert tour.STEPS[title].words in line(app)
+        assert frame.STEPS[title].words in line(app)
     app.switch_page("pages/methods.py").run()
     assert not line(app)
     app.switch_page("pages/data.py").run()
@@ -77,8 +77,8 @@ def test_a_link_begins_it(app):
 
 
 def test_a_published_view_has_none(app):
-    from pages._shared import state
     from simviz.data import PairSet
+    from simviz.workbench.shell import state
 
     store = state.store()
     mine = store.create_workspace()

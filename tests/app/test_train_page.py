@@ -10,12 +10,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages._shared.forms import in_words
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.deployment import LOCAL_WORKSPACE
 from simviz.jobs import JobSpec
 from simviz.relevance import Relevance
+from simviz.workbench.shell.forms import in_words
 
 pytestmark = pytest.mark.app
 APP = Path(__file__).parents[2] / "app.py"
@@ -29,7 +29,7 @@ def app(tmp_path, monkeypatch):
     at = AppTest.from_file(APP, default_timeout=60)
     at.switch_page("pages/train.py")
     yield at
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     st.cache_resource.clear()
@@ -38,7 +38,7 @@ def app(tmp_path, monkeypatch):
 @pytest.fixture
 def own(app, sentences):
     """The page on a small data set of the visitor's own."""
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     app.session_state.workspace = state.store().create_workspace()
     app.session_state.dataset_id = state.store().put_dataset(
@@ -94,7 +94,7 @@ def button(app):
 
 def ask(app, method, **params):
     """Ask for a job behind the page's back, as another tab would."""
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     dataset_id = app.session_state.dataset_id
     digest = state.store().get_dataset(dataset_id).digest
@@ -103,7 +103,7 @@ def ask(app, method, **params):
 
 
 def until_trained(app, timeout=60):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
@@ -114,7 +114,7 @@ def until_trained(app, timeout=60):
 
 
 def until_running(job_id, timeout=30):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     deadline = time.monotonic() + timeout
     while state.queue().status(job_id).state == "queued":
@@ -140,7 +140,7 @@ def test_unknown_data_set_is_explained(app, unknown):
 
 
 def test_shared_view_is_not_trained_on(own):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     mine, shown = own.session_state.workspace, own.session_state.dataset_id
     own.query_params["share"] = state.store().publish(mine, "map", dataset_ids=[shown])
@@ -171,11 +171,11 @@ def test_unset_forms_ask_for_what_home_asks_for(app):
     run(app)
     button(app).click()
     run(app)
-    from pages._shared import jobs, state
+    from simviz.workbench.shell import progress, state
 
     known = {job.id.rpartition("-")[0] for job in state.queue().jobs(app.session_state.workspace)}
     assert known == {
-        jobs.demo_spec("icons", method, params).asked_by("x").digest
+        progress.demo_spec("icons", method, params).asked_by("x").digest
         for method, params in DEMOS["icons"].methods.items()
     }
 
@@ -226,7 +226,7 @@ def test_job_can_be_followed_cancelled_repeated_and_forgotten(own):
 def test_job_of_a_server_that_is_gone_reads_interrupted(own):
     run(own)
     until_running(ask(own, "ssi", **ENDLESS))
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     state.queue().close()
     state.queue.clear()
@@ -239,7 +239,7 @@ def test_job_of_a_server_that_is_gone_reads_interrupted(own):
 
 def test_failure_is_told_as_text(own):
     run(own)
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     wrong = JobSpec(
         own.session_state.dataset_id, "0" * 32, "bm25", workspace=own.session_state.workspace
@@ -267,7 +267,7 @@ def test_what_is_too_large_is_refused_with_its_reason(app):
 
 def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):
     run(own)
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     monkeypatch.setattr(state.queue(), "limit", 1)
     ask(own, "ssi", **ENDLESS)
@@ -294,7 +294,7 @@ def test_runs_are_renamed_and_deleted_by_their_owner(own):
 
 
 def test_names_from_a_file_are_no_markup(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     texts = [f"word {i}" for i in range(20)]
     bad = "<img src=x onerror=alert(1)> **b**"
@@ -337,7 +337,7 @@ def test_methods_train_on_pretrained_vectors_and_say_so(own):
 
 def with_pictures(app, workspace):
     """The page on pictures with keywords, for one workspace."""
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     ids = [f"{i}" for i in range(40)]
     pixels = np.random.default_rng(0).integers(0, 256, (40, 20, 20), dtype=np.uint8)
@@ -349,7 +349,7 @@ def with_pictures(app, workspace):
 
 
 def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, tmp_path):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     with_pictures(app, state.store().open_workspace(LOCAL_WORKSPACE))
     key = f"train-{app.session_state.dataset_id}"
@@ -376,7 +376,7 @@ def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, 
 
 
 def test_visitors_name_no_folder_of_the_computer(app):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     with_pictures(app, state.store().create_workspace())
     assert not [c for c in app.segmented_control if c.key.endswith("-features")]
@@ -526,7 +526,7 @@ def test_many_jobs_are_told_in_a_line_and_cancelled_together(own, monkeypatch):
 
 
 def test_naming_a_run_that_another_tab_deleted_says_so(own):
-    from pages._shared import state
+    from simviz.workbench.shell import state
 
     run(own)
     ask(own, "bm25")

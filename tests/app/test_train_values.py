@@ -6,15 +6,15 @@ import doctest
 
 import pytest
 
-from pages._shared import runs_actions, train_plan, train_values
 from simviz.jobs import JobSpec
 from simviz.methods import all_methods
 from simviz.params import param_specs
+from simviz.workbench.train import cards, plan, runs
 
 pytestmark = pytest.mark.app
 
 
-@pytest.mark.parametrize("module", [train_values, runs_actions])
+@pytest.mark.parametrize("module", [cards, runs])
 def test_examples_run(module):
     assert doctest.testmod(module).failed == 0
 
@@ -22,12 +22,12 @@ def test_examples_run(module):
 @pytest.mark.parametrize("method", all_methods())
 def test_what_is_suggested_is_allowed(method):
     specs = param_specs(all_methods()[method])
-    assert set(train_values.usual_names(specs)) <= {spec.name for spec in specs}
+    assert set(cards.usual_names(specs)) <= {spec.name for spec in specs}
     for spec in specs:
-        values = train_values.suggested(spec, spec.default)
+        values = cards.suggested(spec, spec.default)
         assert values
         if spec.kind in ("int", "float"):
-            assert train_values.read(spec, ", ".join(f"{v:g}" for v in values)) == values
+            assert cards.read(spec, ", ".join(f"{v:g}" for v in values)) == values
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,18 @@ def test_what_is_suggested_is_allowed(method):
 def test_what_cannot_be_read_is_named(text, words):
     spec = param_specs(all_methods()["cca"])[0]
     with pytest.raises(ValueError, match=words):
-        train_values.read(spec, text)
+        cards.read(spec, text)
 
 
 def test_too_many_values_are_refused():
     spec = param_specs(all_methods()["cca"])[0]
     with pytest.raises(ValueError, match="at most 30"):
-        train_values.read(spec, " ".join(map(str, range(1, 50))))
+        cards.read(spec, " ".join(map(str, range(1, 50))))
 
 
 def test_a_sweep_leaves_defaults_out_so_that_requests_stay_the_same():
     spec = JobSpec("demo:emoji", "0" * 32, "cca", {"rank": 5})
-    made = train_plan.swept(spec, {"n_components": [50, 200]}, 2, {"n_components": 200})
+    made = plan.swept(spec, {"n_components": [50, 200]}, 2, {"n_components": 200})
     assert [m.params for m in made] == [
         {"rank": 5, "n_components": 50},
         {"rank": 5, "n_components": 50},

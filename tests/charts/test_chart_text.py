@@ -1,10 +1,9 @@
 import html
 import unicodedata
 
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
-from simviz.charts.text import clean_text, is_glyph, safe_text, text_width
+from simviz.charts.style import clean_text, is_glyph, safe_text, text_width
 
 
 @settings(deadline=None, derandomize=True, max_examples=200)

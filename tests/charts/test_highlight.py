@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from simviz.charts.highlight import AGAINST, FOR, heat_picture, highlighted
+from simviz.charts.pictures import AGAINST, FOR, heat_picture, highlighted
 
 
 def test_text_is_escaped_and_kept():

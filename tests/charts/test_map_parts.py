@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 
 from simviz.charts import LIGHT
-from simviz.charts._sheet import make_sheet
 from simviz.charts.canvas import (
     bits,
     importance,
+    make_sheet,
     map_alt,
     modes_of,
     pack_items,
@@ -18,7 +18,7 @@ from simviz.charts.canvas import (
     rows_of_bits,
     unpack,
 )
-from simviz.charts.grouping import group_items
+from simviz.charts.colours import group_items
 from simviz.data.items import Items
 from simviz.projection import joint_map
 from simviz.relevance import Relevance

@@ -7,18 +7,18 @@ import pytest
 from scipy.stats import norm
 
 from simviz.charts import dimension_figure, method_style, roc_figure, roc_records
-from simviz.charts.detection import (
-    DetectionCurve,
-    det_figure,
-    detection_records,
-    precision_recall_figure,
-)
 from simviz.charts.dimensions import knee
 from simviz.charts.progress import (
     ProgressCurve,
     learning_figure,
     progress_records,
     training_figure,
+)
+from simviz.charts.roc import (
+    DetectionCurve,
+    det_figure,
+    detection_records,
+    precision_recall_figure,
 )
 from simviz.charts.scores import (
     ReliabilityCurve,

@@ -1,8 +1,7 @@
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from simviz.charts._placing import Frame, Occupancy, spread_order
+from simviz.charts._labels import Frame, Occupancy, spread_order
 
 QUIET = settings(deadline=None, derandomize=True, max_examples=40)
 

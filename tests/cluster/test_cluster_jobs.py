@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simviz.cluster import Carried, ClusterExecutor, cluster_queue
-from simviz.cluster.here import cluster_here
 from simviz.data import Items
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec, search_spec
+from simviz.jobs.dask import Carried, ClusterExecutor, cluster_queue
+from simviz.jobs.local_cluster import cluster_here
 from simviz.store import Store
 
 LONG = 60.0
@@ -186,21 +186,21 @@ def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monke
 
 
 def test_another_version_on_a_worker_is_noticed(remote, ask, monkeypatch):
-    monkeypatch.setattr("simviz.cluster.remote.version", lambda name: "0.0.1")
+    monkeypatch.setattr("simviz.jobs.dask.version", lambda name: "0.0.1")
     status = remote.wait(remote.submit(ask()), LONG)
     assert status.state == "failed" and "Install the same version" in status.message
 
 
 def test_without_a_scheduler_a_job_fails_cleanly(store, ask, monkeypatch):
-    monkeypatch.setattr("simviz.cluster.link._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("simviz.scale.gradients._CONNECT_SECONDS", 0.3)
     with cluster_queue(store, f"tcp://127.0.0.1:{free_port()}") as queue:
         status = queue.wait(queue.submit(ask()), LONG)
         assert status.state == "failed" and "cannot be reached" in status.message
 
 
 def test_a_job_outlives_its_scheduler_and_can_be_repeated(store, ask, endless, mine, monkeypatch):
-    monkeypatch.setattr("simviz.cluster.link._CONNECT_SECONDS", 2)
-    monkeypatch.setattr("simviz.cluster.link._WORKER_SECONDS", 2)
+    monkeypatch.setattr("simviz.scale.gradients._CONNECT_SECONDS", 2)
+    monkeypatch.setattr("simviz.scale.gradients._WORKER_SECONDS", 2)
     port = free_port()
     with cluster_queue(store, f"tcp://127.0.0.1:{port}") as queue:
         with in_threads(1, port=port):

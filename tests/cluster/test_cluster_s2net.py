@@ -7,15 +7,13 @@ import pytest
 import scipy.sparse as sp
 from distributed import Client
 
-from simviz.cluster import fit_s2net
-from simviz.cluster.here import cluster_here
-from simviz.cluster.rows import _SHARES
 from simviz.jobs import JobError
-from simviz.methods._s2net_blocks import Maker
-from simviz.methods._s2net_losses import Loss, Settings
+from simviz.jobs.local_cluster import cluster_here
+from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_network import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
+from simviz.scale.gradients import _SHARES, fit_s2net
 
 
 def data(n=400, d=80, seed=0):

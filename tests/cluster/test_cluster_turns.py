@@ -2,9 +2,9 @@
 
 import time
 
-from simviz.cluster import cluster_queue
-from simviz.cluster.here import cluster_here
 from simviz.jobs import JobSpec
+from simviz.jobs.dask import cluster_queue
+from simviz.jobs.local_cluster import cluster_here
 
 LONG = 60.0
 

@@ -16,10 +16,10 @@ import pytest
 import scipy.sparse as sp
 from distributed import Client
 
-from simviz.cluster import cluster_queue, fit_s2net
-from simviz.cluster.here import cluster_here
-from simviz.cluster.s2net import Share
+from simviz.jobs.dask import cluster_queue
+from simviz.jobs.local_cluster import cluster_here
 from simviz.methods.s2net import S2Net
+from simviz.scale.gradients import Share, fit_s2net
 from simviz.store import Store
 
 LONG = 120.0
@@ -93,7 +93,7 @@ def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch,
     places = sorted(client.nthreads())[share : share + 1]
     if moment == "block":
         deadly = doomed(evaluation, share, str(flag))
-        monkeypatch.setattr("simviz.cluster.s2net.Share", deadly)
+        monkeypatch.setattr("simviz.scale.gradients.Share", deadly)
     else:
         score, scored = S2Net.score, []
 

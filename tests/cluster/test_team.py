@@ -9,14 +9,14 @@ import time
 import numpy as np
 import pytest
 
-import simviz.experiments._team as team_module
-from simviz.cluster.here import cluster_here
+import simviz.experiments._progress as team_module
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, SimvizError
 from simviz.experiments import Progress, Team, get_experiment, s2net_languages
 from simviz.experiments.__main__ import main
-from simviz.experiments._aligned import Grid
-from simviz.jobs.threads import limit_threads
+from simviz.experiments.s2net_languages import Grid
+from simviz.jobs.local_cluster import cluster_here
+from simviz.jobs.pool import limit_threads
 from simviz.relevance import Relevance
 
 

@@ -14,9 +14,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import simviz.methods
-from simviz.checks import fixtures, yield_checks
-from simviz.discovery import find_classes
+from simviz.base.checks import fixtures, yield_checks
 from simviz.methods import all_methods, get_method, method_id
+from simviz.registry import find_classes
 from simviz.relevance import Relevance
 
 METHODS = all_methods()

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from simviz.data.apportion import apportion
+from simviz.data.splitting import apportion
 from simviz.exceptions import DatasetError
 
 

@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.data import Items, PairSet, split
 from simviz.data.augment import (
@@ -21,11 +20,8 @@ from simviz.data.augment import (
     from_json,
     to_json,
 )
-from simviz.data.augment.base import MADE_BY, MADE_FROM
-from simviz.data.augment.groups import Groups
-from simviz.data.augment.matching import best_matches
-from simviz.data.augment.synonyms import induce
-from simviz.data.augment.typos import corrupt
+from simviz.data.augment.base import MADE_BY, MADE_FROM, Groups
+from simviz.data.augment.words import best_matches, corrupt, induce
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 

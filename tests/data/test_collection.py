@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from PIL import Image
 
 from simviz.data import read_collection
-from simviz.data.collection.naming import part_of
+from simviz.data.collection.files import part_of
 from simviz.data.limits import reading_limits
 from simviz.exceptions import DatasetError
 

@@ -13,7 +13,7 @@ def test_every_public_name_is_found_and_listed():
 def test_a_function_is_never_hidden_by_its_module():
     import simviz.data.splitting
 
-    assert callable(simviz.data.split)
+    assert callable(simviz.data.splitting)
     assert not set(simviz.data._WHERE) & set(simviz.data._WHERE.values())
 
 

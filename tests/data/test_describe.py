@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet
-from simviz.data.description import Spread, describe
+from simviz.data.description import Spread, describe, scripts_of
 from simviz.data.items import Items
-from simviz.data.scripts import scripts_of
 from simviz.relevance import Relevance
 
 

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet, split
-from simviz.data.folding import folds, repeated_splits
 from simviz.data.items import Items
-from simviz.data.timeline import time_columns
+from simviz.data.splitting import folds, repeated_splits, time_columns
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 

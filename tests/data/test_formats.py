@@ -20,8 +20,7 @@ from simviz.data import (
     reading_limits,
     to_pairs,
 )
-from simviz.data.delimited import Layout, QuoteError, iter_records
-from simviz.data.fastcsv import read_cells
+from simviz.data.delimited import Layout, QuoteError, iter_records, read_cells
 from simviz.exceptions import DatasetError
 
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'

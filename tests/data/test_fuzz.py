@@ -16,8 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from simviz.data import read_collection, read_pairs, reading_limits
 from simviz.data.templates import TEMPLATES, make_template

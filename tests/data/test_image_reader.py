@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from simviz.data.images import read_images
+from simviz.data.images import ImageError, make_sprite, read_images
 from simviz.data.limits import reading_limits
-from simviz.data.sprites import ImageError, make_sprite
 from simviz.exceptions import DatasetError
 
 

@@ -1,10 +1,8 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from simviz.data.labels import label_words, parse_labels
-from simviz.data.scales import SCALES
+from simviz.data.labels import SCALES, label_words, parse_labels
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
 

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet

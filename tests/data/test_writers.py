@@ -3,14 +3,13 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.data.cells import escape_cell, unescape_cell
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
 from simviz.data.readers import read_pairs
-from simviz.data.writers import dump_pairs, write_pairs
+from simviz.data.write import dump_pairs, write_pairs
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 

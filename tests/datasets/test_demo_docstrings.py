@@ -1,6 +1,6 @@
 import pytest
 
-from simviz.datasets._docstrings import parse_docstring
+from simviz.datasets._documents import parse_docstring
 
 FULL = """
     hypot(x1, x2, /, out=None)

@@ -9,7 +9,7 @@ import pytest
 
 import simviz
 from simviz.data.augment import GROUP_SEPARATOR, ListedSynonyms
-from simviz.data.augment.extra_words import mine
+from simviz.data.augment.words import mine
 from simviz.datasets.job_titles import (
     load_job_titles,
     read_extra_words,

@@ -95,7 +95,7 @@ def waived(name: str, thing: Any) -> set[str]:
     owner = EXPORTED.get(name.rpartition(".")[0])
     if name in HELPERS:
         return SECTIONS  # no part of the interface: one true sentence will do
-    if name.startswith("simviz.checks.check_"):
+    if name.startswith("simviz.base.checks.check_"):
         return SECTIONS  # all take what `yield_checks` gives them, and return nothing
     if getattr(thing, "_is_protocol", False):
         return {"PR01"}  # nobody calls it to make one
@@ -146,7 +146,9 @@ def bodies(thing: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("name", [n for n in EXPORTED if not n.startswith("simviz.checks.check_")])
+@pytest.mark.parametrize(
+    "name", [n for n in EXPORTED if not n.startswith("simviz.base.checks.check_")]
+)
 def test_what_is_raised_is_documented(name):
     places = [EXPORTED[name], EXPORTED.get(name.rpartition(".")[0])]  # a class speaks for `fit`
     told = {e.type for place in places if place for e in get_doc_object(place)["Raises"]}
@@ -171,7 +173,7 @@ def test_the_walk_meets_every_package():
         "simviz.data.pairs.PairSet.take",
         "simviz.methods.cca.RidgeCCA",
         "simviz.evaluation.scoring.evaluate",
-        "simviz.ranking._expected.expected_auc",
+        "simviz.ranking._ranks.expected_auc",
     ):
         assert name in EXPORTED
-    assert "simviz.data.partition.by_pair" in HELPERS
+    assert "simviz.data.splitting.by_pair" in HELPERS

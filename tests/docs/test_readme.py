@@ -71,7 +71,7 @@ def test_pictures_and_files_it_names_are_there():
 
 
 def test_the_method_shown_there_keeps_the_contract(monkeypatch):
-    from simviz.checks import yield_checks
+    from simviz.base.checks import yield_checks
 
     code = next(
         b for b in re.findall(r"```python\n(.*?)```", README.read_text(), re.S) if "class" in b

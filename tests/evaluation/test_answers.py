@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from simviz.evaluation.answers import Answers
+from simviz.evaluation.errors import Answers
 
 scores = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 

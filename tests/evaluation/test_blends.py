@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.data import PairSet
-from simviz.evaluation import _blend_counts as blend_counts
-from simviz.evaluation import evaluate
+from simviz.evaluation import blends, evaluate
 from simviz.evaluation.blends import ALPHAS, blend_curve
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import BlendPipeline, default_pipeline
@@ -178,7 +176,7 @@ def test_many_listed_pairs_are_counted_in_several_passes(monkeypatch):
     relevance = Relevance(sp.csr_array((rng.random(shape) < 0.3) * 1.0), unjudged="negative")
     parts = Parts(*scores("sparse", shape, rng))
     whole = blend_curve(parts, *sides(shape), relevance, metrics=["MAP"])
-    groups = blend_counts.groups
+    groups = blends.groups
     monkeypatch.setattr("simviz.evaluation.blends.groups", lambda indptr: groups(indptr, limit=10))
     again = blend_curve(parts, *sides(shape), relevance, metrics=["MAP"])
     np.testing.assert_array_equal(whole.per_query["MAP", "y2x"], again.per_query["MAP", "y2x"])
@@ -186,7 +184,7 @@ def test_many_listed_pairs_are_counted_in_several_passes(monkeypatch):
 
 def test_groups_cover_all_queries_once():
     indptr = np.array([0, 4, 4, 30, 31, 33, 33])
-    runs = list(blend_counts.groups(indptr, 5))
+    runs = list(blends.groups(indptr, 5))
     assert [(r.start, r.stop) for r in runs] == [(0, 2), (2, 3), (3, 6)]
 
 

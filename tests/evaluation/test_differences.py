@@ -7,8 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.evaluation import MRR, VectorScorer, evaluate
 from simviz.evaluation.differences import (

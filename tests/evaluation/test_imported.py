@@ -8,13 +8,11 @@ import scipy.sparse as sp
 
 from simviz.data import Items, PairSet
 from simviz.evaluation import evaluate
-from simviz.evaluation.imported import read_run
-from simviz.evaluation.trec import trec_run
-from simviz.exceptions import DatasetError
+from simviz.evaluation.trec import read_run, trec_run
+from simviz.exceptions import DatasetError, JobError
 from simviz.jobs import SplitSpec
 from simviz.jobs.importing import keep_run
 from simviz.jobs.results import load_evaluation
-from simviz.jobs.spec import JobError
 from simviz.pipeline import default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 from simviz.store import Store

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import simviz.evaluation._late_columns
+import simviz.evaluation._blocks
 from simviz.data import PairSet
 from simviz.evaluation import AUC, MAP, MRR, NDCG, TopOne, VectorScorer, evaluate
 from simviz.pipeline import default_pipeline
@@ -79,8 +79,8 @@ def test_one_pass_finds_the_same_ranks(dtype, similarity, kind):
 
 @pytest.mark.parametrize(("room", "most"), [(1, 2**23), (2**20, 5)])
 def test_a_second_pass_follows_where_too_many_scores_are_close(monkeypatch, room, most):
-    monkeypatch.setattr(simviz.evaluation._late_columns, "_ROOM", room)
-    monkeypatch.setattr(simviz.evaluation._late_columns, "_MOST", most)
+    monkeypatch.setattr(simviz.evaluation._blocks, "_ROOM", room)
+    monkeypatch.setattr(simviz.evaluation._blocks, "_MOST", most)
     X, Y = vectors("f4", "repeated")
     got, expected = (
         evaluate(scorer(), X, Y, judgments(), METRICS, block_size=16)

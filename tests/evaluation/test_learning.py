@@ -7,7 +7,7 @@ import pytest
 
 from simviz.data import PairSet, split
 from simviz.evaluation import MRR, evaluate
-from simviz.evaluation.learning import learning_curve, nested_parts
+from simviz.evaluation.curves import learning_curve, nested_parts
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import default_pipeline
 

@@ -22,9 +22,7 @@ from simviz.evaluation import (
     evaluate,
     judged_pairs,
 )
-from simviz.evaluation._pair_draws import draws
-from simviz.evaluation._weighted import weighted
-from simviz.evaluation.pair_tests import delong_pairs, interval_of_pairs
+from simviz.evaluation.pair_tests import delong_pairs, draws, interval_of_pairs, weighted
 from simviz.relevance import Relevance
 
 STRUCTURES = ["once", "queries", "both"]

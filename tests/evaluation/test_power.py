@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simviz.evaluation import paired_t, queries_needed
-from simviz.evaluation.power import _sample_size
+from simviz.evaluation.comparisons import _sample_size
 
 
 @pytest.mark.parametrize(

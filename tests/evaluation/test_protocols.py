@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from simviz.evaluation.comparisons import published_protocol
 from simviz.evaluation.metrics import RankLoss
-from simviz.evaluation.protocols import published_protocol
 from simviz.evaluation.significance import TESTS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simviz.evaluation.report import finding
+from simviz.evaluation.tables import finding
 
 NAMES = {"query_name": "queries", "answer_name": "documents"}
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
 from sklearn.metrics import label_ranking_average_precision_score, ndcg_score, roc_auc_score
 

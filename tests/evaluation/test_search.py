@@ -19,8 +19,8 @@ from sklearn.model_selection import (
 
 from simviz.data import Items, PairSet, split
 from simviz.evaluation import evaluate
+from simviz.evaluation._search_fits import PairUnits
 from simviz.evaluation.search import (
-    PairUnits,
     Selection,
     SharedFits,
     Trial,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simviz.evaluation.shared_terms import shared_terms
+from simviz.evaluation.differences import shared_terms
 
 
 def test_planted_words_are_found_on_their_sides():

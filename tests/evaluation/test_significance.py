@@ -8,8 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.evaluation import (
     compare,
@@ -20,7 +19,7 @@ from simviz.evaluation import (
     unpaired_t,
     wilcoxon,
 )
-from simviz.evaluation._permutation import MOST_EXACT
+from simviz.evaluation.significance import MOST_EXACT
 
 PAIRED = [paired_randomization, paired_t, paired_bootstrap, wilcoxon]
 VALUES = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=2, max_size=12).map(

@@ -7,8 +7,7 @@ from urllib.parse import unquote
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from simviz.data import Items, PairSet
 from simviz.evaluation import MAP, MRR, NDCG, evaluate

@@ -11,7 +11,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.exceptions import DatasetError
 from simviz.experiments import Findings, get_experiment
-from simviz.experiments._resampling import Collection
+from simviz.experiments.heterogeneous_ranking import Collection
 from simviz.methods import get_method
 from simviz.relevance import Relevance
 

@@ -10,7 +10,7 @@ import simviz
 from simviz.data import Items, PairSet
 from simviz.exceptions import DatasetError
 from simviz.experiments import Findings, Parts, get_experiment
-from simviz.experiments._keyword_groups import related_keywords
+from simviz.experiments.keyword_map import related_keywords
 from simviz.relevance import Relevance
 
 N_TOPICS, PER_TOPIC = 4, 8

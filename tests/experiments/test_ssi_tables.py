@@ -14,7 +14,7 @@ from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
 from simviz.experiments import Parts, get_experiment
 from simviz.experiments._blending import ALPHAS, Asked, WithoutItself, choose
-from simviz.experiments._translation import GivenTranslations, TranslatedTfidf
+from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, PairPipeline

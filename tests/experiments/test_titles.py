@@ -7,11 +7,10 @@ import gzip
 import numpy as np
 import pytest
 
-from simviz.data.taxonomy import taxonomy_pairs
+from simviz.data.shapes import taxonomy_pairs
 from simviz.exceptions import DatasetError
-from simviz.experiments import Claim
-from simviz.experiments import _titles_table as blstm
-from simviz.experiments._titles import (
+from simviz.experiments import Claim, siamese_blstm as blstm
+from simviz.experiments.siamese_blstm import (
     Material,
     composition_test,
     demo_material,

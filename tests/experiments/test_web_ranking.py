@@ -8,7 +8,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.datasets import load_demo
 from simviz.experiments import Parts, get_experiment
-from simviz.experiments._clicks import Clicks, of_judgments
+from simviz.experiments.web_ranking import Clicks, of_judgments
 from simviz.relevance import Relevance
 
 

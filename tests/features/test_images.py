@@ -1,14 +1,18 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.linear_model import Ridge
 
 from simviz.datasets import load_demo
 from simviz.features import images as images_module
-from simviz.features._hog import area_weights, block_histograms, oriented_energy, tent_weights
-from simviz.features.images import ImageDescriptor
+from simviz.features.images import (
+    ImageDescriptor,
+    area_weights,
+    block_histograms,
+    oriented_energy,
+    tent_weights,
+)
 
 
 def ramp(angle, size=32):

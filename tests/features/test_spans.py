@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.features import MultiHot, PretrainedText, TextCounts, Tfidf
 from simviz.features.spans import character_weights

@@ -3,8 +3,7 @@ import unicodedata
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from simviz.features.text import TextCounts, Tfidf

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from simviz.data import Items, PairSet
-from simviz.jobs import draw
-from simviz.jobs import drawing as module
 from simviz.pipeline import default_pipeline
+from simviz.projection import draw, drawing as module
 from simviz.relevance import Relevance
 
 

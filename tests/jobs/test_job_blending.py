@@ -11,8 +11,8 @@ from simviz.data import Items, split
 from simviz.evaluation import evaluate
 from simviz.exceptions import StoreError
 from simviz.jobs import JobError, JobSpec, SplitSpec, blend_spec, load_evaluation
-from simviz.jobs.blend_space import space_of
 from simviz.pipeline import BlendPipeline, load_pipeline
+from simviz.projection.space import space_of
 
 
 @pytest.fixture

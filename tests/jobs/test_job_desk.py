@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from simviz.exceptions import StoreError
-from simviz.jobs import desk as desk_module
-from simviz.jobs import load_map
-from simviz.jobs.desk import MAX_WAITING, DrawingDesk, kept_name
+from simviz.jobs import background as desk_module, load_map
+from simviz.jobs.drawings import MAX_WAITING, DrawingDesk, kept_name
 
 
 class Later(Executor):
@@ -125,7 +124,7 @@ def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch
 
 
 def test_bug_does_not_leave_anybody_waiting(run, sentences, monkeypatch, caplog):
-    monkeypatch.setattr("simviz.jobs.desk.draw", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("simviz.jobs.background.draw", lambda *args, **kwargs: 1 / 0)
     later = Later()
     desk = DrawingDesk(later)
     desk.ask(run, sentences, "pca-2")

@@ -6,7 +6,7 @@ import pytest
 from test_job_desk import Later
 
 from simviz.jobs.background import Background
-from simviz.jobs.learning import learning_records, why_no_curve
+from simviz.jobs.measuring import learning_records, why_no_curve
 
 
 @pytest.fixture

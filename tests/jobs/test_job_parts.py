@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from simviz.data.splitting import PARTS, split
-from simviz.jobs.parts import EVERY_PART, NO_PART, is_in_part, part_labels, parts_present
+from simviz.data.splitting import (
+    EVERY_PART,
+    NO_PART,
+    PARTS,
+    is_in_part,
+    part_labels,
+    parts_present,
+    split,
+)
 
 
 @given(st.lists(st.sets(st.sampled_from(PARTS)), min_size=1, max_size=12))

@@ -11,12 +11,11 @@ import pytest
 from simviz.evaluation import evaluate
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec, load_evaluation, load_map
-from simviz.jobs.archive import JobArchive
-from simviz.jobs.folder import MAX_EVENTS, JobFolder
-from simviz.jobs.job import Job
+from simviz.jobs.folder import MAX_EVENTS, JobArchive, JobFolder
+from simviz.jobs.queue import Job
 from simviz.jobs.status import Record
 from simviz.store import Store
-from simviz.store.process import own_process
+from simviz.store.files import own_process
 
 LONG = 60.0
 
@@ -345,9 +344,7 @@ def test_a_job_killed_after_its_run_was_stored_has_succeeded(store, ask):
 
 
 def test_a_job_of_a_living_process_is_left_alone_but_hears_a_wish(store, ask, mine):
-    code = (
-        "from simviz.store.process import own_process; print(own_process(), flush=True); input()"
-    )
+    code = "from simviz.store.files import own_process; print(own_process(), flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:

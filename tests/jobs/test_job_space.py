@@ -8,11 +8,10 @@ import pytest
 from simviz.base import MethodTags, TopicSimilarity
 from simviz.data import Items, PairSet
 from simviz.features import default_features
-from simviz.jobs.found import GROUPS, find_all
-from simviz.jobs.placed import Placed
-from simviz.jobs.space import ModelSpace
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import Neighbors, joint_map
+from simviz.projection.drawing import GROUPS, Placed, find_all
+from simviz.projection.space import ModelSpace
 
 
 def space_of(method, pairs, **params):

@@ -1,8 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.deployment import LOCAL_WORKSPACE
 from simviz.jobs import JobError, JobSpec, SplitSpec

@@ -9,8 +9,7 @@ import pytest
 
 from simviz.evaluation import evaluate
 from simviz.jobs import JobQueue, load_evaluation
-from simviz.jobs.pool import DaemonPool
-from simviz.jobs.threads import limit_threads, threads_per_job
+from simviz.jobs.pool import DaemonPool, limit_threads, threads_per_job
 from simviz.pipeline import default_pipeline
 
 LONG = 120.0

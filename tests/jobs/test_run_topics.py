@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet
-from simviz.jobs.topics import RunTopics, has_topics, topic_rows
+from simviz.explain.topics import RunTopics, has_topics, topic_rows
 from simviz.methods import all_methods
 from simviz.pipeline import default_pipeline
 

@@ -4,12 +4,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.jobs import JobQueue, JobSpec
-from simviz.jobs.pool import DaemonPool
-from simviz.jobs.turns import Turns
+from simviz.jobs.pool import DaemonPool, Turns
 
 LONG = 60.0
 WAITING = st.lists(st.sets(st.sampled_from("abc"), min_size=1, max_size=2), max_size=12)

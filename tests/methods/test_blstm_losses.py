@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from simviz.methods._blstm_batches import Batches, together
-from simviz.methods._blstm_losses import contrastive, negative_loss, softmax, triplet
-from simviz.methods._blstm_network import Shape, encode
-from simviz.methods._blstm_texts import Texts
+from simviz.methods._blstm_network import Shape, Texts, encode
+from simviz.methods._blstm_training import (
+    Batches,
+    contrastive,
+    negative_loss,
+    softmax,
+    together,
+    triplet,
+)
 from simviz.relevance import Relevance
 
 COSINES = torch.tensor([-1.0, -0.1, 0.0, 0.2, 0.3, 1.0], dtype=torch.float64)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simviz._numba import njit
-from simviz.base._elementary import exp2, log2
+from simviz.base._jensen_shannon_kernels import exp2, log2
 
 
 @njit()

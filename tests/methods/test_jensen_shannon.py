@@ -4,13 +4,17 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
 
-from simviz.base import MethodTags, PairModel, TopicSimilarity, _jensen_shannon
-from simviz.base import _jensen_shannon_bounds as bounds
+from simviz.base import (
+    MethodTags,
+    PairModel,
+    TopicSimilarity,
+    _jensen_shannon,
+    _jensen_shannon as bounds,
+)
 from simviz.base._jensen_shannon import (
     Distributions,
     js_listed,
@@ -18,7 +22,7 @@ from simviz.base._jensen_shannon import (
     js_ranks,
     js_similarity,
 )
-from simviz.checks import yield_checks
+from simviz.base.checks import yield_checks
 from simviz.ranking import rank_block
 from simviz.relevance import Relevance
 
@@ -180,7 +184,7 @@ def test_bounds_hold(Z):
     B, C = p.roots @ q.roots.T, bounds.WEIGHT * p.waves @ q.waves.T
     # Any edge is true everywhere, not only where it is nearest.
     low, low_slope, high, high_slope = bounds.edges().T
-    slack = bounds.slack(p.shares.shape[1])
+    slack = bounds.slack_of(p.shares.shape[1])
     assert (low + low_slope * B + C - slack <= s).all()
     assert (high + high_slope * B + C + slack >= s).all()
 

@@ -10,12 +10,13 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from simviz.exceptions import StoreError
-from simviz.methods._kernel_features import (
+from simviz.methods._kernels import (
+    Kernel,
+    default_gamma,
     kernel_features,
     pivoted_cholesky,
     singular_triplets,
 )
-from simviz.methods._kernels import Kernel, default_gamma
 from simviz.methods.cca import RidgeCCA
 from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 from simviz.methods.kernel_cca import KernelCCA
@@ -184,7 +185,7 @@ def test_triplets_of_a_large_matrix_are_those_of_a_small_one(monkeypatch):
     C = np.random.default_rng(7).standard_normal((12, 9))
     C[:, 8] = C[:, 0]
     exact = singular_triplets(C)
-    monkeypatch.setattr("simviz.methods._kernel_features._LAPACK_SIDE", 1)
+    monkeypatch.setattr("simviz.methods._kernels._LAPACK_SIDE", 1)
     for Z in (C, C.T):
         U, s, Vt = singular_triplets(Z)
         np.testing.assert_allclose(s, exact[1], atol=1e-6)
@@ -353,7 +354,7 @@ def test_fewer_landmarks_stay_near(method, sides):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_cancelling_ends_with_the_landmarks_so_far(method, monkeypatch):
-    monkeypatch.setattr("simviz.methods._kernel_features._CANDIDATES", 8)
+    monkeypatch.setattr("simviz.methods._kernels._CANDIDATES", 8)
     rng = np.random.default_rng(12)
     X, Y = rng.standard_normal((300, 5)), rng.standard_normal((300, 4))
     steps = []

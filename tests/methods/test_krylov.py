@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simviz.methods import _krylov
-from simviz.methods._krylov import leading_eigenpairs
+from simviz.methods import _linalg
+from simviz.methods._linalg import leading_eigenpairs
 
 SIDE = 300
 SPECTRA = {
@@ -53,7 +53,7 @@ def test_residuals_are_as_small_as_was_asked(tol):
 
 
 def test_a_flat_spectrum_ends_at_the_limit_with_the_best_so_far(monkeypatch):
-    monkeypatch.setattr(_krylov, "_SPARE", 20)
+    monkeypatch.setattr(_linalg, "_SPARE", 20)
     rng = np.random.default_rng(0)
     A = rotated(np.linspace(1, 2, SIDE), rng)
     products = []

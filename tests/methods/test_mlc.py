@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.methods import _mmc, get_method
+from simviz.methods import get_method, mlc
 from simviz.methods._constraints import draw_constraints
 from simviz.methods.mlc import MLC
 from simviz.relevance import Relevance
@@ -71,11 +71,11 @@ def test_constraint_is_met_and_the_metric_semidefinite(form, regularization):
         np.testing.assert_allclose(model.metric_, np.diag(np.diag(model.metric_)))
 
 
-@pytest.mark.parametrize("form", [_mmc.FullMatrix, _mmc.DiagonalMatrix])
+@pytest.mark.parametrize("form", [mlc.FullMatrix, mlc.DiagonalMatrix])
 def test_no_other_metric_exceeds_the_bound(form):
     rng = np.random.default_rng(0)
     problem = form(rng.normal(size=(80, 5)) * [1, 2, 3, 1, 1])
-    *_, last = (step for step, _ in zip(_mmc.ascend(problem), range(100), strict=False))
+    *_, last = (step for step, _ in zip(mlc.ascend(problem), range(100), strict=False))
     C, value, gap = last
     assert 0 <= gap < 1e-4
     for _ in range(300):
@@ -84,11 +84,11 @@ def test_no_other_metric_exceeds_the_bound(form):
         assert np.sqrt(problem.squares(other)).mean() <= value * (1 + gap + 1e-12)
 
 
-@pytest.mark.parametrize("form", [_mmc.FullMatrix, _mmc.DiagonalMatrix])
+@pytest.mark.parametrize("form", [mlc.FullMatrix, mlc.DiagonalMatrix])
 def test_ascent_never_goes_down_and_gradient_is_the_derivative(form):
     rng = np.random.default_rng(1)
     problem = form(rng.normal(size=(60, 4)) * [1, 5, 1, 3])
-    steps = [step for step, _ in zip(_mmc.ascend(problem), range(40), strict=False)]
+    steps = [step for step, _ in zip(mlc.ascend(problem), range(40), strict=False)]
     assert (np.diff([value for _, value, _ in steps]) >= 0).all()
     C = problem.nearest(problem.start + 0.1)
     towards = rng.normal(size=C.shape)
@@ -100,7 +100,7 @@ def test_ascent_never_goes_down_and_gradient_is_the_derivative(form):
 
 def test_projections_are_the_nearest():
     rng = np.random.default_rng(2)
-    problem = _mmc.FullMatrix(rng.normal(size=(5, 4)))
+    problem = mlc.FullMatrix(rng.normal(size=(5, 4)))
     for _ in range(20):
         M = rng.normal(size=(4, 4))
         M = M + M.T
@@ -168,7 +168,7 @@ def test_a_wish_to_stop_keeps_the_last_step():
 
 
 def test_the_nearest_of_numbers_beside_which_one_is_nothing():
-    np.testing.assert_array_equal(_mmc.nearest_of_simplex(np.array([1e30])), [1])
-    np.testing.assert_array_equal(_mmc.nearest_of_simplex(np.array([1e30, -1e30])), [1, 0])
+    np.testing.assert_array_equal(mlc.nearest_of_simplex(np.array([1e30])), [1])
+    np.testing.assert_array_equal(mlc.nearest_of_simplex(np.array([1e30, -1e30])), [1, 0])
     X = 1e30 * np.array([[1.0], [2.0], [4.0]])
     assert np.isfinite(MLC(1).fit(X, X[::-1]).similarity(X)).all()

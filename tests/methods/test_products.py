@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from simviz.methods._products import Products
+from simviz.methods._operators import Products
 
 RNG = np.random.default_rng(0)
 

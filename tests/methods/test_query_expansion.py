@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.data import PairSet
 from simviz.methods import all_methods, get_method
-from simviz.methods._feedback import heaviest_terms, same_rows, share_of_feedback
-from simviz.methods.query_expansion import QueryExpansion
+from simviz.methods.query_expansion import (
+    QueryExpansion,
+    heaviest_terms,
+    same_rows,
+    share_of_feedback,
+)
 from simviz.methods.tfidf_cosine import TfidfCosine
 from simviz.pipeline import PairPipeline, default_pipeline
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.methods._s2net_blocks import FloatBlocks, TorchBlocks
-from simviz.methods._s2net_losses import Loss, Settings
+from simviz.methods._s2net_losses import FloatBlocks, Loss, Settings, TorchBlocks
 from simviz.methods._s2net_network import Network, Objective
 from simviz.relevance import Relevance
 
@@ -237,7 +236,7 @@ def test_bfloat16_is_close_to_float32():
 
 
 def test_half_precision_is_taken_where_it_pays(monkeypatch):
-    import simviz.methods._s2net_blocks as module
+    import simviz.methods._s2net_losses as module
 
     monkeypatch.setattr(module, "has_fast_bfloat16", lambda: True)
     monkeypatch.setattr(module, "_MANY", 200)

@@ -8,8 +8,13 @@ import torch
 
 from simviz._numba import njit
 from simviz.methods._product_kernels import bfloat16_bits, number
-from simviz.methods._s2net_kernels import compare_matched, sum_exponentials, weigh_exponentials
-from simviz.methods._s2net_powers import power_of_two, stored
+from simviz.methods._s2net_kernels import (
+    compare_matched,
+    power_of_two,
+    stored,
+    sum_exponentials,
+    weigh_exponentials,
+)
 
 
 @njit()

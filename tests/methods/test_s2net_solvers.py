@@ -9,11 +9,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from simviz.methods._s2net_adam import Adam, Batches
-from simviz.methods._s2net_blocks import FloatBlocks
-from simviz.methods._s2net_lbfgs import LBFGS
-from simviz.methods._s2net_losses import Loss, Settings
+from simviz.methods._s2net_losses import FloatBlocks, Loss, Settings
 from simviz.methods._s2net_network import Network, Objective
+from simviz.methods._s2net_solvers import LBFGS, Adam, Batches
 from simviz.relevance import Relevance
 
 

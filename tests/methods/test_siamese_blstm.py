@@ -7,12 +7,11 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from simviz.checks import yield_checks
+from simviz.base.checks import yield_checks
 from simviz.data import PairSet
 from simviz.features import Characters
-from simviz.methods._blstm_network import _n_grams
-from simviz.methods._blstm_texts import as_texts, read_ids
-from simviz.methods._s2net_watch import Stopped
+from simviz.methods._blstm_network import _n_grams, as_texts, read_ids
+from simviz.methods._validation import Stopped
 from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.relevance import Relevance

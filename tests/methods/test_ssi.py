@@ -7,10 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.base import unit_rows
-from simviz.methods import _triple_kernels as kernels
-from simviz.methods import get_method
-from simviz.methods._triple_batches import BatchSteps, is_dense
-from simviz.methods._triples import rows_of
+from simviz.methods import _triple_kernels as kernels, get_method
+from simviz.methods._triples import BatchSteps, is_dense, rows_of
 from simviz.methods.ssi import SSI
 from simviz.methods.tfidf_cosine import TfidfCosine
 from simviz.relevance import Relevance

@@ -20,7 +20,7 @@ from sklearn.base import clone
 from simviz.base import EmbeddingModel
 from simviz.data import PairSet
 from simviz.exceptions import DatasetError
-from simviz.methods import _gibbs, _linalg, _whitening, all_methods, heterogeneous_svd
+from simviz.methods import _linalg, _whitening, all_methods, heterogeneous_svd, pltm
 from simviz.params import param_specs
 from simviz.pipeline import default_pipeline
 from simviz.relevance import Relevance
@@ -307,7 +307,7 @@ def attempt(method, number):
     else:
         case = numeric(rng, method)
     with ExitStack() as lowered:
-        lowered.enter_context(patch.object(_gibbs, "MOST_TOKENS", 100_000))
+        lowered.enter_context(patch.object(pltm, "MOST_TOKENS", 100_000))
         if rng.random() < 0.5:
             for module, name, value in LOWERED:
                 lowered.enter_context(patch.object(module, name, value))

@@ -10,11 +10,7 @@ from scipy.spatial.distance import jensenshannon
 from sklearn.decomposition import LatentDirichletAllocation, non_negative_factorization
 
 from simviz.methods import _em, get_method
-from simviz.methods._em import EM, Topics
-from simviz.methods._em_counts import Side
-from simviz.methods._em_prior import likelier_prior
-from simviz.methods._em_tilted import TiltedEM
-from simviz.methods._em_vb import VariationalEM
+from simviz.methods._em import EM, Side, TiltedEM, Topics, VariationalEM, likelier_prior
 from simviz.relevance import Relevance
 
 RNG = np.random.default_rng(3)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.methods._triples import TripleSource, aligned, same_items
 from simviz.methods.pamir import PAMIR
@@ -142,7 +141,7 @@ def test_it_is_the_loop_of_the_paper(storage, averaged, monkeypatch):
     X = rng.random((5, 6)) * (rng.random((5, 6)) < 0.5)
     Y = rng.random((8, 4)) * (rng.random((8, 4)) < 0.7)
     triples = np.stack([rng.integers(0, n, 300) for n in (5, 8, 8)], axis=1).astype(np.int32)
-    monkeypatch.setattr("simviz.methods._triple_descent._FEWEST", 300)
+    monkeypatch.setattr("simviz.methods._triples._FEWEST", 300)
     monkeypatch.setattr(TripleSource, "draw", lambda self, n, seed: triples[:n])
     model = PAMIR(0.3, averaged=averaged, max_iter=1, normalize=False)
     model.fit(storage(X), storage(Y), sp.csr_array((rng.random((5, 8)) < 0.3) * 1.0))

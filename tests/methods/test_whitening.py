@@ -161,5 +161,5 @@ def test_what_has_no_factor_has_directions(monkeypatch):
 
     X, Y = RNG.standard_normal((2, 20, 5))
     expected = RidgeCCA(2).fit(X, Y).spectrum_
-    monkeypatch.setattr("simviz.methods._paired.factor_whitening", lambda *_: none)
+    monkeypatch.setattr("simviz.methods._whitening.factor_whitening", lambda *_: none)
     np.testing.assert_allclose(RidgeCCA(2).fit(X, Y).spectrum_, expected)

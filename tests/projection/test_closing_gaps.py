@@ -34,7 +34,7 @@ def test_ranks_keep_distances_within_and_the_order_across():
 
 
 def test_many_items_are_put_among_landmarks(monkeypatch):
-    from simviz.projection import _rank_matching
+    from simviz.projection import gap as _rank_matching
 
     x, y = pairs_with_a_gap(n=150)
     whole = balance_sides(x, y, "rank")

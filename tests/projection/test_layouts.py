@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.spatial.distance import cdist
 
 from simviz.projection import joint_map, mds_map, pca_map, umap_map
-from simviz.projection.umap import nearest_points
+from simviz.projection.layout import nearest_points
 
 QUIET = settings(deadline=None, derandomize=True, max_examples=25)
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.manifold import trustworthiness
 
 from simviz.projection import _sides, map_quality, mds_map

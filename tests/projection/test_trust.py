@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simviz.projection import map_quality
-from simviz.projection.trust import trust_level
+from simviz.projection.quality import trust_level
 from simviz.relevance import Relevance
 
 

@@ -8,8 +8,7 @@ import ir_measures
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.metrics import (
     average_precision_score,
     label_ranking_average_precision_score,

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from simviz.data import Items, PairSet
-from simviz.evaluation.markdown_table import table_markdown
-from simviz.evaluation.tables import Estimate, TableRow
+from simviz.evaluation.tables import Estimate, TableRow, table_markdown
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
 from simviz.methods import get_method
 from simviz.relevance import Relevance

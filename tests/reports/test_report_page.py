@@ -259,7 +259,7 @@ def test_runs_without_a_validation_part_stand_by_the_part_shown(world, tmp_path)
 def test_what_stopped_early_by_the_part_is_marked(world, monkeypatch):
     runs, pairs, _ = world
     monkeypatch.setattr(
-        "simviz.reports.sections.stopped_by_validation", lambda run: run.id == runs[1].id
+        "simviz.reports.page.stopped_by_validation", lambda run: run.id == runs[1].id
     )
     assert "stopped early by this part" not in html_report(runs, pairs)
     text = html_report(runs, pairs, part="validation", labels={runs[1].id: "watched"})

@@ -12,7 +12,7 @@ from simviz.data.health import check_health
 from simviz.datasets import load_demo
 from simviz.evaluation.assignment import assign, group_names
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, load_map
-from simviz.jobs.drawing import DRAWING
+from simviz.projection.drawing import DRAWING
 from simviz.reports import compare_code, data_code, map_code, normalise_code, search_code
 from simviz.store import Store
 

@@ -5,11 +5,10 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.exceptions import StoreError
-from simviz.shards import SparseShards
+from simviz.scale import SparseShards
 
 
 def parts(sizes=(5, 0, 8), d=7, seed=0):

@@ -8,13 +8,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.shards import PairRows, SparseShards, fit_s2net
-from simviz.shards.fit import Stream
+from simviz.scale import PairRows, SparseShards, fit_s2net
+from simviz.scale.fit import Stream
 
 LEARNED = ("x_projection_", "y_projection_", "x_offset_", "y_offset_")
 

@@ -8,7 +8,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from simviz.exceptions import DatasetError
 from simviz.features import TextCounts
-from simviz.shards import SparseShards, TextFolder, read_pairs, write_features
+from simviz.scale import SparseShards, TextFolder, read_pairs, write_features
 
 
 def write(folder, name, **columns):

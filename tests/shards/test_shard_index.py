@@ -14,7 +14,7 @@ from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.methods import get_method
 from simviz.pipeline import default_pipeline
-from simviz.shards import ApproximateIndex, VectorShards, embed, exact_search, write_vectors
+from simviz.scale import ApproximateIndex, VectorShards, embed, exact_search, write_vectors
 
 pytest.importorskip("faiss")
 

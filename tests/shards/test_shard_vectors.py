@@ -12,13 +12,13 @@ import pytest
 import scipy.sparse as sp
 from distributed import Client
 
-from simviz.cluster.here import cluster_here
 from simviz.data import PairSet
 from simviz.data.items import Items
 from simviz.exceptions import StoreError
+from simviz.jobs.local_cluster import cluster_here
 from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline
-from simviz.shards import SparseShards, VectorShards, embed, exact_search, write_vectors
+from simviz.scale import SparseShards, VectorShards, embed, exact_search, write_vectors
 
 ENGLISH = ["red heart", "blue car", "green tree", "white snow"]
 SPANISH = ["corazón rojo", "coche azul", "árbol verde", "nieve blanca"]
@@ -117,7 +117,7 @@ def test_rows_of_any_number_are_copied_in_order(
     vectors = write_vectors(model, [Y[:7], Y[:0], Y[7:]], tmp_path, "y")
     whole = np.concatenate(list(vectors))
     for few in (0, 100):
-        monkeypatch.setattr("simviz.shards.vectors._FEW", few)
+        monkeypatch.setattr("simviz.scale.vectors._FEW", few)
         wanted = np.random.default_rng(0).integers(0, 40, 30)
         assert (vectors.take(wanted) == whole[wanted]).all()
     with pytest.raises(IndexError, match="from 0 to 39"):

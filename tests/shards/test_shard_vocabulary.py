@@ -9,12 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from distributed import Client
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from simviz.cluster.here import cluster_here
 from simviz.features import HashedText, TextCounts, Tfidf
-from simviz.shards import TextFolder, fit_vocabulary, write_features
+from simviz.jobs.local_cluster import cluster_here
+from simviz.scale import TextFolder, fit_vocabulary, write_features
 
 LEARNED = ("vocabulary_", "idf_", "n_texts_")
 WORDS = ["heart", "red", "car", "a", "sun", "Moon", "é", "naïve", "東京", "x-y", "42"]

@@ -1,13 +1,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.data import Items, PairSet
 from simviz.exceptions import StoreError
 from simviz.relevance import Relevance
-from simviz.store._content import read_pairs, write_pairs
+from simviz.store._datasets import read_pairs, write_pairs
 
 anything = st.text(st.characters(), max_size=8)  # lone surrogates and NUL included
 cell = st.one_of(st.none(), anything, st.booleans(), st.integers(), st.floats())

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import io
+import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
-from simviz.data.archives import open_zip, safe_entries, unpack
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from simviz.data.cells import counted, shown
+from simviz.data.images import IMAGE_ENDINGS
 from simviz.data.limits import get_limits
-from simviz.data.sources import gunzip, load_bytes
-from simviz.data.wording import counted, shown
+from simviz.data.sources import (
+    gunzip,
+    load_bytes,
+    open_zip,
+    safe_entries,
+    unpack,
+)
 from simviz.exceptions import DatasetError
 
 Sources = Mapping[str, bytes | str | Path]
@@ -192,3 +206,353 @@ def _plain(path: str) -> str:
         if path.lower().endswith(ending) and len(path) > len(ending):
             return path[: -len(ending)]
     return path
+
+
+Part = Literal["x", "y", "relevance", "about", "ids", "images", "other"]
+TABLE_ENDINGS = (
+    ".csv .tsv .tab .txt .json .jsonl .ndjson .parquet .pq .arrow .arrows .feather .xlsx .qrels "
+    ".qrel .topics .trec .xml .sgml .all .dat"
+).split()
+
+_WORDS: Mapping[Part, frozenset[str]] = {
+    "ids": frozenset("ids".split()),
+    "about": frozenset("split splits fold folds group groups meta metadata".split()),
+    "relevance": frozenset(
+        "relevance qrels qrel judgments judgements judgment pairs links labels matches mapping "
+        "annotations keywords tags perfectmapping gold".split()
+    ),
+    "x": frozenset("x queries query topics topic questions left source src mentions".split()),
+    "y": frozenset(
+        "y corpus documents docs doc document collection passages answers products right target "
+        "tgt images".split()
+    ),
+}
+_IGNORED = re.compile(
+    r"(?i)(^|/)(readme|licen[cs]e|changelog|vocabulary|vocab)\b|\.(md|rst|html?)$"
+)
+
+
+@dataclass(slots=True)
+class Plan:
+    """Which file plays which part.
+
+    Parameters
+    ----------
+    x, y : str or None
+        Files with the items of a side.
+    relevance : list of str
+        Files with judgments.
+    about : list of str
+        Files that say more about items: splits, folds, groups.
+    ids : dict of str to str
+        Side, or "" for both, to a file with one id a line.
+    images : list of str
+        Image files.
+    left_over : list of str
+        Files without a part.
+    reasons : dict of str to str
+        File to why it has its part.
+    """
+
+    x: str | None = None
+    y: str | None = None
+    relevance: list[str] = field(default_factory=list)
+    about: list[str] = field(default_factory=list)
+    ids: dict[str, str] = field(default_factory=dict)
+    images: list[str] = field(default_factory=list)
+    left_over: list[str] = field(default_factory=list)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+def plan_parts(name: str, paths: Iterable[str], given: Mapping[str, str] | None = None) -> Plan:
+    """Guess which file is which.
+
+    Parameters
+    ----------
+    name : str
+        Of the collection, for messages.
+    paths : iterable of str
+        Its files.
+    given : mapping of part to path, optional
+        What is known already: "x", "y", "relevance".
+
+    Returns
+    -------
+    Plan
+        With a reason for each.
+
+    Raises
+    ------
+    DatasetError
+        If a side has two files, or a file that is given does not exist.
+
+    Examples
+    --------
+    >>> plan = plan_parts("beir", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
+    >>> plan.x, plan.y, plan.relevance
+    ('queries.jsonl', 'corpus.jsonl', ['qrels/test.tsv'])
+    """
+    plan, paths = Plan(), list(paths)
+    given = dict(given or {})
+    for part, path in given.items():
+        if part not in ("x", "y", "relevance"):
+            raise DatasetError(f"{name}: {part!r} is no part; give 'x', 'y' or 'relevance'.")
+        if path not in paths:
+            raise DatasetError(f"{name} holds no file {path!r}. There is {', '.join(paths[:8])}.")
+        _assign(name, plan, part, path, "given")
+    weak: list[tuple[str, str]] = []
+    for path in paths:
+        if path in given.values():
+            continue
+        part, why = part_of(path)
+        if part in ("x", "y") and part in given:
+            part, why = "other", ""
+        if part == "relevance" and "relevance" in given:
+            part, why = "other", ""
+        if part == "relevance" and not _is_exact(path):
+            weak.append((path, why))
+            continue
+        _assign(name, plan, part, path, why)
+    # relevance.tsv stands before relevance_3level.tsv, all of qrels/*.tsv together.
+    for path, why in weak:
+        if plan.relevance:
+            plan.left_over.append(path)
+        else:
+            _assign(name, plan, "relevance", path, why)
+    return plan
+
+
+def part_of(path: str) -> tuple[Part, str]:
+    """The part that a name speaks of, and why.
+
+    Examples
+    --------
+    >>> part_of("data/queries.jsonl"), part_of("README.md")[0], part_of("a/1.png")[0]
+    (('x', "'queries' in its name"), 'other', 'images')
+    """
+    pure = PurePosixPath(path)
+    ending = pure.suffix.lower()
+    if ending in IMAGE_ENDINGS:
+        return "images", "an image"
+    if _IGNORED.search(path):
+        return "other", ""
+    is_table = ending in TABLE_ENDINGS or ending == ""
+    if not is_table and ending not in ENDINGS and not ending[1:].isalpha():
+        return "other", ""
+    words = _words(pure.stem if ending else pure.name) or []
+    if ending in (".qrels", ".qrel"):
+        return "relevance", f"its name ends in {ending}"
+    if ending in (".topics",):
+        return "x", f"its name ends in {ending}"
+    folders = [word for part in pure.parts[:-1] for word in _words(part)]
+    for where in (words, folders):
+        for part, known in _WORDS.items():
+            hit = next((word for word in where if word in known), None)
+            if hit is not None:
+                return part, f"{hit!r} in its name"
+    return "other", ""
+
+
+def _assign(name: str, plan: Plan, part: str, path: str, why: str) -> None:
+    if part in ("x", "y"):
+        held = getattr(plan, part)
+        if held is not None:
+            raise DatasetError(
+                f"{name}: {held} and {path} both look like the items of the {part} side. Leave "
+                "one of them out, or rename it."
+            )
+        setattr(plan, part, path)
+    elif part == "relevance":
+        plan.relevance.append(path)
+    elif part == "about":
+        plan.about.append(path)
+    elif part == "images":
+        plan.images.append(path)
+    elif part == "ids":
+        words = _words(PurePosixPath(path).stem)
+        side = next((s for s in ("x", "y") if _WORDS[s] & set(words)), "")
+        plan.ids[side] = path
+    else:
+        plan.left_over.append(path)
+    if why and part != "images":
+        plan.reasons[path] = why
+
+
+def _is_exact(path: str) -> bool:
+    """Whether a file of judgments is named so and no more, or stands in a folder so named."""
+    pure = PurePosixPath(path)
+    words = _words(pure.stem)
+    inside = any(set(_words(part)) & _WORDS["relevance"] for part in pure.parts[:-1])
+    return inside or (len(words) == 1 and words[0] in _WORDS["relevance"])
+
+
+def _words(name: str) -> list[str]:
+    return [w for w in re.split(r"[^a-z0-9]+", name.lower()) if w]
+
+
+ENDINGS = (".npy", ".npz", ".svm", ".svmlight", ".libsvm", ".mtx")
+
+
+Matrix = Any  # dense (n, d) or CSR
+
+
+_SPARSE = {"data", "indices", "indptr", "shape", "format"}
+
+
+def read_matrices(name: str, data: bytes) -> dict[str, Matrix]:
+    """Read all matrices of a file.
+
+    Parameters
+    ----------
+    name : str
+        File name; its ending decides how text is read.
+    data : bytes
+        The whole file.
+
+    Returns
+    -------
+    dict of str to matrix
+        By its key in an .npz; elsewhere by "".
+
+    Raises
+    ------
+    DatasetError
+        If the file is damaged, holds Python objects, or too much.
+
+    Examples
+    --------
+    >>> file = io.BytesIO()
+    >>> np.savez(file, x=np.eye(2), y=np.ones((2, 3)))
+    >>> {key: m.shape for key, m in read_matrices("v.npz", file.getvalue()).items()}
+    {'x': (2, 2), 'y': (2, 3)}
+    """
+    suffix = PurePosixPath(name).suffix.lower()
+    try:
+        if data.startswith(b"\x93NUMPY"):
+            return {"": _numeric(name, _npy(name, data))}
+        if data.startswith(b"PK\x03\x04"):
+            return _npz(name, data)
+        if suffix == ".mtx":
+            return {"": _matrix_market(name, data)}
+        if suffix in (".svm", ".svmlight", ".libsvm"):
+            return {"": _svmlight(name, data)}
+    except DatasetError:
+        raise
+    except Exception as error:  # parsers of others raise whatever they like
+        reason = str(error).split("\n")[0][:120]
+        raise DatasetError(
+            f"{name} holds no vectors that can be read ({reason}). Save them again with "
+            "numpy.save, numpy.savez, scipy.sparse.save_npz, or as Parquet with a column of lists."
+        ) from error
+    raise DatasetError(
+        f"{name} holds no vectors that can be read. Bring .npy, .npz, .svmlight, .mtx, or Parquet "
+        "with a column of lists."
+    )
+
+
+def _npz(name: str, data: bytes) -> dict[str, Matrix]:
+    with open_zip(name, data) as archive:
+        entries = {e.filename: e for e in safe_entries(name, archive)}
+        arrays = {
+            path.removesuffix(".npy"): _npy(f"{name}, {path}", unpack(name, archive, entry))
+            for path, entry in entries.items()
+            if path.endswith(".npy")
+        }
+    if _SPARSE <= arrays.keys():
+        return {"": _sparse(name, arrays)}
+    return {
+        key: _numeric(f"{name}, array {shown(key)}", array)
+        for key, array in arrays.items()
+        if array.ndim == 2 and array.dtype.kind in "fiub"
+    }
+
+
+def _npy(name: str, data: bytes) -> NDArray[Any]:
+    """One array, its size checked against the bytes before anything is reserved."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    form = np.lib.format
+    readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
+    if version in readers:
+        shape, _, dtype = readers[version](file, max_header_size=10_000)
+        if dtype.hasobject:
+            raise DatasetError(
+                f"{name} holds Python objects, which are never unpickled. Save numbers, or texts "
+                "in a table."
+            )
+        n = 1
+        for length in shape:
+            n *= int(length)
+        if n * dtype.itemsize > len(data):
+            raise DatasetError(f"{name} is cut off: it promises {n:,} numbers. Copy it again.")
+    file.seek(0)
+    return np.load(file, allow_pickle=False)
+
+
+def _sparse(name: str, arrays: dict[str, NDArray[Any]]) -> Matrix:
+    """A matrix of scipy.sparse.save_npz in CSR, its indices checked."""
+    form = arrays["format"].item()
+    form = form.decode("ascii", "replace") if isinstance(form, bytes) else str(form)
+    if form not in ("csr", "csc"):
+        raise DatasetError(f"{name} is a sparse matrix of format {shown(form)}. Save it as CSR.")
+    shape = tuple(int(n) for n in arrays["shape"].ravel())
+    if len(shape) != 2 or min(shape) < 1:
+        raise DatasetError(f"{name} is a sparse matrix of shape {shape}. Save one of rows.")
+    _refuse_rows(name, shape)
+    kind = sp.csr_array if form == "csr" else sp.csc_array
+    parts = tuple(arrays[k].ravel() for k in ("data", "indices", "indptr"))
+    if parts[0].dtype.kind not in "fiub" or any(p.dtype.kind not in "iu" for p in parts[1:]):
+        raise DatasetError(f"{name} holds a sparse matrix whose parts are no numbers.")
+    matrix = kind(parts, shape=shape)
+    matrix.check_format(full_check=True)
+    return _numeric(name, sp.csr_array(matrix))
+
+
+def _matrix_market(name: str, data: bytes) -> Matrix:
+    """Coordinates or a dense table; the size is checked before it is reserved."""
+    from scipy.io import mminfo, mmread
+
+    rows, columns, entries, form, *_ = mminfo(io.BytesIO(data))
+    _refuse_rows(name, (rows, columns))
+    size = entries * 16 if form == "coordinate" else rows * columns * 8
+    limit = get_limits().unpacked_bytes
+    if size > limit or entries > len(data):
+        raise DatasetError(
+            f"{name} promises {entries:,} entries, more than it holds or than {limit:,} bytes "
+            "take. Bring a sample."
+        )
+    matrix = mmread(io.BytesIO(data))
+    return _numeric(name, sp.csr_array(matrix) if sp.issparse(matrix) else np.asarray(matrix))
+
+
+def _svmlight(name: str, data: bytes) -> Matrix:
+    from sklearn.datasets import load_svmlight_file
+
+    matrix, _ = load_svmlight_file(io.BytesIO(data))
+    return _numeric(name, sp.csr_array(matrix))
+
+
+def _refuse_rows(name: str, shape: Iterable[int]) -> None:
+    limits = get_limits()
+    rows, columns = shape
+    if rows > limits.rows or columns > 2**31 - 1:
+        raise DatasetError(
+            f"{name} is a matrix of {rows:,} × {columns:,}; the limit is {limits.rows:,} rows. "
+            "Bring a sample."
+        )
+
+
+def _numeric(name: str, matrix: Matrix) -> Matrix:
+    """A finite matrix of two dimensions in a type that methods read."""
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub" or not matrix.shape[0]:
+        raise DatasetError(
+            f"{name} holds {matrix.dtype} of shape {matrix.shape}, not one row of numbers an "
+            "item. Save a matrix (items, dimensions)."
+        )
+    _refuse_rows(name, matrix.shape)
+    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.float64
+    matrix = matrix.astype(dtype)
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if not np.isfinite(values).all():
+        raise DatasetError(f"{name} holds NaN or infinity. Drop those rows, or fill them.")
+    return matrix

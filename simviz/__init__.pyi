@@ -1,0 +1,38 @@
+from . import (
+    charts as charts,
+    data as data,
+    datasets as datasets,
+    evaluation as evaluation,
+    experiments as experiments,
+    explain as explain,
+    exports as exports,
+    features as features,
+    jobs as jobs,
+    methods as methods,
+    pipeline as pipeline,
+    projection as projection,
+    reports as reports,
+    scale as scale,
+    store as store,
+)
+from .charts import map_figure as map_figure
+from .data import (
+    Items as Items,
+    PairSet as PairSet,
+    read_pairs as read_pairs,
+    split as split,
+    write_pairs as write_pairs,
+)
+from .datasets import load_demo as load_demo
+from .evaluation import PopularityScorer as PopularityScorer, evaluate as evaluate
+from .methods import all_methods as all_methods, get_method as get_method
+from .pipeline import (
+    BlendPipeline as BlendPipeline,
+    PairPipeline as PairPipeline,
+    default_pipeline as default_pipeline,
+    load_pipeline as load_pipeline,
+)
+from .projection import joint_map as joint_map
+from .relevance import Relevance as Relevance
+
+__version__: str

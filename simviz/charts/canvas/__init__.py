@@ -1,0 +1,394 @@
+"""A map as the bytes that a canvas in a browser draws from."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.charts._labels import spread_order
+from simviz.charts.pictures import plain_ground
+from simviz.charts.style import is_glyph, safe_line
+from simviz.data.items import Items
+from simviz.projection.joint import JointMap
+from simviz.relevance import Relevance
+
+#: Pixels of a sheet at most: beyond, its cells become smaller.
+_MOST_PIXELS = 12_000_000
+_LARGEST, _SMALLEST = 64, 16
+
+
+def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]:
+    """Lay pictures out in rows of equal cells.
+
+    Drawings in grey levels on a plain ground become ink on a transparent
+    ground: who draws them chooses the ink. Other pictures stay as they are.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (n, h, w) or (n, h, w, 3)
+        The pictures, at least one.
+
+    Returns
+    -------
+    png : bytes
+        The sheet.
+    layout : dict
+        ``cell`` (side of a cell in pixels), ``columns`` (cells a row) and
+        ``is_ink`` (whether the sheet holds strengths of ink only).
+
+    Examples
+    --------
+    >>> png, layout = make_sheet(np.full((5, 16, 16), 255, dtype=np.uint8))
+    >>> layout
+    {'cell': 16, 'columns': 3, 'is_ink': True}
+    """
+    from PIL import Image
+
+    n, height, width = pixels.shape[:3]
+    fitting = int(np.sqrt(_MOST_PIXELS / n))
+    cell = max(_SMALLEST, min(_LARGEST, max(height, width), fitting))
+    columns = max(1, int(np.ceil(np.sqrt(n))))
+    grounds = [plain_ground(picture) for picture in pixels] if pixels.ndim == 3 else [None]
+    is_ink = all(ground is not None for ground in grounds)
+    rows = -(-n // columns)
+    sheet = Image.new("L" if is_ink else "RGBA", (columns * cell, rows * cell))
+    for k, picture in enumerate(pixels):
+        if is_ink:
+            strength = np.abs(picture.astype(np.int16) - grounds[k]).astype(np.uint8)
+            image = Image.fromarray(strength)
+        else:
+            image = Image.fromarray(picture).convert("RGBA")
+        if max(image.size) != cell:
+            scale = cell / max(image.size)
+            size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+            image = image.resize(size, Image.Resampling.LANCZOS)
+        left = (k % columns) * cell + (cell - image.width) // 2
+        sheet.paste(image, (left, (k // columns) * cell + (cell - image.height) // 2))
+    if is_ink:
+        blank = Image.new("L", sheet.size)
+        sheet = Image.merge("LA", (blank, sheet))
+    buffer = io.BytesIO()
+    sheet.save(buffer, format="PNG", compress_level=3)
+    return buffer.getvalue(), {"cell": cell, "columns": columns, "is_ink": is_ink}
+
+
+#: How the items of a side are shown where there is room: as their words in place of the dot, as
+#: words beside it, as a picture, or never as more than a dot.
+Mode = Literal["word", "text", "picture", "dot"]
+#: Characters of a text that travel, of a word on the map, and of a value of a column.
+_TEXT, _WORD, _VALUE = 300, 28, 60
+#: Columns of metadata that are told of an item, and how long words are on average at most.
+_COLUMNS, _SHORT = 5, 11
+#: Pictures that are spread over the whole map before the others are thought of.
+_SPREAD = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Something large that is sent once.
+
+    Parameters
+    ----------
+    digest : str
+        Of its content: equal parts need not be sent again.
+    data : bytes
+        Four bytes with the length of a JSON header, little endian, the header
+        and then the arrays that it lists by type, offset and length.
+    """
+
+    digest: str
+    data: bytes
+
+
+def pack_items(
+    x_items: Items,
+    y_items: Items,
+    *,
+    x_rows: ArrayLike | None = None,
+    y_rows: ArrayLike | None = None,
+    x_name: str = "x side",
+    y_name: str = "y side",
+) -> Part:
+    """What the items of a map are, wherever they stand on it.
+
+    Parameters
+    ----------
+    x_items, y_items : Items
+        The items of the map.
+    x_rows, y_rows : array-like of int, optional
+        What the items are known by: their positions in the data set, when
+        omitted those given.
+    x_name, y_name : str
+        What the items of a side are called, in the plural.
+
+    Returns
+    -------
+    Part
+        With the array ``rows`` and, where there are pictures, ``sheet``. No text
+        in it is escaped: it must never be read as markup.
+
+    Examples
+    --------
+    >>> words = Items(["0", "1"], ["red", "blue"], "keyword")
+    >>> header, arrays = unpack(pack_items(words, words))
+    >>> header["labels"], header["modes"], arrays["rows"].tolist()
+    (['red', 'blue', 'red', 'blue'], ['word', 'word'], [0, 1, 0, 1])
+    """
+    sides = (x_items, y_items)
+    names = [_names(items) for items in sides]
+    labels = _labels(x_items, y_items)
+    texts = [[safe_line(name, _TEXT) for name in side] for side in names]
+    modes = list(modes_of(x_items, y_items))
+    header: dict[str, Any] = {
+        "n_x": len(x_items),
+        "names": [safe_line(x_name, 40), safe_line(y_name, 40)],
+        "texts": texts[0] + texts[1],
+        "labels": [safe_line(label, _WORD) for side in labels for label in side],
+        "facts": _facts(x_items, y_items),
+    }
+    arrays: dict[str, NDArray[Any]] = {}
+    for side, items in enumerate(sides):
+        first = side * len(x_items)
+        if modes[side] == "picture" and items.kind == "image":
+            png, layout = make_sheet(items.content)
+            arrays["sheet"] = np.frombuffer(png, dtype=np.uint8)
+            header["sheet"] = {**layout, "first": first, "count": len(items)}
+        elif modes[side] == "picture":
+            header["glyphs"] = {"first": first, "labels": labels[side]}
+    header["modes"] = modes
+    rows = [
+        np.arange(len(items)) if given is None else np.asarray(given)
+        for items, given in zip(sides, (x_rows, y_rows), strict=True)
+    ]
+    arrays["rows"] = np.concatenate(rows).astype("<u4")
+    return _pack(header, arrays)
+
+
+def pack_places(
+    x_points: ArrayLike,
+    y_points: ArrayLike,
+    order: ArrayLike,
+    *,
+    parts: Sequence[str] | None = None,
+    notes: Sequence[str] | None = None,
+) -> Part:
+    """Where the items of a map stand, and what a run says of them.
+
+    Parameters
+    ----------
+    x_points, y_points : array-like of shape (n_x, 2) and (n_y, 2)
+        Positions.
+    order : array-like of int, shape (n_x + n_y,)
+        Items by falling importance, see `importance`.
+    parts, notes : sequence of str, optional
+        What each item is called beside its side, such as the part of the split
+        that it is in, and a further line about it.
+
+    Returns
+    -------
+    Part
+        With the arrays ``places`` (x and y of each x item, then of each y
+        item), ``order`` and ``part``.
+    """
+    places = np.concatenate([np.asarray(x_points), np.asarray(y_points)])
+    kinds, which = np.unique(
+        np.asarray([""] * len(places) if parts is None else list(parts), dtype=str),
+        return_inverse=True,
+    )
+    if len(kinds) > 256:
+        raise ValueError(f"Items can be of 256 parts at most; got {len(kinds)}.")
+    header = {
+        "parts": kinds.tolist(),
+        "notes": None if notes is None else [safe_line(note, 140) for note in notes],
+    }
+    return _pack(
+        header,
+        {
+            "places": places.astype("<f4").ravel(),
+            "order": np.asarray(order).astype("<u4"),
+            "part": which.ravel().astype(np.uint8),
+        },
+    )
+
+
+def modes_of(x_items: Items, y_items: Items) -> tuple[Mode, Mode]:
+    """How the items of both sides are shown; one side at most has pictures of a sheet."""
+    first, second = (
+        _mode(items, labels)
+        for items, labels in zip((x_items, y_items), _labels(x_items, y_items), strict=True)
+    )
+    if first == second == "picture":
+        return "dot", "picture"
+    return first, second
+
+
+def importance(
+    x_items: Items,
+    y_items: Items,
+    x_points: ArrayLike,
+    y_points: ArrayLike,
+    relevance: Relevance | None = None,
+) -> NDArray[np.uint32]:
+    """Items in the order in which they are given room on a map.
+
+    Parameters
+    ----------
+    x_items, y_items : Items
+        The items.
+    x_points, y_points : array-like of shape (n_x, 2) and (n_y, 2)
+        Where they stand: pictures are spread over the whole map first.
+    relevance : Relevance of shape (n_x, n_y), optional
+        Words that belong to more come first.
+
+    Returns
+    -------
+    ndarray of uint32, shape (n_x + n_y,)
+        Rows of the x side, and of the y side shifted by n_x; the sides take
+        turns in proportion to their sizes.
+
+    Examples
+    --------
+    >>> words = Items(["0", "1"], ["red", "blue"], "keyword")
+    >>> importance(words, words, np.zeros((2, 2)), np.ones((2, 2))).tolist()
+    [0, 2, 1, 3]
+    """
+    places = []
+    degrees = _degrees(relevance, len(x_items), len(y_items))
+    for mode, points, degree in zip(
+        modes_of(x_items, y_items), (x_points, y_points), degrees, strict=True
+    ):
+        where = np.asarray(points, dtype=np.float64)
+        n = len(where)
+        if mode == "picture":
+            first = spread_order(where, _SPREAD)
+            rest = np.setdiff1d(np.arange(n), first)
+            order = np.concatenate([first, np.random.default_rng(0).permutation(rest)])
+        else:
+            # Of equal ones any: the order of the file would favour its beginning.
+            order = np.lexsort((np.random.default_rng(0).permutation(n), -degree))
+        place = np.empty(n)
+        place[order] = (np.arange(n) + 0.5) / max(n, 1)
+        places.append(place)
+    return np.argsort(np.concatenate(places), kind="stable").astype("<u4")
+
+
+def unpack(part: Part) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a part, as a browser reads them."""
+    start = 4 + int.from_bytes(part.data[:4], "little")
+    header = json.loads(part.data[4:start])
+    arrays = {
+        name: np.frombuffer(part.data[start + at : start + at + length], dtype=f"<{kind}")
+        for name, (kind, at, length) in header.pop("arrays").items()
+    }
+    return header, arrays
+
+
+def map_alt(drawing: JointMap, names: tuple[str, str]) -> str:
+    """Describe a map in plain words, for readers who cannot see it.
+
+    Parameters
+    ----------
+    drawing : JointMap
+        What is drawn.
+    names : tuple of str
+        What the items of a side are called.
+
+    Returns
+    -------
+    str
+        Not escaped.
+    """
+    kept = {"mds": "distances", "umap": "neighbourhoods", "pca": "main directions"}
+    quality = "" if drawing.quality is None else f" {drawing.quality.describe()}"
+    x, y = (safe_line(name, 40) for name in names)
+    return (
+        f"Map of {len(drawing.x):,} {x} and {len(drawing.y):,} {y}, drawn to keep "
+        f"{kept[drawing.method]} ({drawing.method.upper()}).{quality}"
+    )
+
+
+def bits(mask: ArrayLike) -> bytes:
+    """A mask as one bit a row, the first row in the lowest bit of the first byte."""
+    return np.packbits(np.asarray(mask, dtype=bool), bitorder="little").tobytes()
+
+
+def rows_of_bits(data: bytes, n: int) -> NDArray[np.intp]:
+    """The rows whose bit is set; what lies beyond n is left out.
+
+    Examples
+    --------
+    >>> rows_of_bits(bits([False, True, True]), 3).tolist()
+    [1, 2]
+    """
+    told = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")[:n]
+    return np.flatnonzero(told)
+
+
+def _pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Part:
+    listed, at, blobs = {}, 0, []
+    for name, array in arrays.items():
+        blob = np.ascontiguousarray(array).tobytes()
+        listed[name] = [f"{array.dtype.kind}{array.dtype.itemsize}", at, len(blob)]
+        at += len(blob)
+        blobs.append(blob)
+    digest = hashlib.blake2b(digest_size=12)
+    for piece in (json.dumps([header, listed]).encode(), *blobs):
+        digest.update(piece)
+    told = json.dumps({**header, "arrays": listed, "digest": digest.hexdigest()}).encode()
+    return Part(digest.hexdigest(), b"".join([len(told).to_bytes(4, "little"), told, *blobs]))
+
+
+def _names(items: Items) -> list[str]:
+    told = items.content if items.kind in ("text", "keyword") else items.labels
+    return [str(name) for name in told]
+
+
+def _labels(x: Items, y: Items) -> tuple[list[str], list[str]]:
+    """What is written for each item: of the y side its label, where it has one."""
+    return _names(x), [str(label) for label in y.labels]
+
+
+def _mode(items: Items, labels: Sequence[str]) -> Mode:
+    if not len(items):
+        return "dot"
+    if items.kind == "image" or 2 * sum(map(is_glyph, labels)) > len(labels):
+        return "picture"
+    if items.kind == "vector" and "label" not in items.metadata:
+        return "dot"
+    return "word" if np.mean([len(label) for label in labels]) <= _SHORT else "text"
+
+
+def _facts(x: Items, y: Items) -> list[tuple[str, list[str]]]:
+    """Columns of metadata, each with a value for every item; empty where there is none."""
+    names = sorted({*x.metadata, *y.metadata} - {"label"})[:_COLUMNS]
+    return [
+        (
+            safe_line(name, 30),
+            [
+                "" if value is None or value != value else safe_line(value, _VALUE)
+                for items in (x, y)
+                for value in items.metadata.get(name, [None] * len(items))
+            ],
+        )
+        for name in names
+    ]
+
+
+def _degrees(
+    relevance: Relevance | None, n_x: int, n_y: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Relevant partners of each item."""
+    if relevance is None:
+        return np.zeros(n_x), np.zeros(n_y)
+    positives = relevance.positives
+    return (
+        np.diff(positives.indptr).astype(np.float64),
+        np.bincount(positives.indices, minlength=n_y).astype(np.float64),
+    )

@@ -1,0 +1,266 @@
+"""What the colours of a map's dots mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.charts.style import Theme, safe_line, safe_text
+
+#: Groups that get a colour of their own; the rest share one.
+MAX_GROUPS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Colouring:
+    """Colours of the dots of both sides.
+
+    Parameters
+    ----------
+    x, y : list of str
+        One colour a dot.
+    groups : tuple of (str, str)
+        Name, escaped, and colour of each group; empty unless grouped.
+    limits : tuple of float, optional
+        Lowest and highest value, where colour is a scale.
+    """
+
+    x: list[str]
+    y: list[str]
+    groups: tuple[tuple[str, str], ...] = ()
+    limits: tuple[float, float] | None = None
+
+    def of(self, side: Literal["x", "y"]) -> list[str]:
+        """The colours of one side."""
+        return self.x if side == "x" else self.y
+
+
+def colour_points(
+    color_by: Literal["side"] | ArrayLike, n_x: int, n_y: int, look: Theme
+) -> Colouring:
+    """Turn sides, numbers or groups into colours.
+
+    Parameters
+    ----------
+    color_by : "side" or array-like of shape (n_x + n_y,)
+        As in `map_figure`.
+    n_x, n_y : int
+        Items of the sides.
+    look : Theme
+        Where the colours come from.
+
+    Returns
+    -------
+    Colouring
+        One colour a dot.
+
+    Raises
+    ------
+    ValueError
+        If there is not one value an item.
+    """
+    if isinstance(color_by, str):
+        if color_by != "side":
+            raise ValueError(f"color_by must be 'side' or one value per item, got {color_by!r}.")
+        return Colouring([look.accent] * n_x, [look.second] * n_y)
+    values = np.asarray(color_by)
+    if values.shape != (n_x + n_y,):
+        raise ValueError(
+            f"color_by needs one value for each of {n_x} x and {n_y} y items, "
+            f"got shape {values.shape}."
+        )
+    if values.dtype.kind in "fiu":
+        colours, limits = _on_scale(values.astype(np.float64), look)
+        return Colouring(colours[:n_x], colours[n_x:], limits=limits)
+    names = [str(v) for v in values]
+    largest = [name for name, _ in sorted(Counter(names).items(), key=lambda g: (-g[1], g[0]))]
+    colour = dict(zip(largest[:MAX_GROUPS], look.palette, strict=False))
+    groups = [(safe_text(name, 28), colour[name]) for name in largest[:MAX_GROUPS]]
+    if len(largest) > MAX_GROUPS:
+        groups.append((f"{len(largest) - MAX_GROUPS} others", look.palette[-1]))
+    colours = [colour.get(name, look.palette[-1]) for name in names]
+    return Colouring(colours[:n_x], colours[n_x:], tuple(groups))
+
+
+def mix(first: str, second: str, share: float) -> str:
+    """Blend two colours "#rrggbb"; `share` of the first."""
+    parts = (
+        round(share * int(first[i : i + 2], 16) + (1 - share) * int(second[i : i + 2], 16))
+        for i in (1, 3, 5)
+    )
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+def colorscale(look: Theme) -> list[list[Any]]:
+    """The theme's scale as Plotly wants it."""
+    steps = len(look.scale) - 1
+    return [[i / steps, colour] for i, colour in enumerate(look.scale)]
+
+
+def _on_scale(
+    values: NDArray[np.float64], look: Theme
+) -> tuple[list[str], tuple[float, float] | None]:
+    """Colours of numbers; grey for what is not finite."""
+    finite = np.isfinite(values)
+    if not finite.any():
+        return [look.muted] * len(values), None
+    low, high = float(values[finite].min()), float(values[finite].max())
+    span = high - low if high > low else 1.0
+    stops = list(pairwise(look.scale))
+    colours = []
+    for value, real in zip(values, finite, strict=True):
+        if not real:
+            colours.append(look.muted)
+            continue
+        at = (value - low) / span * len(stops)
+        step = min(int(at), len(stops) - 1)
+        colours.append(mix(stops[step][1], stops[step][0], at - step))
+    return colours, (low, high)
+
+
+#: Steps that a scale of numbers is drawn in.
+_STEPS = 24
+_SHAPES = ("circle", "diamond")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Which colour each item has.
+
+    Parameters
+    ----------
+    colours : tuple of str
+        The colours in use, as "#rrggbb".
+    index : ndarray of uint8, shape (n_x + n_y,), optional
+        Which of them each item has; None where that is its side.
+    legend : tuple of dict
+        Entries with a ``name``, ``shape`` and ``colour``, and, where the
+        entry stands for items, their ``count`` and a ``key``: "s0" and "s1"
+        are the sides, "g0" and so on the colours. A scale has ``scale`` (its
+        colours), ``low`` and ``high`` instead. Names are not escaped.
+    """
+
+    colours: tuple[str, ...]
+    index: NDArray[np.uint8] | None
+    legend: tuple[dict[str, Any], ...]
+
+
+def group_items(
+    color_by: Literal["side"] | ArrayLike,
+    sizes: tuple[int, int],
+    look: Theme,
+    *,
+    names: tuple[str, str] = ("x side", "y side"),
+    title: str = "",
+    order: Sequence[str] | None = None,
+) -> Grouping:
+    """Turn sides, numbers or groups into colours and a legend.
+
+    Parameters
+    ----------
+    color_by : "side" or array-like of shape (n_x + n_y,)
+        Numbers make a scale (grey where not finite), anything else makes
+        groups, the seven largest with a colour of their own.
+    sizes : tuple of int
+        Items of the two sides.
+    look : Theme
+        Where the colours come from.
+    names : tuple of str
+        What the items of a side are called.
+    title : str, default=""
+        What the values are.
+    order : sequence of str, optional
+        Names of groups that have an order: they take the colours of the
+        scale in turn, and the last of them steps back.
+
+    Returns
+    -------
+    Grouping
+        Colours, and what they mean.
+
+    Raises
+    ------
+    ValueError
+        If there is not one value an item.
+
+    Examples
+    --------
+    >>> from simviz.charts.style import LIGHT
+    >>> found = group_items(["a", "b", "a"], (2, 1), LIGHT)
+    >>> found.index.tolist(), [entry["name"] for entry in found.legend]
+    ([0, 1, 0], ['x side', 'y side', 'a', 'b'])
+    """
+    is_plain = isinstance(color_by, str)
+    own = (look.accent, look.second) if is_plain else (look.muted, look.muted)
+    sides = tuple(
+        {"key": f"s{k}", "name": safe_line(names[k], 40), "count": sizes[k],
+         "shape": _SHAPES[k], "colour": own[k]}
+        for k in (0, 1)
+    )  # fmt: skip
+    if is_plain:
+        if color_by != "side":
+            raise ValueError(f"color_by must be 'side' or one value an item, got {color_by!r}.")
+        return Grouping(own, None, sides)
+    values = np.asarray(color_by)
+    if values.shape != (sum(sizes),):
+        raise ValueError(
+            f"color_by needs one value for each of {sizes[0]} x and {sizes[1]} y items, "
+            f"got shape {values.shape}."
+        )
+    if values.dtype.kind in "fiu":
+        return _group_on_scale(values.astype(np.float64), look, sides, title)
+    told = [safe_line(value, 40) for value in values]
+    counts = Counter(told)
+    if order is None:
+        ranked = [name for name, _ in sorted(counts.items(), key=lambda g: (-g[1], g[0]))]
+        kept, hues = ranked[:MAX_GROUPS], list(look.palette)
+    else:
+        kept = [name for name in order if name in counts]
+        hues = [_ordered_hue(order.index(name), len(order), look) for name in kept]
+    code = {name: k for k, name in enumerate(kept)}
+    index = np.array([code.get(name, len(kept)) for name in told], dtype=np.uint8)
+    colours = (*hues[: len(kept)], look.palette[-1])
+    entries = [
+        {"key": f"g{k}", "name": name, "count": counts[name], "shape": "square", "colour": hue}
+        for k, (name, hue) in enumerate(zip(kept, hues, strict=False))
+    ]
+    others = int((index == len(kept)).sum())
+    if others:
+        name = f"{len(counts) - len(kept)} others"
+        entries.append({"key": f"g{len(kept)}", "name": name, "count": others,
+                        "shape": "square", "colour": look.palette[-1]})  # fmt: skip
+    return Grouping(colours, index, (*sides, *entries))
+
+
+def _ordered_hue(place: int, n: int, look: Theme) -> str:
+    """Blue for the best, then ochre and vermilion; the last of all is no more than grey."""
+    if place == n - 1:
+        return look.palette[-1]
+    return (look.palette[0], look.palette[4], look.palette[1])[min(place, 2)]
+
+
+def _group_on_scale(
+    values: NDArray[np.float64], look: Theme, sides: tuple[dict[str, Any], ...], title: str
+) -> Grouping:
+    finite = np.isfinite(values)
+    if not finite.any():
+        return Grouping((look.muted,), np.zeros(len(values), dtype=np.uint8), sides)
+    low, high = float(values[finite].min()), float(values[finite].max())
+    share = np.where(finite, (values - low) / (high - low if high > low else 1.0), 0.0)
+    index = np.minimum((share * _STEPS).astype(int), _STEPS - 1)
+    index[~finite] = _STEPS
+    stops = list(pairwise(look.scale))
+    colours = []
+    for step in range(_STEPS):
+        at = (step + 0.5) / _STEPS * len(stops)
+        first, second = stops[min(int(at), len(stops) - 1)]
+        colours.append(mix(second, first, at - min(int(at), len(stops) - 1)))
+    scale = {"name": safe_line(title, 40), "scale": list(look.scale), "low": f"{low:.3g}",
+             "high": f"{high:.3g}"}  # fmt: skip
+    return Grouping((*colours, look.muted), index.astype(np.uint8), (*sides, scale))

@@ -1,0 +1,179 @@
+"""Small pictures inside a chart."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.charts.style import Theme, ThemeName, get_theme
+
+
+def data_uri(pixels: NDArray[np.uint8], ink: str, size: int = 64) -> str:
+    """Encode a picture as a PNG inside an address.
+
+    A drawing in grey levels on a plain white or black ground is drawn in the
+    colour of the ink on a transparent ground: it then belongs to the page, in
+    a light theme and in a dark one. Other pictures stay as they are.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (h, w) or (h, w, 3)
+        The picture.
+    ink : str
+        Colour as "#rrggbb".
+    size : int, default=64
+        Longest side in the result; pictures are only ever made smaller.
+
+    Returns
+    -------
+    str
+        ``data:image/png;base64,...``
+    """
+    from PIL import Image
+
+    ground = plain_ground(pixels)
+    if ground is None:
+        picture = Image.fromarray(pixels)
+    else:
+        strength = np.abs(pixels.astype(np.int16) - ground).astype(np.uint8)
+        picture = Image.new("RGBA", strength.shape[::-1], ink)
+        picture.putalpha(Image.fromarray(strength))
+    if max(picture.size) > size:
+        picture.thumbnail((size, size), Image.Resampling.LANCZOS)
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def plain_ground(pixels: NDArray[np.uint8]) -> int | None:
+    """Level of the ground if the picture is a drawing on plain white or black."""
+    if pixels.ndim != 2 or not pixels.size:
+        return None
+    border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    # A photograph has grey levels, and would turn into its negative in the dark.
+    if ((pixels > 8) & (pixels < 247)).mean() > 0.35:
+        return None
+    for level in (255, 0):
+        # Strokes may touch the border here and there.
+        if (np.abs(border.astype(np.int16) - level) <= 8).mean() >= 0.8:
+            return level
+    return None
+
+
+#: Colour-blind-safe: blue speaks for, vermilion against.
+FOR, AGAINST = "#3f7fbf", "#d1622b"
+_LEVELS = 8
+_STRONGEST = 0.62  # opacity behind a word that still reads well
+_SHOWN = 168  # pixels of a picture
+
+
+def highlighted(text: str, weights: ArrayLike, theme: ThemeName | Theme = "light") -> str:
+    """A text with colour behind its characters, as HTML.
+
+    Parameters
+    ----------
+    text : str
+        Any text; it is escaped.
+    weights : array-like of float, shape (len(text),)
+        Above 0 what speaks for, below 0 what speaks against.
+    theme : {"light", "dark"} or Theme, default="light"
+        Look of the page.
+
+    Returns
+    -------
+    str
+        Safe HTML. The strongest weight has the strongest colour; each coloured
+        run of characters is a ``mark`` whose title tells what it adds.
+
+    Raises
+    ------
+    ValueError
+        If there is not one weight a character.
+
+    Examples
+    --------
+    >>> highlighted("a<b", [0, 0, 2.0]).startswith("a&lt;<mark")
+    True
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (len(text),):
+        raise ValueError(f"{len(text)} characters need as many weights, got {values.shape}.")
+    get_theme(theme)
+    top = float(np.abs(values).max(initial=0.0))
+    if not top:
+        return escape(text)
+    levels = np.rint(_LEVELS * values / top).astype(int)
+    parts = []
+    at = 0
+    for level, run in groupby(levels.tolist()):
+        size = len(list(run))
+        piece, total = escape(text[at : at + size]), float(values[at : at + size].sum())
+        at += size
+        if level:
+            colour = FOR if level > 0 else AGAINST
+            share = 100 * _STRONGEST * abs(level) / _LEVELS
+            piece = (
+                f'<mark title="{total:+.3f}" style="background:'
+                f'color-mix(in srgb, {colour} {share:.0f}%, transparent)">{piece}</mark>'
+            )
+        parts.append(piece)
+    return "".join(parts)
+
+
+def heat_picture(
+    pixels: NDArray[np.uint8],
+    effects: tuple[Sequence[tuple[int, ...]], NDArray[np.float64]] | None,
+    theme: ThemeName | Theme = "light",
+) -> str:
+    """An image with colour over its patches, as the address of a PNG.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (height, width) or (height, width, 3)
+        The image.
+    effects : pair of sequence and ndarray, optional
+        Top, left, bottom and right of each patch, and what it adds.
+    theme : {"light", "dark"} or Theme, default="light"
+        Look of the page: drawings on a plain ground take its colours.
+
+    Returns
+    -------
+    str
+        A ``data:`` address.
+    """
+    from PIL import Image
+
+    look = get_theme(theme)
+    ground = plain_ground(pixels)
+    if ground is None:
+        base = Image.fromarray(pixels).convert("RGB")
+    else:
+        strength = np.abs(pixels.astype(np.int16) - ground).astype(np.uint8)
+        base = Image.new("RGB", pixels.shape[::-1], look.paper)
+        base.paste(Image.new("RGB", base.size, look.ink), mask=Image.fromarray(strength))
+    size = (_SHOWN, _SHOWN)
+    drawn = np.asarray(base.resize(size, Image.Resampling.LANCZOS), dtype=np.float64)
+    if effects is not None and np.abs(effects[1]).max(initial=0.0) > 0:
+        heat = np.zeros(pixels.shape[:2])
+        for (top, left, bottom, right), effect in zip(*effects, strict=True):
+            heat[top:bottom, left:right] = effect
+        heat /= np.abs(heat).max()
+        smooth = np.asarray(
+            Image.fromarray(heat.astype(np.float32)).resize(size, Image.Resampling.BILINEAR)
+        )[..., None]
+        colour = np.where(smooth > 0, np.array(_rgb(FOR)), np.array(_rgb(AGAINST)))
+        opacity = _STRONGEST * np.abs(smooth)
+        drawn = (1 - opacity) * drawn + opacity * colour
+    file = io.BytesIO()
+    Image.fromarray(np.clip(drawn, 0, 255).astype(np.uint8)).save(file, "PNG")
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,0 +1,468 @@
+"""What a search has tried: a line with its band for one setting, a heat map for two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simviz.charts.style import (
+    Theme,
+    ThemeName,
+    apply_theme,
+    clean_text,
+    describe,
+    get_theme,
+    legend_below,
+    safe_text,
+)
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+#: From this ratio on, numbers lie on a logarithmic axis.
+_WIDE = 8.0
+#: Cells of a heat map up to which each has its number written in it.
+_WRITTEN = 70
+Rows = Sequence[Mapping[str, Any]]
+
+
+def selection_figure(
+    records: Rows,
+    settings: Sequence[str],
+    *,
+    metric: str = "MRR",
+    higher_is_better: bool = True,
+    theme: ThemeName | Theme = "light",
+) -> go.Figure:
+    """Draw what was tried, and mark what was chosen.
+
+    Parameters
+    ----------
+    records : sequence of mapping
+        One a candidate, as `simviz.evaluation.search.Selection.to_records`
+        gives them: its settings, "value", "standard_error" and "chosen".
+    settings : sequence of str
+        One or two names of settings. Of candidates that differ in others, the
+        best is shown.
+    metric : str, default="MRR"
+        Name of the metric.
+    higher_is_better : bool, default=True
+        Of the metric.
+    theme : {"light", "dark"} or Theme, default="light"
+        Look of the figure.
+
+    Returns
+    -------
+    plotly Figure
+        A line with a band of one standard error, or a heat map; the chosen
+        one has a ring.
+
+    Raises
+    ------
+    ValueError
+        If there are no records, or not one or two settings.
+
+    Examples
+    --------
+    >>> records = [
+    ...     {"n_components": k, "value": v, "standard_error": 0.1, "chosen": k == 20}
+    ...     for k, v in ((10, 0.5), (20, 0.7), (40, 0.6))
+    ... ]
+    >>> selection_figure(records, ["n_components"]).data[2].name
+    'chosen: 20'
+    """
+    if len(settings) not in (1, 2) or not records:
+        raise ValueError(
+            f"A search is drawn over one or two settings, with at least one record; got "
+            f"{list(settings)} and {len(records)} records."
+        )
+    best = best_records(records, settings, higher_is_better=higher_is_better)
+    look = get_theme(theme)
+    figure = (
+        _line(best, settings[0], metric, look)
+        if len(settings) == 1
+        else _heat(best, settings, metric, higher_is_better, look)
+    )
+    chosen = next((row for row in best if row["chosen"]), None)
+    told = f"{clean_text(metric, 40)} by {' and '.join(clean_text(s, 40) for s in settings)}: "
+    told += f"{len(best)} settings tried"
+    if chosen is not None:
+        values = ", ".join(f"{s} {value_text(chosen[s])}" for s in settings)
+        told += f"; chosen {values}, {chosen['value']:.3f}"
+    return describe(figure, f"{told}.")
+
+
+def best_records(
+    records: Rows, settings: Sequence[str], *, higher_is_better: bool = True
+) -> list[dict[str, Any]]:
+    """The rows behind `selection_figure`: of candidates equal in some settings, the best.
+
+    Parameters
+    ----------
+    records : sequence of mapping
+        As for `selection_figure`.
+    settings : sequence of str
+        Names of settings.
+    higher_is_better : bool, default=True
+        Of the metric.
+
+    Returns
+    -------
+    list of dict
+        With the settings, value, standard_error and chosen, in the order of
+        the settings' values; where the chosen candidate is among equals, it
+        is the one shown.
+    """
+    sign = 1 if higher_is_better else -1
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in records:
+        at = tuple(value_text(row[name]) for name in settings)
+        old = found.get(at)
+        if old is None or (row["chosen"], _worth(row, sign)) > (old["chosen"], _worth(old, sign)):
+            kept = ("value", "standard_error", "chosen")
+            found[at] = {name: row[name] for name in (*settings, *kept)}
+    return sorted(found.values(), key=lambda row: [_order(row[name]) for name in settings])
+
+
+def value_text(value: Any) -> str:
+    """A setting's value in words.
+
+    Parameters
+    ----------
+    value : object
+        Number, text, True, False or None.
+
+    Returns
+    -------
+    str
+        Such as "0.01", "yes" or "left open".
+
+    Examples
+    --------
+    >>> [value_text(v) for v in (0.010000001, 400, True, None)]
+    ['0.01', '400', 'yes', 'left open']
+    """
+    if value is None:
+        return "left open"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else clean_text(value, 30)
+
+
+def _worth(row: Mapping[str, Any], sign: int) -> float:
+    value = float(row["value"])
+    return sign * value if isfinite(value) else -np.inf
+
+
+def _order(value: Any) -> tuple[int, float, str]:
+    """Numbers ascending, then texts, what is left open last."""
+    if value is None:
+        return (2, 0.0, "")
+    if isinstance(value, int | float):
+        return (0, float(value), "")
+    return (1, 0.0, str(value))
+
+
+def _cell(value: Any) -> str:
+    return safe_text(value_text(value), 30)
+
+
+def _line(rows: Rows, name: str, metric: str, look: Theme) -> go.Figure:
+    import plotly.graph_objects as go
+
+    numeric = all(
+        isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows
+    )
+    x: list[Any] = [float(row[name]) if numeric else _cell(row[name]) for row in rows]
+    y = np.array([row["value"] for row in rows], dtype=np.float64)
+    spread = np.nan_to_num(np.array([row["standard_error"] for row in rows], dtype=np.float64))
+    figure = go.Figure()
+    figure.add_trace(
+        go.Scatter(
+            x=[*x, *x[::-1]],
+            y=[*(y + spread), *(y - spread)[::-1]],
+            fill="toself",
+            fillcolor=_translucent(look.accent, 0.14),
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            name="± one standard error",
+        )
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines+markers",
+            line={"color": look.accent, "width": 2.4},
+            marker={"size": 7, "color": look.accent},
+            customdata=[[value_text(row[name]), s] for row, s in zip(rows, spread, strict=True)],
+            hovertemplate=(
+                f"{safe_text(name, 40)} %{{customdata[0]}}<br>%{{y:.3f}} ± "
+                "%{customdata[1]:.3f}<extra></extra>"
+            ),
+            name=safe_text(metric, 40),
+        )
+    )
+    for i, row in enumerate(rows):
+        if row["chosen"]:
+            figure.add_trace(
+                go.Scatter(
+                    x=[x[i]],
+                    y=[y[i]],
+                    mode="markers",
+                    marker={
+                        "symbol": "circle-open",
+                        "size": 17,
+                        "color": look.second,
+                        "line": {"width": 2.2},
+                    },
+                    hoverinfo="skip",
+                    name=f"chosen: {safe_text(value_text(row[name]), 30)}",
+                )
+            )
+    apply_theme(figure, look)
+    figure.update_xaxes(title_text=safe_text(name, 40), showgrid=False, showline=True)
+    if numeric:
+        texts = [value_text(row[name]) for row in rows]
+        figure.update_xaxes(tickvals=x, ticktext=texts)
+        if x[0] > 0 and x[-1] >= _WIDE * x[0]:
+            figure.update_xaxes(type="log")
+    else:
+        figure.update_xaxes(type="category")
+    figure.update_yaxes(title_text=safe_text(metric, 40), tickformat=".2~f")
+    figure.update_layout(
+        margin={"l": 60, "r": 26, "t": 8, "b": 92},
+        legend={"orientation": "h", "x": 0.0, "yref": "container", "y": 0.0, "yanchor": "bottom"},
+    )
+    return figure
+
+
+def _heat(
+    rows: Rows, settings: Sequence[str], metric: str, higher_is_better: bool, look: Theme
+) -> go.Figure:
+    import plotly.graph_objects as go
+
+    # The setting with more values lies along the wide axis.
+    first, second = sorted(settings, key=lambda s: -len({value_text(row[s]) for row in rows}))
+    axes = [
+        [_cell(v) for v in sorted({row[s] for row in rows}, key=_order)] for s in (first, second)
+    ]
+    Z = np.full((len(axes[1]), len(axes[0])), np.nan)
+    spread = Z.copy()
+    ring = None
+    for row in rows:
+        at = axes[1].index(_cell(row[second])), axes[0].index(_cell(row[first]))
+        Z[at], spread[at] = row["value"], row["standard_error"]
+        ring = at if row["chosen"] else ring
+    colours = look.scale if higher_is_better else look.scale[::-1]
+    written = Z.size <= _WRITTEN
+    figure = go.Figure(
+        go.Heatmap(
+            z=Z,
+            x=axes[0],
+            y=axes[1],
+            customdata=spread,
+            colorscale=[[i / (len(colours) - 1), c] for i, c in enumerate(colours)],
+            xgap=3,
+            ygap=3,
+            hoverongaps=False,
+            texttemplate="%{z:.3f}" if written else None,
+            textfont={"size": 12},
+            showscale=not written,
+            colorbar={"title": {"text": safe_text(metric, 30)}, "thickness": 12, "len": 0.8},
+            hovertemplate=(
+                f"{safe_text(first, 40)} %{{x}}<br>{safe_text(second, 40)} %{{y}}<br>"
+                f"{safe_text(metric, 40)} %{{z:.3f}} ± %{{customdata:.3f}}<extra></extra>"
+            ),
+        )
+    )
+    apply_theme(figure, look)
+    if ring is not None:
+        row_at, column_at = ring
+        figure.add_shape(
+            type="rect",
+            x0=column_at - 0.48,
+            x1=column_at + 0.48,
+            y0=row_at - 0.48,
+            y1=row_at + 0.48,
+            line={"color": look.accent, "width": 3},
+        )
+    figure.update_xaxes(title_text=safe_text(first, 40), type="category", showgrid=False)
+    figure.update_yaxes(title_text=safe_text(second, 40), type="category", showgrid=False)
+    figure.update_layout(margin={"l": 70, "r": 20, "t": 8, "b": 56})
+    return figure
+
+
+def _translucent(colour: str, opacity: float) -> str:
+    """Turn "#rrggbb" into an rgba colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
+class WeightCurve(NamedTuple):
+    """A metric at each weight, measured on one part of the data.
+
+    Parameters
+    ----------
+    label : str
+        What to call the part.
+    alphas : array-like of shape (n,)
+        Weights, ascending.
+    values : array-like of shape (n,)
+        The metric at each.
+    """
+
+    label: str
+    alphas: ArrayLike
+    values: ArrayLike
+
+
+def blend_figure(
+    validation: WeightCurve | tuple[Any, ...] | None,
+    test: WeightCurve | tuple[Any, ...] | None,
+    alpha: float,
+    *,
+    ends: tuple[str, str],
+    best: float | None = None,
+    metric: str = "MRR",
+    theme: ThemeName | Theme = "light",
+) -> go.Figure:
+    """Draw a metric against the weight of a blend, on validation and on test pairs.
+
+    Parameters
+    ----------
+    validation : WeightCurve or None
+        Where the weight is chosen; None where there are no such pairs.
+    test : WeightCurve or None
+        What comes of it; None where the test is not looked at.
+    alpha : float
+        Weight to mark on both.
+    ends : tuple of str
+        What stands alone at α = 0 and at α = 1.
+    best : float, optional
+        The weight chosen on the validation pairs, marked by a ring.
+    metric : str, default="MRR"
+        Name of the metric.
+    theme : {"light", "dark"} or Theme, default="light"
+        Look of the figure.
+
+    Returns
+    -------
+    plotly Figure
+        The validation curve drawn through, the test curve dashed.
+
+    Raises
+    ------
+    ValueError
+        If the lists of a curve differ in length.
+
+    Examples
+    --------
+    >>> figure = blend_figure(
+    ...     ("validation", [0, 0.5, 1], [0.4, 0.6, 0.5]),
+    ...     ("test", [0, 0.5, 1], [0.3, 0.5, 0.4]), 0.5, ends=("BM25", "CCA"), best=0.5,
+    ... )
+    >>> figure.data[0].name
+    'validation 0.600 at 0.5'
+    """
+    import plotly.graph_objects as go
+
+    look = get_theme(theme)
+    figure = go.Figure()
+    told = []
+    lines = [(validation, look.accent, "solid", 2.6), (test, look.second, "dash", 2.0)]
+    for given, colour, dash, width in lines:
+        if given is None:
+            continue
+        curve = _checked(given)
+        alphas, values = np.asarray(curve.alphas), np.asarray(curve.values, dtype=np.float64)
+        here = float(np.interp(alpha, alphas, values))
+        label = safe_text(curve.label, 28)
+        told.append(f"{clean_text(curve.label, 28)} {here:.3f}")
+        figure.add_trace(
+            go.Scatter(
+                x=alphas,
+                y=values,
+                mode="lines",
+                name=f"{label} {here:.3f} at {alpha:g}",
+                line={"color": colour, "dash": dash, "width": width},
+                hovertemplate=f"{label}<br>%{{y:.3f}} at α = %{{x:.2f}}<extra></extra>",
+            )
+        )
+        figure.add_trace(
+            go.Scatter(
+                x=[alpha],
+                y=[here],
+                mode="markers",
+                marker={"size": 9, "color": colour, "line": {"width": 2, "color": look.paper}},
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+        if given is validation and best is not None:
+            figure.add_trace(
+                go.Scatter(
+                    x=[best],
+                    y=[float(np.interp(best, alphas, values))],
+                    mode="markers",
+                    name=f"best on {label}: {best:g}",
+                    marker={
+                        "symbol": "circle-open",
+                        "size": 17,
+                        "color": colour,
+                        "line": {"width": 1.8},
+                    },
+                    hoverinfo="skip",
+                )
+            )
+    apply_theme(figure, look)
+    figure.add_vline(x=alpha, line={"color": look.muted, "width": 1, "dash": "dot"})
+    # Names grow inwards from the ends of the axis, where they always fit.
+    for x, anchor, end in ((0, "left", ends[0]), (1, "right", ends[1])):
+        figure.add_annotation(
+            x=x,
+            y=0,
+            yanchor="middle",
+            yref="paper",
+            yshift=-38,
+            xanchor=anchor,
+            text=f"{safe_text(end, 24)} alone",
+            showarrow=False,
+            font={"size": 12, "color": look.muted},
+        )
+    figure.update_xaxes(
+        title_text="weight α",
+        range=[-0.03, 1.03],
+        tickvals=[0, 0.25, 0.5, 0.75, 1],
+        title_standoff=30,
+        showgrid=False,
+        ticks="outside",
+        ticklen=4,
+        showline=True,
+    )
+    figure.update_yaxes(title_text=safe_text(metric, 40), tickformat=".2~f")
+    legend_below(figure, safe_text(metric, 30))
+    figure.update_layout(margin={"b": figure.layout.margin.b + 26})
+    chosen = "" if best is None else f" The weight chosen on validation pairs is {best:g}."
+    return describe(
+        figure,
+        f"{clean_text(metric, 40)} against the weight of the blend, from "
+        f"{clean_text(ends[0], 40)} alone at 0 to {clean_text(ends[1], 40)} alone at 1. At "
+        f"{alpha:g}: {', '.join(told)}.{chosen}",
+    )
+
+
+def _checked(curve: WeightCurve | tuple[Any, ...]) -> WeightCurve:
+    curve = curve if isinstance(curve, WeightCurve) else WeightCurve(*curve)
+    lengths = {len(np.asarray(curve.alphas)), len(np.asarray(curve.values))}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ValueError(
+            f"The curve of {curve.label!r} needs one value per weight, at least one; got lengths "
+            f"{sorted(lengths)}."
+        )
+    return curve

@@ -1,0 +1,268 @@
+"""Excel workbooks (.xlsx): the cells of one sheet, read in one pass and in bounds.
+
+The format is a zip of XML (ECMA-376, part 1, chapter 18). Only what a table
+needs is read: shared strings, the date formats, and the cells. Entities are
+refused, and a cell's address is not trusted to size anything.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from xml.etree import ElementTree
+
+from simviz.data.cells import Columns, did_you_mean, shown
+from simviz.data.delimited import clean_names, rectangular, refuse_wide
+from simviz.data.jsonl import scalar_text
+from simviz.data.limits import get_limits
+from simviz.data.sources import safe_entries, unpack
+from simviz.exceptions import DatasetError
+
+_DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
+_QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
+_ADDRESS = re.compile(r"([A-Z]{1,3})[0-9]+")
+Parts = dict[str, zipfile.ZipInfo]
+
+
+def is_workbook(data: bytes, suffix: str = "") -> bool:
+    """Whether a file is an Excel workbook, by what it holds rather than its name.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    suffix : str, default=""
+        File name ending; decides where the archive cannot be opened.
+
+    Returns
+    -------
+    bool
+        True for .xlsx and .xlsm, never for another zip.
+    """
+    if not data.startswith(b"PK\x03\x04"):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return "xl/workbook.xml" in archive.NameToInfo
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        return suffix in (".xlsx", ".xlsm")
+
+
+def read_columns(name: str, data: bytes, sheet: str | None, header: bool) -> Columns:
+    """Read one sheet of a workbook.
+
+    Parameters
+    ----------
+    name : str
+        File name for messages.
+    data : bytes
+        The whole file.
+    sheet : str or None
+        Which sheet; the first if None.
+    header : bool
+        Whether the first row with a cell names the columns.
+
+    Returns
+    -------
+    Columns
+        Cells as text: dates as 2024-05-31, formulas by their last value.
+
+    Raises
+    ------
+    DatasetError
+        If the workbook is damaged, unsafe or too large, or has no such sheet.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts = {e.filename: e for e in safe_entries(name, archive)}
+            title, path, others = _find_sheet(name, archive, parts, sheet)
+            strings = _shared_strings(name, archive, parts)
+            dates = _date_styles(name, archive, parts)
+            records = list(_records(name, _open(name, archive, parts, path), strings, dates))
+    except (zipfile.BadZipFile, ElementTree.ParseError, OSError, LookupError) as error:
+        raise _damaged(name, error) from error
+    except (ValueError, OverflowError, NotImplementedError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise _damaged(name, error) from error
+    if not records:
+        raise DatasetError(
+            f"{name}: sheet {shown(title)} is empty. Name the sheet with the pairs."
+        )
+    if header:
+        names, records = records[0][1], records[1:]
+    else:
+        names = [f"column_{i + 1}" for i in range(max(len(f) for _, f in records))]
+    names, notes = clean_names(name, names)
+    if not records:
+        raise DatasetError(f"{name}: sheet {shown(title)} has a header but no row below it.")
+    refuse_wide(name, len(names), len(records))
+    cells, _ = rectangular(name, names, records, "")
+    if others:
+        notes.insert(0, f"{name}: sheet {shown(title)} was read, of {len(others) + 1}.")
+    rows = [row for row, _ in records]
+    return Columns(dict(zip(names, cells, strict=True)), {}, names, rows, notes)
+
+
+def _damaged(name: str, error: Exception) -> DatasetError:
+    reason = str(error).split("\n")[0][:120]
+    return DatasetError(
+        f"{name} is an Excel workbook that is damaged ({reason}). Save it again, or as CSV."
+    )
+
+
+def _open(name: str, archive: zipfile.ZipFile, parts: Parts, path: str) -> io.BytesIO:
+    if path not in parts:
+        raise _damaged(name, KeyError(f"it lacks {path[:80]}"))
+    data = unpack(name, archive, parts[path])
+    # No program that writes workbooks declares entities; attacks do.
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise DatasetError(f"{name} declares entities in {shown(path)}, which is never needed.")
+    return io.BytesIO(data)
+
+
+def _local(element: ElementTree.Element) -> str:
+    """Name of an element without its namespace."""
+    return element.tag.rsplit("}", 1)[-1]
+
+
+def _find_sheet(
+    name: str, archive: zipfile.ZipFile, parts: Parts, wanted: str | None
+) -> tuple[str, str, list[str]]:
+    """Title and path of a sheet, and the titles of the others."""
+    sheets: dict[str, str] = {}
+    for element in ElementTree.parse(_open(name, archive, parts, "xl/workbook.xml")).iter():
+        if _local(element) == "sheet":
+            ids = [v for k, v in element.attrib.items() if k.endswith("}id")]
+            sheets.setdefault(element.get("name", ""), ids[0] if ids else "")
+    targets = {
+        element.get("Id"): element.get("Target", "")
+        for element in ElementTree.parse(
+            _open(name, archive, parts, "xl/_rels/workbook.xml.rels")
+        ).iter()
+    }
+    if not sheets:
+        raise _damaged(name, KeyError("it lists no sheet"))
+    title = next(iter(sheets)) if wanted is None else wanted
+    if title not in sheets:
+        raise DatasetError(
+            f"{name} has no sheet {shown(title)}. {did_you_mean(title, list(sheets))}"
+        )
+    target = targets.get(sheets[title], "")
+    path = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+    return title, path, [other for other in sheets if other != title]
+
+
+def _shared_strings(name: str, archive: zipfile.ZipFile, parts: Parts) -> list[str]:
+    """The texts that cells refer to by number."""
+    if "xl/sharedStrings.xml" not in parts:
+        return []
+    strings = []
+    for _, element in ElementTree.iterparse(_open(name, archive, parts, "xl/sharedStrings.xml")):
+        if _local(element) == "si":
+            strings.append(_text(element))
+            element.clear()
+    return strings
+
+
+def _text(element: ElementTree.Element) -> str:
+    """Text of a string without what is written above it as a reading aid."""
+    return "".join(
+        part.text or ""
+        for child in element
+        if _local(child) in ("t", "r")
+        for part in ([child] if _local(child) == "t" else child)
+        if _local(part) == "t"
+    )
+
+
+def _date_styles(name: str, archive: zipfile.ZipFile, parts: Parts) -> set[int]:
+    """Numbers of the cell styles that show a date."""
+    if "xl/styles.xml" not in parts:
+        return set()
+    root = ElementTree.parse(_open(name, archive, parts, "xl/styles.xml")).getroot()
+    formats = set(_DATES)
+    styles: list[int] = []
+    for element in root:
+        if _local(element) == "numFmts":
+            for one in element:
+                code = _QUOTED.sub("", one.get("formatCode", "")).lower()
+                if re.search("[ymdh]", code):
+                    formats.add(int(one.get("numFmtId", "0")))
+        elif _local(element) == "cellXfs":
+            styles = [int(one.get("numFmtId", "0")) for one in element]
+    return {i for i, style in enumerate(styles) if style in formats}
+
+
+def _records(
+    name: str, file: io.BytesIO, strings: list[str], dates: set[int]
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows that hold anything, each with its number."""
+    limits = get_limits()
+    number, n_cells = 0, 0
+    for _, element in ElementTree.iterparse(file):
+        if _local(element) != "row":
+            continue
+        number = int(element.get("r", number + 1))
+        fields: list[str] = []
+        for cell in element:
+            at = _column(cell.get("r"), len(fields))
+            if at >= limits.columns:
+                raise DatasetError(
+                    f"{name}, row {number} has a cell in column {at + 1:,}; the limit is "
+                    f"{limits.columns:,}. Keep the columns with the pairs."
+                )
+            fields += [""] * (at - len(fields))
+            fields.append(_value(cell, strings, dates))
+        n_cells += len(fields)
+        if n_cells > limits.cells:
+            raise DatasetError(
+                f"{name} has more than {limits.cells:,} cells. Bring a sample, or fewer columns."
+            )
+        element.clear()
+        while fields and not fields[-1]:
+            fields.pop()
+        if fields:
+            yield number, fields
+
+
+def _column(address: str | None, following: int) -> int:
+    """Column of a cell, from 0; the next one where it has no address."""
+    found = _ADDRESS.fullmatch(address or "")
+    if found is None:
+        return following
+    number = 0
+    for letter in found.group(1):
+        number = 26 * number + ord(letter) - 64
+    return max(number - 1, following)
+
+
+def _value(cell: ElementTree.Element, strings: list[str], dates: set[int]) -> str:
+    """Text of a cell."""
+    kind = cell.get("t", "n")
+    if kind == "inlineStr":
+        return "".join(_text(part) for part in cell if _local(part) == "is")
+    raw = next((part.text or "" for part in cell if _local(part) == "v"), "")
+    if kind == "s":
+        return strings[int(raw)] if raw and int(raw) >= 0 else ""
+    if kind == "b":
+        return "true" if raw.strip() == "1" else "false"
+    if kind == "e":
+        return ""
+    if kind == "n" and raw:
+        number = float(raw)
+        if int(cell.get("s", "0")) in dates and 0 <= number < 2_958_466:
+            return _date(number)
+        return scalar_text(number) if number == number and abs(number) < 1e300 else raw
+    return raw
+
+
+def _date(serial: float) -> str:
+    """A date from the days since 1900, which Excel counts as a leap year."""
+    day = datetime(1899, 12, 30) + timedelta(seconds=round(serial * 86_400))
+    if serial < 1:
+        return day.strftime("%H:%M:%S")
+    return day.strftime("%Y-%m-%d" if day.time() == day.time().min else "%Y-%m-%d %H:%M:%S")

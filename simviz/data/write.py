@@ -1,0 +1,512 @@
+"""Writing pairs in long form, so that reading gives the same pairs back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.cells import escape_cell, parse_number, shown
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.exceptions import DatasetError
+from simviz.relevance import Kind, Relevance, Unjudged
+
+if TYPE_CHECKING:
+    from simviz.data.tables import Table
+
+Side = Literal["x", "y"]
+TextKind = Literal["text", "keyword"]
+
+_START = re.compile(r"x_id([,\t])x\[(?:text|keyword)\]\1y_id\1y\[(?:text|keyword)\]\1")
+_CONTENT = re.compile(r"([xy])\[(text|keyword)\]")
+_VALUE = re.compile(r"(grade|score)\[unjudged=(negative|ignore)(?: threshold=([^\]]+))?\]")
+_METADATA = re.compile(r"([xy])\.(.*)\[(text|[<>|][iufb]\d)\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataColumn:
+    """One metadata column: its side, its name, and "text" or a numpy dtype."""
+
+    side: Side
+    name: str
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.side}.{self.name}[{self.dtype}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the columns of a file in long form mean.
+
+    Parameters
+    ----------
+    x_kind, y_kind : {"text", "keyword"}
+        Item kinds.
+    kind, unjudged, threshold
+        As in `simviz.relevance.Relevance`.
+    metadata : tuple of MetadataColumn
+        In the order of the columns.
+
+    Examples
+    --------
+    >>> header = Header("text", "keyword", "grade", "negative", None)
+    >>> header.columns
+    ['x_id', 'x[text]', 'y_id', 'y[keyword]', 'grade[unjudged=negative]']
+    >>> parse_header(header.columns) == header
+    True
+    """
+
+    x_kind: TextKind
+    y_kind: TextKind
+    kind: Kind
+    unjudged: Unjudged
+    threshold: float | None
+    metadata: tuple[MetadataColumn, ...] = ()
+
+    @property
+    def value(self) -> str:
+        """Name of the value column."""
+        threshold = "" if self.threshold is None else f" threshold={float(self.threshold)!r}"
+        return f"{self.kind}[unjudged={self.unjudged}{threshold}]"
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        sides = ["x_id", f"x[{self.x_kind}]", "y_id", f"y[{self.y_kind}]"]
+        return [*sides, self.value, *map(str, self.metadata)]
+
+
+def own_delimiter(text: str) -> str | None:
+    """Delimiter of a text that begins with the header of `Header.columns`, else None."""
+    start = _START.match(text)
+    return start.group(1) if start else None
+
+
+def parse_header(columns: Sequence[str]) -> Header | None:
+    """Read column names back, or None where the file is not in this form."""
+    if len(columns) < 5 or columns[0] != "x_id" or columns[2] != "y_id":
+        return None
+    x_kind, y_kind = (_CONTENT.fullmatch(columns[i]) for i in (1, 3))
+    value = _VALUE.fullmatch(columns[4])
+    metadata = [_METADATA.fullmatch(c) for c in columns[5:]]
+    if not (x_kind and y_kind and value) or None in metadata:
+        return None
+    threshold = value.group(3)
+    try:
+        parsed = None if threshold is None else float(threshold)
+        extra = tuple(
+            MetadataColumn(cast(Side, m.group(1)), m.group(2), _dtype_of(m.group(3)))
+            for m in metadata
+            if m is not None
+        )
+    except (ValueError, TypeError):
+        return None
+    return Header(
+        cast(TextKind, x_kind.group(2)),
+        cast(TextKind, y_kind.group(2)),
+        cast(Kind, value.group(1)),
+        cast(Unjudged, value.group(2)),
+        parsed,
+        extra,
+    )
+
+
+def _dtype_of(name: str) -> str:
+    """A dtype name that numpy knows; raises TypeError otherwise."""
+    return name if name == "text" else np.dtype(name).str
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
+_CHUNK = 4_096
+
+Row = tuple[int, int, float | None]  # x item or -1, y item or -1, value of a judgment
+
+
+def write_pairs(pairs: PairSet, path: str | Path) -> Path:
+    """Write pairs to CSV, TSV, JSONL or Parquet, by the ending of the path.
+
+    One row is one judgment; a row with one side declares an item, so that
+    items without judgments and the order of items stay. Item kinds, the
+    meaning of pairs that are not listed, the threshold of scores and the
+    types of metadata stand in the column names. `read_pairs` of the file
+    gives pairs of the same digest. In CSV and TSV, cells that a spreadsheet
+    would run as a formula are marked with an apostrophe, which reading takes
+    off again.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Both sides of kind "text" or "keyword".
+    path : str or Path
+        Where to write; an existing file is replaced when all went well.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    DatasetError
+        If the ending is unknown, a side is no text, or a value cannot be
+        written in this format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from simviz.data import read_pairs
+    >>> pairs = PairSet.from_texts(["=heart", "car"], ["corazón", "coche"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_pairs(pairs, Path(folder) / "words.csv")
+    ...     print(path.read_text(encoding="utf-8"))
+    ...     read_pairs(path).pairs.digest == pairs.digest
+    x_id,x[text],y_id,y[text],grade[unjudged=negative]
+    0,'=heart,0,corazón,1
+    1,car,1,coche,1
+    True
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in _FORMATS:
+        raise DatasetError(
+            f"{path.name} ends in {shown(suffix)}; pairs are written to one of "
+            f"{', '.join(_FORMATS)}. Change the ending."
+        )
+    content = dump_pairs(pairs, suffix)
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise DatasetError(
+            f"{path} cannot be written ({error.strerror}). Choose another folder."
+        ) from error
+    return path
+
+
+def dump_pairs(pairs: PairSet, suffix: str) -> bytes:
+    """The bytes that `write_pairs` writes, for a download.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Both sides of kind "text" or "keyword".
+    suffix : {".csv", ".tsv", ".jsonl", ".parquet"}
+        The format.
+
+    Returns
+    -------
+    bytes
+        The file.
+
+    Raises
+    ------
+    DatasetError
+        As `write_pairs`.
+    """
+    header = _header(pairs)
+    for side, items in (("x", pairs.x), ("y", pairs.y)):
+        _refuse_unwritable(items, side, suffix)
+    if suffix == ".parquet":
+        return _parquet(pairs, header)
+    if suffix == ".jsonl":
+        return _jsonl(pairs, header)
+    return _delimited(pairs, header, "," if suffix == ".csv" else "\t")
+
+
+def _header(pairs: PairSet) -> Header:
+    metadata: list[MetadataColumn] = []
+    for side, items in (("x", pairs.x), ("y", pairs.y)):
+        if items.kind not in ("text", "keyword"):
+            raise DatasetError(
+                f"The {side} side holds items of kind {items.kind!r}; only text and keywords can "
+                "be written as a table. Save the pipeline or the run instead."
+            )
+        metadata += [
+            MetadataColumn(cast(Side, side), name, _dtype(side, name, values))
+            for name, values in items.metadata.items()
+        ]
+    return Header(
+        cast(TextKind, pairs.x.kind),
+        cast(TextKind, pairs.y.kind),
+        pairs.relevance.kind,
+        pairs.relevance.unjudged,
+        pairs.relevance.threshold,
+        tuple(metadata),
+    )
+
+
+def _dtype(side: str, name: str, values: NDArray[Any]) -> str:
+    if values.ndim == 1 and values.dtype.kind in "OUS":
+        return "text"
+    if values.ndim == 1 and values.dtype.kind in "iufb" and values.dtype.itemsize <= 8:
+        return values.dtype.str
+    raise DatasetError(
+        f"Metadata {shown(name)} of the {side} side is {values.dtype} of {values.ndim} "
+        "dimensions and cannot be written. Turn it into one text or number an item."
+    )
+
+
+def _refuse_unwritable(items: Items, side: str, suffix: str) -> None:
+    """Raise for what the format cannot hold, rather than write something else."""
+    if "" in items.ids:
+        raise DatasetError(f"An item of the {side} side has an empty id. Give it one to write it.")
+    columns = {"id": items.ids, "text": items.content, **items.metadata}
+    for name, values in columns.items():
+        texts = [name]
+        if values.dtype.kind in "OUS":
+            texts += [str(v) for v in values]
+        for text in texts:
+            if _SURROGATE.search(text):
+                raise DatasetError(
+                    f"{shown(ascii(text))} on the {side} side ({shown(ascii(name))}) holds half "
+                    "a character, which no file can hold. Replace it."
+                )
+            if "\x00" in text and suffix in (".csv", ".tsv"):
+                raise DatasetError(
+                    f"{shown(text)} on the {side} side ({shown(name)}) holds a NUL, which "
+                    f"{suffix} cannot hold. Write .jsonl or .parquet, or remove it."
+                )
+
+
+def _rows(pairs: PairSet) -> Iterator[Row]:
+    """Judgments by x item, with declarations where order or existence needs them."""
+    matrix = pairs.relevance.matrix
+    declared = 0  # y items before this one are known to the reader
+    for x in range(len(pairs.x)):
+        start, stop = matrix.indptr[x], matrix.indptr[x + 1]
+        if start == stop:
+            yield x, -1, None
+        for k in range(start, stop):
+            y = int(matrix.indices[k])
+            for missing in range(declared, y):
+                yield -1, missing, None
+            declared = max(declared, y + 1)
+            yield x, y, float(matrix.data[k])
+    for missing in range(declared, len(pairs.y)):
+        yield -1, missing, None
+
+
+def _text_cells(pairs: PairSet, header: Header) -> Iterator[list[str]]:
+    """The rows of a delimited file as text."""
+    described = [(m.side, _as_text(_values(pairs, m))) for m in header.metadata]
+    for x, y, value in _rows(pairs):
+        cells = ["", ""] if x < 0 else [pairs.x.ids[x], pairs.x.content[x]]
+        cells += ["", ""] if y < 0 else [pairs.y.ids[y], pairs.y.content[y]]
+        cells = [escape_cell(c) for c in cells]
+        cells.append("" if value is None else _number(value))
+        for (side, texts), column in zip(described, header.metadata, strict=True):
+            at = x if side == "x" else y
+            cell = "" if at < 0 else texts[at]
+            cells.append(escape_cell(cell) if column.dtype == "text" else cell)
+        yield cells
+
+
+def _values(pairs: PairSet, column: MetadataColumn) -> NDArray[Any]:
+    items = pairs.x if column.side == "x" else pairs.y
+    return items.metadata[column.name]
+
+
+def _as_text(values: NDArray[Any]) -> list[str]:
+    return [str(v) for v in values]
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    return repr(value).removesuffix(".0") if value != 0 else repr(value)
+
+
+def _delimited(pairs: PairSet, header: Header, delimiter: str) -> bytes:
+    buffer = io.StringIO(newline="")
+    # The line end \r\n makes the writer quote cells that hold either of the two.
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\r\n")
+    writer.writerow(header.columns)
+    writer.writerows(_text_cells(pairs, header))
+    return buffer.getvalue().encode("utf-8")
+
+
+def _records(pairs: PairSet, header: Header) -> Iterator[list[Any]]:
+    """The rows of a typed file; None where there is nothing."""
+    described: list[tuple[str, list[Any]]] = []
+    for m in header.metadata:
+        column = _values(pairs, m)
+        described.append((m.side, _as_text(column) if m.dtype == "text" else column.tolist()))
+    for x, y, value in _rows(pairs):
+        record: list[Any] = [None, None] if x < 0 else [pairs.x.ids[x], pairs.x.content[x]]
+        record += [None, None] if y < 0 else [pairs.y.ids[y], pairs.y.content[y]]
+        record.append(value)
+        for side, values in described:
+            at = x if side == "x" else y
+            record.append(None if at < 0 else values[at])
+        yield record
+
+
+def _jsonl(pairs: PairSet, header: Header) -> bytes:
+    buffer = io.StringIO()
+    for record in _records(pairs, header):
+        named = dict(zip(header.columns, map(_whole, record), strict=True))
+        buffer.write(json.dumps(named, ensure_ascii=False) + "\n")
+    return buffer.getvalue().encode("utf-8")
+
+
+def _whole(value: object) -> object:
+    """Write 1.0 as 1, as a person would; NaN as null, which JSON has a word for."""
+    if isinstance(value, float):
+        if value != value:
+            return None
+        if value.is_integer() and abs(value) < 2**53 and str(value) != "-0.0":
+            return int(value)
+    return value
+
+
+def _parquet(pairs: PairSet, header: Header) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # Wide enough for every type of its kind; the header keeps the exact one.
+    wide = {"f": pa.float64(), "i": pa.int64(), "u": pa.uint64(), "b": pa.bool_()}
+    types = [pa.string()] * 4 + [pa.float64()]
+    for m in header.metadata:
+        types.append(pa.string() if m.dtype == "text" else wide[np.dtype(m.dtype).kind])
+    schema = pa.schema(list(zip(header.columns, types, strict=True)))
+    buffer = io.BytesIO()
+    with pq.ParquetWriter(buffer, schema, compression="zstd") as writer:
+        records = _records(pairs, header)
+        while chunk := list(islice(records, _CHUNK)):
+            columns = [
+                pa.array(column, type=kind)
+                for column, kind in zip(zip(*chunk, strict=True), types, strict=True)
+            ]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+    return buffer.getvalue()
+
+
+def from_long_form(table: Table, header: Header) -> PairSet:
+    """Rebuild the pairs that `simviz.data.write_pairs` wrote.
+
+    Cells are taken as they stand. A row with one id declares an item of that
+    side; a row with two is a judgment.
+
+    Parameters
+    ----------
+    table : Table
+        The file.
+    header : Header
+        What its columns mean.
+
+    Returns
+    -------
+    PairSet
+        With the digest of the pairs that were written.
+
+    Raises
+    ------
+    DatasetError
+        If an edit of the file broke it; names the row and the column.
+    """
+    id_x, text_x, id_y, text_y, value = list(table.columns)[:5]
+    x_index, x_rows = _declared(table, id_x, text_x)
+    y_index, y_rows = _declared(table, id_y, text_y)
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    cells = zip(table.columns[id_x], table.columns[id_y], table.columns[value], strict=True)
+    for row, (x, y, cell) in enumerate(cells):
+        if not x or not y:
+            continue
+        number = _value(cell, header.kind)
+        if number is None:
+            raise DatasetError(
+                f"{table.place(row, value)}: {shown(cell)} is not a {header.kind}. Write a number"
+                + (" other than 0 (-1: judged not relevant)." if header.kind == "grade" else ".")
+            )
+        rows.append(x_index[x])
+        columns.append(y_index[y])
+        values.append(number)
+    relevance = Relevance.from_pairs(
+        rows,
+        columns,
+        values,
+        shape=(len(x_rows), len(y_rows)),
+        unjudged=header.unjudged,
+        kind=header.kind,
+        threshold=header.threshold,
+    )
+    sides = []
+    for side, index, first, text, kind in (
+        ("x", x_index, x_rows, text_x, header.x_kind),
+        ("y", y_index, y_rows, text_y, header.y_kind),
+    ):
+        metadata = {m.name: _restore(table, m, first) for m in header.metadata if m.side == side}
+        sides.append(
+            Items(np.array(list(index), dtype=object), table.columns[text][first], kind, metadata)
+        )
+    return PairSet(sides[0], sides[1], relevance, name=table.name.rsplit(".", 1)[0] or "pairs")
+
+
+def _declared(
+    table: Table, id_column: str, text_column: str
+) -> tuple[dict[str, int], NDArray[np.intp]]:
+    """Items by id in order of appearance, with the first row of each."""
+    index: dict[str, int] = {}
+    first: list[int] = []
+    texts = table.columns[text_column]
+    for row, (key, text) in enumerate(zip(table.columns[id_column], texts, strict=True)):
+        if not key:
+            continue
+        if key not in index:
+            index[key] = len(first)
+            first.append(row)
+        elif texts[first[index[key]]] != text:
+            raise DatasetError(
+                f"{table.place(row, text_column)}: id {shown(key)} stands for {shown(text)} here "
+                f"and for {shown(texts[first[index[key]]])} in {table.unit} "
+                f"{table.rows[first[index[key]]]}. Give one of them another id."
+            )
+    return index, np.array(first, dtype=np.intp)
+
+
+def _value(cell: str, kind: str) -> float | None:
+    """A grade or score, or None where the cell holds none."""
+    number = parse_number(cell)
+    if number is None or not np.isfinite(number) or (kind == "grade" and number == 0):
+        return None
+    return number
+
+
+def _restore(table: Table, column: MetadataColumn, first: NDArray[np.intp]) -> NDArray[Any]:
+    """A metadata column with the type that it was written with."""
+    side: Side = column.side
+    cells = table.columns[str(column)][first]
+    if column.dtype == "text":
+        return cells
+    dtype = np.dtype(column.dtype)
+    restored = np.empty(len(cells), dtype=dtype)
+    for i, cell in enumerate(cells):
+        try:
+            if dtype.kind == "b":
+                restored[i] = {"true": True, "false": False}[cell.lower()]
+            elif dtype.kind == "f":
+                restored[i] = float(cell or "nan")
+            else:
+                restored[i] = int(cell)
+        except (ValueError, KeyError, OverflowError) as error:
+            raise DatasetError(
+                f"{table.place(first[i], str(column))}: {shown(cell)} does not fit the "
+                f"{side} metadata {shown(column.name)} of type {dtype}. Write a matching value."
+            ) from error
+    return restored

@@ -1,0 +1,83 @@
+from .baselines import (
+    ChanceScorer as ChanceScorer,
+    PopularityScorer as PopularityScorer,
+    VectorScorer as VectorScorer,
+)
+from .blends import BlendCurve as BlendCurve, blend_curve as blend_curve
+from .comparisons import (
+    Comparisons as Comparisons,
+    Plan as Plan,
+    QueryValues as QueryValues,
+    adjust as adjust,
+    compare_all as compare_all,
+    compare_all_evaluations as compare_all_evaluations,
+    compare_evaluations as compare_evaluations,
+    compared_metric as compared_metric,
+    correct as correct,
+    letters as letters,
+    queries_needed as queries_needed,
+    query_values as query_values,
+    tie_groups as tie_groups,
+)
+from .curves import (
+    DimensionCurve as DimensionCurve,
+    LearningCurve as LearningCurve,
+    dimension_curve as dimension_curve,
+    dimension_grid as dimension_grid,
+    learning_curve as learning_curve,
+    nested_parts as nested_parts,
+)
+from .errors import ThresholdErrors as ThresholdErrors, errors_at as errors_at
+from .metrics import (
+    AUC as AUC,
+    DEFAULT_METRICS as DEFAULT_METRICS,
+    MAP as MAP,
+    MRR as MRR,
+    NDCG as NDCG,
+    Metric as Metric,
+    PartialAUC as PartialAUC,
+    Pearson as Pearson,
+    Precision as Precision,
+    RankLoss as RankLoss,
+    Recall as Recall,
+    Spearman as Spearman,
+    TopOne as TopOne,
+    default_metric as default_metric,
+    parse_metric as parse_metric,
+)
+from .pair_tests import (
+    JudgedPairs as JudgedPairs,
+    bootstrap_pairs as bootstrap_pairs,
+    delong as delong,
+    judged_pairs as judged_pairs,
+)
+from .result import (
+    Direction as Direction,
+    Evaluation as Evaluation,
+    Pool as Pool,
+    Record as Record,
+)
+from .roc import Roc as Roc
+from .scores import (
+    Calibration as Calibration,
+    CurveBands as CurveBands,
+    Reliability as Reliability,
+    ScoreCounts as ScoreCounts,
+    curve_bands as curve_bands,
+    reliability as reliability,
+    score_counts as score_counts,
+)
+from .scoring import Scorer as Scorer, evaluate as evaluate, evaluate_part as evaluate_part
+from .significance import (
+    compare as compare,
+    confidence_interval as confidence_interval,
+    corrected_resampled_t as corrected_resampled_t,
+    paired_bootstrap as paired_bootstrap,
+    paired_randomization as paired_randomization,
+    paired_t as paired_t,
+    partitioned_auc_t as partitioned_auc_t,
+    standard_error as standard_error,
+    unpaired_t as unpaired_t,
+    wilcoxon as wilcoxon,
+)
+from .verdict import Comparison as Comparison

@@ -1,0 +1,873 @@
+"""Runs compared by any metric: query by query, or by drawing judged pairs again."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.evaluation import significance
+from simviz.evaluation.differences import query_metric
+from simviz.evaluation.metrics import AUC, MRR, Metric, TopOne, parse_metric
+from simviz.evaluation.pair_tests import (
+    bootstrap_pairs,
+    delong_pairs,
+    judged_pairs,
+    pools_judged_pairs,
+)
+from simviz.evaluation.result import Direction, Evaluation, check_directions
+from simviz.evaluation.significance import TESTS, compare, mean
+from simviz.evaluation.verdict import ALPHA, Comparison, plural
+from simviz.registry import unknown_name
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Correction = Literal["holm", "bonferroni", "none"]
+
+_ALPHABET = string.ascii_lowercase + string.ascii_uppercase
+
+
+def adjust(p_values: ArrayLike, correction: Correction = "holm") -> Reals:
+    """Correct p-values for how many there are.
+
+    Compared with α as usual, the corrected ones make any false alarm among
+    all comparisons as rare as α.
+
+    Parameters
+    ----------
+    p_values : array-like of float, shape (n,)
+        Of all comparisons that were made; NaN stays NaN and does not count.
+    correction : {"holm", "bonferroni", "none"}, default="holm"
+        Bonferroni multiplies each by n. Holm multiplies the smallest by n,
+        the next by n − 1 and so on: it keeps the same promise and finds more.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        In the same order, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If a p-value lies outside [0, 1] or the correction is unknown.
+
+    References
+    ----------
+    Holm (1979), A simple sequentially rejective multiple test procedure.
+    Scandinavian Journal of Statistics 6.
+
+    Examples
+    --------
+    >>> adjust([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    >>> adjust([0.01, 0.04, 0.03], "bonferroni").tolist()
+    [0.03, 0.12, 0.09]
+    """
+    if correction not in ("holm", "bonferroni", "none"):
+        raise ValueError(f"correction must be 'holm', 'bonferroni' or 'none', got {correction!r}.")
+    p = np.array(p_values, dtype=np.float64)
+    known = np.flatnonzero(~np.isnan(p))
+    if ((p[known] < 0) | (p[known] > 1)).any():
+        raise ValueError(f"p-values lie between 0 and 1, got {p[known].tolist()}.")
+    if correction == "holm":
+        order = known[np.argsort(p[known], kind="stable")]
+        p[order] = np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1))
+    elif correction == "bonferroni":
+        p[known] *= len(known)
+    return np.minimum(p, 1.0)
+
+
+def tie_groups(
+    p_values: ArrayLike, order: Sequence[int] | None = None, *, alpha: float = ALPHA
+) -> list[tuple[int, ...]]:
+    """The largest groups none of whose members can be told apart.
+
+    Insert and absorb: begin with one group of all; divide each group that
+    holds a pair that differs into one without the first and one without the
+    second; drop groups inside others.
+
+    Parameters
+    ----------
+    p_values : array-like of float, shape (n, n)
+        Corrected p-value of each pair; symmetric. The diagonal is not read,
+        NaN tells nothing apart.
+    order : sequence of int, optional
+        All runs, the best first; as they are numbered when omitted.
+    alpha : float, default=0.05
+        Highest p-value that tells a pair apart.
+
+    Returns
+    -------
+    list of tuple of int
+        Each group in the given order; the group of the best run first.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square and symmetric or the order leaves runs out.
+
+    Notes
+    -----
+    A run may be in several groups, since "cannot be told apart" does not
+    carry over from neighbour to neighbour. It does not mean "equal" either:
+    with more queries groups divide.
+
+    References
+    ----------
+    Piepho (2004), An algorithm for a letter-based representation of
+    all-pairwise comparisons. Journal of Computational and Graphical
+    Statistics 13.
+
+    Examples
+    --------
+    The first and the last differ, the one between them from neither:
+
+    >>> tie_groups([[1, 0.6, 0.01], [0.6, 1, 0.3], [0.01, 0.3, 1]])
+    [(0, 1), (1, 2)]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if p.ndim != 2 or p.shape[0] != p.shape[1] or not np.array_equal(p, p.T, equal_nan=True):
+        raise ValueError(
+            f"p_values of shape {p.shape} must be a symmetric table of all pairs of runs."
+        )
+    ranked = list(range(len(p))) if order is None else [int(i) for i in order]
+    if sorted(ranked) != list(range(len(p))):
+        raise ValueError(f"order must name each of the {len(p)} runs once, got {ranked}.")
+    groups = [frozenset(range(len(p)))] if len(p) else []
+    for i, j in itertools.combinations(range(len(p)), 2):
+        if p[i, j] <= alpha:
+            groups = _absorbed([part for g in groups for part in _divided(g, i, j)])
+    place = {run: at for at, run in enumerate(ranked)}
+    return sorted(
+        (tuple(sorted(group, key=place.__getitem__)) for group in groups),
+        key=lambda group: [place[run] for run in group],
+    )
+
+
+def letters(groups: Sequence[Sequence[int]]) -> list[str]:
+    """Letters of each run: runs that share one cannot be told apart.
+
+    Parameters
+    ----------
+    groups : sequence of sequence of int
+        As `tie_groups` gives them; the first is "a".
+
+    Returns
+    -------
+    list of str
+        One a run. After "z" come capitals, then "a1" and so on.
+
+    Examples
+    --------
+    >>> letters([(0, 1), (1, 2)])
+    ['a', 'ab', 'b']
+    """
+    marks = [""] * (1 + max((run for group in groups for run in group), default=-1))
+    for at, group in enumerate(groups):
+        again, letter = divmod(at, len(_ALPHABET))
+        for run in group:
+            marks[run] += _ALPHABET[letter] + (str(again) if again else "")
+    return marks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparisons:
+    """Several runs, compared in pairs.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What the runs are called.
+    means : ndarray of float, shape (n_runs,)
+        Mean value of each.
+    pairs : dict of (int, int) to Comparison
+        First run number below the second; p-values are corrected.
+    higher_is_better : bool
+        False for metrics such as rank loss.
+    """
+
+    names: tuple[str, ...]
+    means: Reals
+    pairs: dict[tuple[int, int], Comparison]
+    higher_is_better: bool = True
+
+    @property
+    def p_values(self) -> Reals:
+        """Corrected p-values, shape (n_runs, n_runs); NaN where nothing was compared."""
+        p = np.full((len(self.names), len(self.names)), np.nan)
+        for (i, j), found in self.pairs.items():
+            p[i, j] = p[j, i] = found.p_value
+        return p
+
+    def between(self, a: str, b: str) -> Comparison:
+        """What was found about two runs.
+
+        Parameters
+        ----------
+        a, b : str
+            Their names.
+
+        Returns
+        -------
+        Comparison
+            Of `a` against `b`, the p-value corrected.
+
+        Raises
+        ------
+        ValueError
+            If they were not compared.
+        """
+        known = {name: i for i, name in enumerate(self.names)}
+        at = known.get(a, -1), known.get(b, -1)
+        if at in self.pairs:
+            return self.pairs[at]
+        if at[::-1] in self.pairs:
+            return self.pairs[at[::-1]].swapped()
+        raise ValueError(
+            f"{a!r} and {b!r} were not compared. Known: {', '.join(map(repr, self.names))}."
+        )
+
+    def order(self) -> list[int]:
+        """Runs by their mean, the best first; runs without a value last.
+
+        Returns
+        -------
+        list of int
+            Run numbers.
+        """
+        sign = -1.0 if self.higher_is_better else 1.0
+        return [int(i) for i in np.argsort(sign * self.means, kind="stable")]
+
+    def letters(self, alpha: float = ALPHA) -> dict[str, str]:
+        """Letters of each run: those who share one cannot be told apart.
+
+        Parameters
+        ----------
+        alpha : float, default=0.05
+            Highest p-value that tells a pair apart.
+
+        Returns
+        -------
+        dict of str to str
+            Name to letters; "a" is the best group.
+
+        Raises
+        ------
+        ValueError
+            If only a baseline was compared with the others.
+        """
+        n = len(self.names)
+        if len(self.pairs) < n * (n - 1) // 2:
+            raise ValueError(
+                "Groups need all pairs of runs; here only a baseline was compared with the "
+                "others. Leave out baseline."
+            )
+        marks = letters(tie_groups(self.p_values, self.order(), alpha=alpha))
+        return dict(zip(self.names, marks, strict=True))
+
+
+def compare_all(
+    values: Mapping[str, ArrayLike],
+    test: str = "randomization",
+    *,
+    correction: Correction = "holm",
+    baseline: str | None = None,
+    higher_is_better: bool = True,
+    **settings: float,
+) -> Comparisons:
+    """Compare several runs in pairs, and correct for how many pairs there are.
+
+    Parameters
+    ----------
+    values : mapping of str to array-like of float, shape (n_queries,)
+        Name of each run to the value of each query.
+    test : str, default="randomization"
+        As in `compare`.
+    correction : {"holm", "bonferroni", "none"}, default="holm"
+        See `adjust`.
+    baseline : str, optional
+        Compare this one with all others, and nothing else: fewer pairs, so a
+        milder correction. All pairs when omitted.
+    higher_is_better : bool, default=True
+        False for metrics such as rank loss.
+    **settings : float
+        Settings of the test, such as ``level``.
+
+    Returns
+    -------
+    Comparisons
+        All of them, with corrected p-values.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two runs, the baseline is none of them, or as
+        in the test.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> base = rng.random(200)
+    >>> runs = {"A": base + 0.1 * rng.random(200), "B": base, "C": base + 0.1 * rng.random(200)}
+    >>> compare_all(runs).letters()
+    {'A': 'a', 'B': 'b', 'C': 'a'}
+    """
+    names = tuple(values)
+    pairs = pairs_to_compare(names, baseline)
+    found = {
+        (i, j): compare(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
+    }
+    means = np.array([_mean(values[name]) for name in names])
+    return Comparisons(names, means, correct(found, correction), higher_is_better)
+
+
+def correct(
+    found: Mapping[tuple[int, int], Comparison], correction: Correction = "holm"
+) -> dict[tuple[int, int], Comparison]:
+    """Correct comparisons that were made one by one, as `compare_all` does.
+
+    Parameters
+    ----------
+    found : mapping of (int, int) to Comparison
+        All comparisons of a table, with the p-values of their tests.
+    correction : {"holm", "bonferroni", "none"}, default="holm"
+        See `adjust`.
+
+    Returns
+    -------
+    dict of (int, int) to Comparison
+        The same with corrected p-values, each saying how it was corrected.
+
+    Raises
+    ------
+    ValueError
+        If the correction is unknown.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import paired_t
+    >>> one = paired_t([0.9, 0.8, 0.7, 0.9, 0.6], [0.5, 0.6, 0.6, 0.8, 0.5])
+    >>> correct({(0, 1): one, (0, 2): one}, "bonferroni")[0, 1].correction
+    'Bonferroni, 2 comparisons'
+    """
+    p_values = adjust([one.p_value for one in found.values()], correction)
+    told = "" if correction == "none" or len(found) == 1 else _told(correction, len(found))
+    return {
+        pair: replace(one, p_value=float(p), correction=told)
+        for (pair, one), p in zip(found.items(), p_values, strict=True)
+    }
+
+
+def pairs_to_compare(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+    """Which runs are compared, by their numbers."""
+    if len(names) < 2 or (baseline is not None and baseline not in names):
+        raise ValueError(
+            f"Comparing needs two runs or more, and a baseline among them; got "
+            f"{', '.join(map(repr, names)) or 'none'} and the baseline {baseline!r}."
+        )
+    return [
+        (i, j)
+        for i, j in itertools.combinations(range(len(names)), 2)
+        if baseline in (None, names[i], names[j])
+    ]
+
+
+def _told(correction: str, n: int) -> str:
+    return f"{correction.capitalize()}, {n:,} comparisons"
+
+
+def _mean(values: ArrayLike) -> float:
+    array = significance.flat(values, "values")
+    return significance.mean_of(array[~np.isnan(array)])
+
+
+def _divided(group: frozenset[int], i: int, j: int) -> list[frozenset[int]]:
+    return [group - {i}, group - {j}] if {i, j} <= group else [group]
+
+
+def _absorbed(groups: list[frozenset[int]]) -> list[frozenset[int]]:
+    """Each group once, without those inside others."""
+    distinct = list(dict.fromkeys(groups))
+    return [g for g in distinct if not any(g < other for other in distinct)]
+
+
+def compare_all_evaluations(
+    evaluations: Mapping[str, Evaluation],
+    metric: Metric | str,
+    directions: Sequence[Direction] | None = None,
+    test: str = "randomization",
+    *,
+    correction: Correction = "holm",
+    baseline: str | None = None,
+    **settings: float,
+) -> Comparisons:
+    """Compare several runs by any metric: by queries, or by judged pairs.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to Evaluation
+        Of the same test part, against the same pool.
+    metric : Metric or str
+        What to compare; see `compared_metric` for what is tested.
+    directions : sequence of {"x2y", "y2x"}, optional
+        Which sides ask; the first that the first run was evaluated in when
+        omitted. Pairs are the same in every direction.
+    test : str, default="randomization"
+        As in `compare`. Judged pairs are tested by the bootstrap of
+        `bootstrap_pairs` whichever is named, unless that is "delong".
+    correction : {"holm", "bonferroni", "none"}, default="holm"
+        See `adjust`.
+    baseline : str, optional
+        As in `compare_all`.
+    **settings : float
+        Settings of the test, such as ``level`` and ``random_state``.
+
+    Returns
+    -------
+    Comparisons
+        All of them, with corrected p-values. Their unit is "judged pair"
+        where pairs were drawn.
+
+    Raises
+    ------
+    ValueError
+        As in `compare_all`; and of "delong" if the metric is not the AUC or
+        rank loss of judged pairs, or items are in several of them.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import VectorScorer, evaluate
+    >>> from simviz.relevance import Relevance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 8))
+    >>> label = np.where(np.arange(200) % 2, 1, -1)
+    >>> pairs = Relevance.from_pairs(range(200), range(200), label, shape=(200, 200))
+    >>> runs = {
+    ...     name: evaluate(VectorScorer(), X, label[:, None] * X + noise * X[::-1], pairs)
+    ...     for name, noise in {"A": 0.5, "B": 3.0}.items()
+    ... }
+    >>> found = compare_all_evaluations(runs, "AUC")
+    >>> found.between("A", "B").in_words("A", "B", "AUC")[-38:]
+    'bootstrap over pairs, 200 judged pairs'
+    """
+    names = tuple(evaluations)
+    wanted = pairs_to_compare(names, baseline)
+    tested = {compared_metric(one, metric) for one in evaluations.values()}
+    # One that was stored without the scores of its pairs makes all stand back.
+    what = next(iter(tested)) if len(tested) == 1 else query_metric(metric)
+    if what.level == "query":
+        if directions is None:
+            directions = next(iter(evaluations.values())).directions[:1]
+        values = {name: query_values(one, what, directions) for name, one in evaluations.items()}
+        found = {
+            (i, j): replace(
+                compare(values[names[i]].values, values[names[j]].values, test, **settings),
+                unit=values[names[i]].unit,
+            )
+            for i, j in wanted
+        }
+        means = np.array([mean(one.values) for one in values.values()])
+    else:
+        if test not in (*TESTS, "delong"):
+            raise ValueError(unknown_name("test", test, (*TESTS, "delong")))
+        runs = [pairs for one in evaluations.values() if (pairs := judged_pairs(one)) is not None]
+        by_pairs = delong_pairs if test == "delong" else bootstrap_pairs
+        every = by_pairs(runs, what, **settings)
+        found = {pair: every[pair] for pair in wanted}
+        means = np.array([one.value(what) for one in evaluations.values()])
+    return Comparisons(names, means, correct(found, correction), what.higher_is_better)
+
+
+def compare_evaluations(
+    a: Evaluation,
+    b: Evaluation,
+    metric: Metric | str,
+    directions: Sequence[Direction] | None = None,
+    test: str = "randomization",
+    **settings: float,
+) -> Comparison:
+    """Compare two runs by any metric: by queries, or by judged pairs.
+
+    Parameters
+    ----------
+    a, b : Evaluation
+        Of the same test part, against the same pool.
+    metric : Metric or str
+        What to compare; see `compared_metric` for what is tested.
+    directions : sequence of {"x2y", "y2x"}, optional
+        Which sides ask; the first that `a` was evaluated in when omitted.
+    test : str, default="randomization"
+        As in `compare_all_evaluations`.
+    **settings : float
+        Settings of the test, such as ``level`` and ``random_state``.
+
+    Returns
+    -------
+    Comparison
+        Of `a` against `b`.
+
+    Raises
+    ------
+    ValueError
+        As in `compare_all_evaluations`.
+    """
+    found = compare_all_evaluations(
+        {"a": a, "b": b}, metric, directions, test, correction="none", baseline=None, **settings
+    )
+    return found.pairs[0, 1]
+
+
+#: A difference of fewer standard errors says next to nothing, not even its sign.
+_LEAST = 0.5
+#: Above so many queries the normal distribution is as good as Student's.
+_MANY = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Queries that would separate two runs, if they differ as much as they seem to.
+
+    Parameters
+    ----------
+    n : int
+        Queries there are.
+    needed : int or None
+        Queries that would do, altogether; None where the difference is too
+        small for an answer.
+    separated : bool
+        Whether they are told apart already.
+    difference : float
+        Mean difference.
+    power : float
+        Probability that so many queries tell the runs apart.
+    unit : str, default="query"
+        What was counted.
+    """
+
+    n: int
+    needed: int | None
+    separated: bool
+    difference: float
+    power: float
+    unit: str = "query"
+
+    @property
+    def more(self) -> int | None:
+        """Queries to add; 0 where the runs are told apart, None where nobody can say."""
+        if self.separated:
+            return 0
+        return None if self.needed is None else max(1, self.needed - self.n)
+
+    def in_words(self, a_name: str, b_name: str) -> str:
+        """One sentence.
+
+        Parameters
+        ----------
+        a_name, b_name : str
+            What the runs are called.
+
+        Returns
+        -------
+        str
+            Without a full stop.
+        """
+        here = f"{self.n:,} {plural(self.unit, self.n)}"
+        if self.separated:
+            return f"{here} tell {a_name} and {b_name} apart already"
+        if self.more is None:
+            return (
+                f"{a_name} and {b_name} are too close on {here} to say how many more would "
+                "separate them"
+            )
+        more = _rounded(self.more)
+        return (
+            f"about {more:,} more {plural(self.unit, more)} would separate {a_name} from "
+            f"{b_name} with a probability of {100 * self.power:.0f} %, if they differ "
+            "as much as they seem to"
+        )
+
+
+def queries_needed(
+    a: ArrayLike, b: ArrayLike, *, power: float = 0.8, alpha: float = ALPHA
+) -> Plan:
+    """Say how many queries a paired t-test would need to tell two runs apart.
+
+    Parameters
+    ----------
+    a, b : array-like of float, shape (n_queries,)
+        Value of each query in both runs.
+    power : float, default=0.8
+        Probability with which the test should find the difference, from 0.5.
+    alpha : float, default=0.05
+        Highest p-value that tells the runs apart.
+
+    Returns
+    -------
+    Plan
+        How many, and how to say it.
+
+    Raises
+    ------
+    ValueError
+        If the lists do not belong together or a share is out of range.
+
+    Notes
+    -----
+    Mean and standard deviation of the differences are taken for the true
+    ones. Both are estimates, so the answer is a magnitude to plan with. Where
+    the mean is less than half its standard error it may as well be of the
+    other sign, and no number is given.
+
+    Examples
+    --------
+    >>> a, b = [0.9, 0.4, 0.7, 0.9, 0.6], [0.5, 0.6, 0.6, 0.8, 0.5]
+    >>> plan = queries_needed(a, b)
+    >>> plan.needed, plan.more
+    (38, 33)
+    """
+    if not (0.5 <= power < 1 and 0 < alpha < 1):
+        raise ValueError(
+            f"power must lie between 0.5 and 1 and alpha between 0 and 1, got {power} and {alpha}."
+        )
+    d = significance.differences(a, b)
+    n, middle, spread = len(d), significance.mean_of(d), significance.deviation(d)
+    error = spread / math.sqrt(max(n, 1))
+    _, p = significance.student(middle, error, n - 1)
+    if n < 2 or middle == 0 or abs(middle) < _LEAST * error:
+        return Plan(n, None, False, middle, power)
+    needed = 2 if spread == 0 else _sample_size(abs(middle) / spread, power, alpha)
+    return Plan(n, needed, p <= alpha, middle, power)
+
+
+def _sample_size(effect: float, power: float, alpha: float) -> int:
+    """Least n whose two-sided paired t-test finds an effect, in standard deviations."""
+    from scipy.special import ndtri
+
+    normal = ((ndtri(1 - alpha / 2) + ndtri(power)) / effect) ** 2
+    if normal > _MANY:
+        return math.ceil(normal)
+    low, high = 1, 2  # too few, enough
+    while _power(high, effect, alpha) < power:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _power(middle, effect, alpha) < power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _power(n: int, effect: float, alpha: float) -> float:
+    """Probability that n queries show an effect: Student's t about √n · effect."""
+    from scipy.special import nctdtr, stdtrit
+
+    limit = float(stdtrit(n - 1, 1 - alpha / 2))
+    away = math.sqrt(n) * effect
+    # What falls beyond the other end is of the wrong sign, and next to nothing.
+    return float(1 - nctdtr(n - 1, away, limit))
+
+
+def _rounded(n: int) -> int:
+    """Two leading digits: more would promise too much."""
+    step = 10 ** max(0, len(str(n)) - 2)
+    return -(-n // step) * step
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A test and what was done about many comparisons.
+
+    Parameters
+    ----------
+    test : str
+        A name that `simviz.evaluation.compare` takes, or "subsets" for
+        `simviz.evaluation.partitioned_auc_t`.
+    correction : {"holm", "bonferroni", "none"}
+        See `simviz.evaluation.adjust`.
+    caution : str
+        What a test of today would do otherwise, in a sentence.
+    """
+
+    test: str
+    correction: Correction
+    caution: str
+
+
+_UNPAIRED = Protocol(
+    "unpaired t",
+    "bonferroni",
+    "An unpaired test does not know that both runs answered the same queries, and finds less.",
+)
+_SUBSETS = Protocol(
+    "subsets",
+    "none",
+    "The subsets are a partition: overlapping ones would find differences in pure noise.",
+)
+_PAIRED = Protocol(
+    "t", "none", "Nothing is corrected: of twenty comparisons of equal runs, one shows a mark."
+)
+
+
+def published_protocol(metric: Metric | str) -> Protocol:
+    """The test that published tables of a metric rest on.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        Any metric.
+
+    Returns
+    -------
+    Protocol
+        Unpaired t with Bonferroni's correction for accuracy and reciprocal
+        ranks; paired t over 50 subsets for the pooled AUC; paired t over
+        queries for the others, as it was used on the gain of each query.
+
+    Notes
+    -----
+    A gain that is not normalised would weigh queries with many answers more;
+    here the values of the metric itself are tested.
+
+    References
+    ----------
+    Platt, Toutanova & Yih (2010), Translingual document representations from
+    discriminative projections. EMNLP.
+    Yih, Toutanova, Platt & Meek (2011), Learning discriminative projections
+    for text similarity measures. CoNLL.
+
+    Examples
+    --------
+    >>> published_protocol("top-1").test, published_protocol("NDCG@3").test
+    ('unpaired t', 't')
+    """
+    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    if isinstance(metric, TopOne | MRR):
+        return _UNPAIRED
+    if isinstance(metric, AUC) and metric.level == "roc":  # rank loss is one too
+        return _SUBSETS
+    return _PAIRED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryValues:
+    """What a run did, query by query.
+
+    Parameters
+    ----------
+    metric : Metric
+        What was measured, see `query_metric`.
+    values : ndarray of float64, shape (n,)
+        Their mean is the metric's value; NaN where a query does not count.
+    unit : {"query", "pair"}
+        What a value belongs to: a query, or an aligned pair that asks from
+        both sides.
+    is_independent : bool
+        False where queries of both sides stand side by side although they
+        depend on each other through shared judgments. Tests then find a
+        little too much.
+    """
+
+    metric: Metric
+    values: Reals
+    unit: str
+    is_independent: bool
+
+
+def query_values(
+    evaluation: Evaluation, metric: Metric | str, directions: Sequence[Direction] | None = None
+) -> QueryValues:
+    """Values of one metric for the tests of `simviz.evaluation.significance`.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of one run.
+    metric : Metric or str
+        Any metric; what stands for it query by query, where it pools pairs.
+    directions : sequence of {"x2y", "y2x"}, optional
+        Which sides ask; the first that was evaluated when omitted.
+
+    Returns
+    -------
+    QueryValues
+        Of one direction: its queries. Of two, where every query has one
+        answer and every answer one query: the mean of both, one value a
+        pair. Of two otherwise: the queries of both sides, weighted so that
+        both sides count alike.
+
+    Raises
+    ------
+    ValueError
+        If a direction was not evaluated.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import VectorScorer, evaluate
+    >>> Y = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 1.0]])
+    >>> found = evaluate(VectorScorer(), np.eye(3), Y, directions=("y2x", "x2y"))
+    >>> values = query_values(found, "MRR")
+    >>> values.unit, values.values.round(3).tolist(), round(found.value("MRR"), 3)
+    ('query', [1.0, 1.0, 0.75], 0.917)
+    >>> query_values(found, "MRR", ["x2y", "y2x"]).values.round(3).tolist()  # one a pair
+    [1.0, 1.0, 0.875]
+    """
+    metric = query_metric(metric)
+    wanted = evaluation.directions[:1] if directions is None else tuple(directions)
+    check_directions(wanted, evaluation.directions)
+    sides = [evaluation.per_query(metric, direction) for direction in wanted]
+    if len(sides) == 1:
+        return QueryValues(metric, sides[0], "query", True)
+    pairs = _aligned(evaluation)
+    if pairs is not None:
+        both = dict(zip(wanted, sides, strict=True))
+        asked, back = both["x2y"][pairs[0]], both["y2x"][pairs[1]]
+        # In a judged pool one side of a pair may be unable to fail, and not count.
+        if np.array_equal(np.isnan(asked), np.isnan(back)):
+            return QueryValues(metric, (asked + back) / 2, "pair", True)
+    counts = [max(1, int((~np.isnan(values)).sum())) for values in sides]
+    weighted = [
+        values * (sum(counts) / (len(sides) * n)) for values, n in zip(sides, counts, strict=True)
+    ]
+    return QueryValues(metric, np.concatenate(weighted), "query", False)
+
+
+def compared_metric(evaluation: Evaluation, metric: Metric | str) -> Metric:
+    """What `compare_evaluations` tests: a metric, or what stands for it query by query.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        One of the runs.
+    metric : Metric or str
+        Any metric.
+
+    Returns
+    -------
+    Metric
+        The same where its judged pairs are drawn, else that of `query_metric`.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import VectorScorer, evaluate
+    >>> compared_metric(evaluate(VectorScorer(), np.eye(3), np.eye(3)), "AUC")
+    AUC (by query)
+    """
+    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    return metric if pools_judged_pairs(evaluation, metric) else query_metric(metric)
+
+
+def _aligned(evaluation: Evaluation) -> tuple[Ints, Ints] | None:
+    """Both positions of each relevant pair, if no item is in two of them."""
+    ranking = evaluation.rankings["x2y"]
+    relevant = ranking.grade > 0
+    x, y = ranking.query[relevant], ranking.candidate[relevant]
+    if len(np.unique(x)) < len(x) or len(np.unique(y)) < len(y):
+        return None
+    return x.astype(np.int64), y.astype(np.int64)

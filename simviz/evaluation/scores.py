@@ -1,0 +1,608 @@
+"""How many pairs of each class score between some cuts, query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.callbacks import Callback
+from simviz.evaluation._blocks import Blocks, bounds, n_items, queries_of, vectors_of
+from simviz.evaluation.result import Direction, check_directions
+from simviz.evaluation.roc import Roc
+from simviz.evaluation.scoring import Scorer, Side
+from simviz.relevance import Relevance
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Block = NDArray[np.floating[Any]]
+
+#: Equal steps of the score, and steps of equal shares of either class.
+_WIDE, _SHARES = 60, 128
+#: Least share of the pairs above a cut, and scores looked at to place such cuts.
+_LEAST_SHARE, _SAMPLED = 1e-5, 200_000
+_BUCKETS = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreCounts:
+    """Pairs by class, group of queries, and step of the score.
+
+    Parameters
+    ----------
+    cuts : ndarray of float64, shape (n_bins - 1,)
+        Ascending; a score falls into bin b if b cuts are at or below it.
+    relevant, rejected, unjudged : ndarray of int64, shape (n_groups, n_bins)
+        Pairs that belong together, that were judged not to, and the rest.
+    ignores_unjudged : bool
+        Whether pairs without a judgment count for nothing.
+    lowest, highest : float
+        Range of all scores.
+    """
+
+    cuts: Reals
+    relevant: Ints
+    rejected: Ints
+    unjudged: Ints
+    ignores_unjudged: bool
+    lowest: float
+    highest: float
+
+    @property
+    def negative(self) -> Ints:
+        """Pairs that count as not relevant, of shape (n_groups, n_bins)."""
+        return self.rejected if self.ignores_unjudged else self.rejected + self.unjudged
+
+    def histogram(self, n_bins: int = 40) -> tuple[Reals, dict[str, Ints]]:
+        """Pairs of each class in steps of equal width, as nearly as the cuts allow.
+
+        Parameters
+        ----------
+        n_bins : int, default=40
+            Steps at most.
+
+        Returns
+        -------
+        edges : ndarray of float64, shape (m + 1,)
+            From the lowest score to the highest, all others among the cuts.
+        counts : dict of str to ndarray of int64, shape (m,)
+            By class: "relevant", "rejected" and "unjudged".
+        """
+        wanted = np.linspace(self.lowest, self.highest, n_bins + 1)[1:-1]
+        inside = np.flatnonzero((self.cuts > self.lowest) & (self.cuts < self.highest))
+        if not len(inside):
+            at = inside
+        else:
+            near = np.abs(self.cuts[inside][None, :] - wanted[:, None]).argmin(axis=1)
+            at = inside[np.unique(near)]
+        edges = np.concatenate([[self.lowest], self.cuts[at], [self.highest]])
+        starts = np.concatenate([[0], at + 1])
+        classes = {
+            "relevant": self.relevant,
+            "rejected": self.rejected,
+            "unjudged": self.unjudged,
+        }
+        return edges, {
+            name: np.add.reduceat(counts.sum(axis=0), starts) for name, counts in classes.items()
+        }
+
+
+def score_counts(
+    scorer: Scorer[Side],
+    x: Side,
+    y: Side,
+    relevance: object = None,
+    *,
+    direction: Direction = "x2y",
+    cuts: ArrayLike | None = None,
+    max_groups: int = 2000,
+    seed: int = 0,
+    block_size: int | None = None,
+    callback: Callback | None = None,
+) -> ScoreCounts:
+    """Count scores between cuts, in blocks of bounded memory.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        A fitted model or pipeline.
+    x, y : matrices or Items
+        What the scorer's ``iter_similarity`` takes.
+    relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
+        Judgments; row i belongs to row i when omitted.
+    direction : {"x2y", "y2x"}, default="x2y"
+        Which side's items are the queries.
+    cuts : array-like of float, optional
+        Where to count, ascending. When omitted: steps of equal width, and
+        steps of equal shares of the relevant pairs and of all pairs, finer
+        towards the top. Every count is exact wherever the cuts lie.
+    max_groups : int, default=2000
+        Where there are more queries they are counted in so many random
+        groups, which vary as queries do when they are drawn again.
+    seed : int, default=0
+        Of those groups.
+    block_size : int, optional
+        Rows of a block; the scorer chooses when omitted.
+    callback : callable, optional
+        See `simviz.callbacks`; steps are rows of two passes.
+
+    Returns
+    -------
+    ScoreCounts
+        Counts of all pairs.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN, the shapes do not fit, or the direction is unknown.
+    JobCancelled
+        If the callback asked to stop.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import VectorScorer
+    >>> Z = np.eye(3)
+    >>> counts = score_counts(VectorScorer(), Z, Z, cuts=[0.5])
+    >>> counts.relevant.sum(axis=0).tolist(), counts.negative.sum(axis=0).tolist()
+    ([0, 3], [6, 0])
+    """
+    check_directions([direction])
+    rel = Relevance.coerce(relevance, n_items(x), n_items(y))
+    vectors = vectors_of(scorer, x, y)
+
+    def compute() -> Iterable[Block]:
+        if vectors is None:
+            return scorer.iter_similarity(x, y, block_size=block_size)
+        P, Q = vectors
+        return (P[a:b] @ Q.T for a, b in bounds(*rel.shape, block_size))
+
+    blocks = Blocks(compute, rel.shape, n_passes=2, callback=callback)
+    seen = _look(blocks, rel)
+    chosen = seen.cuts() if cuts is None else np.asarray(cuts, dtype=np.float64)
+    if chosen.ndim != 1 or (np.diff(chosen) <= 0).any() or np.isnan(chosen).any():
+        raise ValueError("cuts must be numbers in ascending order, none of them twice.")
+    groups = _groups(rel.shape[direction == "y2x"], max_groups, seed)
+    nobody = [np.zeros(n, dtype=np.int64) for n in rel.shape]
+    row_group, column_group = (groups, nobody[1]) if direction == "x2y" else (nobody[0], groups)
+    n_groups, n_bins = int(groups.max()) + 1, len(chosen) + 1
+    every = _count(blocks, chosen, row_group, column_group, n_groups)
+    group = row_group[seen.row] + column_group[seen.column]
+    cell = group * n_bins + np.searchsorted(chosen, seen.score, side="right")
+    relevant, rejected = (
+        np.bincount(cell[of], minlength=n_groups * n_bins).reshape(n_groups, n_bins)
+        for of in (seen.relevant, ~seen.relevant)
+    )
+    return ScoreCounts(
+        cuts=chosen,
+        relevant=relevant,
+        rejected=rejected,
+        unjudged=every - relevant - rejected,
+        ignores_unjudged=rel.unjudged == "ignore",
+        lowest=seen.lowest,
+        highest=seen.highest,
+    )
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What a first look at all scores tells: the judged ones, the range, a sample."""
+
+    row: Ints
+    column: Ints
+    relevant: NDArray[np.bool_]
+    score: Reals
+    lowest: float
+    highest: float
+    sample: Reals
+
+    def cuts(self) -> Reals:
+        """Steps of equal width, and of equal shares of relevant and of all pairs."""
+        wide = np.linspace(self.lowest, self.highest, _WIDE + 1)[1:-1]
+        few = 1 - np.geomspace(_LEAST_SHARE, 1, _SHARES)
+        parts = [wide]
+        for scores, shares in (
+            (self.score[self.relevant], np.linspace(0, 1, _SHARES)),
+            (self.sample, np.concatenate([few, np.linspace(0, 1, _SHARES // 2)])),
+        ):
+            if len(scores):
+                parts.append(np.quantile(scores, shares, method="inverted_cdf"))
+        return np.unique(np.concatenate(parts))
+
+
+def _look(blocks: Blocks, relevance: Relevance) -> _Seen:
+    queries, _ = queries_of(relevance, "split")
+    n_x, n_y = relevance.shape
+    row, column, relevant = queries.query, queries.candidate, queries.grade > 0
+    step = max(1, n_x * n_y // _SAMPLED)
+    scores, samples = [np.empty(0)], [np.empty(0)]
+    lowest, highest = np.inf, -np.inf
+    for start, block in blocks:
+        low, high = float(block.min()), float(block.max())
+        if np.isnan(low):
+            raise ValueError(
+                "Scores must be numbers, but some are NaN. Look for empty or infinite vectors; "
+                "an empty item should score 0."
+            )
+        lowest, highest = min(lowest, low), max(highest, high)
+        first, last = queries.indptr[start], queries.indptr[start + len(block)]
+        scores.append(block[row[first:last] - start, column[first:last]].astype(np.float64))
+        samples.append(block.ravel()[start % step :: step].astype(np.float64))
+    return _Seen(
+        row, column, relevant, np.concatenate(scores), lowest, highest, np.concatenate(samples)
+    )
+
+
+def _groups(n_queries: int, max_groups: int, seed: int) -> Ints:
+    """The group of each query: its own where there are few."""
+    if n_queries <= max_groups:
+        return np.arange(n_queries)
+    shuffled = np.random.default_rng(seed).permutation(n_queries)
+    return shuffled % max_groups
+
+
+def _count(
+    blocks: Blocks, cuts: Reals, row_group: Ints, column_group: Ints, n_groups: int
+) -> Ints:
+    """All pairs by group and bin."""
+    from simviz.evaluation._kernels import count_bins
+
+    counts = np.zeros((n_groups, len(cuts) + 1), dtype=np.int64)
+    origin, per_unit = 0.0, 0.0
+    bucket = np.zeros(len(cuts), dtype=np.int64)
+    # Buckets of equal width; one for all where a width would be 0 or infinite.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        span = cuts[-1:] - cuts[:1]
+        width = _BUCKETS / span
+    if len(cuts) and np.isfinite(span[0]) and np.isfinite(width[0]):
+        origin, per_unit = float(cuts[0]), float(width[0])
+        bucket = np.minimum(((cuts - origin) * per_unit).astype(np.int64), _BUCKETS)
+    bucket_start = np.searchsorted(bucket, np.arange(_BUCKETS + 1))
+    for start, block in blocks:
+        rows = row_group[start : start + len(block)]
+        count_bins(block, cuts, origin, per_unit, bucket_start, rows, column_group, counts)
+    return counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """From a score to the probability that a pair belongs together.
+
+    Parameters
+    ----------
+    cuts : ndarray of float64, shape (m,)
+        Ascending scores at which the probability changes.
+    probability : ndarray of float64, shape (m + 1,)
+        Below the first cut, between any two, and from the last on; it never
+        falls.
+
+    Examples
+    --------
+    >>> Calibration(np.array([0.5]), np.array([0.1, 0.9])).of([0.2, 0.5])
+    array([0.1, 0.9])
+    """
+
+    cuts: Reals
+    probability: Reals
+
+    @classmethod
+    def fit(cls, counts: ScoreCounts, *, odds: float = 1.0) -> Calibration:
+        """Isotonic regression of relevance on the score [1]_.
+
+        Parameters
+        ----------
+        counts : ScoreCounts
+            Of pairs that the model was not trained on.
+        odds : float, default=1.0
+            By what the odds of a pair belonging together differ where the
+            probabilities will be used: with as many relevant among twice the
+            candidates, 0.5.
+
+        Returns
+        -------
+        Calibration
+            Steps that rise.
+
+        Raises
+        ------
+        ValueError
+            If no pair, or every pair, is relevant.
+
+        References
+        ----------
+        .. [1] B. Zadrozny and C. Elkan. "Transforming classifier scores into
+           accurate multiclass probability estimates." KDD 2002.
+        """
+        from sklearn.isotonic import isotonic_regression
+
+        relevant, other = counts.relevant.sum(axis=0), counts.negative.sum(axis=0)
+        if not relevant.any() or not other.any():
+            raise ValueError(
+                f"Calibration compares relevant with other pairs; got {int(relevant.sum())} and "
+                f"{int(other.sum())}. Use a part of the data that holds both."
+            )
+        n = relevant + other
+        filled = np.flatnonzero(n)
+        rising = isotonic_regression(relevant[filled] / n[filled], sample_weight=n[filled])
+        new = np.flatnonzero(np.diff(rising) > 0) + 1
+        share = rising[np.concatenate([[0], new])]
+        return cls(counts.cuts[filled[new] - 1], odds * share / (odds * share + 1 - share))
+
+    def of(self, scores: object) -> Reals:
+        """Probability that pairs with these scores belong together.
+
+        Parameters
+        ----------
+        scores : array-like of float
+            Similarities.
+
+        Returns
+        -------
+        ndarray of float64
+            In [0, 1].
+        """
+        at = np.searchsorted(self.cuts, np.asarray(scores, dtype=np.float64), side="right")
+        return np.asarray(self.probability[at], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reliability:
+    """Probabilities held against what came true, in steps of the score.
+
+    Parameters
+    ----------
+    predicted, observed : ndarray of float64, shape (n,)
+        Mean probability, and share of the pairs that belong together.
+    low, high : ndarray of float64, shape (n,)
+        95 % interval of that share, over queries drawn again.
+    n_pairs, n_relevant : ndarray of int64, shape (n,)
+        Pairs of each step.
+    from_score, to_score : ndarray of float64, shape (n,)
+        The step; the first begins at -inf, the last ends at inf.
+    """
+
+    predicted: Reals
+    observed: Reals
+    low: Reals
+    high: Reals
+    n_pairs: Ints
+    n_relevant: Ints
+    from_score: Reals
+    to_score: Reals
+
+    @property
+    def gap(self) -> float:
+        """Mean distance of probability and share, each step counting by its relevant pairs.
+
+        By all pairs the low scores, which are nearly all, would decide alone.
+        """
+        weight = self.n_relevant / self.n_relevant.sum()
+        return float(weight @ np.abs(self.predicted - self.observed))
+
+
+def reliability(
+    calibration: Calibration,
+    counts: ScoreCounts,
+    *,
+    n_bins: int = 10,
+    n_resamples: int = 500,
+    seed: int = 0,
+) -> Reliability:
+    """Hold probabilities against pairs that neither model nor calibration has seen.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        Fitted on another part of the data.
+    counts : ScoreCounts
+        Counted with ``cuts=calibration.cuts``.
+    n_bins : int, default=10
+        Steps at most, each with about as many relevant pairs.
+    n_resamples : int, default=500
+        Times the queries are drawn for the intervals.
+    seed : int, default=0
+        Of the draws.
+
+    Returns
+    -------
+    Reliability
+        By ascending score.
+
+    Raises
+    ------
+    ValueError
+        If the counts have other cuts, or hold no relevant pair.
+    """
+    if not np.array_equal(counts.cuts, calibration.cuts):
+        raise ValueError("These pairs were counted between other cuts than the calibration's.")
+    relevant, other = counts.relevant, counts.negative
+    found = relevant.sum(axis=0)
+    if not found.any():
+        raise ValueError("None of these pairs is relevant, so no probability came true.")
+    # A new step begins once the one before holds its share of the relevant pairs.
+    step = (np.cumsum(found) - found) * n_bins // found.sum()
+    step = np.minimum(step, step[np.flatnonzero(found)[-1]])  # what lies above all joins the last
+    starts = np.flatnonzero(np.diff(step, prepend=-1) > 0)
+    positive, negative = (
+        np.add.reduceat(part, starts, axis=1).astype(np.float64) for part in (relevant, other)
+    )
+    n = len(positive)
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    again = [drawn @ part for part in (positive, negative)]
+    with np.errstate(invalid="ignore"):
+        low, high = np.nanquantile(again[0] / (again[0] + again[1]), [0.025, 0.975], axis=0)
+    hits, pairs = positive.sum(axis=0), (positive + negative).sum(axis=0)
+    everywhere = (relevant + other).sum(axis=0)
+    expected = np.add.reduceat(everywhere * calibration.probability, starts)
+    edges = np.concatenate([[-np.inf], counts.cuts, [np.inf]])
+    return Reliability(
+        predicted=expected / pairs,
+        observed=hits / pairs,
+        low=low,
+        high=high,
+        n_pairs=pairs.astype(np.int64),
+        n_relevant=hits.astype(np.int64),
+        from_score=edges[starts],
+        to_score=edges[np.append(starts[1:], len(edges) - 1)],
+    )
+
+
+Interval = tuple[float, float]
+
+
+#: Replicates drawn at a time.
+_DRAWN = 100
+
+
+_RATES = np.unique(np.concatenate([[0.0], np.geomspace(1e-5, 1, 101), np.linspace(0, 1, 101)]))
+
+
+_RECALLS = np.linspace(0.01, 1, 100)
+
+
+class Band(NamedTuple):
+    """A curve's pointwise confidence band.
+
+    Parameters
+    ----------
+    at : ndarray of float64, shape (n,)
+        Where on the horizontal axis, ascending.
+    low, high : ndarray of float64, shape (n,)
+        Bounds there.
+    """
+
+    at: Reals
+    low: Reals
+    high: Reals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurveBands:
+    """Bands and intervals of what is read off a ROC curve.
+
+    Parameters
+    ----------
+    tpr : Band
+        True against false positive rate.
+    precision : Band
+        Precision against recall.
+    auc, average_precision, equal_error_rate : tuple of float
+        Lower and upper bound; NaN where a class is empty.
+    n_queries : int
+        Queries, or groups of them, that were drawn again.
+    """
+
+    tpr: Band
+    precision: Band
+    auc: Interval
+    average_precision: Interval
+    equal_error_rate: Interval
+    n_queries: int
+
+
+def curve_bands(
+    counts: ScoreCounts,
+    roc: Roc,
+    *,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> CurveBands:
+    """Draw the queries again and again, each with all of its pairs.
+
+    Pairs of one query are alike; resampling single pairs would make intervals
+    far too narrow. So whole queries are drawn, as clusters are [1]_.
+
+    Parameters
+    ----------
+    counts : ScoreCounts
+        Pairs by query and score.
+    roc : Roc
+        The exact curve, around whose areas the intervals lie.
+    n_resamples : int, default=1000
+        Times the queries are drawn.
+    confidence : float, default=0.95
+        Share that bounds enclose, above 0 and below 1.
+    seed : int, default=0
+        Of the draws.
+
+    Returns
+    -------
+    CurveBands
+        Percentiles of what the draws give.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range.
+
+    Notes
+    -----
+    The candidates stay as they are: the bands tell of other queries to the
+    same candidates. Between two cuts a curve is straight, which only shifts
+    all draws alike; that shift is taken off the intervals.
+
+    References
+    ----------
+    .. [1] C. A. Field and A. H. Welsh. "Bootstrapping clustered data." Journal
+       of the Royal Statistical Society B 69(3), 2007.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is a share above 0 and below 1, got {confidence!r}.")
+    if n_resamples < 2:
+        raise ValueError(f"n_resamples counts draws, at least 2; got {n_resamples!r}.")
+    # From the top: none passes at first, then all down to each cut.
+    passing = [
+        np.pad(np.cumsum(part[:, ::-1], axis=1), ((0, 0), (1, 0))).astype(np.float64)
+        for part in (counts.negative, counts.relevant)
+    ]
+    n = len(passing[0])
+    rng = np.random.default_rng(seed)
+    curves: list[tuple[Reals, Reals, Reals]] = []
+    for start in range(0, n_resamples, _DRAWN):
+        size = min(_DRAWN, n_resamples - start)
+        drawn = rng.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64)
+        curves += map(_read_off, drawn @ passing[0], drawn @ passing[1])
+    tpr, precision, areas = (np.array(part) for part in zip(*curves, strict=True))
+    _, _, whole = _read_off(passing[0].sum(axis=0), passing[1].sum(axis=0))
+    exact = np.array([roc.auc, roc.average_precision, roc.equal_error_rate])
+    shares = [(1 - confidence) / 2, (1 + confidence) / 2]
+    bounds = _percentiles(areas, shares) + (exact - whole)
+    auc, average, equal = (
+        (float(low), float(high)) for low, high in np.clip(bounds, 0, 1).T.tolist()
+    )
+    return CurveBands(
+        tpr=Band(_RATES, *_percentiles(tpr, shares)),
+        precision=Band(_RECALLS, *_percentiles(precision, shares)),
+        auc=auc,
+        average_precision=average,
+        equal_error_rate=equal,
+        n_queries=n,
+    )
+
+
+def _read_off(fp: Reals, tp: Reals) -> tuple[Reals, Reals, Reals]:
+    """Both curves at fixed places, and the three areas, of one draw."""
+    if not fp[-1] or not tp[-1]:
+        return np.full(_RATES.shape, np.nan), np.full(_RECALLS.shape, np.nan), np.full(3, np.nan)
+    fpr, tpr = fp / fp[-1], tp / tp[-1]
+    # Backwards, so that of several points with one recall the first counts.
+    with_recall = -np.interp(-_RECALLS, -tpr[::-1], -fp[::-1])
+    found = _RECALLS * tp[-1]
+    precision = found / (found + with_recall)
+    gap = np.interp(0.0, fpr - (1 - tpr), fpr)
+    return (
+        np.interp(_RATES, fpr, tpr),
+        precision,
+        np.array([np.trapezoid(tpr, fpr), precision.mean(), gap]),
+    )
+
+
+def _percentiles(values: Reals, shares: list[float]) -> Reals:
+    """Of each column, draws without one of the classes left out."""
+    kept = values[~np.isnan(values).any(axis=1)]
+    if not len(kept):
+        return np.full((2, values.shape[1]), np.nan)
+    return np.asarray(np.quantile(kept, shares, axis=0), dtype=np.float64)

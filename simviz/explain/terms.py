@@ -1,0 +1,466 @@
+"""Why two items score as they do: what each pair of their terms contributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.base import LinearPairModel, PairModel
+from simviz.data.items import Items
+from simviz.features.spans import word_shares
+
+if TYPE_CHECKING:
+    from simviz.pipeline import PairPipeline
+
+Matrix = Any  # array or CSR matrix
+Reals = NDArray[np.float64]
+Index = NDArray[np.intp]
+Groups = tuple[Sequence[str], Reals]
+
+_BLOCK_ENTRIES = 2**22  # 32 MB of contributions at a time
+_EXACT = 1e-6
+
+
+@runtime_checkable
+class TermWeighted(Protocol):
+    """A model whose score of x and y is xᵀ W y, of items of length 1 or as they are."""
+
+    @property
+    def scales_items(self) -> bool:
+        """Whether items are scaled to length 1 first."""
+
+    def term_weights(self, x_index: Index, y_index: Index) -> Reals:
+        """Block of W.
+
+        Parameters
+        ----------
+        x_index, y_index : ndarray of int
+            Features of the two sides.
+
+        Returns
+        -------
+        ndarray of float64, shape (len(x_index), len(y_index))
+            Their weights.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class TermPair:
+    """What one feature of x and one of y add to a score together.
+
+    Parameters
+    ----------
+    x_term, y_term : str
+        Names of the features.
+    value : float
+        Below 0 where they speak against the pair.
+    """
+
+    x_term: str
+    y_term: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions:
+    """A score as a sum over pairs of terms.
+
+    Parameters
+    ----------
+    x_terms, y_terms : ndarray of str, shape (m_x,) and (m_y,)
+        Features that the two items have, in the order of the features.
+    pairs : tuple of TermPair
+        The pairs that contribute most, by absolute value.
+    x_totals : ndarray of float64, shape (m_x,)
+        What each term of x adds, over all terms of y.
+    y_totals : ndarray of float64, shape (m_y,)
+        What each term of y adds, over all terms of x.
+    remainder : float
+        What all pairs of terms add that are not among `pairs`.
+    offset : float
+        What does not come from a pair of terms: the part of the means, where
+        a method centres its data; else 0.
+    """
+
+    x_terms: NDArray[np.object_]
+    y_terms: NDArray[np.object_]
+    pairs: tuple[TermPair, ...]
+    x_totals: Reals
+    y_totals: Reals
+    remainder: float
+    offset: float
+
+    @property
+    def score(self) -> float:
+        """All pairs and the offset: the similarity of the two items."""
+        return float(self.x_totals.sum() + self.offset)
+
+
+def contributions(
+    model: PairModel,
+    x_row: Matrix,
+    y_row: Matrix,
+    *,
+    n: int = 10,
+    x_names: Sequence[str] | NDArray[np.object_] | None = None,
+    y_names: Sequence[str] | NDArray[np.object_] | None = None,
+    x_groups: Groups | None = None,
+    y_groups: Groups | None = None,
+) -> Contributions:
+    r"""Split a similarity into what each pair of terms contributes, exactly.
+
+    A score :math:`c\,(x A - a)(y B - b)^\top` is the sum over terms of
+    :math:`c\, x_i y_j (A B^\top)_{ij}` and of an offset; a score
+    :math:`c\, x^\top W y` has no offset. For cosines c divides by both lengths.
+    Only terms that the items have are looked at.
+
+    Parameters
+    ----------
+    model : PairModel
+        Fitted, and linear in the features of either item up to its length.
+    x_row, y_row : array or CSR matrix of shape (d,) or (1, d)
+        Features of the two items.
+    n : int, default=10
+        Pairs to name.
+    x_names, y_names : sequence of str, optional
+        Names of the features; their numbers when omitted.
+    x_groups, y_groups : pair of sequence of str and ndarray, optional
+        Names of groups, and how much of each term that the item has belongs
+        to each: an array of shape (n_groups, m) whose columns add up to 1.
+        The pairs of the answer are then pairs of groups; the totals stay
+        those of terms.
+
+    Returns
+    -------
+    Contributions
+        Computed in float64; its score is that of ``model.pair_score``.
+
+    Raises
+    ------
+    ValueError
+        If the score of the model is no such sum, or there is not one row a
+        side.
+
+    Examples
+    --------
+    >>> from simviz.methods import get_method
+    >>> model = get_method("tfidf_cosine")().fit(np.eye(3))
+    >>> found = contributions(model, [3, 4, 0], [4, 3, 0], x_names=["a", "b", "c"])
+    >>> [(p.x_term, p.y_term, round(p.value, 2)) for p in found.pairs]
+    [('a', '0', 0.48), ('b', '1', 0.48)]
+    >>> round(found.score, 2)
+    0.96
+    """
+    check_is_fitted(model)
+    x, y = _row(x_row, "x"), _row(y_row, "y")
+    score = float(model.pair_score(x, y)[0])
+    i, j = x.indices.astype(np.intp), y.indices.astype(np.intp)
+    if isinstance(model, LinearPairModel):
+        left, right, offset = _factors(model, x, y)
+    elif isinstance(model, TermWeighted):
+        scale = _inverse_lengths(x.data, y.data) if model.scales_items else 1.0
+        left, right, offset = None, None, 0.0
+    else:
+        raise ValueError(_not_linear(model))
+    x_totals, y_totals = np.zeros(len(i)), np.zeros(len(j))
+    top, grouped = _Top(n), np.zeros((1, 1))
+    size = max(1, _BLOCK_ENTRIES // max(1, len(j)))
+    for start in range(0, len(i), size):
+        rows = slice(start, start + size)
+        if left is not None and right is not None:
+            block = left[rows] @ right.T
+        else:
+            weights = cast(TermWeighted, model).term_weights(i[rows], j)
+            block = x.data[rows, None] * weights * (scale * y.data)
+        x_totals[rows] = block.sum(axis=1)
+        y_totals += block.sum(axis=0)
+        if x_groups is None and y_groups is None:
+            top.add(block, start)
+        else:
+            left_share = np.eye(len(i))[:, rows] if x_groups is None else x_groups[1][:, rows]
+            grouped = grouped + left_share @ (block if y_groups is None else block @ y_groups[1].T)
+    x_terms, y_terms = _names(x_names, i), _names(y_names, j)
+    x_named, y_named = x_terms, y_terms
+    if x_groups is not None or y_groups is not None:
+        top.add(np.atleast_2d(grouped), 0)
+        x_named = x_terms if x_groups is None else np.asarray(x_groups[0], dtype=object)
+        y_named = y_terms if y_groups is None else np.asarray(y_groups[0], dtype=object)
+    found = Contributions(
+        x_terms=x_terms,
+        y_terms=y_terms,
+        pairs=tuple(
+            TermPair(str(x_named[a]), str(y_named[b]), value) for a, b, value in top.pairs
+        ),
+        x_totals=x_totals,
+        y_totals=y_totals,
+        remainder=float(x_totals.sum() - sum(value for *_, value in top.pairs)),
+        offset=offset,
+    )
+    if abs(found.score - score) > _EXACT * max(1.0, abs(score)):
+        raise ValueError(_not_linear(model))
+    return found
+
+
+def explain(
+    pipeline: PairPipeline, x: Items, y: Items, *, n: int = 10, by_word: bool = False
+) -> Contributions:
+    """Split the similarity of two items into what each pair of terms contributes.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline
+        Fitted, with a method that `contributions` can split.
+    x, y : Items
+        One item of each side.
+    n : int, default=10
+        Pairs to name.
+    by_word : bool, default=False
+        Whether the pairs are pairs of words where the features are parts of
+        words, such as character n-grams.
+
+    Returns
+    -------
+    Contributions
+        With the names of the pipeline's features.
+
+    Raises
+    ------
+    ValueError
+        If the score of the method is no sum over terms, or there is not one
+        item a side.
+
+    Examples
+    --------
+    >>> from simviz.data import PairSet
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["a red car", "the sun is up"], ["red cars", "up to the sun"])
+    >>> fitted = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    >>> found = explain(fitted, pairs.x.take([1]), pairs.y.take([1]), n=2)
+    >>> round(found.score, 3) == round(float(fitted.similarity(pairs.x, pairs.y)[1, 1]), 3)
+    True
+    """
+    check_is_fitted(pipeline)
+    sides = ((pipeline.x_features_, x), (pipeline.y_features_, y))
+    rows = [features.transform(items.content) for features, items in sides]
+    names = [features.get_feature_names_out() for features, _ in sides]
+    groups: list[Groups | None] = [None, None]
+    if by_word:
+        groups = [
+            word_shares(features, str(items.content[0]), list(told[_row(row, "x").indices]))
+            for (features, items), row, told in zip(sides, rows, names, strict=True)
+        ]
+    return contributions(
+        pipeline.model_,
+        *rows,
+        n=n,
+        x_names=names[0],
+        y_names=names[1],
+        x_groups=groups[0],
+        y_groups=groups[1],
+    )
+
+
+class _Top:
+    """The largest entries of blocks that come one after another."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.pairs: list[tuple[int, int, float]] = []
+
+    def add(self, block: Reals, start: int) -> None:
+        flat = np.abs(block).ravel()
+        count = min(self.n, int(np.count_nonzero(flat)))
+        chosen = np.argpartition(-flat, count - 1)[:count] if count else np.empty(0, np.intp)
+        rows, columns = np.unravel_index(chosen, block.shape)
+        self.pairs += [
+            (start + int(a), int(b), float(block[a, b]))
+            for a, b in zip(rows, columns, strict=True)
+        ]
+        self.pairs.sort(key=lambda pair: (-abs(pair[2]), pair[0], pair[1]))
+        del self.pairs[self.n :]
+
+
+def _factors(
+    model: LinearPairModel, x: sp.csr_array, y: sp.csr_array
+) -> tuple[Reals, Reals, float]:
+    """Vectors of the single terms, scaled so that their products contribute; the offset."""
+    A, B = (
+        Z.data[:, None] * P[Z.indices].astype(np.float64)
+        for Z, P in ((x, model.x_projection_), (y, model.y_projection_))
+    )
+    nothing = np.zeros(A.shape[1])
+    a, b = (
+        nothing if mean is None or not Z.nnz else mean.astype(np.float64)
+        for Z, mean in ((x, model.x_offset_), (y, model.y_offset_))
+    )
+    p, q = A.sum(axis=0), B.sum(axis=0)
+    scale = _inverse_lengths(p - a, q - b) if model.similarity_kind == "cosine" else 1.0
+    return A * scale, B, float(scale * (a @ b - p @ b - a @ q))
+
+
+def _inverse_lengths(x: Reals, y: Reals) -> float:
+    lengths = float(np.linalg.norm(x) * np.linalg.norm(y))
+    return 1 / lengths if lengths else 0.0
+
+
+def _row(row: Matrix, side: str) -> sp.csr_array:
+    Z = row if sp.issparse(row) else np.atleast_2d(np.asarray(row))
+    if Z.ndim != 2 or Z.shape[0] != 1:
+        raise ValueError(f"Explain one {side} item at a time; got shape {Z.shape}.")
+    Z = sp.csr_array(Z, dtype=np.float64, copy=True)
+    Z.sum_duplicates()
+    Z.eliminate_zeros()
+    return Z
+
+
+def _names(names: Any, index: Index) -> NDArray[np.object_]:
+    if names is None:
+        return index.astype(str).astype(object)
+    return np.asarray(names, dtype=object)[index]
+
+
+def _not_linear(model: PairModel) -> str:
+    return (
+        f"The score of {model.tags.title} is not a sum over pairs of terms, so no part of it "
+        "belongs to one pair. Explain a linear method, such as tfidf_cosine, cca or ssi."
+    )
+
+
+_WORD = re.compile(r"\S+")
+#: Parts that are hidden one after another: more would take too long to ask about.
+MOST_PARTS = 48
+_PATCHES = 7  # a side of the grid that an image is cut into
+
+
+class Similar(Protocol):
+    """Whatever scores items, such as a fitted pipeline."""
+
+    def similarity(self, x: Items, y: Items, /) -> NDArray[Any]:
+        """Similarities of all pairs of items.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        ndarray of shape (n_x, n_y)
+            Larger means closer.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Occlusion:
+    """What hiding each part of an item takes from a score.
+
+    Parameters
+    ----------
+    score : float
+        Of the whole items.
+    parts : tuple of tuple of int
+        For a text, where each part starts and stops; for an image, the top,
+        left, bottom and right of each patch.
+    effects : ndarray of float64, shape (n_parts,)
+        The score less that of the item without the part: above 0 where the
+        part speaks for the pair. They need not add up to the score.
+    """
+
+    score: float
+    parts: tuple[tuple[int, ...], ...]
+    effects: Reals
+
+
+def occlude(pipeline: Similar, x: Items, y: Items, side: str = "x") -> Occlusion | None:
+    """Hide the parts of one item one after another, and see what becomes of the score.
+
+    Words are taken out of texts, a few at a time where there are many;
+    patches of images get the colour of the upper left corner.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        Fitted.
+    x, y : Items
+        One item of each side.
+    side : {"x", "y"}, default="x"
+        Whose parts are hidden.
+
+    Returns
+    -------
+    Occlusion or None
+        None where the item has no parts: a vector, or a text of one word.
+
+    Raises
+    ------
+    ValueError
+        If there is not one item a side, or no such side.
+
+    References
+    ----------
+    Zeiler, M. D. and Fergus, R. (2014). Visualizing and understanding
+    convolutional networks. ECCV, 818-833.
+
+    Examples
+    --------
+    >>> from simviz.data import PairSet
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["a red car", "the sun is up"], ["red cars", "up to the sun"])
+    >>> fitted = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    >>> found = occlude(fitted, pairs.x.take([1]), pairs.y.take([1]))
+    >>> ["the sun is up"[slice(*part)] for part, e in zip(found.parts, found.effects) if e < 0]
+    ['is']
+    """
+    if side not in ("x", "y"):
+        raise ValueError(f"side is 'x' or 'y', got {side!r}.")
+    if len(x) != 1 or len(y) != 1:
+        raise ValueError(f"Explain one pair of items; got {len(x)} and {len(y)}.")
+    item = x if side == "x" else y
+    parts, variants = _variants(item)
+    if not parts:
+        return None
+    ids = [str(i) for i in range(len(variants))]
+    hidden = Items(ids, variants, item.kind)
+    table = pipeline.similarity(hidden, y) if side == "x" else pipeline.similarity(x, hidden).T
+    scores = np.asarray(table[:, 0], dtype=np.float64)
+    return Occlusion(float(scores[0]), tuple(parts), scores[0] - scores[1:])
+
+
+def _variants(item: Items) -> tuple[list[tuple[int, ...]], Any]:
+    """The parts of an item; its content, then that without each part."""
+    if item.kind == "image":
+        return _patches(item.content[0])
+    if item.kind in ("text", "keyword"):
+        return _words(str(item.content[0]))
+    return [], None
+
+
+def _words(text: str) -> tuple[list[tuple[int, ...]], list[str]]:
+    spans = [m.span() for m in _WORD.finditer(text)]
+    if len(spans) < 2:
+        return [], []
+    groups = np.array_split(np.arange(len(spans)), min(len(spans), MOST_PARTS))
+    parts: list[tuple[int, ...]] = [(spans[g[0]][0], spans[g[-1]][1]) for g in groups]
+    return parts, [text, *(f"{text[:start]} {text[stop:]}" for start, stop in parts)]
+
+
+def _patches(pixels: NDArray[np.uint8]) -> tuple[list[tuple[int, ...]], NDArray[np.uint8]]:
+    sides = pixels.shape[:2]
+    rows, columns = (np.linspace(0, n, min(_PATCHES, n) + 1).astype(int) for n in sides)
+    parts: list[tuple[int, ...]] = [
+        (int(top), int(left), int(bottom), int(right))
+        for top, bottom in pairwise(rows)
+        for left, right in pairwise(columns)
+    ]
+    variants = np.repeat(pixels[None], len(parts) + 1, axis=0)
+    for variant, (top, left, bottom, right) in zip(variants[1:], parts, strict=True):
+        variant[top:bottom, left:right] = pixels[0, 0]
+    return parts, variants

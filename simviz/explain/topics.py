@@ -1,0 +1,624 @@
+"""Topics that people can read: their leading terms on both sides, and how these cohere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.base import TopicSimilarity
+from simviz.data import Items, PairSet
+from simviz.methods import all_methods
+from simviz.pipeline import PairPipeline
+
+#: Character n-grams looked at for each piece of a word.
+_NGRAMS = 12
+#: Characters in common by which n-grams are joined; less where all are shorter.
+_OVERLAP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTerms:
+    """One topic by its leading terms.
+
+    Parameters
+    ----------
+    topic : int
+        Its number.
+    share : float
+        Its share of all topics of the given items; NaN without items.
+    x_terms, y_terms : tuple of str
+        Leading terms of the two sides, the first one first.
+    x_coherence, y_coherence : float
+        Mean NPMI of the pairs of those terms, from -1 to 1; NaN without counts.
+    """
+
+    topic: int
+    share: float
+    x_terms: tuple[str, ...]
+    y_terms: tuple[str, ...]
+    x_coherence: float
+    y_coherence: float
+
+
+def top_terms(topics: ArrayLike, n_terms: int = 10) -> NDArray[np.int64]:
+    """The likeliest terms of each topic, in descending order.
+
+    Parameters
+    ----------
+    topics : array-like of shape (K, V)
+        Distributions over terms, or other values by which to order them.
+    n_terms : int, default=10
+        Terms of a topic; all of them where there are fewer.
+
+    Returns
+    -------
+    ndarray of int64, shape (K, min(n_terms, V))
+        Columns; of equally likely terms the first one leads.
+
+    Examples
+    --------
+    >>> top_terms([[0.1, 0.6, 0.3], [0.5, 0.0, 0.5]], 2)
+    array([[1, 2],
+           [0, 2]])
+    """
+    phi = np.asarray(topics)
+    n_kept = min(n_terms, phi.shape[1])
+    found = np.empty((len(phi), n_kept), dtype=np.int64)
+    if n_kept:
+        for row, out in zip(phi, found, strict=True):
+            # To sort a whole vocabulary for the sake of ten terms would take seconds.
+            likely = np.flatnonzero(row >= np.partition(row, -n_kept)[-n_kept])
+            out[:] = likely[np.argsort(-row[likely], kind="stable")][:n_kept]
+    return found
+
+
+def term_relevance(
+    topics: ArrayLike, share: ArrayLike | None = None, weight: float = 0.6
+) -> NDArray[np.float64]:
+    r"""How much a term tells of a topic, beside how likely it is there.
+
+    :math:`\lambda \ln \phi_{kw} + (1 - \lambda) \ln (\phi_{kw} / p_w)` with the
+    probability :math:`p_w = \sum_k s_k \phi_{kw}` of the term in all topics:
+    what is frequent everywhere steps back.
+
+    Parameters
+    ----------
+    topics : array-like of shape (K, V)
+        Distributions over terms.
+    share : array-like of shape (K,), optional
+        Shares s of the topics; by default all are equal.
+    weight : float, default=0.6
+        From 0 (only what sets the topic apart) to 1 (only the probability): λ.
+
+    Returns
+    -------
+    ndarray of float64, shape (K, V)
+        The larger the better; -inf for terms of probability 0.
+
+    References
+    ----------
+    Sievert & Shirley (2014), LDAvis: a method for visualizing and interpreting
+    topics. ACL workshop on interactive language learning, section 3.1.
+
+    Examples
+    --------
+    >>> topics = [[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]]
+    >>> top_terms(topics, 1).T, top_terms(term_relevance(topics), 1).T
+    (array([[0, 0]]), array([[1, 2]]))
+    """
+    phi = np.asarray(topics, dtype=np.float64)
+    s = np.full(len(phi), 1 / max(len(phi), 1)) if share is None else np.asarray(share)
+    with np.errstate(divide="ignore"):
+        log_phi = np.log(phi)
+        log_p = np.log(s @ phi)
+    # A term that no topic has: -inf - -inf would be NaN.
+    log_p[np.isneginf(log_p)] = 0.0
+    return np.asarray(log_phi - (1 - weight) * log_p)
+
+
+def joined_terms(
+    names: Sequence[str], n_terms: int = 10, known: Collection[str] | None = None
+) -> list[tuple[str, int]]:
+    """Join character n-grams that overlap to what they are pieces of.
+
+    The leading n-grams of a topic are mostly pieces of a few words. One that
+    goes on where another ends is joined to it, and one that lies within
+    another is left out.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Character n-grams, the leading one first; spaces are edges of words.
+    n_terms : int, default=10
+        Pieces wanted.
+    known : collection of str, optional
+        All n-grams there are: no piece is joined that would hold another one
+        of the greatest length.
+
+    Returns
+    -------
+    list of (str, int)
+        Each piece as it reads, with "…" where a word goes on, and the place
+        in `names` of its leading n-gram.
+
+    Examples
+    --------
+    >>> joined_terms([" hea", "hear", "eart", "art ", "ear", "ción "])
+    [('heart', 0), ('…ción', 5)]
+    """
+    longest = max(map(len, names), default=0)
+    overlap = max(2, min(longest - 1, _OVERLAP))
+
+    def is_piece(joined: str) -> bool:
+        windows = (joined[i : i + longest] for i in range(len(joined) - longest + 1))
+        return known is None or all(window in known for window in windows)
+
+    pieces: list[tuple[str, int]] = []
+    for place, name in enumerate(names):
+        piece, first = name, place
+        at = 0
+        while at < len(pieces):
+            joined = _join(pieces[at][0], piece, overlap)
+            if joined and is_piece(joined):
+                piece, first = joined, min(first, pieces.pop(at)[1])
+                at = 0  # a longer piece may meet others in turn
+            else:
+                at += 1
+        pieces.append((piece, first))
+    pieces.sort(key=lambda piece: piece[1])
+    return [(_readable(piece), first) for piece, first in pieces[:n_terms]]
+
+
+def _join(a: str, b: str, overlap: int) -> str:
+    """What two pieces of text are pieces of; empty if they have too little in common."""
+    if a in b or b in a:
+        return max(a, b, key=len)
+    if a[-overlap:] not in b and b[-overlap:] not in a:
+        return ""
+    for n in range(min(len(a), len(b)) - 1, overlap - 1, -1):
+        for left, right in ((a, b), (b, a)):
+            if right.startswith(left[-n:]):
+                return left + right[n:]
+    return ""
+
+
+def _readable(piece: str) -> str:
+    before, after = ("" if piece[end : end + 1].isspace() else "…" for end in (0, len(piece) - 1))
+    return f"{before}{piece.strip()}{after}"
+
+
+def coherence(counts: Any, terms: ArrayLike) -> NDArray[np.float64]:
+    r"""Mean normalised pointwise mutual information of each topic's terms.
+
+    For two terms that occur in shares p and q of the items, and together in a
+    share r of them, :math:`\mathrm{NPMI} = \ln\frac{r}{p q} / (-\ln r)`: 1 for
+    terms that only occur together, 0 for independent ones, -1 for those that
+    never meet. Averaged over all pairs of terms of a topic.
+
+    Parameters
+    ----------
+    counts : array or sparse matrix of shape (n, V)
+        Items in which to look; only whether a term occurs in one matters.
+    terms : array-like of int, shape (K, t)
+        Columns of each topic's terms, as from `top_terms`; below 0 there is none.
+
+    Returns
+    -------
+    ndarray of float64, shape (K,)
+        From -1 to 1. Pairs with a term that never occurs are left out; NaN
+        where no pair is left.
+
+    References
+    ----------
+    Bouma (2009), Normalized (pointwise) mutual information in collocation
+    extraction. GSCL.
+
+    Lau, Newman & Baldwin (2014), Machine reading tea leaves: automatically
+    evaluating topic coherence and topic model quality. EACL.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = np.array([[1, 2, 0], [3, 1, 0], [0, 0, 1], [0, 0, 4]])
+    >>> coherence(counts, [[0, 1], [0, 2]])
+    array([ 1., -1.])
+    """
+    chosen = np.asarray(terms, dtype=np.int64)
+    used, place = np.unique(chosen, return_inverse=True)
+    place = place.reshape(chosen.shape)
+    there = sp.csc_array(counts)[:, np.maximum(used, 0)]
+    there = sp.csc_array((there.data != 0, there.indices, there.indptr), shape=there.shape)
+    there = there.astype(np.float64)
+    n = there.shape[0]
+    result = np.full(len(chosen), np.nan)
+    for topic, columns in enumerate(place):
+        part = there[:, columns[chosen[topic] >= 0]]
+        above = np.triu_indices(part.shape[1], 1)
+        together = (part.T @ part).toarray() / n
+        alone = np.diag(together)
+        r, expected = together[above], np.outer(alone, alone)[above]
+        known = expected > 0
+        if known.any():
+            result[topic] = _npmi(r[known], expected[known]).mean()
+    return result
+
+
+def _npmi(r: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.float64]:
+    met, always = r > 0, r >= 1
+    # Terms of every single item are independent: 0 / 0 in the formula.
+    inside = met & ~always
+    found = np.where(met, 0.0, -1.0)
+    found[inside] = np.log(r[inside] / expected[inside]) / -np.log(r[inside])
+    return found
+
+
+def describe_topics(
+    x_topics: ArrayLike,
+    y_topics: ArrayLike,
+    x_names: Sequence[str],
+    y_names: Sequence[str],
+    *,
+    n_terms: int = 10,
+    theta: ArrayLike | None = None,
+    x_counts: Any = None,
+    y_counts: Any = None,
+    relevance: float = 1.0,
+    pieces: tuple[bool, bool] = (False, False),
+) -> list[TopicTerms]:
+    """Topics with their terms of both sides, side by side.
+
+    Parameters
+    ----------
+    x_topics, y_topics : array-like of shape (K, d_x) and (K, d_y)
+        Distributions over the terms of the two sides, such as `x_topics_` and
+        `y_topics_` of a topic model.
+    x_names, y_names : sequence of str
+        Names of the columns.
+    n_terms : int, default=10
+        Terms of a topic and side; those of probability 0 are never named.
+    theta : array-like of shape (n, K), optional
+        Topics of items, which decide the shares and the order. Rows may be
+        multiplied by the lengths of the items: shares are then of tokens.
+    x_counts, y_counts : array or sparse matrix, optional
+        Items of the sides, for the coherence.
+    relevance : float, default=1.0
+        Which terms lead: the likeliest ones at 1, below it those that set the
+        topic apart too, see `term_relevance`.
+    pieces : tuple of bool, default=(False, False)
+        For each side, whether its terms are character n-grams: those that
+        overlap are then joined, see `joined_terms`.
+
+    Returns
+    -------
+    list of TopicTerms
+        By descending share; in the order of their numbers without `theta`.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of topics or of names do not fit.
+
+    Examples
+    --------
+    >>> phi = [[0.9, 0.1], [0.0, 1.0]]
+    >>> topics = describe_topics(phi, phi, ["cat", "dog"], ["gato", "perro"], n_terms=1)
+    >>> [(t.x_terms, t.y_terms) for t in topics]
+    [(('cat',), ('gato',)), (('dog',), ('perro',))]
+    """
+    sides = [(np.asarray(x_topics), x_names, x_counts), (np.asarray(y_topics), y_names, y_counts)]
+    n_topics = len(sides[0][0])
+    if n_topics != len(sides[1][0]):
+        raise ValueError(
+            f"Both sides have the same topics; got {n_topics} for x and "
+            f"{len(sides[1][0])} for y. Take both from one model."
+        )
+    share = np.full(n_topics, np.nan)
+    order = np.arange(n_topics)
+    if theta is not None:
+        total = np.asarray(theta, dtype=np.float64).sum(axis=0)
+        share = total / max(total.sum(), np.finfo(np.float64).tiny)
+        order = np.argsort(-share, kind="stable")
+    words, values = [], []
+    for (phi, names, counts), joins in zip(sides, pieces, strict=True):
+        if phi.shape[1] != len(names):
+            raise ValueError(
+                f"Topics over {phi.shape[1]} terms need as many names, got {len(names)}. "
+                "Take the names from the features that the model was fitted on."
+            )
+        score = phi
+        if relevance < 1:
+            score = term_relevance(phi, None if theta is None else share, relevance)
+        told, columns = _leading(phi, score, names, n_terms, joins)
+        words.append(told)
+        none = np.full(n_topics, np.nan)
+        values.append(none if counts is None else coherence(counts, columns))
+    return [
+        TopicTerms(
+            *(int(k), float(share[k]), words[0][k], words[1][k]),
+            *(float(values[0][k]), float(values[1][k])),
+        )
+        for k in order
+    ]
+
+
+def _leading(
+    phi: NDArray[Any], score: NDArray[Any], names: Sequence[str], n_terms: int, joins: bool
+) -> tuple[list[tuple[str, ...]], NDArray[np.int64]]:
+    """Names and columns of each topic's leading terms; columns are -1 where there are fewer."""
+    best = top_terms(score, n_terms * (_NGRAMS if joins else 1))
+    columns = np.full((len(phi), n_terms), -1, dtype=np.int64)
+    known = {str(name) for name in names} if joins else None
+    told = []
+    for row, p, out in zip(best, phi, columns, strict=True):
+        there = row[p[row] > 0]
+        found = [(str(names[w]), place) for place, w in enumerate(there)]
+        if joins:
+            found = joined_terms([name for name, _ in found], n_terms, known)
+        out[: len(found)] = there[[place for _, place in found]]
+        told.append(tuple(name for name, _ in found))
+    return told, columns
+
+
+Side = Literal["x", "y"]
+Array = NDArray[np.floating]
+
+#: Terms that tell a topic apart lead, see `simviz.explain.topics.term_relevance`.
+RELEVANCE = 0.6
+_N_TERMS = 10
+
+
+def has_topics(method: str) -> bool:
+    """Whether a method describes items by topics.
+
+    Parameters
+    ----------
+    method : str
+        Id of a method.
+
+    Returns
+    -------
+    bool
+        False for ids that are not known here.
+
+    Examples
+    --------
+    >>> has_topics("jplsa"), has_topics("cca")
+    (True, False)
+    """
+    cls = all_methods().get(method)
+    return cls is not None and issubclass(cls, TopicSimilarity)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunTopics:
+    """The topics of a trained pipeline, on the items of a data set.
+
+    Parameters
+    ----------
+    topics : tuple of TopicTerms
+        By descending share of the tokens of both sides.
+    x_theta, y_theta : ndarray of shape (n_x, K) and (n_y, K)
+        Shares of topics of the items; zeros where nothing in one is known.
+    x_tokens, y_tokens : ndarray of shape (n_x,) and (n_y,)
+        Known tokens of the items.
+    one_side : bool
+        Whether both sides are one collection, so that their terms are the same.
+    perplexities : tuple of float, default=()
+        Of the validation part, step by step of the training.
+
+    Examples
+    --------
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(
+    ...     ["a red heart of mine is big", "blue cars on roads go fast"] * 3,
+    ...     ["mi corazón rojo es muy grande", "coches azules van por calles anchas"] * 3,
+    ... )
+    >>> pipeline = default_pipeline("jplsa", pairs, n_components=2).fit(pairs)
+    >>> topics = RunTopics.of(pipeline, pairs)
+    >>> sorted(round(topic.share, 1) for topic in topics.topics)
+    [0.5, 0.5]
+    >>> about = topics.leading("x", 1)[0][0]
+    >>> topics.typical("y", about, 1).tolist()
+    [1]
+    """
+
+    topics: tuple[TopicTerms, ...]
+    x_theta: Array
+    y_theta: Array
+    x_tokens: Array
+    y_tokens: Array
+    one_side: bool
+    perplexities: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, pipeline: PairPipeline, pairs: PairSet) -> RunTopics:
+        """Find the topics of all items of a data set.
+
+        Parameters
+        ----------
+        pipeline : PairPipeline
+            What was trained.
+        pairs : PairSet
+            Whose items.
+
+        Returns
+        -------
+        RunTopics
+            With terms that tell topics apart; where both sides have one
+            vocabulary, each side with the terms that it uses.
+
+        Raises
+        ------
+        ValueError
+            If the method has no topics.
+        """
+        model: Any = pipeline.model_
+        if not isinstance(model, TopicSimilarity):
+            raise ValueError(
+                f"{model.tags.title} has no topics. Take a method of the topic family, such as "
+                "jplsa."
+            )
+        features = pipeline.x_features_, pipeline.y_features_
+        one_side = pairs.x is pairs.y
+        X = features[0].transform(pairs.x.content)
+        Y = X if one_side else features[1].transform(pairs.y.content)
+        x_theta, y_theta = model.transform(X), model.transform_y(Y)
+        phi = [model.x_topics_, model.y_topics_]
+        x_tokens, y_tokens = (
+            np.asarray(Z @ known.any(axis=0).astype(np.float64)).ravel()
+            for Z, known in zip((X, Y), phi, strict=True)
+        )
+        if features[0] is features[1] and not one_side:
+            phi = _parted(phi[0], X, Y)
+        weighted = [x_theta * x_tokens[:, None], y_theta * y_tokens[:, None]]
+        topics = describe_topics(
+            *phi,
+            *(f.get_feature_names_out() for f in features),
+            n_terms=_N_TERMS,
+            theta=weighted[0] if one_side else np.concatenate(weighted),
+            x_counts=X,
+            y_counts=Y,
+            relevance=RELEVANCE,
+            pieces=(_is_pieces(features[0]), _is_pieces(features[1])),
+        )
+        watched = tuple(map(float, getattr(model, "perplexity_curve_", ())))
+        return cls(tuple(topics), x_theta, y_theta, x_tokens, y_tokens, one_side, watched)
+
+    def named(self, topic: int) -> TopicTerms:
+        """A topic by its number."""
+        return next(known for known in self.topics if known.topic == topic)
+
+    def label(self, topic: int, n_terms: int = 2, side: Side = "x") -> str:
+        """A topic in a few terms of one side, or of the other where that has none.
+
+        Parameters
+        ----------
+        topic : int
+            Its number.
+        n_terms : int, default=2
+            Terms at most.
+        side : {"x", "y"}, default="x"
+            Whose terms.
+
+        Returns
+        -------
+        str
+            Not escaped.
+        """
+        known = self.named(topic)
+        terms = (known.x_terms, known.y_terms)[:: 1 if side == "x" else -1]
+        return ", ".join((terms[0] or terms[1])[:n_terms]) or f"topic {topic + 1}"
+
+    def leading(
+        self, side: Side, item: int, n: int = 3, least: float = 0.05
+    ) -> list[tuple[int, float]]:
+        """The topics that an item is mostly about.
+
+        Parameters
+        ----------
+        side : {"x", "y"}
+            Side of the item.
+        item : int
+            Its position.
+        n : int, default=3
+            Topics at most.
+        least : float, default=0.05
+            Smaller shares are not worth telling.
+
+        Returns
+        -------
+        list of (int, float)
+            Topic and share, the largest first; empty where nothing in the item
+            is known.
+        """
+        theta = self._theta(side)[item]
+        order = np.argsort(-theta, kind="stable")[:n]
+        return [(int(k), float(theta[k])) for k in order if theta[k] >= least]
+
+    def typical(self, side: Side, topic: int, n: int = 3) -> NDArray[np.intp]:
+        """Items that are most about a topic.
+
+        Parameters
+        ----------
+        side : {"x", "y"}
+            Which items.
+        topic : int
+            Number of the topic.
+        n : int, default=3
+            Items at most.
+
+        Returns
+        -------
+        ndarray of int
+            Positions, by descending share of the topic; of equal ones the item
+            with more known tokens leads. None that is more about another topic.
+        """
+        theta = self._theta(side)
+        share = theta[:, topic]
+        about = np.flatnonzero((share > 0) & (share >= theta.max(axis=1)))
+        tokens = self.x_tokens if side == "x" else self.y_tokens
+        order = np.lexsort((about, -tokens[about], -share[about].round(3)))
+        return about[order][:n]
+
+    def _theta(self, side: Side) -> Array:
+        return self.x_theta if side == "x" else self.y_theta
+
+
+def topic_rows(found: RunTopics, pairs: PairSet, n_items: int = 3) -> list[list[object]]:
+    """Topics as lines of a table, to be written to a file.
+
+    Parameters
+    ----------
+    found : RunTopics
+        Topics of a run.
+    pairs : PairSet
+        The data set that they were found on.
+    n_items : int, default=3
+        Typical items of each side.
+
+    Returns
+    -------
+    list of list
+        A head, then one line a topic: number, share, and for each side the
+        terms, their coherence, and ids and texts of typical items.
+    """
+    sides: list[tuple[Side, Items, str]] = [
+        ("x", pairs.x, pairs.x_name),
+        ("y", pairs.y, pairs.y_name),
+    ]
+    sides = sides[:1] if found.one_side else sides
+    head: list[object] = ["topic", "share of tokens"]
+    for _, _, name in sides:
+        head += [f"{name}: {what}" for what in ("terms", "NPMI", "typical ids", "typical")]
+    lines = [head]
+    for topic in found.topics:
+        line: list[object] = [topic.topic + 1, round(topic.share, 6)]
+        for side, items, _ in sides:
+            terms = topic.x_terms if side == "x" else topic.y_terms
+            value = topic.x_coherence if side == "x" else topic.y_coherence
+            rows = found.typical(side, topic.topic, n_items)
+            said = items.content if items.kind in ("text", "keyword") else items.labels
+            line += [
+                "; ".join(terms),
+                "" if np.isnan(value) else round(value, 4),
+                "; ".join(str(items.ids[row]) for row in rows),
+                "; ".join(str(said[row]) for row in rows),
+            ]
+        lines.append(line)
+    return lines
+
+
+def _parted(phi: Array, X: Any, Y: Any) -> list[Array]:
+    """Topics over one vocabulary as what each side says of them."""
+    counts = [np.asarray(sp.csr_array(Z).sum(axis=0)).ravel() for Z in (X, Y)]
+    total = np.maximum(counts[0] + counts[1], np.finfo(np.float64).tiny)
+    return [phi * (count / total) for count in counts]
+
+
+def _is_pieces(features: Any) -> bool:
+    return str(getattr(features, "analyzer", "word")).startswith("char")

@@ -1,0 +1,518 @@
+"""A queue whose jobs are done by a cluster."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any, cast
+from uuid import uuid4
+
+from simviz.data import PairSet
+from simviz.exceptions import JobError, SimvizError, StoreError
+from simviz.jobs.pool import DaemonPool
+from simviz.jobs.queue import JobQueue
+from simviz.jobs.spec import BLEND, JobSpec
+from simviz.jobs.work import Channel
+from simviz.pipeline import Pipeline
+from simviz.scale.gradients import Link, lost
+from simviz.store.store import Store
+
+_ROLES = ("learned", "lexical")
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedRun:
+    """A finished run, as far as another job builds on it.
+
+    Parameters
+    ----------
+    spec : mapping
+        What was asked for, as JSON.
+    trained : PairPipeline or BlendPipeline
+        What was learned.
+    """
+
+    spec: Mapping[str, Any]
+    trained: Pipeline
+
+    def pipeline(self) -> Pipeline:
+        """What was trained, ready for new items."""
+        return self.trained
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Carried:
+    """A data set and some runs that travel with a job.
+
+    It answers the questions that a job asks a store, and nothing else: who
+    may see what was decided before anything was sent.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        The data set of the job.
+    runs : mapping of str to CarriedRun or StoreError, optional
+        Runs by their ids; an error is raised where the job asks for it.
+    """
+
+    pairs: PairSet
+    runs: Mapping[str, CarriedRun | StoreError] = field(default_factory=dict)
+
+    def get_dataset(self, dataset_id: str, workspace: str | None = None) -> PairSet:
+        """The data set, whatever its id is here.
+
+        Parameters
+        ----------
+        dataset_id, workspace : str
+            As `Store.get_dataset` takes them; there is only one to give.
+
+        Returns
+        -------
+        PairSet
+            The one that was brought.
+        """
+        return self.pairs
+
+    def get_run(self, run_id: str, workspace: str | None = None) -> CarriedRun:
+        """A run that was brought.
+
+        Parameters
+        ----------
+        run_id, workspace : str
+            As `Store.get_run` takes them.
+
+        Returns
+        -------
+        CarriedRun
+            With specification and pipeline.
+
+        Raises
+        ------
+        StoreError
+            The one that the store answered, or if it was not brought.
+        """
+        found = self.runs.get(run_id, StoreError(f"Run {run_id} was not sent along."))
+        if isinstance(found, StoreError):
+            raise found
+        return found
+
+
+def runs_of(spec: JobSpec, store: Store) -> dict[str, CarriedRun | StoreError]:
+    """The runs that a job builds on.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        What is asked for, with its workspace.
+    store : Store
+        Where the runs are.
+
+    Returns
+    -------
+    dict of str to CarriedRun or StoreError
+        Those of a blend, by id; of any other job none.
+    """
+    found: dict[str, CarriedRun | StoreError] = {}
+    for run_id in (spec.params[role] for role in _ROLES) if spec.method == BLEND else ():
+        try:
+            run = store.get_run(run_id, spec.workspace)
+            found[run_id] = CarriedRun(run.spec, run.pipeline())
+        except StoreError as error:
+            found[run_id] = error
+    return found
+
+
+#: Threads of one task; Dask sets it to 1 unless whoever starts a worker says otherwise.
+_THREADS = "OMP_NUM_THREADS"
+#: States of a worker whose scheduler is gone, or that was told to end.
+_ENDED = ("closing", "closed", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One job, as it is sent.
+
+    Parameters
+    ----------
+    call : callable
+        `simviz.jobs.work.run_job`.
+    spec : JobSpec
+        What is asked for.
+    job_id : str
+        Who tells.
+    topic : str
+        Where the app listens.
+    version : str
+        Of simviz in the app.
+    """
+
+    call: Callable[..., Any]
+    spec: JobSpec
+    job_id: str
+    topic: str
+    version: str
+
+
+class TopicChannel:
+    """Tells the app through the scheduler.
+
+    Parameters
+    ----------
+    worker : distributed.Worker
+        Who tells.
+    topic : str
+        What the app listens to.
+    """
+
+    def __init__(self, worker: Any, topic: str) -> None:
+        self._worker, self._topic = worker, topic
+
+    def put(self, message: tuple[str, str, Mapping[str, Any]], /) -> None:
+        """Send a message: names and numbers."""
+        job_id, what, content = message
+        self._worker.log_event(self._topic, [job_id, what, dict(content)])
+
+
+class Unwanted:
+    """Whether nobody waits for the result of a task any more.
+
+    The scheduler tells a worker at once when a job was cancelled, or when its
+    app is gone; looking costs no message.
+
+    Parameters
+    ----------
+    worker : distributed.Worker
+        Where the task runs.
+    key : str
+        Its name.
+    """
+
+    def __init__(self, worker: Any, key: Any) -> None:
+        self._worker, self._key = worker, key
+
+    def is_set(self) -> bool:
+        """Whether the task may end."""
+        task = self._worker.state.tasks.get(self._key)
+        return task is None or task.state == "cancelled" or self._worker.status.name in _ENDED
+
+
+def work(task: Task, pairs: PairSet, runs: Mapping[str, CarriedRun | StoreError]) -> Any:
+    """Do a job; see `simviz.jobs.work.run_job` for what it answers.
+
+    Parameters
+    ----------
+    task : Task
+        What to do.
+    pairs : PairSet
+        The data set.
+    runs : mapping of str to CarriedRun or StoreError
+        What a blend is made of.
+
+    Returns
+    -------
+    RunFiles or Found
+        What the app keeps.
+
+    Raises
+    ------
+    JobError
+        If this worker has another version of simviz than the app, and
+        whatever the job raises.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    own = version("simviz")
+    if own != task.version:
+        raise JobError(
+            f"The worker at {worker.address} has simviz {own}, the app {task.version}. "
+            "Install the same version on all machines of the cluster and start them again."
+        )
+    channel = TopicChannel(worker, task.topic)
+    stop = Unwanted(worker, worker.get_current_task())
+    n_threads = int(os.environ.get(_THREADS, "1") or 1)
+    return task.call(task.spec, Carried(pairs, runs), task.job_id, channel, stop, n_threads)
+
+
+#: A job whose data vanished with a worker is sent so often.
+_ATTEMPTS = 3
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A job on its way."""
+
+    call: Callable[..., Any]
+    spec: JobSpec
+    store: Store
+    job_id: str
+    channel: Channel
+    #: How many jobs of the same workspace are on their way before it.
+    ahead: int = 0
+    attempts: int = 0
+    future: Future[Any] = field(default_factory=Future)
+    remote: Any = None
+
+
+class ClusterExecutor(Executor):
+    """Runs jobs of `simviz.jobs.JobQueue` on the workers of a Dask scheduler.
+
+    Data sets and trained parts are read here and travel through Dask, so that
+    workers need no disk of this machine; progress and results come back the
+    same way. A connection is made when the first job comes, and anew after it
+    broke.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as "tcp://127.0.0.1:8786".
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._link: Link | None = None
+        self._calls: dict[str, _Call] = {}
+        # Reading, connecting and sending take a while; nobody who asks waits for it.
+        self._sender = DaemonPool(1, "simviz-cluster")
+
+    def n_workers(self) -> int | None:
+        """How many workers there are.
+
+        Returns
+        -------
+        int or None
+            None before the first job, and where the scheduler is lost.
+        """
+        link = self._link
+        return None if link is None else link.n_workers()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Send a job soon.
+
+        Parameters
+        ----------
+        fn : callable
+            `simviz.jobs.work.run_job`.
+        *args : tuple
+            Its arguments. Store and channel stay here; the worker is given
+            what stands for them. What tells it to stop is the cancelling of
+            the answer, and its threads are those that it was started with.
+        **kwargs : dict
+            None are taken.
+
+        Returns
+        -------
+        Future
+            Of what the job answers.
+
+        Raises
+        ------
+        TypeError
+            If these are not the arguments of a job.
+        RuntimeError
+            If the executor was shut down.
+        """
+        if kwargs or len(args) != 6 or not isinstance(args[0], JobSpec):
+            raise TypeError("This executor runs the jobs of a JobQueue and nothing else.")
+        spec, store, job_id, channel = args[:4]
+        ahead = sum(c.spec.workspace == spec.workspace for c in list(self._calls.values()))
+        call = _Call(fn, spec, cast(Store, store), job_id, channel, ahead)
+        self._calls[job_id] = call
+        call.future.add_done_callback(lambda future: self._ended(call))
+        self._sender.submit(self._send, call)
+        return call.future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let go of the cluster, see `concurrent.futures.Executor.shutdown`.
+
+        Parameters
+        ----------
+        wait : bool, default=True
+            Whether to wait until the jobs that were sent have ended.
+        cancel_futures : bool, default=False
+            Cancel them, those that run among them.
+        """
+        calls = list(self._calls.values())
+        if cancel_futures:
+            for call in calls:
+                call.future.cancel()
+        elif wait:
+            for call in calls:
+                call.future.exception()
+        self._sender.shutdown(wait=wait, cancel_futures=cancel_futures)
+        self._unlink()
+
+    # -- inside -----------------------------------------------------------------------
+
+    def _linked(self) -> Link:
+        """The connection; a new one where there is none that works."""
+        if self._link is not None and not self._link.is_open:
+            self._unlink()
+        if self._link is None:
+            self._link = Link(self.address, self._hear)
+        return self._link
+
+    def _unlink(self) -> None:
+        link, self._link = self._link, None
+        if link is not None:
+            link.close()
+
+    def _send(self, call: _Call) -> None:
+        """Read what a job needs and hand it over; must not raise."""
+        if call.future.done():
+            return
+        try:
+            link, spec = self._linked(), call.spec
+            link.listen()
+            name = spec.dataset_id, spec.dataset_digest
+            pairs = link.sent(name, lambda: call.store.get_dataset(spec.dataset_id))
+            runs: Any = runs_of(spec, call.store)
+            if runs:  # models may be large, and a graph is no place for them
+                runs = link.scatter(runs)
+            call.attempts += 1
+            task = Task(call.call, spec, call.job_id, link.topic, version("simviz"))
+            # Dask learns from names how long jobs of a method take.
+            key = f"simviz_{spec.method}-{uuid4().hex}"
+            # The first jobs of all come before the second ones of any.
+            call.remote = link.client.submit(
+                work, task, pairs, runs, key=key, pure=False, priority=-call.ahead
+            )
+            call.remote.add_done_callback(lambda remote: self._answered(call, link, remote))
+            if call.future.cancelled():
+                self._ended(call)
+        except Exception as error:
+            gone = self._link is None or self._link.is_lost(error)
+            known = isinstance(error, SimvizError)
+            self._fail(call, lost(self.address) if gone and not known else error)
+
+    def _hear(self, message: Any) -> None:
+        """Pass on what a worker tells, with the time of this machine's clock."""
+        job_id, what, content = message
+        call = self._calls.get(job_id)
+        if call is not None:
+            now = {"time": time.time()} if "time" in content else {}
+            call.channel.put((job_id, what, content | now))
+
+    def _answered(self, call: _Call, link: Link, remote: Any) -> None:
+        """Pass on what became of a job; called in a thread of the client."""
+        if call.future.done():
+            return
+        try:
+            if remote.status == "error":
+                error = remote.exception()
+                self._fail(call, error.with_traceback(remote.traceback()))
+                return
+            result = remote.result()  # raises where it was called off or got lost
+            if call.future.set_running_or_notify_cancel():
+                call.future.set_result(result)
+        except BaseException as error:
+            self._interrupted(call, link, error)
+
+    def _interrupted(self, call: _Call, link: Link, error: BaseException) -> None:
+        """A job of which nothing came back: send it again, or say why not."""
+        if link.is_lost(error):
+            self._fail(call, lost(self.address))
+        elif call.attempts < _ATTEMPTS:
+            # Its data were on a worker that is gone.
+            link.forget((call.spec.dataset_id, call.spec.dataset_digest))
+            try:
+                self._sender.submit(self._send, call)
+            except RuntimeError as shut:
+                self._fail(call, shut)
+        else:
+            self._fail(call, error)
+
+    def _fail(self, call: _Call, error: BaseException) -> None:
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            error = JobError(
+                "The workers that computed this ended one after another, most likely for lack of "
+                "memory. Take a sample of the data or fewer components."
+            )
+        if call.future.set_running_or_notify_cancel():
+            call.future.set_exception(error)
+
+    def _ended(self, call: _Call) -> None:
+        """Forget a job; what still waits or runs for it may stop."""
+        self._calls.pop(call.job_id, None)
+        remote, call.remote = call.remote, None
+        if remote is not None:
+            remote.release()  # the scheduler tells the worker; nobody waits for it
+
+
+class ClusterQueue(JobQueue):
+    """A queue that knows who does its jobs; made by `cluster_queue`.
+
+    Parameters
+    ----------
+    store : Store
+        Where data sets and runs are.
+    executor : ClusterExecutor
+        Sends jobs to the cluster.
+    limit : int
+        Jobs of one workspace that may wait or run.
+    """
+
+    def __init__(self, store: Store, executor: ClusterExecutor, limit: int) -> None:
+        super().__init__(store, executor=executor, limit=limit)
+        self._cluster = executor
+
+    def in_words(self, *, with_address: bool = True) -> str:
+        """Who does the jobs.
+
+        Parameters
+        ----------
+        with_address : bool, default=True
+            Whether to say where; not every visitor has to know.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
+        n, at = self._cluster.n_workers(), f" at {self._cluster.address}" if with_address else ""
+        if n is None:
+            return f"Jobs are sent to a cluster{at}."
+        workers = {0: "No worker is", 1: "1 worker is"}.get(n, f"{n} workers are")
+        return f"Jobs are sent to a cluster{at}: {workers} there."
+
+
+def cluster_queue(store: Store, address: str, limit: int = 8) -> ClusterQueue:
+    """Train on a Dask cluster what would be trained in this process.
+
+    Parameters
+    ----------
+    store : Store
+        Where data sets and runs are; only this process writes there.
+    address : str
+        Of the scheduler, such as "tcp://127.0.0.1:8786".
+    limit : int, default=8
+        Jobs of one workspace that may wait or run.
+
+    Returns
+    -------
+    ClusterQueue
+        It can be made while the scheduler is away: jobs then fail with a
+        sentence that says so, and can be repeated.
+
+    Raises
+    ------
+    SimvizError
+        If Dask is not installed.
+    """
+    if find_spec("distributed") is None:
+        raise SimvizError(
+            'Jobs on a cluster need Dask: pip install "simviz[cluster]". '
+            "Without SIMVIZ_SCHEDULER they are done by the app itself."
+        )
+    executor = ClusterExecutor(address)
+    # At the end of the process the queue closes first, and its jobs are called off.
+    atexit.register(executor.shutdown, wait=False, cancel_futures=True)
+    return ClusterQueue(store, executor, limit)

@@ -1,0 +1,888 @@
+"""PairPipeline: features for both sides plus a method; what is trained and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
+from simviz.callbacks import CallbackMixin
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.exceptions import StoreError
+from simviz.persistence import load_state, save_state
+from simviz.registry import unknown_name
+
+
+class PairPipeline(CallbackMixin, BaseEstimator):
+    """Features for both sides plus a method.
+
+    Parameters
+    ----------
+    model : PairModel
+        The method; a clone is fitted.
+    x_features : estimator
+        Turns the content of x items into rows; a clone is fitted.
+    y_features : estimator or None, default=None
+        The same for the y side. None fits one transformer on both sides, so
+        that they share one vocabulary.
+
+    Attributes
+    ----------
+    model_ : PairModel
+        The fitted method.
+    x_features_, y_features_ : estimator
+        The fitted transformers; the same object where the sides share one.
+
+    Examples
+    --------
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["corazón rojo", "coche azul"])
+    >>> pipeline = default_pipeline("cca", pairs, n_components=1).fit(pairs)
+    >>> pipeline.similarity(pairs.x, pairs.y).argmax(axis=1)
+    array([0, 1])
+    """
+
+    def __init__(
+        self, model: PairModel, x_features: BaseEstimator, y_features: BaseEstimator | None = None
+    ) -> None:
+        self.model = model
+        self.x_features = x_features
+        self.y_features = y_features
+
+    def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
+        """Learn features and method from a pair set.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Training pairs.
+        validation : PairSet, optional
+            Only watched, by methods that stop early.
+
+        Returns
+        -------
+        self
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If the content or a parameter does not fit.
+        """
+        x, y = pairs.x.content, pairs.y.content
+        if self.y_features is None:
+            both = x if pairs.x is pairs.y else np.concatenate([x, y])
+            self.x_features_ = self._heard(clone(self.x_features)).fit(both)
+            self.y_features_ = self.x_features_
+        else:
+            self.x_features_ = self._heard(clone(self.x_features)).fit(x)
+            self.y_features_ = self._heard(clone(self.y_features)).fit(y)
+        model = clone(self.model).set_callbacks(*getattr(self, "_callbacks", ()))
+        watched = {}
+        if validation is not None and isinstance(model, IterativeMixin):
+            watched = {
+                "X_val": self.x_features_.transform(validation.x.content),
+                "y_val": self.y_features_.transform(validation.y.content),
+                "relevance_val": validation.relevance,
+            }
+        X, Y = self.x_features_.transform(x), self.y_features_.transform(y)
+        self._notify(0, 1)  # features are there; the method reports from here on
+        self.model_ = model.fit(X, Y, pairs.relevance, **watched)
+        for part in (self.model_, self.x_features_, self.y_features_):
+            if isinstance(part, CallbackMixin):
+                part.set_callbacks()
+        return self
+
+    def transform(self, items: Items) -> NDArray[np.floating]:
+        """Vectors (n, k) of x items.
+
+        Parameters
+        ----------
+        items : Items
+            Items of the x side.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            In the space of the method.
+
+        Raises
+        ------
+        ValueError
+            If the method has no vectors.
+        """
+        return self._embedding().transform(self._x(items))
+
+    def transform_y(self, items: Items) -> NDArray[np.floating]:
+        """Vectors (n, k) of y items.
+
+        Parameters
+        ----------
+        items : Items
+            Items of the y side.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            In the space of the method, that of `transform`.
+
+        Raises
+        ------
+        ValueError
+            If the method has no vectors.
+        """
+        return self._embedding().transform_y(self._y(items))
+
+    def coordinates(self, x: Items, y: Items) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Both sides as points whose distances mirror the similarity.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_vectors, y_vectors : ndarray of shape (n_x, k) and (n_y, k)
+            See `simviz.base.EmbeddingModel.coordinates`.
+
+        Raises
+        ------
+        ValueError
+            If the method has no vectors; `simviz.projection.unfold` its
+            similarities instead.
+        """
+        return self._embedding().coordinates(self._x(x), self._y(y))
+
+    def similarity(self, x: Items, y: Items) -> NDArray[np.floating]:
+        """Similarities of all pairs of items, as one dense matrix.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        ndarray of shape (n_x, n_y)
+            Larger means closer.
+        """
+        check_is_fitted(self)
+        return self.model_.similarity(self._x(x), self._y(y))
+
+    def iter_similarity(
+        self, x: Items, y: Items, block_size: int | None = None
+    ) -> Iterator[NDArray[np.floating]]:
+        """Similarities in blocks of rows, so that memory stays bounded.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+        block_size : int, optional
+            Rows of a block; by default about 16 MB of float32.
+
+        Returns
+        -------
+        iterator of ndarray of shape (rows, n_y)
+            Blocks in the order of the x items.
+        """
+        check_is_fitted(self)
+        return self.model_.iter_similarity(self._x(x), self._y(y), block_size)
+
+    def prepared(self, x: Items, y: Items) -> object:
+        """Both sides made ready, where the method ranks without comparing all pairs.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        object or None
+            See `simviz.base.TopicSimilarity.prepared`.
+        """
+        check_is_fitted(self)
+        prepare = getattr(self.model_, "prepared", None)
+        return None if prepare is None else prepare(self._x(x), self._y(y))
+
+    def factors(
+        self, x: Items, y: Items
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]] | None:
+        """Vectors whose products are the similarities, if that is what they are.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        tuple of ndarrays of shape (n_x, k) and (n_y, k), or None
+            See `simviz.base.EmbeddingModel.factors`.
+        """
+        check_is_fitted(self)
+        offer = getattr(self.model_, "factors", None)
+        return None if offer is None else offer(self._x(x), self._y(y))
+
+    def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
+        """Share of items of each side without any known feature.
+
+        Such items score 0 against everything; an evaluation has to say how
+        many there are.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_share, y_share : float
+            From 0 to 1.
+        """
+        rows = (nonzero_rows(self._x(x)), nonzero_rows(self._y(y)))
+        return float(1 - rows[0].mean()), float(1 - rows[1].mean())
+
+    def truncate(self, k: int) -> PairPipeline:
+        """The same pipeline with the k-dimensional model.
+
+        Parameters
+        ----------
+        k : int
+            Dimensions to keep; see `simviz.base.LinearPairModel.truncate`.
+
+        Returns
+        -------
+        PairPipeline
+            A view on the same arrays.
+        """
+        check_is_fitted(self)
+        small = clone(self)
+        small.x_features_, small.y_features_ = self.x_features_, self.y_features_
+        small.model_ = self.model_.truncate(k)
+        return small
+
+    def save(self, path: str | Path) -> None:
+        """Write features and model to one file of JSON and arrays.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, by custom with the ending ``.simviz``.
+        """
+        pass
+
+        save_pipeline(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Pipeline:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to read.
+
+        Returns
+        -------
+        PairPipeline or BlendPipeline
+            Fitted, with the same similarities to the last bit; a blend where
+            that is what was saved.
+
+        Raises
+        ------
+        StoreError
+            If the file is not a saved pipeline.
+        """
+        pass
+
+        return load_pipeline(path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _heard(self, features: BaseEstimator) -> BaseEstimator:
+        """Give features that take their time a chance to stop; progress is the method's."""
+        if isinstance(features, CallbackMixin):
+            features.set_callbacks(lambda step, total, metrics: self._notify(0, 1))
+        return features
+
+    def _x(self, items: Items) -> Any:
+        return self.x_features_.transform(items.content)
+
+    def _y(self, items: Items) -> Any:
+        return self.y_features_.transform(items.content)
+
+    def _embedding(self) -> EmbeddingModel:
+        check_is_fitted(self)
+        if not isinstance(self.model_, EmbeddingModel):
+            raise ValueError(
+                f"{self.model_.tags.title} gives similarities without vectors. "
+                "Use similarity, or simviz.projection.unfold for a map."
+            )
+        return self.model_
+
+
+Block = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
+#: How similarities are brought to one scale, see `BlendPipeline`.
+Normalization = Literal["global_std", "none", "minmax_query", "z_query"]
+
+
+def check_normalization(normalization: str) -> None:
+    """Refuse a normalisation that does not exist.
+
+    Parameters
+    ----------
+    normalization : str
+        Its name.
+
+    Raises
+    ------
+    ValueError
+        Naming those that do.
+    """
+    if normalization not in get_args(Normalization):
+        raise ValueError(unknown_name("normalization", normalization, get_args(Normalization)))
+
+
+def scaled(scores: Block, normalization: Normalization, spread: float) -> Block:
+    """Similarities of whole rows on the scale asked for.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (b, n_y)
+        One row an x item, all y items.
+    normalization : str
+        See `BlendPipeline`.
+    spread : float
+        Standard deviation in training, for "global_std".
+
+    Returns
+    -------
+    ndarray of shape (b, n_y)
+        What depends on the query is in float64; a row without differences
+        becomes 0.
+    """
+    if normalization == "none":
+        return scores
+    if normalization == "global_std":
+        return scores / scores.dtype.type(spread)
+    values = scores.astype(np.float64)
+    if normalization == "minmax_query":
+        shift = values.min(axis=1, keepdims=True)
+        width = values.max(axis=1, keepdims=True) - shift
+    else:
+        shift, width = values.mean(axis=1, keepdims=True), values.std(axis=1, keepdims=True)
+        # Rounding of the mean must not be blown up to a standard deviation of 1.
+        width[np.ptp(values, axis=1, keepdims=True) == 0] = 0
+    return np.divide(values - shift, width, out=np.zeros_like(values), where=width > 0)
+
+
+def filled_in(learned: Block, lexical: Block, x_known: Mask, y_known: Mask) -> Block:
+    """The learned similarities, with the lexical ones where nothing was learned of an item.
+
+    Parameters
+    ----------
+    learned, lexical : ndarray of shape (b, n_y)
+        On one scale.
+    x_known, y_known : ndarray of bool, shape (b,) and (n_y,)
+        Whether the learned vector of an item is not zero.
+
+    Returns
+    -------
+    ndarray of shape (b, n_y)
+        Blended with any weight, such a pair has its lexical score.
+    """
+    if x_known.all() and y_known.all():
+        return learned
+    filled = learned.astype(np.result_type(learned, lexical), copy=True)
+    filled[~x_known] = lexical[~x_known]
+    filled[:, ~y_known] = lexical[:, ~y_known]
+    return filled
+
+
+def scored(part: Pipeline, x: Items, y: Items, size: int) -> tuple[Mask, Mask, Iterator[Block]]:
+    """Which items a part knows, and its similarities; features are made once for both.
+
+    Parameters
+    ----------
+    part : PairPipeline or BlendPipeline
+        Fitted.
+    x, y : Items
+        Items of the two sides.
+    size : int
+        Rows of a block.
+
+    Returns
+    -------
+    x_known, y_known : ndarray of bool
+        Whether features and vector of an item are not zero.
+    blocks : iterator of ndarray of shape (rows, n_y)
+        Similarities.
+    """
+    if not isinstance(part, PairPipeline):
+        return *part.known(x, y), part.iter_similarity(x, y, size)
+    model = part.model_
+    X, Y = part.x_features_.transform(x.content), part.y_features_.transform(y.content)
+    x_known, y_known = nonzero_rows(X), nonzero_rows(Y)
+    if isinstance(model, EmbeddingModel):
+        x_known = x_known & nonzero_rows(model.transform(X))
+        y_known = y_known & nonzero_rows(model.transform_y(Y))
+    return x_known, y_known, model.iter_similarity(X, Y, size)
+
+
+def cannot_read(role: str, pairs: PairSet, error: Exception) -> str:
+    """The sentence for a part that was made for other items."""
+    kinds = " and ".join(dict.fromkeys((pairs.x.kind, pairs.y.kind)))
+    return (
+        f"The {role} part of the blend cannot be used on these {kinds} items: {error} Blend two "
+        "pipelines that are made for the same kinds of items, such as two of default_pipeline "
+        "on one pair set."
+    )
+
+
+_BLOCK_ENTRIES = 2**21  # two blocks of 8 MB of float32, and what is made of them
+_SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is taken
+#: The parts of a blend.
+ROLES = ("learned", "lexical")
+
+
+class BlendPipeline(CallbackMixin, BaseEstimator):
+    r"""A weighted sum of two pipelines: α · learned + (1 − α) · lexical.
+
+    What was learned finds what shares no term; what is lexical finds rare
+    terms, names and numbers, which no training pair explains. Where nothing
+    was learned of an item, because its learned vector is zero, its lexical
+    score stands for the learned one [1]_.
+
+    Parameters
+    ----------
+    learned, lexical : PairPipeline or BlendPipeline
+        The two parts, for the same kinds of items; clones are fitted. Any two
+        pipelines do, whatever they learn.
+    alpha : float, default=0.5
+        Weight of the learned similarity, from 0 to 1. Choose it on
+        validation pairs: see `simviz.evaluation.blends.blend_curve`.
+    normalization : {"global_std", "none", "minmax_query", "z_query"}, default="global_std"
+        How the two are brought to one scale: each divided by its standard
+        deviation in training; as they are, which suits two cosines; or, for
+        each x item, from 0 for the lowest score to 1 for the highest, or to
+        mean 0 and standard deviation 1. With the last two a score depends on
+        all the y items it is given with.
+
+    Attributes
+    ----------
+    learned_, lexical_ : PairPipeline or BlendPipeline
+        The fitted parts.
+    spreads_ : tuple of float
+        Standard deviation of both similarities in training.
+
+    References
+    ----------
+    .. [1] W. Wu, J. Xu & H. Li. "Learning similarity function between objects
+       in heterogeneous spaces." Microsoft Research technical report, 2010.
+
+    Examples
+    --------
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["red car", "blue sea"], ["a car in red", "the sea is blue"])
+    >>> cca = default_pipeline("cca", pairs, n_components=1, shared=True)
+    >>> blend = BlendPipeline(cca, default_pipeline("bm25", pairs), alpha=0.3).fit(pairs)
+    >>> blend.similarity(pairs.x, pairs.y).argmax(axis=1)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        learned: Pipeline,
+        lexical: Pipeline,
+        alpha: float = 0.5,
+        *,
+        normalization: Normalization = "global_std",
+    ) -> None:
+        self.learned = learned
+        self.lexical = lexical
+        self.alpha = alpha
+        self.normalization = normalization
+
+    def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
+        """Train both parts.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Training pairs.
+        validation : PairSet, optional
+            Only watched, by methods that stop early.
+
+        Returns
+        -------
+        self
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not fit, or a part cannot read such items.
+        """
+        self.check_parameters()
+        fitted: list[Pipeline] = []
+        for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
+            part = clone(part).set_callbacks(*getattr(self, "_callbacks", ()))
+            try:
+                fitted.append(part.fit(pairs, validation).set_callbacks())
+            except (ValueError, TypeError, AttributeError) as error:
+                raise ValueError(cannot_read(role, pairs, error)) from error
+        return self._joined(fitted[0], fitted[1], pairs)
+
+    @classmethod
+    def of(
+        cls,
+        learned: Pipeline,
+        lexical: Pipeline,
+        pairs: PairSet,
+        alpha: float = 0.5,
+        *,
+        normalization: Normalization = "global_std",
+    ) -> BlendPipeline:
+        """Blend two pipelines that are trained already.
+
+        Parameters
+        ----------
+        learned, lexical : PairPipeline or BlendPipeline
+            Fitted; they are used as they are.
+        pairs : PairSet
+            Their training pairs, from which the spread of both is taken.
+        alpha : float, default=0.5
+            Weight of the learned similarity.
+        normalization : str, default="global_std"
+            As in the class.
+
+        Returns
+        -------
+        BlendPipeline
+            Fitted.
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not fit, or a part cannot read such items.
+        """
+        for part in (learned, lexical):
+            check_is_fitted(part)
+        made = cls(clone(learned), clone(lexical), alpha, normalization=normalization)
+        made.check_parameters()
+        return made._joined(learned, lexical, pairs)
+
+    def with_alpha(self, alpha: float) -> BlendPipeline:
+        """The same parts with another weight.
+
+        Parameters
+        ----------
+        alpha : float
+            Weight of the learned similarity.
+
+        Returns
+        -------
+        BlendPipeline
+            Fitted, sharing the parts.
+
+        Raises
+        ------
+        ValueError
+            If it is no weight.
+        """
+        check_is_fitted(self)
+        made = clone(self).set_params(alpha=alpha)
+        made.check_parameters()
+        made.learned_, made.lexical_, made.spreads_ = self.learned_, self.lexical_, self.spreads_
+        return made
+
+    def iter_parts(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[tuple[Block, Block]]:
+        """Both similarities on one scale, in blocks of rows.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+        block_size : int, optional
+            Rows of a block; by default about 8 MB of float32 a part.
+
+        Yields
+        ------
+        learned, lexical : ndarray of shape (rows, n_y)
+            The learned one is the lexical one where nothing was learned.
+        """
+        check_is_fitted(self)
+        size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(y)))
+        x_known, y_known, learned_blocks = scored(self.learned_, x, y, size)
+        *_, lexical_blocks = scored(self.lexical_, x, y, size)
+        start = 0
+        for learned, lexical in zip(learned_blocks, lexical_blocks, strict=True):
+            stop = start + len(learned)
+            learned = scaled(learned, self.normalization, self.spreads_[0])
+            lexical = scaled(lexical, self.normalization, self.spreads_[1])
+            yield filled_in(learned, lexical, x_known[start:stop], y_known), lexical
+            start = stop
+
+    def iter_similarity(
+        self, x: Items, y: Items, block_size: int | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Similarities in blocks of rows, so that memory stays bounded.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+        block_size : int, optional
+            Rows of a block; by default about 8 MB of float32 a part.
+
+        Yields
+        ------
+        ndarray of float64, shape (rows, n_y)
+            Blocks in the order of the x items.
+        """
+        for learned, lexical in self.iter_parts(x, y, block_size=block_size):
+            yield self.mixed(learned, lexical)
+
+    def mixed(self, learned: Block, lexical: Block) -> NDArray[np.float64]:
+        """Add both similarities with their weights.
+
+        Parameters
+        ----------
+        learned, lexical : ndarray of one shape
+            As `iter_parts` gives them.
+
+        Returns
+        -------
+        ndarray of float64
+            α · learned + (1 − α) · lexical.
+        """
+        return self.alpha * learned.astype(np.float64) + (1.0 - self.alpha) * lexical.astype(
+            np.float64
+        )
+
+    def similarity(self, x: Items, y: Items) -> NDArray[np.float64]:
+        """Similarities of all pairs of items, as one dense matrix.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_x, n_y)
+            Larger means closer.
+        """
+        return np.concatenate(list(self.iter_similarity(x, y)))
+
+    def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
+        """Share of items of each side of which neither part knows anything.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_share, y_share : float
+            From 0 to 1.
+        """
+        x_known, y_known = self.known(x, y)
+        return float(1 - x_known.mean()), float(1 - y_known.mean())
+
+    def known(self, x: Items, y: Items) -> tuple[Mask, Mask]:
+        """Which items either part knows anything of.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_known, y_known : ndarray of bool
+            One for each item.
+        """
+        check_is_fitted(self)
+        parts = [scored(part, x, y, 1) for part in (self.learned_, self.lexical_)]
+        return parts[0][0] | parts[1][0], parts[0][1] | parts[1][1]
+
+    def save(self, path: str | Path) -> None:
+        """Write both parts and how they are blended to one file of JSON and arrays.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, by custom with the ending ``.simviz``.
+        """
+        pass
+
+        save_pipeline(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> BlendPipeline:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to read.
+
+        Returns
+        -------
+        BlendPipeline
+            Fitted, with the same similarities to the last bit.
+
+        Raises
+        ------
+        StoreError
+            If the file is not a saved blend.
+        """
+        pass
+
+        found = load_pipeline(path)
+        if not isinstance(found, cls):
+            raise StoreError(f"{path} holds one pipeline, not a blend. Load it with PairPipeline.")
+        return found
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "spreads_")
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that do not fit.
+
+        Raises
+        ------
+        ValueError
+            Saying which and what to do.
+        """
+        check_normalization(self.normalization)
+        if isinstance(self.alpha, bool) or not 0 <= self.alpha <= 1:
+            raise ValueError(
+                f"alpha is the weight of the learned similarity: a number from 0 to 1, got "
+                f"{self.alpha!r}."
+            )
+        for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
+            if not isinstance(part, PairPipeline | BlendPipeline):
+                raise ValueError(
+                    f"The {role} part of a blend must be a pipeline, got a "
+                    f"{type(part).__name__}. Make one with default_pipeline, which adds the "
+                    "features."
+                )
+
+    def _joined(self, learned: Pipeline, lexical: Pipeline, pairs: PairSet) -> Self:
+        """Take fitted parts over, and note how far their scores spread in training."""
+        rng = np.random.default_rng(0)
+        x, y = (
+            side.take(np.sort(rng.permutation(len(side))[:_SPREAD_ITEMS]))
+            for side in (pairs.x, pairs.y)
+        )
+        spreads = []
+        for role, part in zip(ROLES, (learned, lexical), strict=True):
+            try:
+                told = part.similarity(x, y)
+            except (ValueError, TypeError, AttributeError) as error:
+                raise ValueError(cannot_read(role, pairs, error)) from error
+            spread = float(np.std(told, dtype=np.float64))
+            spreads.append(spread if np.ptp(told) > 0 and spread > 0 else 1.0)
+        self.learned_, self.lexical_ = learned, lexical
+        self.spreads_ = (spreads[0], spreads[1])
+        return self
+
+
+Pipeline: TypeAlias = PairPipeline | BlendPipeline
+
+
+def save_pipeline(pipeline: Pipeline, path: str | Path) -> None:
+    """Write a fitted pipeline to one file."""
+    save_state(_objects(pipeline), path)
+
+
+def load_pipeline(path: str | Path) -> Pipeline:
+    """Read a saved pipeline or blend.
+
+    Parameters
+    ----------
+    path : str or Path
+        File that ``save`` wrote.
+
+    Returns
+    -------
+    PairPipeline or BlendPipeline
+        Fitted, with the same similarities to the last bit.
+
+    Raises
+    ------
+    StoreError
+        If the file is not a saved pipeline.
+    """
+    return _pipeline(load_state(path), path)
+
+
+def _objects(pipeline: Pipeline) -> dict[str, Any]:
+    """What is stored of a fitted pipeline, by name; those of a part begin with its role."""
+    check_is_fitted(pipeline)
+    if isinstance(pipeline, PairPipeline):
+        told: dict[str, Any] = {"model": pipeline.model_, "x_features": pipeline.x_features_}
+        if pipeline.y_features_ is not pipeline.x_features_:
+            told["y_features"] = pipeline.y_features_
+        return told
+    told = {
+        "blend": {
+            "alpha": float(pipeline.alpha),
+            "normalization": pipeline.normalization,
+            "spreads": list(pipeline.spreads_),
+        }
+    }
+    for role, part in zip(ROLES, (pipeline.learned_, pipeline.lexical_), strict=True):
+        told |= {f"{role}.{name}": value for name, value in _objects(part).items()}
+    return told
+
+
+def _pipeline(objects: dict[str, Any], path: str | Path) -> Pipeline:
+    """The pipeline that was stored as these objects."""
+    if "blend" in objects:
+        return _blend(objects, path)
+    if not {"model", "x_features"} <= set(objects):
+        raise StoreError(f"{path} holds {sorted(objects)}, not a pipeline.")
+    parts = {name: clone(value) for name, value in objects.items()}
+    pipeline = PairPipeline(parts["model"], parts["x_features"], parts.get("y_features"))
+    pipeline.model_ = objects["model"]
+    pipeline.x_features_ = objects["x_features"]
+    pipeline.y_features_ = objects.get("y_features", pipeline.x_features_)
+    return pipeline
+
+
+def _blend(objects: dict[str, Any], path: str | Path) -> BlendPipeline:
+    parts = []
+    for role in ROLES:
+        start = f"{role}."
+        own = {n.removeprefix(start): v for n, v in objects.items() if n.startswith(start)}
+        parts.append(_pipeline(own, path))
+    try:
+        how = objects["blend"]
+        blend = BlendPipeline(
+            clone(parts[0]), clone(parts[1]), how["alpha"], normalization=how["normalization"]
+        )
+        blend.check_parameters()
+        learned, lexical = (float(spread) for spread in how["spreads"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{path} holds a blend that cannot be read ({error}).") from error
+    blend.learned_, blend.lexical_ = parts
+    blend.spreads_ = (learned, lexical)
+    return blend

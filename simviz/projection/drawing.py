@@ -1,0 +1,259 @@
+"""Drawing the items of a data set as a trained pipeline sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.base import EmbeddingModel
+from simviz.data import PairSet
+from simviz.evaluation import MRR, evaluate
+from simviz.pipeline import PairPipeline, Pipeline
+from simviz.projection import JointMap, Neighbors, joint_map, kept_near, unfold
+
+#: Items of a side that are drawn at most; of methods that only give similarities, fewer.
+MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
+#: The drawing that every run has, see `drawing_name`.
+DRAWING = "mds-2-center"
+Index = NDArray[np.intp]
+
+
+def drawing_name(drawing: JointMap) -> str:
+    """The name under which a run keeps a map.
+
+    Parameters
+    ----------
+    drawing : JointMap
+        A map.
+
+    Returns
+    -------
+    str
+        Method, dimensions and balance, such as "mds-2-center"; there were
+        once drawings in three.
+    """
+    return f"{drawing.method}-2-{drawing.balance}"
+
+
+def draw(
+    pipeline: Pipeline, pairs: PairSet, *, seed: int = 0, **options: Any
+) -> tuple[JointMap, Index, Index]:
+    """Put the items of a data set on one map.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        What was trained.
+    pairs : PairSet
+        Whose items to draw.
+    seed : int, default=0
+        Of the sample, where there are too many items, and of the map. What
+        belongs to the x items of the sample comes first among the y items.
+    **options
+        See `simviz.projection.joint_map`.
+
+    Returns
+    -------
+    drawing : JointMap
+        The map, its notes saying what was left out.
+    x_drawn, y_drawn : ndarray of int
+        The items on it by their position.
+    """
+    model = pipeline.model_ if isinstance(pipeline, PairPipeline) else None
+    has_vectors = isinstance(model, EmbeddingModel)
+    limit = MAX_DRAWN if has_vectors else MAX_UNFOLDED
+    rng = np.random.default_rng(seed)
+    x_drawn = _sample(len(pairs.x), limit, rng)
+    y_drawn = _sample(len(pairs.y), limit, rng, first=_partners(pairs, x_drawn))
+    x, y = pairs.x.take(x_drawn), pairs.y.take(y_drawn)
+    relevance = pairs.relevance.take(x_drawn, y_drawn)
+    notes = []
+    for drawn, side, name in ((x_drawn, pairs.x, pairs.x_name), (y_drawn, pairs.y, pairs.y_name)):
+        if len(drawn) < len(side):
+            notes.append(
+                f"A random sample of {len(drawn):,} of {len(side):,} {name} is drawn "
+                f"(seed {seed})."
+            )
+    if isinstance(pipeline, PairPipeline) and has_vectors:
+        vectors = pipeline.coordinates(x, y)
+    else:
+        vectors = unfold(pipeline.iter_similarity(x, y), random_state=seed)
+        notes.append(
+            "This method only says how similar two items of different sides are; distances "
+            "within a side follow from that."
+        )
+    drawing = joint_map(*vectors, random_state=seed, relevance=relevance, **options)
+    return replace(drawing, notes=(*notes, *drawing.notes)), x_drawn, y_drawn
+
+
+def _sample(n: int, limit: int, rng: np.random.Generator, first: Index | None = None) -> Index:
+    """All of n, or a random few, ascending; of the first ones as many as there is room for."""
+    if n <= limit:
+        return np.arange(n)
+    if first is None or not len(first):
+        return np.sort(rng.choice(n, limit, replace=False))
+    if len(first) >= limit:
+        return np.sort(rng.choice(first, limit, replace=False))
+    others = np.setdiff1d(np.arange(n), first)
+    return np.sort(np.concatenate([first, rng.choice(others, limit - len(first), replace=False)]))
+
+
+def _partners(pairs: PairSet, x_drawn: Index) -> Index:
+    """What belongs to the drawn x items, so that a pair is not torn apart by the sample."""
+    return np.unique(pairs.relevance.positives[x_drawn].indices).astype(np.intp)
+
+
+Side = Literal["x", "y"]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """A drawing and the items on it.
+
+    A large data set is drawn in part: then the rows of the drawing are not
+    those of the data set.
+
+    Parameters
+    ----------
+    drawing : JointMap
+        Positions.
+    x_rows, y_rows : ndarray of int
+        The items on it by their position in the data set, ascending.
+
+    Examples
+    --------
+    >>> from simviz.projection import joint_map
+    >>> drawn = joint_map([[0.0, 1.0], [1.0, 0.0]], [[0.1, 1.0], [1.0, 0.2]])
+    >>> placed = Placed(drawn, np.array([3, 7]), np.array([0, 5]))
+    >>> placed.row_of("x", 7), placed.row_of("x", 4)
+    (1, None)
+    """
+
+    drawing: JointMap
+    x_rows: Index
+    y_rows: Index
+
+    def rows(self, side: Side) -> Index:
+        """The items of one side."""
+        return self.x_rows if side == "x" else self.y_rows
+
+    def row_of(self, side: Side, item: int) -> int | None:
+        """Row on the drawing of an item of the data set; None if it is not drawn."""
+        found = np.flatnonzero(self.rows(side) == item)
+        return int(found[0]) if len(found) else None
+
+    def place(self, neighbors: Neighbors) -> Neighbors:
+        """Neighbours in the data set as rows of the drawing, without those not drawn."""
+        rows = self.rows(neighbors.side)
+        is_drawn = np.isin(neighbors.index, rows)
+        index = np.searchsorted(rows, neighbors.index[is_drawn])
+        return Neighbors(neighbors.side, index, neighbors.scores[is_drawn])
+
+    def kept_near(self, item: int, neighbors: Neighbors) -> Mask:
+        """Which neighbours in the model are neighbours on the drawing too.
+
+        Parameters
+        ----------
+        item : int
+            Position in the data set of the item whose neighbours they are.
+        neighbors : Neighbors
+            By their positions in the data set.
+
+        Returns
+        -------
+        ndarray of bool, shape (len(neighbors),)
+            False for what is not drawn; see `simviz.projection.kept_near`.
+        """
+        side: Side = "x" if neighbors.side == "y" else "y"
+        kept = np.isin(neighbors.index, self.rows(neighbors.side))
+        row = self.row_of(side, item)
+        if row is None or not kept.any():
+            return np.zeros(len(neighbors), dtype=bool)
+        kept[kept] = kept_near(self.drawing.x, self.drawing.y, row, self.place(neighbors))
+        return kept
+
+
+FloatArray = NDArray[np.float64]
+#: Names of the groups that `Found.groups` makes, the best first.
+FIRST, SOON, LATE, NOTHING = "found first", "found 2nd to 10th", "found later", "nothing belongs"
+GROUPS = (FIRST, SOON, LATE, NOTHING)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a run finds for each item of a drawing among all of the other side on it.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (n_x,) and (n_y,)
+        Reciprocal rank of the first item that belongs to it, expected over
+        random order of ties; NaN where none on the drawing does.
+    x_best, y_best : ndarray of shape (n_x,) and (n_y,)
+        Similarity to the nearest item of the other side.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    x_best: FloatArray
+    y_best: FloatArray
+
+    @property
+    def groups(self) -> NDArray[np.object_]:
+        """How soon each item finds: one of `GROUPS` an item, the x side first."""
+        reciprocal = np.concatenate([self.x, self.y])
+        named = np.full(len(reciprocal), LATE, dtype=object)
+        named[reciprocal >= 0.1] = SOON
+        named[reciprocal > 1 - 1e-9] = FIRST
+        named[np.isnan(reciprocal)] = NOTHING
+        return named
+
+    @property
+    def scores(self) -> FloatArray:
+        """Similarity of each item to its nearest, the x side first."""
+        return np.concatenate([self.x_best, self.y_best])
+
+
+def find_all(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> Found:
+    """Ask a run about every item on a drawing, from both sides.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        What was trained.
+    pairs : PairSet
+        The data set.
+    placed : Placed
+        A drawing of it.
+
+    Returns
+    -------
+    Found
+        One value an item of the drawing.
+
+    Examples
+    --------
+    >>> from simviz.pipeline import default_pipeline
+    >>> from simviz.projection import joint_map
+    >>> pairs = PairSet.from_texts(["red car", "blue sea"], ["a red car", "the blue sea"])
+    >>> pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    >>> drawn = joint_map([[0.0, 1.0], [1.0, 0.0]], [[0.1, 1.0], [1.0, 0.2]])
+    >>> find_all(pipeline, pairs, Placed(drawn, np.arange(2), np.arange(2))).x.tolist()
+    [1.0, 1.0]
+    """
+    x, y = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
+    relevance = pairs.relevance.take(placed.x_rows, placed.y_rows)
+    searched = evaluate(pipeline, x, y, relevance, [MRR()], pool="all")
+    best_x, best_y = np.full(len(x), -np.inf), np.full(len(y), -np.inf)
+    start = 0
+    for block in pipeline.iter_similarity(x, y):
+        part = slice(start, start + len(block))
+        best_x[part] = np.asarray(block).max(axis=1)
+        np.maximum(best_y, np.asarray(block).max(axis=0), out=best_y)
+        start += len(block)
+    return Found(
+        searched.per_query(MRR(), "x2y"), searched.per_query(MRR(), "y2x"), best_x, best_y
+    )

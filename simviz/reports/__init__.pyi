@@ -1,0 +1,11 @@
+from .code import (
+    compare_code as compare_code,
+    data_code as data_code,
+    map_code as map_code,
+    normalise_code as normalise_code,
+    query_csv as query_csv,
+    repeat_code as repeat_code,
+    search_code as search_code,
+)
+from .page import html_report as html_report
+from .trec import trec_zip as trec_zip

@@ -1,0 +1,132 @@
+"""Runs and judgments of a comparison in one file for programs that read TREC's."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from simviz.data.pairs import PairSet
+from simviz.evaluation.result import DIRECTIONS, Direction
+from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
+from simviz.reports.summary import Told, part_words, read_runs
+from simviz.store.run import Part, Run
+
+_README = """\
+Answers and judgments of a comparison, in the format of TREC:
+{part}.
+
+qrels-PART-DIRECTION.txt       query 0 item grade (0: judged not relevant)
+run-PART-DIRECTION-METHOD.txt  query Q0 item rank score tag; at most {k:,} items a query
+
+DIRECTION is {directions}.
+Queries without a relevant item are not among the judgments. {pool}
+{ids}
+Equal scores stand in the order of the items. Programs that read these files
+sort by score and break ties by id, each in its own way; simviz takes the mean
+over all orders of ties, so that figures differ where there are ties. trec_eval
+reads scores in single precision.
+"""
+
+
+def trec_zip(
+    runs: Sequence[Run],
+    pairs: PairSet,
+    *,
+    directions: Sequence[Direction] = DIRECTIONS,
+    labels: Mapping[str, str] | None = None,
+    k: int = 1_000,
+    part: Part = "test",
+) -> bytes:
+    """Judgments and the answers of every run on a part.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Measured on that part of one split.
+    pairs : PairSet
+        Their data set.
+    directions : sequence of {"x2y", "y2x"}
+        Which sides ask.
+    labels : mapping of str to str, optional
+        What to call the runs, by id.
+    k : int, default=1000
+        Answers a query at most.
+    part : {"validation", "test"}, default="test"
+        The part, which the names of the files say.
+
+    Returns
+    -------
+    bytes
+        A zip file with a README, one file of judgments a direction and one
+        file of answers a run and direction.
+
+    Raises
+    ------
+    ValueError
+        If the judgments cannot be written so, see
+        `simviz.evaluation.trec.why_no_qrels`; or the runs do not belong
+        together.
+    StoreError
+        If a run was not measured on that part, or a file is missing or
+        damaged.
+    """
+    told = read_runs(runs, labels, part=part)
+    arrays = runs[0].arrays()
+    for run in runs[1:]:
+        others = run.arrays()
+        if not all(np.array_equal(arrays[f"{s}_{part}"], others[f"{s}_{part}"]) for s in "xy"):
+            raise ValueError(f"These runs were not measured on one {part} part of this data set.")
+    held_out = pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
+        archive.writestr("README.txt", _readme(told[0], held_out, directions, k))
+        for direction in directions:
+            name = f"{part}-{direction.replace('2', '-to-')}"
+            _put(archive, f"qrels-{name}.txt", trec_qrels(held_out, direction=direction))
+        for one, slug in zip(told, _slugs([t.label for t in told]), strict=True):
+            pipeline = one.run.pipeline()
+            for direction in directions:
+                name = f"{part}-{direction.replace('2', '-to-')}"
+                lines = trec_run(pipeline, held_out, direction=direction, k=k, tag=slug)
+                _put(archive, f"run-{name}-{slug}.txt", lines)
+    return buffer.getvalue()
+
+
+def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
+    with archive.open(name, "w", force_zip64=True) as file:
+        for piece in lines:
+            file.write(piece.encode())
+
+
+def _readme(first: Told, part: PairSet, directions: Sequence[Direction], k: int) -> str:
+    words = {
+        "x2y": f"x-to-y ({part.x_name} ask for {part.y_name})",
+        "y2x": f"y-to-x ({part.y_name} ask for {part.x_name})",
+    }
+    ids = [str(i) for side in (part.x, part.y) for i in side.ids]
+    changed = sum(trec_id(i) != i for i in ids)
+    told = (
+        f"{changed:,} of {len(ids):,} ids hold white space or a percent sign, and are written as "
+        "in web addresses (%20 is a space)."
+        if changed
+        else "Ids are those of the data set."
+    )
+    pool = f"{len(part.x):,} {part.x_name} and {len(part.y):,} {part.y_name} compete."
+    if part.relevance.unjudged == "ignore":
+        pool = "Only judged items compete."
+    asked = " or ".join(words[d] for d in directions)
+    named = part_words(first, part)
+    return _README.format(k=k, part=named, directions=asked, pool=pool, ids=told)
+
+
+def _slugs(labels: Sequence[str]) -> list[str]:
+    """Names of files, no two alike on any disk."""
+    made: list[str] = []
+    for label in labels:
+        slug = re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-.")[:40] or "run"
+        made.append(slug if slug not in made else f"{slug}-{len(made) + 1}")
+    return made

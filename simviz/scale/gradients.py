@@ -1,0 +1,578 @@
+"""Shares of rows that compute a loss and its gradient together, here or on workers."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.base import Matrix
+from simviz.exceptions import JobError
+from simviz.methods._s2net_losses import Loss, Maker, Settings
+from simviz.methods._s2net_network import Network, Objective
+from simviz.methods._s2net_solvers import LBFGS
+from simviz.methods.s2net import S2Net
+from simviz.relevance import Relevance
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_CONNECT_SECONDS = 5
+_ANSWER_SECONDS = 1
+#: A worker that was killed is started anew within so long.
+_WORKER_SECONDS = 30
+#: To a worker that is gone meanwhile data are sent so often, so many seconds apart.
+_CALLS, _AGAIN_SECONDS = 5, 0.5
+_LOST = "scheduler-connection-lost"  # as Dask gives its reason
+#: Data sets that workers keep for the next job.
+_KEPT = 4
+
+
+class Link:
+    """One connection; when it breaks, another one is made.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as "tcp://127.0.0.1:8786".
+    hear : callable
+        Called with every message ``[job_id, what, content]`` of a worker.
+
+    Raises
+    ------
+    JobError
+        If nobody answers there.
+    """
+
+    def __init__(self, address: str, hear: Callable[[Any], None]) -> None:
+        from distributed import Client
+
+        try:
+            self.client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise lost(address) from error
+        self.topic = f"simviz-{uuid4().hex}"
+        self._hear = hear
+        self._kept: OrderedDict[Any, Any] = OrderedDict()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the scheduler is at the other end."""
+        return bool(self.client.status == "running")
+
+    def n_workers(self) -> int | None:
+        """Workers that are there; None where the scheduler does not say so soon."""
+        client = self.client
+        with suppress(OSError, ValueError):
+            if self.is_open:
+                return len(client.sync(client.scheduler.ncores, callback_timeout=_ANSWER_SECONDS))
+        return None
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether an error of a job means that the scheduler was out of reach."""
+        return (
+            not self.is_open
+            or isinstance(error, OSError | TimeoutError)
+            or getattr(error, "reason", "") == _LOST
+        )
+
+    def listen(self) -> None:
+        """Hear what workers tell.
+
+        Said before every job: a scheduler that was started anew meanwhile, and found
+        by the same connection, knows nothing of whoever listened to the last one.
+        """
+        self.client.subscribe_topic(self.topic, lambda event: self._hear(event[1]))
+
+    def sent(self, name: Any, make: Callable[[], Any]) -> Any:
+        """Data on the workers, sent unless they are there from an earlier job.
+
+        Parameters
+        ----------
+        name : hashable
+            What is the same for equal data.
+        make : callable
+            Answers the data.
+
+        Returns
+        -------
+        distributed.Future
+            Stands for them.
+        """
+        found = self._kept.get(name)
+        if found is None or found.status != "finished":
+            found = self._kept[name] = self.scatter(make())
+        self._kept.move_to_end(name)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)  # jobs that use it hold it themselves
+        return found
+
+    def scatter(self, data: Any) -> Any:
+        """Send data to a worker.
+
+        Parameters
+        ----------
+        data : object
+            What is sent, whole.
+
+        Returns
+        -------
+        distributed.Future
+            Stands for them.
+        """
+        for _ in range(_CALLS - 1):
+            try:
+                return self._scatter(data)
+            except TimeoutError:  # there is no worker
+                raise
+            except (OSError, KeyError):  # it was just killed; there may be another one
+                if not self.is_open:
+                    raise
+                time.sleep(_AGAIN_SECONDS)
+        return self._scatter(data)
+
+    def _scatter(self, data: Any) -> Any:
+        return self.client.scatter([data], hash=False, timeout=_WORKER_SECONDS)[0]
+
+    def forget(self, name: Any) -> None:
+        """Send these data anew when they are asked for next."""
+        self._kept.pop(name, None)
+
+    def close(self) -> None:
+        """Let go of the scheduler, which drops whatever still waits there."""
+        with suppress(OSError, TimeoutError):
+            self.client.close(timeout=_CONNECT_SECONDS)
+
+
+def lost(address: str) -> JobError:
+    """The error of a job whose scheduler or workers cannot be reached."""
+    return JobError(
+        f"The cluster at {address} cannot be reached or has no workers, so this job was not "
+        "done. See that its scheduler and workers run, then repeat the job."
+    )
+
+
+Array = NDArray[np.floating]
+#: Computes ``(loss, gradient)`` of a share of rows in steps, see
+#: `simviz.methods._s2net_losses.Steps`; every one of a share's rows takes part.
+AnyShare = Any
+Make = Callable[..., AnyShare]
+
+#: Sums over all rows that are exchanged in the middle of an evaluation.
+EXCHANGES = 2
+_ATTEMPTS = 20  # evaluations in which one worker after another is lost
+_LOOK_SECONDS = 0.2
+_PIECES = 8  # of the parameters, at most: each is a message to every worker
+#: The shares of this process, by fit and number, with the step they wait at.
+_SHARES: dict[tuple[str, int], list[Any]] = {}
+
+
+class Moved(RuntimeError):  # noqa: N818 -- it is mended, and nobody sees it
+    """A share is not on this worker, or not at this step: its worker was lost."""
+
+
+def build(token: str, i: int, make: Make, own: Any, common: Any) -> None:
+    """Make a share, which stays on this worker."""
+    _SHARES[token, i] = [make(*own, *common), None, 0]
+
+
+def begin(token: str, i: int, *pieces: Array) -> Array:
+    """Start an evaluation of parameters that came in pieces; answers what is summed first."""
+    if (token, i) not in _SHARES:
+        raise Moved
+    share = _SHARES[token, i]
+    theta = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    share[1], share[2] = share[0].steps(theta), 0
+    return next(share[1])
+
+
+def advance(token: str, i: int, step: int, *parts: Array) -> Any:
+    """Go on with a sum over all; answers the next share of one, or loss and gradient."""
+    share = _SHARES.get((token, i))
+    if share is None or share[2] != step:
+        raise Moved
+    share[2] += 1
+    try:
+        return share[1].send(tree(parts, add))
+    except StopIteration as end:
+        return end.value
+
+
+def drop(token: str) -> None:
+    """Forget the shares of a fit."""
+    for name in [name for name in _SHARES if name[0] == token]:
+        _SHARES.pop(name, None)
+
+
+def add(a: Any, b: Any) -> Any:
+    """Sum of two arrays, or of two pairs of loss and gradient."""
+    return (a[0] + b[0], a[1] + b[1]) if isinstance(a, tuple) else a + b
+
+
+def branches(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int = 2) -> list[Any]:
+    """Join neighbours, then neighbours of those, until few are left.
+
+    Parameters
+    ----------
+    values : sequence
+        At least one.
+    join : callable
+        Of two values.
+    left : int, default=2
+        How many may be left.
+
+    Returns
+    -------
+    list
+        Those that are left, in order.
+
+    Examples
+    --------
+    >>> branches("abcde", lambda a, b: f"({a}{b})")
+    ['((ab)(cd))', 'e']
+    """
+    values = list(values)
+    while len(values) > left:
+        pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[len(values) - len(values) % 2 :]
+    return values
+
+
+def tree(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
+    """Join all values, as `branches` does.
+
+    Parameters
+    ----------
+    values : sequence
+        At least one.
+    join : callable
+        Of two values.
+
+    Returns
+    -------
+    object
+        Of all.
+
+    Examples
+    --------
+    >>> tree("abcde", lambda a, b: f"({a}{b})")
+    '(((ab)(cd))e)'
+    """
+    return branches(values, join, left=1)[0]
+
+
+class LocalRows:
+    """All shares in this process, one after another.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(*own, *common)`` is a share.
+    own : sequence of tuple
+        What each share has for itself.
+    common : tuple
+        What all need.
+    """
+
+    def __init__(self, make: Make, own: Sequence[tuple[Any, ...]], common: tuple[Any, ...]):
+        self._shares = [make(*o, *common) for o in own]
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        """Loss and gradient, summed over all shares."""
+        running = [share.steps(theta) for share in self._shares]
+        found: list[Any] = [next(steps) for steps in running]
+        for _ in range(EXCHANGES):
+            total, found = tree(found, add), []
+            for steps in running:
+                try:
+                    found.append(steps.send(total))
+                except StopIteration as end:
+                    found.append(end.value)
+        loss, gradient = tree(found, add)
+        return loss, gradient
+
+    def close(self) -> None:
+        """Do nothing: it goes with its object."""
+
+
+class ClusterRows:
+    """Shares on the workers of a cluster, where their data stay.
+
+    An evaluation is one graph of tasks: parameters are sent in pieces, one a
+    worker, which pass them on to one another; sums go from worker to worker by
+    a tree, and loss and gradient come back, by way of the scheduler only where
+    workers cannot be reached. Where a worker is lost, its shares are built anew
+    on the others and the evaluation is repeated: shares are summed in the same
+    order wherever they are, so that the result is the same.
+
+    Parameters
+    ----------
+    make, own, common
+        As for `LocalRows`.
+    client : distributed.Client
+        Of the cluster.
+    tick : callable
+        Called while it waits; may raise to stop.
+    """
+
+    def __init__(
+        self, make: Make, own: Sequence[tuple[Any, ...]], common: tuple[Any, ...],
+        client: Any, tick: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self._make, self._own, self._common = make, own, common
+        self._client, self._tick = client, tick
+        self._direct = client.direct_to_workers is not False
+        self._address = client.scheduler.address
+        self._token = uuid4().hex
+        self._places: list[str] = []
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        """Loss and gradient, summed over all shares.
+
+        Raises
+        ------
+        JobError
+            If the scheduler is lost, or one worker after another.
+        """
+        from distributed.client import ClosedClientError
+
+        error: BaseException | None = None
+        for _ in range(_ATTEMPTS):
+            try:
+                if not self._places:
+                    self._place()
+                return self._evaluate(theta)
+            except (Moved, CancelledError, OSError, ClosedClientError) as reason:
+                self._places = []
+                self._direct &= not isinstance(reason, OSError)
+                error = reason
+                if self._client.status != "running":
+                    break
+        raise lost(self._address) from error
+
+    def close(self) -> None:
+        """Let workers forget their shares."""
+        with suppress(OSError, ValueError, AttributeError):  # the last: of a closed client
+            self._client.run(drop, self._token)
+
+    def _place(self) -> None:
+        """Send every worker its shares."""
+        workers = sorted(self._client.nthreads())
+        if not workers:
+            self._client.wait_for_workers(1, timeout=60)
+            workers = sorted(self._client.nthreads())
+        places = [workers[i % len(workers)] for i in range(len(self._own))]
+        common = self._send(self._common, places[:1])
+        built = [
+            self._submit(build, i, self._make, self._send(own, [place]), common, at=place)
+            for i, (own, place) in enumerate(zip(self._own, places, strict=True))
+        ]
+        self._wait(built)
+        self._places = places
+
+    def _evaluate(self, theta: Array) -> tuple[float, Array]:
+        # Workers get the pieces that they lack from one another, all at once. (A broadcast
+        # of Dask's waits for ever for a worker that is killed meanwhile.)
+        places = sorted(set(self._places))
+        pieces = self._scatter(np.array_split(theta, min(len(places), _PIECES)), places)
+        at = list(enumerate(self._places))
+        found = [self._submit(begin, i, *pieces, at=place) for i, place in at]
+        for step in range(EXCHANGES):
+            # The last two are joined by whoever needs the sum: that is one journey less.
+            parts = branches(found, self._add)
+            found = [self._submit(advance, i, step, *parts, at=place) for i, place in at]
+        loss, gradient = tree(self._wait(branches(found, self._add)), add)
+        return loss, gradient if gradient.flags.writeable else gradient.copy()
+
+    def _submit(self, call: Callable[..., Any], i: int, *arguments: Any, at: str) -> Any:
+        # Elsewhere if that worker is gone: there the share is missed, which is noticed.
+        where = {"workers": [at], "allow_other_workers": True, "pure": False}
+        return self._client.submit(call, self._token, i, *arguments, **where)
+
+    def _add(self, a: Any, b: Any) -> Any:
+        return self._client.submit(add, a, b, pure=False)
+
+    def _send(self, data: Any, places: list[str]) -> Any:
+        return self._scatter([data], places)[0]
+
+    def _scatter(self, parts: list[Any], places: list[str]) -> list[Any]:
+        try:
+            return self._client.scatter(parts, workers=places, hash=False, direct=self._direct)
+        except (KeyError, AttributeError) as gone:
+            # The scheduler has just lost one of them; or the client has given it up.
+            if isinstance(gone, AttributeError) and self._client.status == "running":
+                raise
+            raise Moved from gone
+
+    def _wait(self, futures: Any) -> Any:
+        """The results, listening meanwhile to who may want to stop."""
+        from distributed import wait
+
+        while True:
+            try:
+                with self._client.as_current():
+                    wait(futures, timeout=_LOOK_SECONDS)
+            except TimeoutError:
+                self._tick()
+            else:
+                return self._client.gather(futures, direct=self._direct)
+
+
+M = TypeVar("M", bound=S2Net)
+
+
+def fit_s2net(
+    model: M,
+    X: Matrix,
+    y: Matrix | None = None,
+    relevance: object = None,
+    *,
+    client: Client | None = None,
+    n_shares: int | None = None,
+    **validation: Any,
+) -> M:
+    r"""Fit S2Net by L-BFGS with rows of X shared out among workers.
+
+    "The gradient computation is easily parallelizable" (section 2.2 of the
+    paper): the loss is a sum over pairs of rows, so each worker keeps some
+    rows of X and all of Y, computes P_B Qᵀ for its block of rows, and what
+    follows for the parameters. Two sums over columns, of some bytes an item of
+    the y side, and one of gradients go from worker to worker; parameters go
+    out once an evaluation. The start, the validation score and L-BFGS stay
+    here.
+
+    Parameters
+    ----------
+    model : S2Net
+        With ``solver="lbfgs"`` and a loss over all other pairs: "logistic",
+        "softmax" or "triplet".
+    X, y, relevance : matrices
+        As `S2Net.fit` takes them; unjudged pairs are negative.
+    client : distributed.Client, optional
+        Of a cluster; without one the same steps are taken here, one share
+        after another.
+    n_shares : int, optional
+        Shares that the rows are cut into; one a worker when omitted. The
+        model depends on their number in the last digits only, and not at all
+        on where they are.
+    **validation : dict
+        ``X_val``, ``y_val`` and ``relevance_val``, as `S2Net.fit` takes them.
+
+    Returns
+    -------
+    S2Net
+        The same model, fitted.
+
+    Raises
+    ------
+    ValueError
+        If the solver or the loss is one that is not divided, or as in `fit`.
+    JobError
+        If the scheduler is lost.
+
+    Notes
+    -----
+    A worker that is killed costs the evaluation under way. Memory of a worker:
+    its rows and all of Y as CSR, vectors of both, parameters and a gradient,
+    and a block of 64 MB.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.random((60, 9)), rng.random((60, 7))
+    >>> model = S2Net(3, loss="logistic", solver="lbfgs", max_iter=5, random_state=0)
+    >>> shared_out = fit_s2net(S2Net(**model.get_params()), X, Y, n_shares=3)
+    >>> float(abs(shared_out.x_projection_ - model.fit(X, Y).x_projection_).max()) < 1e-5
+    True
+    """
+    if model.solver != "lbfgs":
+        raise ValueError(
+            f"solver={model.solver!r} takes many small steps, each too short to be divided among "
+            "workers. Use solver='lbfgs', or fit."
+        )
+    given = model.get_params(deep=False)
+    fitting = _SharedOut(**given)
+    fitting.set_callbacks(*getattr(model, "_callbacks", ()))
+    fitting.plan = (client, n_shares)
+    fitting.fit(X, y, relevance, **validation)
+    kept = {*given, "plan", "_callbacks"}
+    for name, value in vars(fitting).items():
+        if name not in kept:
+            setattr(model, name, value)
+    return model
+
+
+class Share(Objective):
+    """Rows of X against all of Y.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n_own, d_x)
+        These rows.
+    loss : Loss
+        Their share of it.
+    Y : array or CSR of shape (n_y, d_y)
+        All of the y side.
+    how : tuple
+        ``shared``, ``activation``, whether sparse products may be rounded, and
+        the arguments of `Maker`.
+    """
+
+    def __init__(self, X: Matrix, loss: Loss, Y: Matrix, how: tuple[Any, ...]) -> None:
+        shared, activation, half, making = how
+        network = Network(X, Y, shared, activation, half=half)
+        super().__init__(network, loss, Maker(*making), _go_on)
+
+
+def _go_on() -> None:
+    """Nobody stops a share in the middle of an evaluation."""
+
+
+class _SharedOut(S2Net):
+    """S2Net whose L-BFGS asks others for the gradient."""
+
+    plan: tuple[Any, int | None]
+
+    def _steps(
+        self, data: tuple[Matrix, Matrix, Relevance], theta: Array, tick: Any, rng: Any
+    ) -> Iterator[tuple[float, Array]]:
+        X, Y, relevance = data
+        client, n_shares = self.plan
+        settings = Settings(
+            self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
+        )
+        loss = Loss(relevance, settings, rng)
+        loss.require_comparisons(relevance)
+        making = (self.precision, self.device, theta.dtype, theta.shape[1])
+        half = Maker(*making).kind(X.shape[0], Y.shape[0]) == "bfloat16"
+        wanted = n_shares or (1 if client is None else max(1, len(client.nthreads())))
+        edges = np.linspace(0, X.shape[0], min(wanted, X.shape[0]) + 1).astype(int).tolist()
+        own = [(X[lo:hi], loss.of_rows(slice(lo, hi))) for lo, hi in pairwise(edges)]
+        common = (Y, (self.shared, self.activation, half, making))
+        rows: LocalRows | ClusterRows
+        if client is None:
+            rows = LocalRows(Share, own, common)
+        else:
+            rows = ClusterRows(Share, own, common, client, tick)
+
+        def function(point: Array) -> tuple[float, Array]:
+            tick()
+            value, gradient = rows(point)
+            if self.regularization:
+                away = point - theta
+                value += self.regularization / 2 * float(np.vdot(away, away))
+                gradient += theta.dtype.type(self.regularization) * away
+            return value, gradient
+
+        try:
+            yield from LBFGS(function, self.learning_rate or 0.01).iterate(theta)
+        finally:
+            rows.close()

@@ -1,0 +1,703 @@
+"""The nearest items among many, found without looking at all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.base import unit_rows
+from simviz.evaluation.significance import confidence_interval
+from simviz.exceptions import StoreError
+from simviz.scale.csr import new_folder, read_meta, write_meta
+from simviz.scale.vectors import VectorShards
+
+Reals = NDArray[np.float32]
+Tell = Callable[[int, int], object] | None
+
+_ROWS = 2**15  # added at a time
+#: Vectors a list from which the middles of lists are learned, and rounds of it.
+_LEARNED, _ITERATIONS = 40, 10
+CODES = {"float16": "QT_fp16", "int8": "QT_8bit"}
+TYPES = {"lists": "IndexIVFScalarQuantizer", "graph": "IndexHNSWSQ"}
+
+
+def library() -> Any:
+    """faiss, of an extra.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        import faiss
+    except ImportError as error:
+        raise ImportError(
+            'An approximate index needs faiss: pip install "simviz[search]". '
+            "Without it, exact_search looks at every item."
+        ) from error
+    return faiss
+
+
+def lists(vectors: VectorShards, storage: str, n_lists: int, tell: Tell) -> Any:
+    """Items in lists of those that point in about the same direction."""
+    faiss = library()
+    width, metric = vectors.n_components, faiss.METRIC_INNER_PRODUCT
+    middles = faiss.IndexFlatIP(width)
+    code = getattr(faiss.ScalarQuantizer, CODES[storage])
+    index = faiss.IndexIVFScalarQuantizer(middles, width, n_lists, code, metric, False)
+    index.cp.niter, index.cp.spherical = _ITERATIONS, True
+    index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = 1, _LEARNED
+    learned = unit_rows(_sample(vectors, max(_LEARNED * n_lists, 2**14)))
+    index.train(learned)
+    if vectors.similarity == "dot":  # the range of numbers is another one
+        index.sq.train(_sample(vectors, 2**16))
+    for start, block in _blocks(vectors):
+        _, nearest = middles.search(unit_rows(block), 1)
+        chosen, numbers = nearest.ravel(), np.arange(start, start + len(block), dtype=np.int64)
+        index.add_core(len(block), *map(faiss.swig_ptr, (block, numbers, chosen)))
+        if tell is not None:
+            tell(start + len(block), vectors.n_items)
+    index.own_fields = False
+    index.referenced_objects = [middles]
+    return index
+
+
+def graph(
+    vectors: VectorShards, storage: str, connectivity: int, ef: int, directed: bool, tell: Tell
+) -> Any:
+    """A graph of neighbours; by directions only, where asked for."""
+    faiss = library()
+    directed = directed and vectors.similarity == "dot"
+    made: Callable[[Reals], Reals] = unit_rows if directed else np.asarray
+    width, code = vectors.n_components, getattr(faiss.ScalarQuantizer, CODES[storage])
+    index = faiss.IndexHNSWSQ(width, code, connectivity, faiss.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = ef
+    index.train(made(_sample(vectors, 2**16)))
+    for start, block in _blocks(vectors):
+        index.add(made(block))
+        if tell is not None:
+            tell(start + len(block), vectors.n_items)
+    if directed:  # the graph stays, and its vectors get back their lengths
+        index.storage.reset()
+        index.storage.train(_sample(vectors, 2**16))
+        for _, block in _blocks(vectors):
+            index.storage.add(block)
+    return index
+
+
+def read_index(path: Path) -> Any:
+    """An index mapped into memory; no array may claim more than the file has bytes."""
+    faiss = library()
+    with _at_most(faiss, path.stat().st_size):
+        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+
+
+def _blocks(vectors: VectorShards) -> Iterator[tuple[int, Reals]]:
+    """Position of the first, and vectors, some at a time."""
+    for i in range(len(vectors)):
+        shard = vectors[i]
+        for row in range(0, len(shard), _ROWS):
+            yield int(vectors.starts[i]) + row, _scaled(shard[row : row + _ROWS], vectors)
+
+
+def _sample(vectors: VectorShards, n: int) -> Reals:
+    """Some vectors from everywhere."""
+    n = min(vectors.n_items, n)
+    picked = np.unique(np.linspace(0, vectors.n_items - 1, n).astype(np.int64))
+    return _scaled(vectors.take(picked), vectors)
+
+
+def _scaled(block: NDArray[np.floating[Any]], vectors: VectorShards) -> Reals:
+    """Divided by the greatest length, which changes no order: float16 holds all of them."""
+    block = np.asarray(block, dtype=np.float32)
+    return np.ascontiguousarray(block * np.float32(1 / (vectors.longest or 1)))
+
+
+@contextmanager
+def _at_most(faiss: Any, n_bytes: int) -> Iterator[None]:
+    before = faiss.get_deserialization_vector_byte_limit()
+    faiss.set_deserialization_vector_byte_limit(max(n_bytes, 1))
+    try:
+        yield
+    finally:
+        faiss.set_deserialization_vector_byte_limit(before)
+
+
+Positions = NDArray[np.int64]
+
+#: Queries that are compared at a time, scores of them (32 MB), and rows, least and most.
+_QUERIES, _ENTRIES, _ROWS_AT_ONCE, _MOST_ROWS = 1024, 2**23, 2**13, 2**16
+#: Vectors (of float64) that are multiplied one by one at a time: some 32 MB.
+_LISTED = 2**22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbors:
+    """What was found for each query, best first.
+
+    Parameters
+    ----------
+    positions : ndarray of int64, shape (n_queries, k)
+        Numbers of items over all shards; -1 where nothing more was found.
+    scores : ndarray of float32, shape (n_queries, k)
+        Inner products with the stored vectors, -inf where nothing was found.
+        Equal scores stand in the order of positions.
+    """
+
+    positions: Positions
+    scores: Reals
+
+    def ids(self, vectors: VectorShards) -> list[list[str]]:
+        """What was found by id; by position in decimal where items have none.
+
+        Parameters
+        ----------
+        vectors : VectorShards
+            Those that were searched.
+
+        Returns
+        -------
+        list of list of str
+            One list a query, without places where nothing was found.
+        """
+        told = []
+        for row in self.positions:
+            found = row[row >= 0]
+            ids = vectors.ids_at(found)
+            told.append([str(p) for p in found.tolist()] if ids is None else ids)
+        return told
+
+
+def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neighbors:
+    """The k nearest items of each query, by comparing it with all.
+
+    Blocks of a shard are multiplied with blocks of queries, and of each only
+    what may belong to the best is looked at. Memory does not grow with the
+    number of items.
+
+    Parameters
+    ----------
+    vectors : VectorShards
+        The items.
+    queries : array-like of shape (n_queries, n_components)
+        Vectors of the other side, see `simviz.scale.embed`; one query may be
+        given as a vector.
+    k : int, default=10
+        Items wanted; fewer are found where there are not as many.
+
+    Returns
+    -------
+    Neighbors
+        With min(k, n_items) columns.
+
+    Raises
+    ------
+    ValueError
+        If queries are not finite or of another width, or k is below 1.
+    StoreError
+        If a shard cannot be read or holds NaN.
+
+    Notes
+    -----
+    Sums of float32 depend in their last digits on the shape of the blocks
+    that a library multiplies. Items are therefore chosen with a margin above
+    the largest possible error, and scores computed once more in float64, each
+    alike, and rounded to float32: equal vectors tie, and of those that tie the
+    first ones are taken, however the shards are cut.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from simviz.methods import get_method
+    >>> from simviz.scale import embed, write_vectors
+    >>> model = get_method("cca")(3).fit(np.eye(4), np.eye(4))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     vectors = write_vectors(model, np.eye(4), folder, "y")
+    ...     exact_search(vectors, embed(model, np.eye(4), "x"), k=1).positions.ravel()
+    array([0, 1, 2, 3])
+    """
+    Q = as_queries(vectors, queries, k)
+    k = min(k, vectors.n_items)
+    chunks = [_search(vectors, Q[i : i + _QUERIES], k) for i in range(0, len(Q), _QUERIES)]
+    if not chunks:
+        return Neighbors(np.empty((0, k), np.int64), np.empty((0, k), np.float32))
+    positions, scores = (np.concatenate(part) for part in zip(*chunks, strict=True))
+    return Neighbors(positions, scores)
+
+
+def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Reals:
+    """Queries as a matrix that fits to the vectors; see `exact_search`."""
+    Q = np.atleast_2d(np.ascontiguousarray(queries, dtype=np.float32))
+    if Q.ndim != 2 or Q.shape[1] != vectors.n_components:
+        raise ValueError(
+            f"Queries are vectors of {vectors.n_components} dimensions, as the items are; got "
+            f"shape {Q.shape}. Embed them by the model that the items were embedded by."
+        )
+    if not np.isfinite(Q).all():
+        raise ValueError("Queries must be finite, but some hold NaN or infinity.")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}.")
+    return Q
+
+
+def rescored(Q: Reals, query: Positions, rows: NDArray[Any], block: NDArray[Any]) -> Reals:
+    """Scores of listed pairs, each computed alike: products and sum in float64.
+
+    Parameters
+    ----------
+    Q : ndarray of shape (n_queries, k)
+        Queries.
+    query, rows : ndarray of int, shape (n,)
+        Query of each pair, and its row in `block`.
+    block : ndarray of shape (n_rows, k)
+        Vectors.
+
+    Returns
+    -------
+    ndarray of float32, shape (n,)
+        Rounded at the end.
+    """
+    scores = np.empty(len(query), dtype=np.float32)
+    step = max(1, _LISTED // Q.shape[1])
+    for start in range(0, len(query), step):
+        own = slice(start, start + step)
+        a, b = Q[query[own]].astype(np.float64), block[rows[own]].astype(np.float64)
+        np.multiply(a, b, out=a)
+        scores[own] = a.sum(axis=1)
+    return scores
+
+
+def best(query: Positions, positions: Positions, scores: Reals, n: int, k: int) -> Neighbors:
+    """The k best of listed pairs for each of n queries, lower positions first where they tie."""
+    order = np.lexsort((positions, -scores, query))
+    query = query[order]
+    first = np.searchsorted(query, np.arange(n))
+    place = np.arange(len(query)) - first[query]
+    kept = place < k
+    found = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
+    found.positions[query[kept], place[kept]] = positions[order[kept]]
+    found.scores[query[kept], place[kept]] = scores[order[kept]]
+    return found
+
+
+def _row_blocks(vectors: VectorShards, n_rows: int) -> Iterator[tuple[int, Reals]]:
+    """Position of the first row, and rows that fit into memory."""
+    for i in range(len(vectors)):
+        shard = vectors[i]
+        for row in range(0, len(shard), n_rows):
+            block = shard[row : row + n_rows]
+            yield int(vectors.starts[i]) + row, np.asarray(block, dtype=np.float32)
+
+
+def _search(vectors: VectorShards, Q: Reals, k: int) -> tuple[Positions, Reals]:
+    """The best of one block of queries."""
+    n = len(Q)
+    # n·u·‖q‖·‖y‖ bounds the rounding of a sum of n products (Higham 2002, section 3.1). Twice
+    # that also covers lengths that were noted before vectors were rounded to float16.
+    lengths = np.sqrt(np.einsum("ik,ik->i", Q, Q, dtype=np.float64))
+    error = np.finfo(np.float32).eps * (Q.shape[1] + 2)
+    margin = (2 * error * lengths * vectors.longest + np.finfo(np.float32).tiny)[:, None]
+    found = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
+    known = lengths > 0
+    for start, block in _row_blocks(
+        vectors, int(np.clip(_ENTRIES // n, _ROWS_AT_ONCE, _MOST_ROWS))
+    ):
+        S = Q @ block.T
+        if not np.isfinite(block if S.size > block.size else S).all():
+            raise StoreError(
+                f"The vectors in {vectors.folder} hold NaN or infinity after item {start:,}. "
+                "Write the folder again."
+            )
+        least = np.where(known[:, None], found.scores[:, -1:] - margin, np.inf)
+        chosen = S >= least
+        many = np.flatnonzero(np.count_nonzero(chosen, axis=1) > 2 * k)
+        if len(many) and len(block) > k:
+            # k of the block are at least as good as its k-th, so that others need not be seen.
+            kth = np.partition(S[many], len(block) - k, axis=1)[:, len(block) - k, None]
+            chosen[many] &= S[many] >= kth - 2 * margin[many]
+        query, row = np.nonzero(chosen)
+        if not len(query):
+            continue
+        old = np.nonzero(found.positions >= 0)
+        found = best(
+            np.r_[old[0], query],
+            np.r_[found.positions[old], row + start],
+            np.r_[found.scores[old], rescored(Q, query, row, block)],
+            n,
+            k,
+        )
+    # Zeros score 0 with everything.
+    found.positions[~known], found.scores[~known] = np.arange(k), 0
+    return found.positions, found.scores
+
+
+Kind = Literal["lists", "graph"]
+Storage = Literal["float16", "int8"]
+Neighborhood = Literal["cosine", "inner_product"]
+
+FORMAT = "simviz-index-1"
+_FILE = "index.faiss"
+#: Candidates that are looked at once more by their stored vectors, a wanted item.
+_RESCORED = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recall:
+    """How much of what an exact search finds an index finds.
+
+    Parameters
+    ----------
+    per_query : ndarray of float64, shape (n_queries,)
+        Share of the k places taken by an item that is as good as the k-th
+        best or better.
+    mean : float
+        Over all queries.
+    interval : tuple of float
+        Ends of the 95 % interval of the mean, by resampling queries.
+    """
+
+    per_query: NDArray[np.float64]
+    mean: float
+    interval: tuple[float, float]
+
+
+class ApproximateIndex:
+    """An index by faiss of vectors on disk: lists of similar items, or a graph.
+
+    Made by `build`, opened by `open`. Vectors in the index are rounded; what a
+    search meets is compared once more by the vectors themselves. Scores are
+    those of `exact_search`, only that some of the best items may be missed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the index lies.
+    vectors : VectorShards
+        The items.
+    index : faiss.Index
+        Read from the folder.
+    meta : dict
+        What was noted beside it.
+
+    Attributes
+    ----------
+    vectors : VectorShards
+        The items.
+    kind : {"lists", "graph"}
+        What it is.
+    storage : {"float16", "int8"}
+        What numbers are rounded to.
+    settings : dict
+        All that it was built with.
+
+    Notes
+    -----
+    *Lists* [1]_: k-means finds middles of directions, every item is in the
+    list of the nearest one, and a query looks through the lists whose middles
+    are nearest to it. *Graph* [2]_: every item knows some neighbours, and a
+    query walks from one to the next. Lists are built much faster, take less
+    memory and found more among a million items of many topics; a graph looks
+    at less among few items.
+
+    Where lengths differ, who is whose neighbour in a graph is an open
+    question: by inner product [3]_ a few long vectors are everybody's. Here
+    neighbours are those of the greatest cosine and only the walk goes by inner
+    products, unless asked otherwise. A further column that makes all vectors
+    equally long [4]_ was between the two or far behind
+    (benchmarks/README.md).
+
+    A file that was damaged is refused by its sum. One that was made on purpose
+    brings its own: faiss checks most sizes and places while it reads, but not
+    all. Open only what you built or whose source you trust.
+
+    References
+    ----------
+    .. [1] Jégou, Douze & Schmid (2011), Product quantization for nearest
+       neighbor search. IEEE TPAMI 33(1); and Douze et al. (2024), The Faiss
+       library. arXiv:2401.08281.
+    .. [2] Malkov & Yashunin (2020), Efficient and robust approximate nearest
+       neighbor search using hierarchical navigable small world graphs. IEEE
+       TPAMI 42(4).
+    .. [3] Morozov & Babenko (2018), Non-metric similarity graphs for maximum
+       inner product search. NeurIPS.
+    .. [4] Bachrach, Finkelstein, Gilad-Bachrach, Katzir, Koenigstein, Nice &
+       Paquet (2014), Speeding up the Xbox recommender system using a
+       Euclidean transformation for inner-product spaces. RecSys.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from simviz.methods import get_method
+    >>> from simviz.scale import embed, write_vectors
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.random((300, 20)), rng.random((300, 20))
+    >>> model = get_method("cca")(8).fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     vectors = write_vectors(model, [Y], f"{home}/vectors", "y")
+    ...     index = ApproximateIndex.build(vectors, f"{home}/index")
+    ...     index.search(embed(model, X, "x"), k=5).positions.shape
+    (300, 5)
+    """
+
+    def __init__(
+        self, folder: Path, vectors: VectorShards, index: Any, meta: dict[str, Any]
+    ) -> None:
+        self.folder, self.vectors, self._index = folder, vectors, index
+        self.settings = dict(meta["settings"])
+        self.kind, self.storage = str(meta["kind"]), str(self.settings["storage"])
+        self._type = TYPES[self.kind]
+
+    @classmethod
+    def build(
+        cls,
+        vectors: VectorShards,
+        folder: str | Path,
+        *,
+        kind: Kind = "lists",
+        storage: Storage = "float16",
+        n_lists: int | None = None,
+        connectivity: int = 32,
+        ef_construction: int = 128,
+        neighbors: Neighborhood = "cosine",
+        n_threads: int | None = 1,
+        callback: Callable[[int, int], object] | None = None,
+    ) -> ApproximateIndex:
+        """Build the index and store it beside a note of what it belongs to.
+
+        Parameters
+        ----------
+        vectors : VectorShards
+            The items.
+        folder : str or Path
+            A new or empty directory.
+        kind : {"lists", "graph"}, default="lists"
+            See Notes of the class.
+        storage : {"float16", "int8"}, default="float16"
+            What the numbers in the index are rounded to.
+        n_lists : int, optional
+            Number of lists; twice the square root of the number of items when
+            omitted, and never so many that lists have fewer than some 10.
+        connectivity : int, default=32
+            Neighbours (M) of an item on the upper levels of a graph; there are
+            twice as many on the lowest. More find more and take more memory.
+        ef_construction : int, default=128
+            Candidates that are kept while the neighbours of a new item of a
+            graph are sought. More give a better graph, and take longer.
+        neighbors : {"cosine", "inner_product"}, default="cosine"
+            Who is whose neighbour in a graph; it makes no difference where
+            all vectors have one length.
+        n_threads : int or None, default=1
+            Threads that build. With one the same vectors give the same index;
+            None takes as many as OpenMP offers.
+        callback : callable, optional
+            Told the number of items in the index and of all.
+
+        Returns
+        -------
+        ApproximateIndex
+            Opened from the folder.
+
+        Raises
+        ------
+        ValueError
+            If there are no items, or a parameter is out of range.
+        StoreError
+            If the folder holds an index or shards already.
+        ImportError
+            If faiss is not installed.
+        """
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        faiss = library()
+        known = kind in TYPES and storage in CODES
+        known = known and neighbors in ("cosine", "inner_product")
+        in_range = 2 <= connectivity <= 512 and ef_construction >= 1
+        if not (known and in_range and (n_lists is None or n_lists >= 1)):
+            raise ValueError(
+                "kind is lists or graph, storage float16 or int8, n_lists at least 1, "
+                "connectivity in 2..512, ef_construction at least 1, neighbors cosine or "
+                f"inner_product; got {kind!r}, {storage!r}, {n_lists}, {connectivity}, "
+                f"{ef_construction}, {neighbors!r}."
+            )
+        if not vectors.n_items:
+            raise ValueError("There are no items to build an index of.")
+        folder = new_folder(folder)
+        settings: dict[str, Any] = {"storage": storage}
+        with threadpool_limits(limits=n_threads, user_api="openmp"):  # faiss builds with it
+            if kind == "lists":
+                wanted = n_lists or round(2 * vectors.n_items**0.5)
+                settings["n_lists"] = max(1, min(wanted, vectors.n_items // 10))
+                index = lists(vectors, storage, settings["n_lists"], callback)
+            else:
+                settings |= {"connectivity": connectivity, "ef_construction": ef_construction}
+                settings["neighbors"] = neighbors
+                directed = neighbors == "cosine"
+                index = graph(vectors, storage, connectivity, ef_construction, directed, callback)
+        draft = folder / f".{_FILE}"
+        faiss.write_index(index, str(draft))
+        digest = _digest(draft)
+        draft.replace(folder / _FILE)
+        meta = {
+            "format": FORMAT,
+            "library": f"faiss {faiss.__version__}",
+            "kind": kind,
+            "settings": settings,
+            "vectors": vectors.digest,
+            "sha256": digest,
+        }
+        write_meta(folder, meta)
+        return cls.open(folder, vectors)
+
+    @classmethod
+    def open(
+        cls, folder: str | Path, vectors: VectorShards, *, verify: bool = True
+    ) -> ApproximateIndex:
+        """Open what `build` stored; the file is mapped into memory, not copied.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Of the index.
+        vectors : VectorShards
+            Those it was built of.
+        verify : bool, default=True
+            Whether the file is read once and compared with the sum noted when
+            it was written, which takes a second for some gigabytes.
+
+        Returns
+        -------
+        ApproximateIndex
+            Ready to search.
+
+        Raises
+        ------
+        StoreError
+            If the folder is not complete, the file is damaged, or the index
+            was built of other vectors.
+        ImportError
+            If faiss is not installed.
+        """
+        faiss = library()
+        folder = Path(folder)
+        meta = read_meta(folder, FORMAT)
+        if meta.get("vectors") != vectors.digest:
+            raise StoreError(
+                f"The index in {folder} was not built of the vectors in {vectors.folder}. "
+                "Build it again."
+            )
+        try:
+            if verify and _digest(folder / _FILE) != meta.get("sha256"):
+                raise ValueError("it is not what was written")
+            index = cls(folder, vectors, read_index(folder / _FILE), meta)
+        except (OSError, RuntimeError, MemoryError, KeyError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"The index in {folder} cannot be read ({str(error)[-200:]}). Build it again."
+            ) from error
+        read = index._index
+        found = (type(read).__name__, read.ntotal, read.d, read.metric_type)
+        wanted = (index._type, vectors.n_items, vectors.n_components, faiss.METRIC_INNER_PRODUCT)
+        if found != wanted:
+            raise StoreError(
+                f"The index in {folder} is {found}, expected {wanted}. Build it again."
+            )
+        return index
+
+    def search(
+        self, queries: ArrayLike, k: int = 10, *, n_probe: int = 128, ef_search: int = 256
+    ) -> Neighbors:
+        """Some k items that are hardly worse than the nearest ones.
+
+        Parameters
+        ----------
+        queries : array-like of shape (n_queries, n_components)
+            As for `simviz.scale.exact_search`.
+        k : int, default=10
+            Items wanted.
+        n_probe : int, default=128
+            Lists that are looked through. More find more and take longer.
+        ef_search : int, default=256
+            Candidates (ef) that are kept on the walk through a graph, at least
+            k. More find more and take longer.
+
+        Returns
+        -------
+        Neighbors
+            With min(k, n_items) columns; scores are those of `exact_search`.
+
+        Raises
+        ------
+        ValueError
+            If queries are not finite or of another width, or a number is below
+            1.
+        """
+        Q = as_queries(self.vectors, queries, k)
+        if n_probe < 1 or ef_search < 1:
+            raise ValueError(
+                f"n_probe and ef_search must be at least 1, got {n_probe} and {ef_search}."
+            )
+        faiss = library()
+        k = min(k, self.vectors.n_items)
+        n_seen = min(_RESCORED * k, self.vectors.n_items)
+        if self.kind == "lists":
+            how = faiss.SearchParametersIVF(nprobe=min(n_probe, int(self._index.nlist)))
+        else:
+            n_seen = max(k, min(ef_search, n_seen))
+            how = faiss.SearchParametersHNSW(efSearch=max(ef_search, n_seen))
+        _, positions = self._index.search(Q, n_seen, params=how)
+        query, place = np.nonzero((positions >= 0) & (positions < self.vectors.n_items))
+        met = positions[query, place]
+        scores = rescored(Q, query, np.arange(len(met)), self.vectors.take(met))
+        return best(query, met, scores, len(Q), k)
+
+    def recall(
+        self,
+        queries: ArrayLike,
+        k: int = 10,
+        *,
+        n_probe: int = 128,
+        ef_search: int = 256,
+        exact: Neighbors | None = None,
+    ) -> Recall:
+        """Share of the k best items that a search finds.
+
+        Parameters
+        ----------
+        queries : array-like of shape (n_queries, n_components)
+            As for `search`; ones that were not built into the graph.
+        k : int, default=10
+            Items wanted.
+        n_probe, ef_search : int
+            As for `search`.
+        exact : Neighbors, optional
+            What `simviz.scale.exact_search` finds for these queries, with at
+            least k columns, where it is known already.
+
+        Returns
+        -------
+        Recall
+            Mean and interval over queries. Items that tie with the k-th count
+            as found, whichever of them it is.
+
+        Raises
+        ------
+        ValueError
+            As from `search`.
+        """
+        truth = exact_search(self.vectors, queries, k) if exact is None else exact
+        found = self.search(queries, k, n_probe=n_probe, ef_search=ef_search)
+        last = truth.scores[:, found.scores.shape[1] - 1, None]
+        shares = (found.scores >= last).mean(axis=1)
+        return Recall(shares, float(shares.mean()), confidence_interval(shares))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

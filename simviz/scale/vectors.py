@@ -1,0 +1,590 @@
+"""From items to vectors whose inner products are the model's similarities."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.base import EmbeddingModel, unit_rows
+from simviz.data.items import Items
+from simviz.exceptions import StoreError
+from simviz.persistence import state_digest
+from simviz.scale.csr import map_array, new_folder, read_meta, write_array, write_meta, write_names
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from simviz.base import PairModel
+    from simviz.pipeline import PairPipeline, Pipeline
+    from simviz.scale.csr import SparseShards
+
+Floats = NDArray[np.floating[Any]]
+Side = Literal["x", "y"]
+
+FORMAT = "simviz-vectors-1"
+_PLAIN_NAME = re.compile(r"part-[0-9]{5,9}")
+_NUMBERS = ("rows", "shortest", "longest")
+_KEPT = 256  # shards that stay mapped: each takes a file handle
+_FEW = 256  # vectors that are copied one by one
+
+
+class VectorShards:
+    """Vectors of the items of one side on disk, one matrix a shard.
+
+    Inner products of these vectors with those of the other side are the
+    model's similarities: rows have length 1 where it compares by cosine. The
+    files are numpy's, mapped into memory: the system reads what is used.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Written by `simviz.scale.write_vectors`.
+
+    Attributes
+    ----------
+    n_items, n_components : int
+        Rows of all shards, and their columns.
+    dtype : dtype
+        float32, or float16 where it was asked for.
+    side : {"x", "y"}
+        Whose items these are.
+    similarity : {"cosine", "dot", "hellinger"}
+        How the model compares; see `simviz.base.EmbeddingModel.similarity_kind`.
+    model_digest : str
+        Of the model that gave the vectors.
+    digest : str
+        Of what is written here: equal vectors, equal digests.
+    starts : ndarray of int64, shape (n_shards + 1,)
+        Position of the first item of each shard, and the number of items.
+    shortest, longest : float
+        Least and greatest length of a vector; 0 where there is none.
+
+    Raises
+    ------
+    StoreError
+        If the folder is not complete, or is of another format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from simviz.methods import get_method
+    >>> from simviz.scale import write_vectors
+    >>> model = get_method("cca")(2).fit(np.eye(4), np.eye(4))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     vectors = write_vectors(model, [np.eye(4)[:3], np.eye(4)[3:]], folder, "y")
+    ...     len(vectors), vectors.n_items, vectors.n_components, vectors.similarity
+    (2, 4, 2, 'cosine')
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        meta = read_meta(self.folder, FORMAT)
+        try:
+            self._fill(meta)
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise StoreError(
+                f"{self.folder / 'meta.json'} does not say what there is ({error!r}). "
+                "Write the folder again."
+            ) from error
+        self._mapped = lru_cache(_KEPT)(self._map)
+        self._mapped_ids = lru_cache(_KEPT)(self._map_ids)
+        for i in range(len(self)):
+            self[i]  # a missing or cut file is told now, not in the middle of a search
+
+    def _fill(self, meta: dict[str, Any]) -> None:
+        self._names = [str(name) for name in meta["names"]]
+        self._rows, shortest, longest = (list(meta[name]) for name in _NUMBERS)
+        self._sums = [str(digest) for digest in meta["sha256"]]
+        self._has_ids = bool(meta["ids"])
+        self.n_components = int(meta["n_components"])
+        self.dtype = np.dtype(str(meta["dtype"]))
+        self.side, self.similarity = str(meta["side"]), str(meta["similarity"])
+        self.model_digest = str(meta["model"])
+        if self.dtype not in (np.float32, np.float16) or self.n_components < 1:
+            raise ValueError(f"{self.n_components} columns of {self.dtype}")
+        if {self.side} - {"x", "y"} or {self.similarity} - {"cosine", "dot", "hellinger"}:
+            raise ValueError(f"side {self.side!r}, similarity {self.similarity!r}")
+        if not all(_PLAIN_NAME.fullmatch(name) for name in self._names):
+            raise ValueError("names other than part-00000")
+        if not all(type(n) is int and n >= 0 for n in self._rows):
+            raise ValueError("numbers of rows")
+        if {len(v) for v in (self._rows, shortest, longest, self._sums)} != {len(self._names)}:
+            raise ValueError("lists of different lengths")
+        lengths = np.array([*shortest, *longest], dtype=np.float64)
+        if not (np.isfinite(lengths).all() and (lengths >= 0).all()):
+            raise ValueError("lengths of vectors")
+        self.starts = np.r_[0, np.cumsum(self._rows, dtype=np.int64)]
+        self.n_items = int(self.starts[-1])
+        kept = [i for i, n in enumerate(self._rows) if n]
+        self.shortest = min((float(shortest[i]) for i in kept), default=0.0)
+        self.longest = max((float(longest[i]) for i in kept), default=0.0)
+        told = {name: meta[name] for name in ("rows", "sha256", "side", "similarity", "dtype")}
+        self.digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, i: int) -> Floats:
+        """Shard i as a matrix (rows, n_components) that lies on the disk."""
+        return self._mapped(range(len(self))[i])
+
+    def take(self, positions: ArrayLike) -> NDArray[np.float32]:
+        """Copy vectors into memory.
+
+        Parameters
+        ----------
+        positions : array-like of int, shape (n,)
+            Numbers of items from 0 over all shards, in any order.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_components)
+            Their vectors, in the order asked for.
+
+        Raises
+        ------
+        IndexError
+            If there is no such item.
+        """
+        wanted, shard = self._placed(positions)
+        found = np.empty((len(wanted), self.n_components), dtype=np.float32)
+        if len(wanted) <= _FEW:
+            rows = (wanted - self.starts[shard]).tolist()
+            for place, (i, row) in enumerate(zip(shard.tolist(), rows, strict=True)):
+                found[place] = self._mapped(i)[row]
+            return found
+        for i in np.unique(shard).tolist():
+            own = shard == i
+            found[own] = self[i][wanted[own] - self.starts[i]]
+        return found
+
+    def ids(self, i: int) -> list[str] | None:
+        """The ids of the items of a shard.
+
+        Parameters
+        ----------
+        i : int
+            Number of the shard.
+
+        Returns
+        -------
+        list of str or None
+            In the order of rows; None where items have no ids.
+
+        Raises
+        ------
+        StoreError
+            If they are missing or damaged.
+        """
+        i = range(len(self))[i]
+        return self.ids_at(np.arange(self.starts[i], self.starts[i + 1]))
+
+    def ids_at(self, positions: ArrayLike) -> list[str] | None:
+        """The ids of some items; nothing else is read.
+
+        Parameters
+        ----------
+        positions : array-like of int, shape (n,)
+            Numbers of items from 0 over all shards, in any order.
+
+        Returns
+        -------
+        list of str or None
+            In the order asked for; None where items have no ids.
+
+        Raises
+        ------
+        IndexError
+            If there is no such item.
+        StoreError
+            If ids are missing or damaged.
+        """
+        wanted, shard = self._placed(positions)
+        if not self._has_ids:
+            return None
+        return [
+            self._id(int(i), int(p - self.starts[i])) for i, p in zip(shard, wanted, strict=True)
+        ]
+
+    def require_model(self, model: PairModel | Pipeline) -> None:
+        """Refuse a model that is not the one that gave these vectors.
+
+        Parameters
+        ----------
+        model : PairModel or PairPipeline
+            The one that embeds queries.
+
+        Raises
+        ------
+        StoreError
+            If it is another one, whose scores would mean nothing here.
+        """
+        pass
+
+        if model_digest(model) != self.model_digest:
+            raise StoreError(
+                f"The vectors in {self.folder} come from another model, or from this one before "
+                "it was fitted again. Load the model they were written with, or write them anew."
+            )
+
+    def verify(self) -> None:
+        """Read everything once, and compare it with what was noted at writing.
+
+        Raises
+        ------
+        StoreError
+            If a shard is not what it was.
+        """
+        for i, (name, digest) in enumerate(zip(self._names, self._sums, strict=True)):
+            if bytes_digest(self[i]) != digest:
+                raise StoreError(
+                    f"The shard {name} of {self.folder} is not what was written. "
+                    "Write the folder again."
+                )
+
+    def _placed(self, positions: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The positions as an array, and the shards that they lie in."""
+        wanted = np.asarray(positions, dtype=np.int64).reshape(-1)
+        if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self.n_items:
+            raise IndexError(
+                f"Items are numbered from 0 to {self.n_items - 1:,}, got {wanted.min():,} to "
+                f"{wanted.max():,}. They may belong to other vectors."
+            )
+        return wanted, np.searchsorted(self.starts, wanted, side="right").astype(np.int64) - 1
+
+    def __reduce__(self) -> tuple[type[VectorShards], tuple[Path]]:
+        return type(self), (self.folder,)
+
+    def _map(self, i: int) -> Floats:
+        shape = (self._rows[i], self.n_components)
+        shard = map_array(self.folder / f"{self._names[i]}.npy", self.dtype, shape)
+        return shard.view(np.ndarray)  # rows of a memmap are slow to make
+
+    def _map_ids(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        path, n = self.folder / self._names[i], self._rows[i]
+        ends = map_array(path.with_name(f"{path.name}.id_ends.npy"), np.int64, (n,))
+        size = max(0, int(ends[-1])) if n else 0
+        return ends, map_array(path.with_name(f"{path.name}.id_bytes.npy"), np.uint8, (size,))
+
+    def _id(self, i: int, row: int) -> str:
+        ends, raw = self._mapped_ids(i)
+        start, end = int(ends[row - 1]) if row else 0, int(ends[row])
+        try:
+            if not 0 <= start <= end <= len(raw):
+                raise ValueError(f"row {row} ends before it begins")
+            return bytes(raw[start:end]).decode("utf-8", "surrogatepass")
+        except ValueError as error:
+            raise StoreError(
+                f"The ids of shard {self._names[i]} in {self.folder} are damaged ({error}). "
+                "Write the folder again."
+            ) from error
+
+
+def bytes_digest(array: Floats) -> str:
+    """SHA-256 of the numbers of a contiguous array, as they lie in memory."""
+    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
+
+
+_KINDS = ("cosine", "dot", "hellinger")
+_WAITING = 2  # shards a worker that are sent ahead of those that are done
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPart:
+    """A shard of vectors on disk, and what is noted of it."""
+
+    n_items: int
+    n_components: int
+    shortest: float
+    longest: float
+    sha256: str
+    has_ids: bool
+
+
+def write_vectors(
+    model: PairModel | Pipeline,
+    items: SparseShards | Iterable[Any],
+    folder: str | Path,
+    side: Side,
+    *,
+    dtype: str = "float32",
+    client: Client | None = None,
+) -> VectorShards:
+    """Embed many items and write their vectors as shards.
+
+    Parameters
+    ----------
+    model : PairPipeline or EmbeddingModel
+        Fitted; or an `SSI` of low rank without a shared vocabulary.
+    items : SparseShards or iterable
+        Features on disk, of which each shard becomes one of vectors; or
+        batches, each a matrix of features or, for a pipeline, `Items` or a
+        list of texts. One batch is held at a time.
+    folder : str or Path
+        A new or empty directory.
+    side : {"x", "y"}
+        Whose items they are.
+    dtype : {"float32", "float16"}, default="float32"
+        float16 halves the files; scores then differ from the model's by some
+        thousandths of the lengths.
+    client : distributed.Client, optional
+        Of a cluster whose workers see the same disk: they read, embed and
+        write shard by shard. Items have to be `SparseShards` then.
+
+    Returns
+    -------
+    VectorShards
+        What was written. The folder counts as complete when its last file,
+        ``meta.json``, is there.
+
+    Raises
+    ------
+    ValueError
+        If the model has no vectors whose inner products are its
+        similarities, vectors are not finite, or there is nothing to write.
+    StoreError
+        If the folder holds shards already.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from simviz.data import PairSet
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["corazón rojo", "coche azul"])
+    >>> pipeline = default_pipeline("cca", pairs, n_components=1).fit(pairs)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     vectors = write_vectors(pipeline, [["un corazón", "un coche"], ["rojo"]], folder, "y")
+    ...     vectors.n_items
+    3
+    """
+    if dtype not in ("float32", "float16"):
+        raise ValueError(f"dtype must be 'float32' or 'float16', got {dtype!r}.")
+    if side not in ("x", "y"):
+        raise ValueError(f"side must be 'x' or 'y', got {side!r}.")
+    kind = _kind(model)
+    folder = new_folder(folder)
+    how = (str(folder), side, dtype)
+    if client is None:
+        written = [
+            _write_part(model, content, ids, i, how)
+            for i, (content, ids) in enumerate(_batches(items))
+        ]
+    else:
+        written = _shared_out(model, items, how, client)
+    widths = {part.n_components for part in written}
+    if len(widths) != 1:
+        raise ValueError("There is nothing to embed. Give at least one batch of items.")
+    if len({part.has_ids for part in written}) > 1:
+        raise ValueError("Some batches have ids and others do not. Give ids for all, or for none.")
+    meta = {
+        "format": FORMAT,
+        "side": side,
+        "similarity": kind,
+        "n_components": widths.pop(),
+        "dtype": dtype,
+        "model": model_digest(model),
+        "ids": written[0].has_ids,
+        "names": [_name(i) for i in range(len(written))],
+        "rows": [part.n_items for part in written],
+        "shortest": [part.shortest for part in written],
+        "longest": [part.longest for part in written],
+        "sha256": [part.sha256 for part in written],
+    }
+    write_meta(folder, meta)
+    return VectorShards(folder)
+
+
+def embed(model: PairModel | Pipeline, items: Any, side: Side) -> NDArray[np.float32]:
+    """Vectors of items whose inner products are the model's similarities.
+
+    Parameters
+    ----------
+    model : PairPipeline or EmbeddingModel
+        As for `write_vectors`.
+    items : matrix, Items or list of str
+        One batch, as for `write_vectors`.
+    side : {"x", "y"}
+        Whose items they are.
+
+    Returns
+    -------
+    ndarray of float32, shape (n, k)
+        Of length 1 where the model compares by cosine; zeros for an item
+        without any known feature.
+
+    Raises
+    ------
+    ValueError
+        If the model has no such vectors, or they are not finite.
+
+    Examples
+    --------
+    >>> from simviz.methods import get_method
+    >>> model = get_method("cca")(2).fit(np.eye(4), np.eye(4))
+    >>> embed(model, np.eye(4), "x").shape
+    (4, 2)
+    """
+    kind = _kind(model)
+    own: Any = getattr(model, "model_", model)
+    if not (items.shape[0] if hasattr(items, "shape") else len(items)):
+        width = own.n_components_ if isinstance(own, EmbeddingModel) else own.x_factors_.shape[1]
+        return np.empty((0, width), dtype=np.float32)
+    matrix = _features(model, items, side)
+    if isinstance(own, EmbeddingModel):
+        Z = own.coordinates_of(matrix, side)
+    else:
+        matrix = unit_rows(matrix) if own.scales_items else matrix
+        factors = own.x_factors_ if side == "x" else own.y_factors_
+        Z = np.asarray(matrix @ factors.astype(matrix.dtype, copy=False))
+    vectors = np.ascontiguousarray(Z, dtype=np.float32)
+    if not np.isfinite(vectors).all():
+        raise ValueError(
+            f"The model gives vectors that are not finite for this batch ({kind} of "
+            f"{vectors.shape[1]} dimensions). Fit it again, and look for infinite features."
+        )
+    return vectors
+
+
+def model_digest(model: PairModel | Pipeline) -> str:
+    """What tells a fitted model from every other one.
+
+    Parameters
+    ----------
+    model : PairModel or PairPipeline
+        Fitted. Of a pipeline the method counts, not the features: these may
+        have been applied before.
+
+    Returns
+    -------
+    str
+        The same for equal parameters and learned arrays, wherever it is loaded.
+    """
+    return state_digest({"model": getattr(model, "model_", model)})
+
+
+def _kind(model: PairModel | Pipeline) -> str:
+    """How the vectors are compared; an error where inner products are not the similarity."""
+    from simviz.methods.ssi import SSI
+
+    own = getattr(model, "model_", model)
+    if not hasattr(own, "tags"):
+        raise ValueError(
+            f"{type(own).__name__} has no vectors of its own: a blend mixes the scores of two "
+            "models, and an unfitted pipeline has none. Write those of one fitted pipeline."
+        )
+    if isinstance(own, SSI) and own.form == "low_rank" and not own.shared:
+        return "dot"
+    kind = getattr(own, "similarity_kind", "none")
+    if kind not in _KINDS or not isinstance(own, EmbeddingModel):
+        remedy = (
+            "Fit it with measure='hellinger', which orders almost alike"
+            if kind == "js"
+            else "Take a method that puts both sides into one space (shared=False for SSI)"
+        )
+        raise ValueError(
+            f"{own.tags.title} compares items in a way that is no inner product of vectors. "
+            f"{remedy}."
+        )
+    return str(kind)
+
+
+def _features(model: PairModel | Pipeline, items: Any, side: Side) -> Any:
+    """A batch as features; sparse matrices are features already."""
+    if not hasattr(model, "model_") or sp.issparse(items):
+        return items
+    pipeline = cast("PairPipeline", model)
+    content = items.content if isinstance(items, Items) else items
+    if isinstance(content, Sequence):
+        content = np.array(content, dtype=object)
+    part = pipeline.x_features_ if side == "x" else pipeline.y_features_
+    return part.transform(content)
+
+
+def _batches(items: Any) -> Iterator[tuple[Any, Sequence[str] | None]]:
+    """Batches with their ids, if they have any."""
+    if hasattr(items, "n_items"):
+        yield from ((items[i], items.ids(i)) for i in range(len(items)))
+        return
+    if sp.issparse(items) or isinstance(items, np.ndarray | Items):
+        items = [items]
+    for batch in items:
+        if isinstance(batch, str):
+            raise ValueError(
+                f"Items come in batches, each a list of texts; got the text {batch[:40]!r} "
+                "alone. Give a list of lists."
+            )
+        yield batch, batch.ids.tolist() if isinstance(batch, Items) else None
+
+
+def _name(i: int) -> str:
+    return f"part-{i:05d}"
+
+
+def _write_part(
+    model: Any, content: Any, ids: Sequence[str] | None, i: int, how: tuple[str, Side, str]
+) -> WrittenPart:
+    """Embed one batch and write its files."""
+    folder, side, dtype = how
+    vectors = embed(model, content, side)
+    if ids is not None and len(ids) != len(vectors):
+        raise ValueError(
+            f"Batch {i} has {len(vectors):,} items and {len(ids):,} ids. Give one id an item."
+        )
+    lengths = np.sqrt(np.einsum("ik,ik->i", vectors, vectors, dtype=np.float64))
+    with np.errstate(over="ignore"):
+        stored = vectors.astype(dtype, copy=False)
+    if not np.isfinite(stored).all():
+        raise ValueError("Some vectors are too long for float16. Take dtype='float32'.")
+    write_array(Path(folder) / f"{_name(i)}.npy", stored)
+    if ids is not None:
+        write_names(Path(folder), _name(i), ids)
+    ends = (float(lengths.min()), float(lengths.max())) if len(lengths) else (0.0, 0.0)
+    n, width = vectors.shape
+    return WrittenPart(n, width, *ends, bytes_digest(stored), ids is not None)
+
+
+def _write_shard(model: Any, items: Any, i: int, how: tuple[str, Side, str]) -> WrittenPart:
+    """The same on a worker, which reads the features itself."""
+    return _write_part(model, items[i], items.ids(i), i, how)
+
+
+def _shared_out(
+    model: Any, items: Any, how: tuple[str, Side, str], client: Client
+) -> list[WrittenPart]:
+    """All parts, written by workers, a few shards ahead of those that are done."""
+    from distributed import as_completed
+
+    if not hasattr(items, "n_items"):
+        raise ValueError(
+            "Workers read features from disk by themselves. Write them as SparseShards first, "
+            "or leave out the client."
+        )
+    sent = client.scatter([model], broadcast=True, hash=False)[0]
+    left = iter(range(len(items)))
+
+    def submit(i: int) -> Any:
+        return client.submit(_write_shard, sent, items, i, how, pure=False, key=None)
+
+    numbers: dict[Any, int] = {}
+    ahead = _WAITING * max(1, len(client.nthreads()))
+    for _, i in zip(range(ahead), left, strict=False):
+        numbers[submit(i)] = i
+    done: dict[int, WrittenPart] = {}
+    running = as_completed(list(numbers))
+    for future in running:
+        done[numbers.pop(future)] = future.result()
+        if (following := next(left, None)) is not None:
+            sent_on = submit(following)
+            numbers[sent_on] = following
+            running.add(sent_on)
+    return [done[i] for i in sorted(done)]

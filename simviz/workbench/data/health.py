@@ -1,0 +1,281 @@
+"""The health of the data: findings as rows, each with its remedy or an explanation."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, replace
+from html import escape
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from simviz.workbench.shell import display, settings, state
+
+if TYPE_CHECKING:
+    from simviz.data.health import Finding, HealthReport
+    from simviz.data.health.remedies import Remedy
+    from simviz.data.pairs import PairSet
+    from simviz.jobs import SplitSpec
+    from simviz.store import DatasetInfo
+    from simviz.workbench.data.upload import Upload
+
+#: Longest check that starts by itself, in seconds.
+PATIENCE = 4.0
+#: From this MRR or AUC of shared words on, nobody can do much better.
+_NEARLY_ALL = 0.975
+# In the session: checks that were asked for, by what they are about; the
+# version that each mended data set was made from; and what went wrong.
+_ASKED, _BEFORE, _PROBLEM = "data-health-asked", "data-health-before", "data-health-problem"
+_STYLE = """
+<style>
+.sv-find { line-height: 1.5; }
+.sv-find summary { cursor: pointer; padding: .3rem 0; overflow-wrap: anywhere; }
+.sv-find summary i { display: inline-block; font-style: normal; font-size: .75rem;
+  border-radius: 1rem; padding: 0 .55rem; margin-right: .6rem; line-height: 1.35rem; }
+.sv-act { background: color-mix(in srgb, #c2452d 18%, transparent); }
+.sv-look { background: color-mix(in srgb, currentColor 10%, transparent); }
+.sv-find div { margin: .1rem 0 .6rem 1rem; max-width: 62rem; }
+.sv-find .sv-table td, .sv-find .sv-table th { text-align: left; white-space: normal;
+  overflow-wrap: anywhere; font-size: .875rem; padding: .25rem .7rem .25rem 0; }
+.sv-find td img { width: 2rem; height: 2rem; object-fit: contain; vertical-align: middle;
+  margin-right: .5rem; }
+.sv-find p { font-size: .9rem; margin: .1rem 0 .5rem; }
+</style>
+"""
+_LEVELS = {"act": "mend", "look": "look"}
+
+
+def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
+    """Show what was found in a data set, and let it be mended.
+
+    Parameters
+    ----------
+    info : DatasetInfo
+        Of the data set.
+    pairs : PairSet
+        Its content.
+    spec : SplitSpec
+        How it is split now.
+    """
+    st.html(_STYLE)
+    st.markdown("#### Health")
+    if wrong := st.session_state.pop(_PROBLEM, ""):
+        display.problem(wrong)
+    _offer_undo(info)
+    report = _asked_report(pairs, spec)
+    if report is None:
+        return
+    for finding in report:
+        _show_finding(info, pairs, spec, finding)
+    _show_rest(report)
+
+
+def _asked_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
+    """The report; None where it takes long and nobody asked for it yet."""
+    from simviz.data.health import estimate_seconds
+
+    key = f"{pairs.digest}|{json.dumps(asdict(spec))}"
+    seconds = estimate_seconds(pairs)
+    if seconds > PATIENCE and key not in st.session_state.get(_ASKED, ()):
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            if not st.button("Check it now", key="data-health-check"):
+                display.quiet(
+                    f"Looking for leaks, duplicates and contradictions in so much data takes "
+                    f"about {_rounded(seconds)} seconds."
+                )
+                return None
+        st.session_state.setdefault(_ASKED, set()).add(key)
+    with st.spinner("Looking for leaks, duplicates and contradictions"):
+        return _report(key, pairs, spec)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _report(key: str, _pairs: PairSet, _spec: SplitSpec) -> HealthReport:
+    """Found once for a content and a split, which `key` stands for."""
+    from simviz.data import split
+    from simviz.data.health import check_health
+    from simviz.exceptions import DatasetError
+
+    try:
+        parts = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
+    except DatasetError:  # the split says itself what is wrong with it
+        return check_health(_pairs, suggest=False)
+    return check_health(_pairs, parts)
+
+
+def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: Finding) -> None:
+    """A row that opens, and the button that mends it."""
+    left, right = st.columns([7, 2], gap="medium", vertical_alignment="top")
+    with left:
+        st.html(finding_html(finding, pairs))
+    remedy = finding.remedy
+    if remedy is not None and "share" not in st.query_params:
+        right.button(
+            remedy.label,
+            key=f"data-remedy-{finding.kind}",
+            on_click=_mend,
+            args=(info, pairs, spec, finding.title, remedy),
+            help="Makes a new version and works on that one; this one stays as it is.",
+        )
+
+
+def show_disputed(file: Upload) -> None:
+    """Show what a file says twice and differently, while its rows are still known.
+
+    Parameters
+    ----------
+    file : Upload
+        A file that waits; its pairs change where the remedy is taken.
+    """
+    from simviz.data.health import find_disputed
+    from simviz.exceptions import DatasetError
+
+    if file.result is None:
+        return
+    finding = find_disputed(file.result)
+    if finding is None or finding.remedy is None:
+        return
+    st.html(_STYLE + finding_html(finding, file.result.pairs))
+    if st.button(finding.remedy.label, key=f"data-disputed-{file.pairs_digest}"):
+        try:
+            file.mend(finding)
+        except DatasetError as error:
+            display.problem(error)
+            return
+        st.rerun()
+
+
+def finding_html(finding: Finding, pairs: PairSet) -> str:
+    """A finding as a row that opens: why it matters, and examples.
+
+    Parameters
+    ----------
+    finding : Finding
+        Its texts may hold anything.
+    pairs : PairSet
+        What it is about: items that are pictures are shown.
+
+    Returns
+    -------
+    str
+        HTML, all texts escaped.
+    """
+    # Where all examples are of one side, the finding has named it.
+    start = 1 if len({row[0] for row in finding.examples if finding.head[0] == "side"}) == 1 else 0
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in finding.head[start:])
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_cell_html(cell, pairs)}</td>" for cell in row[start:]) + "</tr>"
+        for row in finding.examples
+    )
+    table = (
+        f'<table class="sv-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        if rows
+        else ""
+    )
+    return (
+        f'<details class="sv-find"><summary><i class="sv-{finding.level}">'
+        f"{_LEVELS[finding.level]}</i>{escape(finding.title)}</summary>"
+        f"<div><p>{escape(finding.why)}</p>{table}</div></details>"
+    )
+
+
+def _cell_html(cell: str, pairs: PairSet) -> str:
+    """A cell of an example: the picture of its item, where it has one, and what it says."""
+    from simviz.charts.pictures import data_uri
+    from simviz.charts.style import get_theme
+    from simviz.data.health import ItemName
+
+    text = escape(cell)
+    if not isinstance(cell, ItemName):
+        return text
+    items = pairs.x if cell.side == "x" else pairs.y
+    if items.kind != "image" or cell.item >= len(items):
+        return text
+    source = data_uri(items.content[cell.item], get_theme(state.theme()).ink)
+    return f'<img src="{source}" alt="">{text}'
+
+
+def _show_rest(report: HealthReport) -> None:
+    """What was looked for and how far shared words lead."""
+    if not len(report):
+        display.said("Nothing was found that would make figures wrong.")
+    shared = report.shared
+    if shared is not None:
+        further = (
+            "Training has little left to add."
+            if shared.words >= _NEARLY_ALL
+            else "What is trained should do better."
+        )
+        display.quiet(
+            f"Without any learning, the words that both sides share reach {shared.metric} "
+            f"{shared.words:.2f} on {shared.on} (knowing nothing: {shared.chance:.2f}). {further}"
+        )
+    took = f" {report.seconds:.1f} s." if report.seconds >= 0.05 else ""
+    display.quiet(f"Looked for: {'; '.join(report.checked)}.{took}")
+    display.notes(report.skipped)
+
+
+def _mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy: Remedy) -> None:
+    """Keep the mended pairs as a new version, and work on that."""
+    from simviz.data.health.remedies import FixParts
+    from simviz.exceptions import DatasetError, StoreError
+
+    note = f"Mended: {title}. {remedy.label}. The version before is “{info.name}”."
+    try:
+        mended = replace(remedy(pairs), name=next_name(info.name))
+        dataset_id = state.store().put_dataset(mended, state.workspace(), (*info.notes, note))
+    except (DatasetError, StoreError) as error:
+        st.session_state[_PROBLEM] = str(error)
+        return
+    if isinstance(remedy, FixParts):
+        spec = replace(spec, by="column", group_key="split")
+    settings.choose_split(dataset_id, spec)
+    st.session_state.setdefault(_BEFORE, {})[dataset_id] = (info.id, note)
+    state.choose_dataset(dataset_id)
+
+
+def _offer_undo(info: DatasetInfo) -> None:
+    """The way back to the version before, where this one was made of it just now."""
+    before = st.session_state.get(_BEFORE, {}).get(info.id)
+    if before is None:
+        return
+    before_id, note = before
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        display.quiet(f"{note} It is kept, too.")
+        st.button(
+            "Undo",
+            key="data-health-undo",
+            icon=":material/undo:",
+            type="tertiary",
+            on_click=state.choose_dataset,
+            args=(before_id,),
+            help="Work on the version before again; this one stays among the data you kept.",
+        )
+
+
+def next_name(name: str) -> str:
+    """What the next version of a data set is called.
+
+    Parameters
+    ----------
+    name : str
+        Of this version.
+
+    Returns
+    -------
+    str
+        With its number at the end.
+
+    Examples
+    --------
+    >>> next_name("titles"), next_name("titles, version 2")
+    ('titles, version 2', 'titles, version 3')
+    """
+    found = re.fullmatch(r"(.*), version (\d{1,6})", name, re.DOTALL)
+    base, number = (found[1], int(found[2])) if found else (name, 1)
+    return f"{base}, version {number + 1}"
+
+
+def _rounded(seconds: float) -> int:
+    return int(seconds) if seconds < 10 else 5 * round(seconds / 5)

@@ -1,0 +1,186 @@
+"""Choosing a split and seeing what comes of it, before anything is trained."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from simviz.workbench.shell import display
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.data.suggestion import SplitSuggestion
+    from simviz.jobs import SplitSpec
+
+_MEANS = {
+    "pair": "Nothing of the test part is known from training, on either side. What is linked, "
+    "directly or through others, stays together.",
+    "x": "Every item of {x} stands in one part. Items of {y} may stand in several: the test asks "
+    "for new items of {x} among them.",
+    "y": "Every item of {y} stands in one part. Items of {x} may stand in several: the test asks "
+    "for new items of {y} by them.",
+    "group": "What has the same value in the column stands in one part, so the test asks about "
+    "groups that are new.",
+    "column": "The column says of each item where it belongs.",
+    "time": "The latest items are the test, those before them for validation. Training knows "
+    "nothing that came later, as in real use; the seed plays no part.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a split gives: a row of counts a part, what to know, or why it cannot be."""
+
+    rows: tuple[tuple[str, int, int, int, int], ...] = ()
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def choose(
+    content_id: str, pairs: PairSet, chosen: SplitSpec, suggestion: SplitSuggestion
+) -> SplitSpec:
+    """Show how pairs are split, and let it be changed.
+
+    Parameters
+    ----------
+    content_id : str
+        Stands for the content of `pairs`; sets the widgets apart from those
+        of other data.
+    pairs : PairSet
+        What is split.
+    chosen : SplitSpec
+        The split so far.
+    suggestion : SplitSuggestion
+        What was guessed, with the reason.
+
+    Returns
+    -------
+    SplitSpec
+        As the widgets say now.
+    """
+    spec = _widgets(content_id, pairs, chosen)
+    means = _meaning(spec, pairs)
+    if (spec.by, spec.group_key) == (suggestion.by, suggestion.group_key):
+        means = f"Suggested. {suggestion.reason}"
+    display.quiet(means)
+    _show_parts(content_id, pairs, spec)
+    return spec
+
+
+def tell(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
+    """Show how pairs are split, for reading only.
+
+    Parameters
+    ----------
+    content_id : str
+        As in `choose`.
+    pairs : PairSet
+        What is split.
+    spec : SplitSpec
+        The split.
+    """
+    display.quiet(_meaning(spec, pairs))
+    _show_parts(content_id, pairs, spec)
+
+
+def _meaning(spec: SplitSpec, pairs: PairSet) -> str:
+    return _MEANS[spec.by].format(x=f"“{pairs.x_name}”", y=f"“{pairs.y_name}”")
+
+
+def _show_parts(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
+    """What the parts hold, or why there are none."""
+    parts = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec)
+    if parts.problem:
+        display.problem(parts.problem)
+        return
+    has_negatives = any(row[4] for row in parts.rows)
+    head = ["part", pairs.x_name, pairs.y_name, "relevant pairs"]
+    display.table(
+        [*head, "judged not relevant"] if has_negatives else head,
+        [
+            [row[0], *(f"{n:,}" for n in (row[1:] if has_negatives else row[1:4]))]
+            for row in parts.rows
+        ],
+        tight=has_negatives,
+    )
+    display.notes(parts.notes)
+
+
+def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
+    from simviz.data.splitting import time_columns
+    from simviz.data.suggestion import group_columns, part_columns
+    from simviz.jobs import SplitSpec
+
+    key = f"data-split-{content_id}"
+    fitting = {
+        "group": group_columns(pairs),
+        "column": part_columns(pairs),
+        "time": time_columns(pairs),
+    }
+    ways = {
+        "pair": "pair: both sides new",
+        "x": f"x: new items of {pairs.x_name}",
+        "y": f"y: new items of {pairs.y_name}",
+    }
+    offered = {
+        "group": "group: new groups",
+        "column": "column: as the data say",
+        "time": "time: the latest",
+    }
+    ways |= {way: label for way, label in offered.items() if fitting[way]}
+    names = list(ways)
+    by = st.selectbox(
+        "Split by",
+        names,
+        index=names.index(chosen.by) if chosen.by in names else 0,
+        format_func=lambda way: ways[way],
+        key=f"{key}-by",
+        help="What must not stand in two parts. Training learns from the first part; the "
+        "second says when to stop; all results are about the third, the test.",
+    )
+    group_key = None
+    if by in offered:
+        names = fitting[by]
+        group_key = st.selectbox(
+            "Column",
+            names,
+            index=names.index(chosen.group_key) if chosen.group_key in names else 0,
+            key=f"{key}-{by}",
+        )
+    if by == "column":
+        return SplitSpec(by, chosen.fractions, chosen.seed, group_key)
+    validation, test, seed = st.columns(3)
+    percent = [round(100 * share) for share in chosen.fractions]
+    n_validation = validation.number_input(
+        "Validation %", 1, 40, percent[1], key=f"{key}-validation"
+    )
+    n_test = test.number_input("Test %", 1, 50, percent[2], key=f"{key}-test")
+    drawn = seed.number_input(
+        "Seed", 0, 2**31 - 1, chosen.seed, key=f"{key}-seed", disabled=by == "time"
+    )
+    same = "" if by == "time" else " The same seed gives the same parts, on any machine."
+    display.quiet(f"{100 - n_validation - n_test} % are for training.{same}")
+    train = (100 - n_validation - n_test) / 100
+    return SplitSpec(by, (train, n_validation / 100, n_test / 100), int(drawn), group_key)
+
+
+@st.cache_resource(show_spinner=False, max_entries=128)
+def _parts(asked: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
+    """Counts of the parts; `asked` stands for the content and the split."""
+    from simviz.data import split
+    from simviz.data.splitting import PARTS
+    from simviz.exceptions import DatasetError
+
+    try:
+        found = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
+    except DatasetError as error:
+        return Parts(problem=str(error))
+    rows = []
+    for name in PARTS:
+        part: PairSet = getattr(found, name)
+        relevance = part.relevance
+        rows.append((name, *part.shape, relevance.positives.nnz, relevance.negatives.nnz))
+    return Parts(tuple(rows), found.notes)

@@ -1,0 +1,146 @@
+"""The map as a component: its code, its items and its places each sent once.
+
+The code is written as ES modules in `simviz/charts/canvas/`. Streamlit runs a component
+from one piece of source, so the modules are joined when this one is imported:
+each after those that it imports, their import lines and the word "export"
+left out. There is nothing to build and nothing to download.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from simviz.charts import canvas
+
+if TYPE_CHECKING:
+    from simviz.charts.canvas import Part
+
+SOURCE = Path(canvas.__file__).parent
+_IMPORT = re.compile(r"^import\s.*?from\s+\"\./(\w+\.js)\";\n", re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
+#: What the session keeps of the map: what was picked, enclosed and asked, and the camera.
+KEY, CAMERA_KEY = "map-canvas", "map-camera"
+#: What only tells the browser something takes no room.
+STYLE = """
+<style>
+.stMainBlockContainer div:has(> [class*="st-key-map-part-"]) { position: absolute;
+  width: 1px; height: 1px; overflow: hidden; }
+</style>
+"""
+
+
+def linked(entry: str) -> str:
+    """One source out of a module and all that it imports, each once.
+
+    Parameters
+    ----------
+    entry : str
+        Name of a file in `simviz/charts/canvas/`.
+
+    Returns
+    -------
+    str
+        A module with the default export of the entry.
+    """
+    seen: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name in seen:
+            return
+        text = (SOURCE / name).read_text(encoding="utf-8")
+        seen[name] = ""  # modules may import one another in a circle
+        for wanted in _IMPORT.findall(text):
+            add(wanted)
+        seen[name] = seen.pop(name) or _EXPORT.sub("", _IMPORT.sub("", text))
+
+    add(entry)
+    return "\n".join(seen.values())
+
+
+_parts = st.components.v2.component("simviz_map_parts", js=linked("engine.js"))
+_canvas = st.components.v2.component(
+    "simviz_map",
+    js=linked("mount.js"),
+    css=(SOURCE / "canvas.css").read_text(encoding="utf-8"),
+)
+_camera = st.components.v2.component("simviz_map_camera", js=linked("camera_told.js"))
+
+
+def send(part: Part, key: str) -> None:
+    """Have the browser keep a part; an equal one is not sent again.
+
+    Parameters
+    ----------
+    part : Part
+        Items or places.
+    key : str
+        Its place on the page: what was sent there before is let go.
+    """
+    with st.container(key=f"map-part-{key}"):
+        _parts(key=f"map-sent-{key}", data=part.data, height=1)
+
+
+def show(data: Mapping[str, Any], key: str = KEY) -> None:
+    """Draw the map; what the reader does comes back in the session under a key.
+
+    Parameters
+    ----------
+    data : mapping
+        Digests of ``items`` and ``places``, and all else that `View.update` in
+        `simviz/charts/canvas/view.js` reads.
+    key : str, default=`KEY`
+        Of the map of this page.
+    """
+    _canvas(
+        key=key,
+        data=dict(data),
+        on_picked_change=_heard,
+        on_region_change=_heard,
+        on_asked_change=_heard,
+    )
+
+
+def listen(on_change: Any) -> None:
+    """Hear of the camera, of what was looked for and of the legend, in a fragment of its own.
+
+    Parameters
+    ----------
+    on_change : callable
+        Called without arguments when the session's `CAMERA_KEY` has changed.
+    """
+    with st.container(key="map-part-camera"):
+        _camera(key=CAMERA_KEY, on_at_change=on_change, on_set_change=on_change, height=1)
+
+
+def news(name: str, key: str = KEY) -> dict[str, Any] | None:
+    """What the map told under a name, once; None if that is nothing new."""
+    state = st.session_state.get(key)
+    told = state.get(name) if isinstance(state, Mapping) else None
+    heard = f"{key}-heard-{name}"
+    if not isinstance(told, Mapping) or told.get("n") == st.session_state.get(heard):
+        return None
+    st.session_state[heard] = told.get("n")
+    return dict(told)
+
+
+def packed(data: bytes) -> str:
+    """Bytes as JSON carries them."""
+    return base64.b64encode(data).decode("ascii")
+
+
+def unpacked(text: object) -> bytes:
+    """The bytes of such a text; none if it is no such text."""
+    try:
+        return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+    except ValueError:
+        return b""
+
+
+def _heard() -> None:
+    """What was told is read from the session when the page is drawn."""

@@ -1,0 +1,187 @@
+"""Topics on the map: labels of its regions, and what an item is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from simviz.workbench.compare import topics as topics_view
+from simviz.workbench.map.choices import Item, View
+from simviz.workbench.shell import state
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+    from simviz.explain.topics import RunTopics
+    from simviz.projection.drawing import Placed
+    from simviz.projection.regions import Region
+    from simviz.store.run import Run
+
+#: Topics of an item that are told when it is pointed at, and when it is selected.
+_HOVERED, _SELECTED = 3, 4
+#: Fewer items are not grouped, and a region has so many on average at least.
+_FEWEST, _FEWEST_EACH = 60, 12
+#: Regions of each tier, with the first and the last level of zoom at which they are named; a
+#: level doubles the area. Topics are as they are, and named from afar.
+_TIERS, _TOPICAL = ((9, 0, 2), (26, 3, 5), (64, 6, 9)), (0, 6)
+#: Partners that are read to say what a picture is about.
+_PARTNERS = 20
+Tiers = list[tuple[int, int, int, "Region"]]
+_STYLE = """
+<style>
+.sv-about { border-collapse: collapse; width: 100%; font-size: .875rem;
+  font-variant-numeric: tabular-nums; }
+.sv-about caption { text-align: left; font-weight: 600; padding: 0 0 .2rem; }
+.sv-about td { padding: .12rem 0; vertical-align: top; overflow-wrap: anywhere; }
+.sv-about td:last-child { text-align: right; white-space: nowrap; padding-left: .6rem;
+  opacity: .75; }
+.sv-about i { display: block; height: 4px; border-radius: 2px; margin-top: .15rem;
+  background: color-mix(in srgb, currentColor 45%, transparent); }
+</style>
+"""
+
+
+def topics_of(run: Run, pairs: PairSet) -> RunTopics | None:
+    """The topics of a run; None where its method has none."""
+    from simviz.explain.topics import has_topics
+
+    return topics_view.topics_of(run.id, run, pairs) if has_topics(run.info.method) else None
+
+
+def pick(view: View, run: Run) -> bool:
+    """Choose whether regions of the map are labelled."""
+    from simviz.explain.topics import has_topics
+
+    topical = has_topics(run.info.method)
+    is_on = view.regions is not False
+    name = "Topics" if topical else "Regions"
+    st.session_state["map-regions"] = [name] if is_on else []
+    st.pills(
+        "Labels of regions",
+        [name],
+        selection_mode="multi",
+        key="map-regions",
+        label_visibility="collapsed",
+        on_change=_take,
+        args=(view,),
+    )
+    return is_on
+
+
+def _take(view: View) -> None:
+    view.regions = bool(st.session_state["map-regions"])
+
+
+def regions(
+    run: Run, drawing: str, placed: Placed, pairs: PairSet, topics: RunTopics | None
+) -> Tiers:
+    """Parts of a drawing and what they are about, coarse ones for afar and fine ones for near."""
+    return _regions(run.id, drawing, placed, pairs, topics)
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def _regions(
+    run_id: str, drawing: str, _placed: Placed, _pairs: PairSet, _topics: RunTopics | None
+) -> Tiers:
+    from simviz.projection import topic_regions, word_regions
+
+    sides = [
+        (_placed.drawing.x, _pairs.x, _placed.x_rows),
+        (_placed.drawing.y, _pairs.y, _placed.y_rows),
+    ]
+    if _topics is not None:
+        told = topic_regions(
+            np.concatenate([points for points, _, _ in sides]),
+            np.concatenate([_topics.x_theta[_placed.x_rows], _topics.y_theta[_placed.y_rows]]),
+            [_lines(_topics, topic) for topic in range(_topics.x_theta.shape[1])],
+        )
+        return [(0, *_TOPICAL, region) for region in told]
+    n = len(_placed.x_rows) + len(_placed.y_rows)
+    if n < _FEWEST:
+        return []
+    read = [(points, _texts(items, rows, _pairs)) for points, items, rows in sides]
+    return [
+        # Sides that say the same say it once.
+        (tier, first, last, replace(region, lines=tuple(dict.fromkeys(region.lines))))
+        for tier, (n_regions, first, last) in enumerate(_TIERS)
+        for region in word_regions(read, min(n_regions, n // _FEWEST_EACH))
+    ]
+
+
+def _texts(items: Items, rows: np.ndarray, pairs: PairSet) -> list[str] | None:
+    """What items say; of pictures, what the words say that belong to them."""
+    if items.kind in ("text", "keyword"):
+        return [str(items.content[row]) for row in rows]
+    other, positives = pairs.y, pairs.relevance.positives
+    if items is pairs.y:
+        other, positives = pairs.x, positives.T.tocsr()
+    if other.kind not in ("text", "keyword"):
+        return None
+    ends = positives.indptr
+    return [
+        " ".join(
+            str(other.content[j])
+            for j in positives.indices[ends[row] : min(ends[row + 1], ends[row] + _PARTNERS)]
+        )
+        for row in rows
+    ]
+
+
+def _lines(topics: RunTopics, topic: int) -> tuple[str, ...]:
+    """A topic in two terms of each side; sides that say the same say it once."""
+    x, y = (topics.label(topic, 2, side) for side in ("x", "y"))
+    return (x,) if x == y else (x, y)
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def notes(run_id: str, _topics: RunTopics) -> tuple[list[str], list[str]]:
+    """What the items of both sides are mostly about, in a line each."""
+    labels = [_topics.label(topic) for topic in range(_topics.x_theta.shape[1])]
+    x, y = (
+        [
+            " · ".join(
+                f"{labels[topic]} {100 * share:.0f} %"
+                for topic, share in _topics.leading(side, item, _HOVERED)
+            )
+            for item in range(len(theta))
+        ]
+        for side, theta in (("x", _topics.x_theta), ("y", _topics.y_theta))
+    )
+    return x, y
+
+
+def show_item(topics: RunTopics, item: Item, run: Run) -> None:
+    """Draw what an item is about as bars."""
+    bars = bars_html(topics, item)
+    if not bars:
+        return
+    st.html(_STYLE + bars)
+    if state.share() is None:
+        st.page_link(
+            "pages/compare.py",
+            label="All topics",
+            icon=":material/list:",
+            query_params={"data": run.info.dataset_id, "runs": run.id, "tab": "topics"},
+        )
+
+
+def bars_html(topics: RunTopics, item: Item) -> str:
+    """A bar for each of the leading topics of an item, as a table; all text is escaped."""
+    leading = topics.leading(*item, _SELECTED)
+    if not leading:
+        return ""
+    lines = [
+        f'<tr><td dir="auto">{escape(topics.label(topic, 4, item[0]))}'
+        f'<i style="width:{100 * share:.0f}%"></i></td><td>{100 * share:.0f} %</td></tr>'
+        for topic, share in leading
+    ]
+    rest = 1 - sum(share for _, share in leading)
+    if round(100 * rest) > 0:
+        lines.append(f"<tr><td>other topics</td><td>{100 * rest:.0f} %</td></tr>")
+    return (
+        f'<table class="sv-about"><caption>Topics</caption><tbody>{"".join(lines)}</tbody></table>'
+    )

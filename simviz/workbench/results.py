@@ -1,0 +1,220 @@
+"""What was found: one sentence, one table, two curves, one map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from simviz.workbench.compare import columns, table
+from simviz.workbench.compare.curves import dimensions
+from simviz.workbench.map import canvas, view
+from simviz.workbench.map.choices import FIRST_DRAWING, View
+from simviz.workbench.shell import drawings, runs as naming, settings
+from simviz.workbench.shell.figures import CHART_CONFIG
+from simviz.workbench.shell.runs import Entry
+from simviz.workbench.shell.state import theme
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.store.run import Run
+
+#: Where to go from what was found.
+FURTHER = (
+    ("pages/compare.py", "Which queries differ", ":material/leaderboard:"),
+    ("pages/map.py", "Explore the map", ":material/scatter_plot:"),
+    ("pages/train.py", "Train other methods", ":material/model_training:"),
+)
+
+
+def show(
+    dataset_id: str,
+    pairs: PairSet,
+    runs: Sequence[Run],
+    metric: str,
+    direction: str,
+    key: str,
+) -> list[Run]:
+    """Show what runs on one split found on the part that is looked at.
+
+    Parameters
+    ----------
+    dataset_id : str
+        The data set.
+    pairs : PairSet
+        Its content.
+    runs : sequence of Run
+        At least one, all of one split.
+    metric : str
+        What they are ranked by.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asks.
+    key : str
+        Sets the widgets apart from those of other places.
+
+    Returns
+    -------
+    list of Run
+        Those that were measured on the part, the best on validation first.
+    """
+    part = settings.current_part(dataset_id)
+    measured = {run.id: naming.read_measured(run) for run in runs}
+    ordered = naming.ranked(runs, measured, metric, direction, part)
+    entries = naming.entries_of(ordered, part)
+    answer = st.container()  # stands above what it depends on
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        settings.part_switch(dataset_id)
+        for page, label, icon in FURTHER:
+            if page != "pages/train.py" or key != "train":
+                st.page_link(page, label=label, icon=icon, query_params={"data": dataset_id})
+    missing = [
+        (run, naming.run_title(run.info)) for run in ordered if part not in measured[run.id].parts
+    ]
+    if missing:
+        settings.offer_missing_part(missing, part, pairs, key=key)
+    if not entries:
+        return []
+    with answer:
+        # Easier to read than an MRR, and a column of the table.
+        show_finding(entries[0], "top-1" if metric == "MRR" else metric, direction, pairs)
+    shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
+    show_table(entries, shown, direction, pairs)
+    show_curves(entries, direction)
+    return [entry.run for entry in entries]
+
+
+def show_finding(best: Entry, metric: str, direction: str, pairs: PairSet) -> None:
+    """Say in a sentence what the best run can do."""
+    from simviz.evaluation.tables import finding
+
+    record = best.record(metric, direction)
+    if record is None:
+        return
+    popular = naming.find_record(best.measured.told["baselines"]["popularity"], metric, direction)
+    sides = {"x2y": (pairs.x_name, pairs.y_name), "y2x": (pairs.y_name, pairs.x_name)}
+    query, answer = sides.get(direction, ("queries", "answers"))
+    query = "pairs" if record["direction"] == "pairs" else query
+    words = finding(
+        best.label,
+        metric,
+        record["value"],
+        record["n"],
+        query_name=query,
+        answer_name=answer,
+        baseline=None if popular is None else popular["value"],
+        part=best.part,
+        candidates=best.measured.ranked_against(direction, best.part, pairs),
+    )
+    table.show_words(words)
+
+
+def show_table(
+    entries: Sequence[Entry], metrics: Sequence[str], direction: str, pairs: PairSet
+) -> None:
+    """Compare runs in a few columns, the best on validation first, what knows nothing last."""
+    metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
+    rows = table.table_rows(entries, direction, metrics)
+    drawn = [columns.metric_column(rows, metric) for metric in metrics]
+    drawn += [columns.dimensions_column(rows), columns.time_column(rows)]
+    columns.draw_columns(rows, entries, drawn)
+    record = entries[0].record(metrics[0], direction) if metrics else None
+    if record is None:
+        return
+    part = entries[0].part
+    if record["direction"] == "pairs":
+        st.caption(
+            f"Over {record['n']:,} pairs of the {part} part. In the order of the validation part."
+        )
+        return
+    asked = {"x2y": pairs.x_name, "y2x": pairs.y_name, "mean": "queries from both sides"}
+    pool = entries[0].measured.ranked_against(direction, part, pairs)
+    st.caption(
+        f"Mean over {record['n']:,} {part} {asked[direction]} ± 95 % interval, each ranked "
+        f"against {pool}. Ties count with their expected value. "
+        "In the order of the validation part."
+    )
+
+
+def show_curves(entries: Sequence[Entry], direction: str) -> None:
+    """Draw ROC and quality against dimensions side by side."""
+    from simviz.charts import RocCurve, dimension_figure, roc_figure
+    from simviz.evaluation.roc import Roc
+
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown("#### How well it separates pairs")
+        rocs = []
+        for entry in entries:
+            arrays = entry.run.part(entry.part).roc()
+            if arrays is not None:
+                roc = Roc(**arrays)
+                rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
+        figure = roc_figure(rocs, theme=theme())
+        st.plotly_chart(figure, theme=None, key="roc", alt=_alt(figure), config=CHART_CONFIG)
+    with right:
+        st.markdown("#### How many dimensions it takes")
+        drawn = [dimensions.dimension_curve(entry, direction) for entry in entries]
+        metrics = [r["metric"] for entry in entries for r in entry.measured.curve]
+        metric = metrics[0] if metrics else "MRR"
+        figure = dimension_figure([c for c in drawn if c], metric=metric, theme=theme())
+        st.plotly_chart(figure, theme=None, key="curve", alt=_alt(figure), config=CHART_CONFIG)
+
+
+def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
+    """Draw both sides as one of the runs sees them."""
+    pass
+
+    st.markdown("#### Both sides on one map")
+    titles = {run.id: naming.run_title(run.info) for run in runs}
+    chosen = st.segmented_control(
+        "As seen by",
+        list(titles),
+        format_func=lambda run_id: titles[run_id],
+        default=runs[0].id,
+        required=True,
+        key="home-map-run",
+        label_visibility="collapsed",
+    )
+    show_map_alone(next(run for run in runs if run.id == chosen), pairs)
+
+
+def _alt(figure: Any) -> str:
+    """What a chart shows, for those who cannot see it."""
+    return str(figure.layout.meta["alt"])
+
+
+KEY = "map-alone"
+
+
+def show_map_alone(run: Run, pairs: PairSet) -> None:
+    """Draw both sides as a run sees them; what is clicked is opened on the map.
+
+    Parameters
+    ----------
+    run : Run
+        Whose eyes to see with.
+    pairs : PairSet
+        Its data set.
+    """
+    from simviz.charts.canvas import map_alt
+
+    picked = canvas.news("picked", KEY)
+    if picked is not None and picked.get("key"):
+        where = {"data": run.info.dataset_id, "run": run.id, "sel": str(picked["key"])}
+        st.switch_page("pages/map.py", query_params=where)
+    placed = drawings.kept(run.id, FIRST_DRAWING, run)
+    masks = np.ones(len(placed.x_rows), dtype=bool), np.ones(len(placed.y_rows), dtype=bool)
+    scene = view.scene_of(run, pairs, FIRST_DRAWING, masks)
+    st.html(canvas.STYLE)
+    canvas.send(scene.items, "items")
+    canvas.send(scene.places, "places")
+    told = view.data(View(run.info.dataset_id, run.id), scene)
+    alt = map_alt(placed.drawing, (pairs.x_name, pairs.y_name))
+    canvas.show(told | {"asked": [], "scrolls": True, "alt": alt}, KEY)
+    if placed.drawing.quality is not None:
+        st.caption(
+            f"{placed.drawing.quality.describe()} {' '.join(placed.drawing.notes)} "
+            "Press an item to open it on the map."
+        )

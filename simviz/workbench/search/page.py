@@ -1,0 +1,599 @@
+"""The search page: a query, every chosen run's answers side by side, and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from simviz.charts.pictures import AGAINST, FOR, heat_picture, highlighted
+from simviz.exceptions import SimvizError
+from simviz.markdown import escape_markdown
+from simviz.workbench.map import page
+from simviz.workbench.search import normalise, query as search_query
+from simviz.workbench.search.query import Query, Side
+from simviz.workbench.shell import (
+    code,
+    display,
+    drawings,
+    frame,
+    links,
+    marks,
+    runs,
+    settings,
+    state,
+)
+from simviz.workbench.shell.marks import mark, mark_pills, plain as one_line
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+    from simviz.evaluation.errors import Answers
+    from simviz.explain.terms import Contributions
+    from simviz.store import RunInfo
+    from simviz.store.run import Part, Run
+
+_PLACES = 10
+_LABEL = 110  # characters of an answer
+_WHY = "search-why"
+_STYLE = """
+<style>
+[class*="st-key-search-list-"] { gap: 0; }
+[class*="st-key-search-line-"] { border-bottom: 1px solid
+  color-mix(in srgb, currentColor 8%, transparent); padding: .1rem .35rem; min-height: 2.1rem;
+  flex-wrap: nowrap; }
+[class*="st-key-search-line-"] > div { min-width: 0; }
+[class*="st-key-search-list-"] .sv-quiet { padding-top: .4rem; }
+[class*="st-key-search-line-gold"] { background: color-mix(in srgb, #c9941a 15%, transparent); }
+[class*="st-key-search-go-"] button { padding: .1rem 0; min-height: 0; text-align: left;
+  justify-content: flex-start; }
+[class*="st-key-search-go-"] button > div { justify-content: flex-start; width: 100%; }
+[class*="st-key-search-go-"] button p { overflow-wrap: anywhere; white-space: normal; }
+.sv-near img { width: 26px; height: 26px; object-fit: contain; vertical-align: middle; }
+.sv-asked { display: flex; align-items: center; gap: .7rem; font-size: 1.25rem;
+  margin: .2rem 0 .2rem; overflow-wrap: anywhere; max-height: 9rem; overflow-y: auto; }
+.sv-asked img { width: 40px; height: 40px; object-fit: contain; }
+.sv-by { font-weight: 600; margin: 0; display: flex; align-items: baseline; gap: .5rem; }
+.sv-by small { font-weight: 400; opacity: .65; margin-left: auto; white-space: nowrap; }
+.sv-line { flex: none; width: 20px; height: 10px; background-repeat: no-repeat; }
+.sv-at { display: inline-block; min-width: 1.6em; }
+.sv-small { font-variant-numeric: tabular-nums; font-size: .875rem; opacity: .7;
+  white-space: nowrap; }
+</style>
+"""
+
+
+def show_answers(
+    found: Sequence[Answered], pairs: PairSet, query: Query
+) -> tuple[int, int] | None:
+    """Show the query, then a list a run.
+
+    Parameters
+    ----------
+    found : sequence of Answered
+        What each run says.
+    pairs : PairSet
+        The data set.
+    query : Query
+        What is asked.
+
+    Returns
+    -------
+    tuple of int or None
+        The answer that is to be explained: which run of `found`, and which
+        item of the other side. None where no run gave any answer.
+    """
+    st.html(_STYLE)
+    picture = marks.picture(query.item, 0)
+    before = f'<img src="{picture}" alt="">' if picture else ""
+    glyph = marks.glyph(query.item, 0)
+    said = f"{glyph}  " * bool(glyph) + marks.text(query.item, 0, 600)
+    st.html(f'<div class="sv-asked">{before}<span dir="auto">{escape(said)}</span></div>')
+    others = pairs.y if query.side == "x" else pairs.x
+    relevance = pairs.relevance if query.side == "x" else pairs.relevance.T
+    right: set[int] = set()
+    if query.at is not None:
+        right = set(relevance.positives[[query.at]].indices.tolist())
+    per_row = 1 if state.is_narrow() else 3
+    for start in range(0, len(found), per_row):
+        columns = st.columns(min(per_row, len(found)), gap="medium")
+        for i, (column, answered) in enumerate(
+            zip(columns, found[start : start + per_row], strict=False), start
+        ):
+            with column:
+                _list(i, answered, others, right)
+    return _asked_why(found)
+
+
+def _asked_why(found: Sequence[Answered]) -> tuple[int, int] | None:
+    """What was pressed, if it still stands; else the first answer that there is."""
+    told = st.session_state.get(_WHY)
+    for i, answered in enumerate(found):
+        if told and answered.run.id == told[0] and answered.knows:
+            return i, int(told[1])
+    for i, answered in enumerate(found):
+        if answered.knows and len(answered.answers):
+            return i, int(answered.answers.candidate[0])
+    return None
+
+
+def _list(i: int, answered: Answered, items: Items, right: set[int]) -> None:
+    answers = answered.answers
+    name = f"sv-list-{answered.run.id[:8]}"
+    st.html(
+        f"<style>.{name} {{ background-image: {mark(answered.look)}; }}</style>"
+        f'<p class="sv-by"><span class="sv-line {name}"></span>'
+        f"{escape(answered.label)}<small>{_milliseconds(answered.seconds)}</small></p>"
+    )
+    if not answered.knows:
+        display.quiet(
+            "Knows nothing in this query: no word or feature of it was in the training part, so "
+            "everything scores the same."
+        )
+        return
+    with st.container(key=f"search-list-{i}"):
+        top = np.flatnonzero(answers.first <= _PLACES)[:_PLACES]
+        for at in top.tolist():
+            _line(i, answered, items, at, int(answers.candidate[at]) in right)
+        missing = [
+            at for at in range(len(top), len(answers)) if int(answers.candidate[at]) in right
+        ]
+        for at in missing[:2]:
+            _line(i, answered, items, at, True)
+        if len(missing) > 2:
+            n = len(missing) - 2
+            verbs = ("belongs", "stands") if n == 1 else ("belong", "stand")
+            display.quiet(f"{n} more that {verbs[0]} to it {verbs[1]} further down.")
+
+
+def _line(i: int, answered: Answered, items: Items, at: int, is_right: bool) -> None:
+    answers = answered.answers
+    candidate, run_id = int(answers.candidate[at]), answered.run.id
+    gold = "gold-" if is_right else ""
+    with st.container(
+        horizontal=True,
+        vertical_alignment="center",
+        gap="small",
+        key=f"search-line-{gold}{i}-{candidate}",
+    ):
+        st.html(f'<span class="sv-small sv-at">{_place(answers, at)}</span>', width="content")
+        picture = marks.picture(items, candidate)
+        if picture:
+            st.html(f'<span class="sv-near"><img src="{picture}" alt=""></span>', width=30)
+        st.button(
+            _label(items, candidate),
+            key=f"search-go-{i}-{candidate}",
+            on_click=_ask_why,
+            args=(run_id, candidate),
+            type="tertiary",
+            width="stretch",
+            help="Why this answer?",
+        )
+        tick = " ✓" if is_right else ""
+        score = _number(float(answers.score[at]))
+        st.html(f'<span class="sv-small">{score}{tick}</span>', width="content")
+
+
+def _label(items: Items, at: int) -> str:
+    glyph, text = marks.glyph(items, at), marks.text(items, at, _LABEL)
+    return escape_markdown(f"{glyph} {text}" if glyph else text) or "·"
+
+
+def _ask_why(run_id: str, candidate: int) -> None:
+    st.session_state[_WHY] = (run_id, candidate)
+
+
+def _place(answers: Answers, at: int) -> str:
+    first, last = int(answers.first[at]), int(answers.last[at])
+    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
+
+
+def _number(score: float) -> str:
+    return (f"{score:.3f}" if abs(score) < 10 else f"{score:.1f}").replace("-", "−")
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1_000:.0f} ms" if seconds >= 0.001 else "under 1 ms"
+
+
+_BARS = 8
+_WHY_STYLE = """
+<style>
+.sv-why { line-height: 1.75; font-size: 1.05rem; overflow-wrap: anywhere; margin: 0;
+  max-height: 16rem; overflow-y: auto; white-space: pre-line; }
+.sv-why mark { color: inherit; border-radius: .15rem; padding: .08em 0; }
+.sv-why img { width: 168px; height: 168px; image-rendering: auto; }
+.sv-parts { border-collapse: collapse; font-size: .95rem; width: 100%; max-width: 46rem;
+  font-variant-numeric: tabular-nums; }
+.sv-parts td { padding: .22rem .6rem .22rem 0; vertical-align: middle; }
+.sv-parts .sv-bar { width: 45%; }
+.sv-parts .sv-bar div { display: flex; height: .75rem; }
+.sv-parts .sv-bar i { display: block; height: 100%; border-radius: .12rem; }
+.sv-parts td:last-child { text-align: right; white-space: nowrap; width: 1%; }
+.sv-parts .sv-sum td { border-top: 1px solid color-mix(in srgb, currentColor 25%, transparent);
+  font-weight: 650; }
+.sv-parts .sv-rest { opacity: .7; }
+</style>
+"""
+
+
+def show_why(answered: Answered, pairs: PairSet, query: Query, candidate: int) -> None:
+    """Explain one answer of one run.
+
+    Parameters
+    ----------
+    answered : Answered
+        What the run says.
+    pairs : PairSet
+        The data set.
+    query : Query
+        What was asked.
+    candidate : int
+        The answer, by its position on the other side.
+    """
+    from simviz.jobs.spec import IMPORTED
+
+    others = pairs.y if query.side == "x" else pairs.x
+    answer = others.take([candidate])
+    x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
+    names = (pairs.x_name, pairs.y_name)
+    st.html(_WHY_STYLE)
+    said = escape_markdown(marks.text(answer, 0, 60))
+    st.subheader(f"Why {escape_markdown(answered.label)} answers “{said}”", anchor=False)
+    if answered.run.info.method == IMPORTED:
+        display.quiet("Of another system only the scores are known, not what they are made of.")
+        return
+    pipeline = drawings.pipeline(answered.run.id, answered.run)
+    exact = _exact(pipeline, x, y)
+    if exact is not None:
+        _show_exact(exact, pipeline, x, y, names, answered.label)
+    else:
+        _show_hidden(pipeline, x, y, names, answered.label)
+
+
+def _exact(pipeline: Any, x: Items, y: Items) -> Contributions | None:
+    """The score as a sum over pairs of terms, where it is one."""
+    from simviz.explain.terms import explain
+    from simviz.pipeline import PairPipeline
+
+    if not isinstance(pipeline, PairPipeline) or "image" in (x.kind, y.kind):
+        return None
+    if any(side.kind == "vector" for side in (x, y)):
+        return None
+    try:
+        return explain(pipeline, x, y, n=_BARS, by_word=True)
+    except ValueError:
+        return None
+
+
+def _show_exact(
+    found: Contributions, pipeline: Any, x: Items, y: Items, names: tuple[str, str], label: str
+) -> None:
+    from simviz.features.spans import character_weights
+
+    sides = (
+        (x, pipeline.x_features_, found.x_terms, found.x_totals),
+        (y, pipeline.y_features_, found.y_terms, found.y_totals),
+    )
+    shown = []
+    for item, features, terms, totals in sides:
+        found_in = character_weights(features, str(item.content[0]), terms, totals)
+        if found_in is None:  # terms such as the numbers of a vector, which say nothing
+            _show_hidden(pipeline, x, y, names, label)
+            return
+        shown.append(found_in)
+    _show_texts(shown, names)
+    _show_bars(found)
+    display.quiet(
+        f"Exact: the score of {label} is a sum over pairs of words, one of each side. The colours "
+        "behind the letters add up to the same score."
+    )
+
+
+def _show_bars(found: Contributions) -> None:
+    rest = found.remainder
+    lines = [(f"{p.x_term.strip()} · {p.y_term.strip()}", p.value, "") for p in found.pairs]
+    if abs(rest) > 5e-4:
+        lines.append(("all other pairs", rest, "sv-rest"))
+    if abs(found.offset) > 5e-4:
+        lines.append(("what every item has (the means)", found.offset, "sv-rest"))
+    _bars(lines, found.score)
+
+
+def _show_hidden(pipeline: Any, x: Items, y: Items, names: tuple[str, str], label: str) -> None:
+    """What hiding each part changes, for methods whose score is no sum."""
+    from simviz.explain.terms import occlude
+
+    if getattr(pipeline, "normalization", "") in ("minmax_query", "z_query"):
+        display.quiet(
+            "This blend scales each query's scores by all of its answers, so no part of one "
+            "score belongs to one answer."
+        )
+        return
+    with st.spinner("Hiding one part after another", show_time=False):
+        found = [occlude(pipeline, x, y, side) for side in ("x", "y")]
+    columns = st.columns(2, gap="large")
+    for column, item, name, hidden in zip(columns, (x, y), names, found, strict=True):
+        with column:
+            display.quiet(name)
+            if item.kind == "image":
+                effects = None if hidden is None else (hidden.parts, hidden.effects)
+                picture = heat_picture(item.content[0], effects, state.theme())
+                st.html(f'<div class="sv-why"><img src="{picture}" alt="{escape(name)}"></div>')
+                continue
+            text = marks.text(item, 0, None)
+            weights = np.zeros(len(text))
+            if hidden is not None:
+                weights = _on_characters(len(text), hidden.parts, hidden.effects)
+            st.html(
+                f'<p class="sv-why" dir="auto">{highlighted(text, weights, state.theme())}</p>'
+            )
+    display.quiet(
+        f"Approximate: {label} gives no score to single words or places, so each part was hidden "
+        "in turn; the more the score falls without it, the stronger its colour. Such effects need "
+        "not add up."
+    )
+
+
+def _on_characters(
+    n: int, parts: Sequence[tuple[int, ...]], effects: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    weights = np.zeros(n)
+    for (start, stop), effect in zip(parts, effects, strict=True):  # type: ignore[misc]
+        weights[start:stop] = effect
+    return weights
+
+
+def _show_texts(texts: Sequence[tuple[str, NDArray[np.float64]]], names: tuple[str, str]) -> None:
+    columns = st.columns(2, gap="large")
+    for column, (text, weights), name in zip(columns, texts, names, strict=True):
+        with column:
+            display.quiet(name)
+            st.html(
+                f'<p class="sv-why" dir="auto">{highlighted(text, weights, state.theme())}</p>'
+            )
+
+
+def _bars(lines: Sequence[tuple[str, float, str]], score: float) -> None:
+    """Contributions as bars to both sides of a common zero, with their sum."""
+    values = [value for _, value, _ in lines]
+    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    width = (high - low) or 1.0
+    rows = []
+    for words, value, kind in lines:
+        start = 100 * (min(0.0, value) - low) / width
+        size = 100 * abs(value) / width
+        colour = FOR if value >= 0 else AGAINST
+        rows.append(
+            f'<tr class="{kind}"><td dir="auto">{escape(words)}</td><td class="sv-bar"><div>'
+            f'<i style="margin-left:{start:.1f}%;width:{size:.1f}%;background:{colour}"></i></div>'
+            f"</td><td>{_signed_number(value)}</td></tr>"
+        )
+    rows.append(f'<tr class="sv-sum"><td>score</td><td></td><td>{_signed_number(score)}</td></tr>')
+    st.html(f'<table class="sv-parts"><tbody>{"".join(rows)}</tbody></table>')
+
+
+def _signed_number(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
+
+
+#: Runs asked at first; each further one takes room from the others.
+FEW = 3
+_RUNS = "search-runs"
+#: What of a link says nothing of a run.
+_OF_THE_PAGE = ("ask", "mode", settings.PART_LINK)
+TITLE = "What does it answer?"
+WORDS = (
+    "Type a query, or take one of the data: every method's answers stand side by side, with "
+    "what speaks for each. It needs data and one trained method."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What one run says to a query.
+
+    Parameters
+    ----------
+    run : Run
+        Which.
+    label, look : str
+        What it is called, and its style.
+    answers : Answers
+        All items of the other side in its order.
+    seconds : float
+        It took to find them.
+    knows : bool
+        Whether anything in the query is known to it.
+    """
+
+    run: Run
+    label: str
+    look: str
+    answers: Answers
+    seconds: float
+    knows: bool
+
+
+def show_page() -> None:
+    """Show the Search page."""
+    frame.begin("Search")
+    show()
+    frame.end()
+
+
+def show() -> None:
+    """Draw the page, whatever there is to draw."""
+    dataset_id = state.current_dataset_id()
+    if dataset_id is None:
+        page.show_no_data(TITLE, WORDS)
+        return
+    try:
+        with st.spinner("Reading the data"):
+            pairs = state.dataset(dataset_id)
+        awaited = _follow_link(dataset_id)
+        infos = runs.best_first(dataset_id, pairs, state.runs(dataset_id))
+    except SimvizError as error:
+        page.show_unknown(str(error), TITLE)
+        return
+    if awaited or not infos:
+        page.show_untrained(dataset_id, awaited, title=TITLE, verb="ask")
+        return
+    display.style()
+    st.title(TITLE)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        mode = _choose_mode(pairs)
+        part = settings.part_switch(dataset_id)
+    if mode == "column":
+        normalise.show(dataset_id, pairs, infos, part)
+        return
+    _show_search(pairs, infos, part)
+
+
+def _follow_link(dataset_id: str) -> list[str]:
+    """Ask the run of the link; answers with the jobs to wait for until it is there."""
+    asked = {k: v for k, v in st.query_params.to_dict().items() if k not in _OF_THE_PAGE}
+    if not {"run", "method"} & set(asked) or asked == st.session_state.get("search-link"):
+        return []
+    wanted = links.wanted_run(dataset_id)
+    if wanted is None and (jobs := links.wanted_jobs()):
+        return jobs
+    st.session_state["search-link"] = asked
+    if wanted is not None:
+        st.session_state[_RUNS] = [wanted.id]
+    return []
+
+
+def _choose_mode(pairs: PairSet) -> str:
+    """One query, or a whole column where the x side is made of texts."""
+    written = {"text", "keyword"}
+    if not {pairs.x.kind, pairs.y.kind} <= written or pairs.x is pairs.y:
+        return "query"
+    modes = {"query": "One query", "column": "Normalise a column"}
+    if st.query_params.get("mode") in modes and "search-mode" not in st.session_state:
+        st.session_state["search-mode"] = st.query_params["mode"]
+    st.session_state.setdefault("search-mode", "query")
+    chosen: str = st.segmented_control(
+        "What to ask",
+        list(modes),
+        format_func=modes.__getitem__,
+        key="search-mode",
+        required=True,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    st.query_params["mode"] = chosen
+    if chosen == "query":
+        st.query_params.pop("mode")
+    return chosen
+
+
+def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
+    chosen = _choose_runs(infos)
+    if not chosen:
+        return
+    query = search_query.choose(pairs, part, _examples(chosen[0], pairs, part))
+    if query is None:
+        return
+    labels, looks = runs.label_runs(infos), runs.looks(infos)
+    found = [_ask(run, labels[run.id], looks[run.id], pairs, query) for run in chosen]
+    told = show_answers(found, pairs, query)
+    _say_what_is_known(found, pairs, query)
+    if told is not None:
+        show_why(found[told[0]], pairs, query, told[1])
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        links.show_button(
+            "search", [a.run for a in found], {settings.PART_LINK: part, **_view(query)}
+        )
+        code.show_search(found[0].run, pairs, query)
+
+
+def _examples(run: Run, pairs: PairSet, part: Part) -> dict[Side, int]:
+    """The first item of each side in a part, in no other if there is such a one."""
+    x, y = drawings.parts(run.id, run, pairs)
+    return {"x": _first(x, part), "y": _first(y, part)}
+
+
+def _first(labels: Any, part: Part) -> int:
+    from simviz.data.splitting import is_in_part
+
+    for rows in (labels == part, is_in_part(labels, part)):
+        if rows.any():
+            return int(rows.argmax())
+    return 0
+
+
+def _view(query: Query) -> dict[str, str]:
+    return {} if query.at is None else {"ask": f"{query.side}{query.at}"}
+
+
+def _choose_runs(infos: Sequence[RunInfo]) -> list[Run]:
+    """Pills with the colour and dash that each run has in the charts."""
+    ids = [info.id for info in infos]
+    labels, looks = runs.label_runs(infos), runs.looks(infos)
+    before = [i for i in st.session_state.get(_RUNS, []) if i in ids]
+    if not before:
+        elsewhere = [i for i in st.session_state.get("run_ids", []) if i in ids]
+        before = (elsewhere or ids)[:FEW]
+    st.session_state[_RUNS] = before
+    mark_pills(_RUNS, [looks[run_id] for run_id in ids])
+    chosen = st.pills(
+        "Who answers",
+        ids,
+        selection_mode="multi",
+        format_func=lambda run_id: one_line(labels[run_id]),
+        key=_RUNS,
+    )
+    if not chosen:
+        st.info("Choose at least one run above.")
+    return [state.run(run_id) for run_id in ids if run_id in chosen]
+
+
+def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
+    from simviz.evaluation.errors import Answers
+
+    own = query.item.content[0]
+    told = f"{query.side}{query.at}" if query.at is not None else ""
+    key = told or (own if isinstance(own, str) else own.tobytes())
+    scores, seconds, knows = _scores(run.id, query.side, key, run, pairs, query)
+    pool = None
+    if pairs.x is pairs.y and query.at is not None:
+        # An item of a single collection is no answer to itself.
+        pool = np.delete(np.arange(len(scores)), query.at)
+    return Answered(run, label, look, Answers.from_scores(scores, pool), seconds, knows)
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _scores(
+    run_id: str, side: str, key: str | bytes, _run: Run, _pairs: PairSet, _query: Query
+) -> tuple[Any, float, bool]:
+    """Similarity of the query to every item of the other side; the time it took."""
+    with st.spinner("Asking", show_time=False):
+        ask = drawings.space(run_id, _run, _pairs)
+        start = time.perf_counter()
+        scores = ask.scores(_query.side, _query.item)
+        return scores, time.perf_counter() - start, bool(np.ptp(scores) > 0)
+
+
+def _say_what_is_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
+    """Whether the query was learned from, which makes good answers no surprise."""
+    other = pairs.y_name if query.side == "x" else pairs.x_name
+    words = f"Answers among all {len(found[0].answers):,} {other}."
+    if query.at is None:
+        display.quiet(f"{words} The query is not in the data, so nobody judged what is right.")
+        return
+    run = found[0].run
+    part = str(drawings.parts(run.id, run, pairs)["xy".index(query.side)][query.at])
+    learned = {
+        "train": "It was in the training part: good answers are remembered, not found.",
+        "validation": "It was in the part that training watched.",
+        "test": "It was in the test part: no run has learned from it.",
+    }
+    display.quiet(f"{words} ✓ belongs to the query. {learned.get(part, '')}")

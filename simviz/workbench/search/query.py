@@ -1,0 +1,220 @@
+"""What is asked: the visitor's own words or picture, or an item of the data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import streamlit as st
+
+from simviz.workbench.shell import display, marks, state
+from simviz.workbench.shell.marks import plain as one_line
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
+    from simviz.data.pairs import PairSet
+    from simviz.store.run import Part
+
+Side = Literal["x", "y"]
+_PLACE = re.compile(r"([xy])(\d{1,9})")
+#: Items offered in a list; more would make every answer of the page heavy.
+MOST_OFFERED = 3_000
+LONGEST = 5_000  # characters of a query
+_OWN, _ITEM, _SIDE = "search-own", "search-item", "search-side"
+_OF, _WRITTEN = "search-of", "search-written"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked.
+
+    Parameters
+    ----------
+    side : {"x", "y"}
+        Side that it is of.
+    item : Items
+        The one item.
+    at : int, optional
+        Its position in the data; None for the visitor's own.
+    """
+
+    side: Side
+    item: Items
+    at: int | None = None
+
+
+def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | None:
+    """Let the visitor ask.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        The data set.
+    part : {"validation", "test"}
+        The part that is looked at.
+    examples : mapping of {"x", "y"} to int
+        An item of each side in that part, to begin with.
+
+    Returns
+    -------
+    Query or None
+        None where nothing is asked yet; the page has said so.
+    """
+    _follow_link(pairs, part, examples)
+    side = _choose_side(pairs)
+    items = pairs.x if side == "x" else pairs.y
+    name = pairs.x_name if side == "x" else pairs.y_name
+    # Side by side they would be too narrow on a phone to read what they hold.
+    is_row = not state.is_narrow()
+    with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
+        own = _ask_own(items, side, name)
+        at = _pick(items, side, name, _labels(pairs.digest, side))
+    if own is not None:
+        _put_in_link(None)
+        return Query(side, own, _known(items, own))
+    if at is None:
+        display.quiet("Write something, or take an item of the data.")
+        return None
+    _put_in_link(f"{side}{at}")
+    return Query(side, items.take([at]), at)
+
+
+def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> None:
+    """Ask what a new link asks, and an example at the first visit or of another part."""
+    seen, written = state.share(), st.session_state.get(_WRITTEN)
+    asked = st.query_params.get("ask", "")
+    if seen is not None and written is None:
+        asked = asked or dict(seen.view).get("ask", "")
+    of, before = (pairs.digest[:12], part), st.session_state.get(_OF, ("", ""))
+    st.session_state[_OF] = of
+    is_other = of[0] != before[0]
+    if is_other:
+        for key in [k for k in st.session_state if str(k).startswith((_OWN, _ITEM))]:
+            st.session_state.pop(key, None)
+    if of != before:
+        for side, at in examples.items():
+            st.session_state[f"{_ITEM}-{side}"] = at
+    found = _PLACE.fullmatch(asked) if is_other or asked != written else None
+    if found and int(found[2]) < len(pairs.x if found[1] == "x" else pairs.y):
+        st.session_state[_SIDE] = found[1]
+        st.session_state[f"{_ITEM}-{found[1]}"] = int(found[2])
+        st.session_state.pop(f"{_OWN}-{found[1]}", None)
+
+
+def _put_in_link(told: str | None) -> None:
+    """The item is in the address by its number; words of the visitor's own never are."""
+    st.session_state[_WRITTEN] = told or ""
+    if told is None:
+        st.query_params.pop("ask", None)
+    elif st.query_params.get("ask") != told:
+        st.query_params["ask"] = told
+
+
+def _choose_side(pairs: PairSet) -> Side:
+    if pairs.x is pairs.y:
+        return "x"
+    x, y = map(one_line, (pairs.x_name, pairs.y_name))
+    words = {"x": f"{x} → {y}", "y": f"{y} → {x}"}
+    st.session_state.setdefault(_SIDE, "x")
+    side: Side = st.segmented_control(
+        "Query side",
+        list(words),
+        format_func=words.__getitem__,
+        key=_SIDE,
+        required=True,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    return side
+
+
+def _ask_own(items: Items, side: Side, name: str) -> Items | None:
+    """Something that need not be in the data."""
+    key = f"{_OWN}-{side}"
+    if items.kind in ("text", "keyword"):
+        written: str = st.text_input(
+            f"Ask with {one_line(name)} of your own",
+            key=key,
+            placeholder="Type and press Enter",
+            max_chars=LONGEST,
+            width="stretch",
+            persist_state="session",
+        )
+        text = " ".join(written.split())
+        return _item(text, items.kind) if text else None
+    if items.kind == "image":
+        given = st.file_uploader(
+            "Ask with a picture of your own", type=["png", "jpg", "jpeg", "webp", "bmp"], key=key
+        )
+        return None if given is None else _picture(given.getvalue(), items)
+    return None
+
+
+def _item(content: str, kind: Literal["text", "keyword"]) -> Items:
+    from simviz.data.items import Items
+
+    return Items(["query"], [content], kind)
+
+
+def _picture(data: bytes, like: Items) -> Items | None:
+    """A picture as those of the data are kept."""
+    from simviz.data.images import ImageError, as_kept, make_sprite
+    from simviz.data.items import Items
+
+    try:
+        pixels = as_kept(make_sprite(data), like.content)
+    except ImageError as error:
+        display.problem(f"The file {error}. Take a PNG, JPEG, WebP or BMP picture.")
+        return None
+    return Items(["query"], pixels[None], "image")
+
+
+def _known(items: Items, own: Items) -> int | None:
+    """Where the data hold the same text."""
+    if own.kind == "image":
+        return None
+    found = np.flatnonzero(items.content == own.content[0])
+    return int(found[0]) if len(found) else None
+
+
+def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | None:
+    key = f"{_ITEM}-{side}"
+    offered = list(range(min(len(items), MOST_OFFERED)))
+    at = st.session_state.get(key)
+    if at is not None and at not in offered:
+        offered.append(at)
+    # What was typed stands before what was picked, until something is picked anew.
+    st.selectbox(
+        f"or one of the {len(items):,} {one_line(name)}",
+        offered,
+        index=None,
+        format_func=lambda i: labels.get(i) or labels.setdefault(i, _label(items, i)),
+        key=key,
+        on_change=_clear_own,
+        args=(side,),
+        placeholder="Choose",
+        width="stretch" if state.is_narrow() else 320,
+        persist_state="session",
+    )
+    chosen: int | None = st.session_state.get(key)
+    return chosen
+
+
+def _clear_own(side: Side) -> None:
+    if isinstance(st.session_state.get(f"{_OWN}-{side}"), str):
+        st.session_state[f"{_OWN}-{side}"] = ""
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def _labels(digest: str, side: Side) -> dict[int, str]:
+    """What items of these data are called in the list, as far as it was asked for."""
+    return {}
+
+
+def _label(items: Items, at: int) -> str:
+    glyph = marks.glyph(items, at)
+    text = marks.text(items, at, 80)
+    return f"{glyph} {text}" if glyph else text

@@ -1,0 +1,149 @@
+"""The lines of Python that do what a page shows, to take along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from simviz.exceptions import SimvizError
+from simviz.workbench.shell import settings, state
+from simviz.workbench.shell.runs import usual_metric
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.jobs import JobSpec, SplitSpec
+    from simviz.store.run import Run
+    from simviz.workbench.compare.choice import Choice
+    from simviz.workbench.map.choices import View
+    from simviz.workbench.search.query import Query
+
+_OWN = "YOUR_FILE"
+#: Lines that are shown whole, and the height of a box for more, in pixels.
+_MOST_LINES, _HEIGHT = 18, 400
+
+
+def show_data(dataset_id: str, split: SplitSpec) -> None:
+    """How to read and split the data set."""
+    from simviz.reports import data_code
+
+    _show("data", lambda: data_code(dataset_id, _as_json(split)))
+
+
+def show_train(asked: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
+    """How to train what is ticked: requests with what each is called."""
+    from simviz.reports import compare_code
+
+    if not asked:
+        return
+    metric = usual_metric(asked[0][1].dataset_id, pairs)
+    named = _named((title, spec.to_json()) for title, spec in asked)
+    part = settings.current_part(asked[0][1].dataset_id)
+    direction = settings.current_direction(asked[0][1].dataset_id, pairs)
+    _show("train", lambda: compare_code(named, metric, direction, part=part))
+
+
+def show_compare(choice: Choice, test: str, correction: str) -> None:
+    """How to train and compare the chosen runs."""
+    from simviz.reports import compare_code
+
+    named = _named((entry.label, entry.run.spec) for entry in choice.entries)
+    others = parts_of([entry.run for entry in choice.entries])
+    # Tests of published tables rest on their own divisions of the pairs.
+    tests = ("randomization", "t", "bootstrap", "wilcoxon", "delong")
+    known = test if test in tests else None
+    _show(
+        "compare",
+        lambda: compare_code(
+            named,
+            choice.metric,
+            choice.direction,
+            others,
+            test=known,
+            correction=correction,
+            part=choice.part,
+        ),
+    )
+
+
+def show_map(view: View, run: Run) -> None:
+    """How to draw the map."""
+    from simviz.reports import map_code
+
+    method = view.drawing.partition("-")[0]
+    others = parts_of([run])
+    _show("map", lambda: map_code(run.spec, method, view.balance, others))
+
+
+def show_search(run: Run, pairs: PairSet, query: Query) -> None:
+    """How to ask the first of the chosen runs."""
+    from simviz.reports import search_code
+
+    asked: int | str | None = query.at
+    if asked is None and query.item.kind in ("text", "keyword"):
+        asked = str(query.item.content[0])
+    other = pairs.y if query.side == "x" else pairs.x
+    written = other.kind in ("text", "keyword")
+    others = parts_of([run])
+    _show(
+        "search",
+        lambda: search_code(run.spec, query.side, asked, answer_has_words=written, others=others),
+    )
+
+
+def show_normalise(run: Run, lines: Sequence[str], threshold: float) -> None:
+    """How to find the group of each line of a column."""
+    from simviz.reports import normalise_code
+
+    others = parts_of([run])
+    _show("normalise", lambda: normalise_code(run.spec, lines, threshold, others))
+
+
+def parts_of(runs: Iterable[Run]) -> dict[str, Mapping[str, Any]]:
+    """What the parts of blends were asked for, by run id, as far as they can be seen."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for run in runs:
+        if run.info.method != "blend":
+            continue
+        for role in ("learned", "lexical"):
+            part = run.info.spec.get("params", {}).get(role, "")
+            try:
+                found[part] = state.run(part).spec
+            except SimvizError:
+                continue
+    return found
+
+
+def _show(page: str, write: Callable[[], str]) -> None:
+    """A quiet button that opens on the code; nothing where there is none."""
+    if st.context.is_embedded:
+        return
+    try:
+        code = write()
+    except ValueError:  # runs of other systems, which nothing here trains
+        return
+    with st.popover("Code", icon=":material/code:", type="tertiary", key=f"{page}-code"):
+        st.markdown("The same in Python:")
+        is_long = code.count("\n") > _MOST_LINES
+        st.code(code, language="python", height=_HEIGHT if is_long else "content")
+        if _OWN in code:
+            st.caption(f"Put the name of your file in the place of `{_OWN}`.")
+
+
+def _named(asked: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+    """Requests by names that are each used once."""
+    named: dict[str, Mapping[str, Any]] = {}
+    for label, spec in asked:
+        n, name = 1, label
+        while name in named:
+            n += 1
+            name = f"{label} ({n})"
+        named[name] = spec
+    return named
+
+
+def _as_json(split: SplitSpec) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(split)

@@ -1,0 +1,107 @@
+"""Drawings of a run on a page: kept ones at once, others when they are ready."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from simviz.workbench.shell import state
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.jobs.drawings import DrawingDesk
+    from simviz.pipeline import Pipeline
+    from simviz.projection.drawing import Placed
+    from simviz.projection.space import Space
+    from simviz.store.run import Run
+
+
+@st.cache_resource(show_spinner=False)
+def desk() -> DrawingDesk:
+    """The one desk of this server; what it draws outlives every page."""
+    from simviz.jobs.drawings import DrawingDesk
+
+    return DrawingDesk()
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def kept(run_id: str, drawing: str, _run: Run) -> Placed:
+    """A kept drawing with the items on it."""
+    from simviz.jobs import load_map
+    from simviz.jobs.drawings import kept_name
+    from simviz.projection.drawing import Placed
+
+    return Placed(*load_map(_run, kept_name(drawing)))
+
+
+@st.cache_resource(show_spinner=False, max_entries=3)
+def space(run_id: str, _run: Run, _pairs: PairSet) -> Space:
+    """The items of a data set as a run sees them."""
+    from simviz.projection.space import space_of
+
+    return space_of(pipeline(run_id, _run), _pairs)
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def pipeline(run_id: str, _run: Run) -> Pipeline:
+    """What a run trained."""
+    return _run.pipeline()
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def parts(run_id: str, _run: Run, _pairs: PairSet) -> Any:
+    """The part of the split of each x item and each y item."""
+    from simviz.data.splitting import part_labels
+
+    arrays = _run.arrays()
+    return part_labels(arrays, "x", len(_pairs.x)), part_labels(arrays, "y", len(_pairs.y))
+
+
+def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
+    """Whether a drawing is kept; if not, have it made and show how far it is.
+
+    Parameters
+    ----------
+    run : Run
+        What was trained.
+    pairs : PairSet
+        Its data set.
+    drawing : str
+        Method and dimensions, such as "umap-2".
+    title : str
+        What the drawing is called.
+
+    Returns
+    -------
+    bool
+        False while it is in the making, or if it failed.
+    """
+    # Who only looks at what somebody published has no workspace, and needs none.
+    whose = st.query_params.get("share") or state.workspace()
+    sketch = desk().ask(run, pairs, drawing, whose)
+    if sketch.state == "done":
+        return True
+    if sketch.state == "failed":
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(sketch.message)
+            st.button(
+                "Try again",
+                key=f"map-again-{drawing}",
+                on_click=desk().forget,
+                args=(run.id, drawing),
+                icon=":material/replay:",
+                type="tertiary",
+            )
+        return False
+    _watch(run.id, drawing, title)
+    return False
+
+
+@st.fragment(run_every=1.0)
+def _watch(run_id: str, drawing: str, title: str) -> None:
+    sketch = desk().progress(run_id, drawing)
+    if sketch is None or sketch.state == "failed":
+        st.rerun()
+    words = f"{title} waits for its turn" if sketch.state == "waiting" else f"Drawing {title}"
+    st.progress(min(1.0, sketch.fraction), text=f"{words}. Meanwhile you see the first drawing.")

@@ -1,0 +1,270 @@
+"""Links: which run a link means, and the link that means a run.
+
+A link to a run of a demo says how it is trained (``?demo=icons&method=cca&k=50``)
+and so works on a server that has never seen it: the job is asked for, and
+the same request gives the same run. Own runs are named by their id, which
+only their owner can open; a share opens them for others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from simviz.workbench.shell import progress, settings, state
+
+if TYPE_CHECKING:
+    from simviz.jobs import JobSpec
+    from simviz.params import ParamSpec
+    from simviz.store.records import Share
+    from simviz.store.run import Run
+
+SHORT = {"k": "n_components"}  # parameters with a short name in links
+
+
+def demo_link(run: Run) -> dict[str, str] | None:
+    """Parameters of the link that trains a demo's run anew, or None where there is none.
+
+    Own runs have none, and neither have blends: they are of two runs that no link can mean.
+    Nor have runs on augmented pairs, whose lists are too long for a link.
+    """
+    from simviz.jobs.spec import BLEND
+
+    spec = run.spec
+    if not run.info.is_demo or run.info.method == BLEND or not _is_default_split(spec):
+        return None
+    if spec.get("augment"):
+        return None
+    long = {name: short for short, name in SHORT.items()}
+    params = {long.get(name, name): _text(value) for name, value in spec["params"].items()}
+    return {"demo": spec["dataset_id"].removeprefix("demo:"), "method": run.info.method, **params}
+
+
+def wanted_spec() -> JobSpec | None:
+    """The request that a demo link describes, or None where it describes none.
+
+    Only parameters that the method declares, with values it allows, are taken.
+    """
+    from simviz.datasets import DEMOS
+    from simviz.methods import all_methods
+
+    demo, method = st.query_params.get("demo"), st.query_params.get("method")
+    if demo not in DEMOS or method not in all_methods():
+        return None
+    params = _params(all_methods()[method], st.query_params.to_dict())
+    return progress.demo_spec(demo, method, params)
+
+
+def wanted_run(dataset_id: str) -> Run | None:
+    """The run that the link asks for, if it is there and may be seen.
+
+    A demo link whose run is not there yet starts its job; show
+    `wanted_jobs` meanwhile.
+    """
+    from simviz.exceptions import SimvizError
+
+    try:
+        spec = wanted_spec()
+        if spec is not None:
+            if state.store().has_run(spec.digest):
+                return state.run(spec.digest)
+            asked = st.session_state.setdefault("link-jobs", {})
+            if spec.digest not in asked:
+                asked[spec.digest] = [state.queue().submit(spec)]
+            return None
+        run_id = st.query_params.get("run", "")
+        run = state.run(run_id) if run_id else None
+    except SimvizError:
+        return None
+    return run if run is not None and run.info.dataset_id == dataset_id else None
+
+
+def wanted_jobs() -> list[str]:
+    """Jobs that were started because a link asked for their run."""
+    spec = wanted_spec()
+    started: dict[str, list[str]] = st.session_state.get("link-jobs", {})
+    return [] if spec is None else started.get(spec.digest, [])
+
+
+def _is_default_split(spec: Mapping[str, Any]) -> bool:
+    """Whether a run used its demo's own split, the only one that a link can mean."""
+    from simviz.datasets import DEMOS
+    from simviz.jobs import JobSpec
+
+    demo = DEMOS[spec["dataset_id"].removeprefix("demo:")]
+    return JobSpec.from_json(spec).split == settings.demo_split(demo)
+
+
+def _params(method: type, asked: Mapping[str, str]) -> dict[str, Any]:
+    """Parameters of a method out of a link; what does not fit is left out."""
+    from simviz.params import param_specs, validate_params
+
+    values: dict[str, Any] = {}
+    for spec in param_specs(method):
+        short = next((s for s, name in SHORT.items() if name == spec.name), spec.name)
+        if short in asked:
+            value = _value(spec, asked[short])
+            if value is not None:
+                values[spec.name] = value
+    try:
+        validate_params(method(**values))
+    except ValueError:
+        return {}
+    return values
+
+
+def _value(spec: ParamSpec, text: str) -> Any:
+    """A parameter's value out of its text, or None if it is not one."""
+    if text in spec.choices:
+        return text
+    if text in ("true", "false"):
+        return text == "true" if spec.kind == "bool" else None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_PAGES = ("data", "train", "compare", "map", "search", "methods", "papers")
+#: How long a published view may be seen, in days; None: until it is withdrawn.
+_DAYS = {"a week": 7, "a month": 30, "a year": 365, "until I withdraw it": None}
+
+
+def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None = None) -> None:
+    """Offer a link to this screen.
+
+    Parameters
+    ----------
+    kind : {"compare", "map", "search"}
+        The page.
+    runs : sequence of Run
+        What it shows; a demo link means the first.
+    view : mapping of str to str, optional
+        Further parameters of the page, such as the drawing or the selection.
+    """
+    if not runs or state.share() is not None or st.context.is_embedded:
+        return
+    with st.popover("Share", icon=":material/share:"):
+        # No link trains a blend or another system: they are of this server.
+        repeatable = all(run.info.method not in ("blend", "imported") for run in runs)
+        demo = demo_link(runs[0]) if repeatable else None
+        if kind == "compare" and runs[0].info.is_demo and repeatable:
+            demo_id = runs[0].info.dataset_id.removeprefix("demo:")
+            st.markdown("This link works on any server: it trains this demo's methods.")
+            _show_link(url("", {"demo": demo_id}))
+        elif demo is not None:
+            st.markdown("This link works on any server: it trains the same and shows the same.")
+            _show_link(url(kind, {**demo, **(view or {})}))
+        else:
+            _publish(kind, runs, dict(view or {}))
+        _show_published()
+
+
+def url(page: str, params: Mapping[str, str]) -> str:
+    """Address of a page on this server, with parameters, as others reach it."""
+    return f"{_base()}/{page}?{urlencode(params)}"
+
+
+def _base() -> str:
+    """The address that the operator gave, else the one that this browser uses."""
+    told = state.deployment().base_url
+    if told:
+        return told
+    here = urlsplit(st.context.url or "")
+    root = here.path.rsplit("/", 1)[0] if here.path.rsplit("/", 1)[-1] in _PAGES else here.path
+    return f"{here.scheme}://{here.netloc}{root.rstrip('/')}" if here.netloc else ""
+
+
+def _show_link(address: str) -> None:
+    """A link to copy, its embedded form, and what keeps it from reaching a colleague."""
+    from simviz.deployment import is_this_computer
+
+    st.code(address, language=None, wrap_lines=True)
+    if is_this_computer(urlsplit(address).netloc, None):
+        st.caption(
+            "It opens on this computer only. To send it, set `SIMVIZ_BASE_URL` to an address that "
+            "your colleague can reach, or send *Report as one page* of Compare, which needs no "
+            "server."
+        )
+        return
+    with st.expander("Embed it in a page"):
+        framed = escape(f"{address}&embed=true", quote=True)
+        st.code(
+            f'<iframe src="{framed}" width="100%" height="720" style="border:0"></iframe>',
+            language="html",
+            wrap_lines=True,
+        )
+
+
+def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
+    st.markdown(
+        "Your runs open in your workspace only. Publishing makes a read-only view that anyone "
+        "with its link can open: these runs with their models, and the data they were trained on."
+    )
+    how_long = st.selectbox("The link works for", list(_DAYS), index=1, key=f"{kind}-share-days")
+    if st.button("Publish this view", key=f"{kind}-publish", type="primary"):
+        token = state.store().publish(
+            state.workspace(),
+            kind,
+            run_ids=[run.id for run in runs],
+            dataset_ids=[runs[0].info.dataset_id],
+            view=view,
+            days=_DAYS[how_long],
+        )
+        st.session_state[f"{kind}-published"] = token
+    token = st.session_state.get(f"{kind}-published")
+    if token:
+        _show_link(url(kind, {"share": token}))
+
+
+def _show_published() -> None:
+    """List what is published, each with a way to take it back."""
+    published = state.store().list_shares(state.workspace())
+    if not published:
+        return
+    st.caption(f"Published: {len(published)}")
+    for share in published:
+        left, right = st.columns([3, 2], vertical_alignment="center")
+        left.page_link(
+            f"pages/{share.kind}.py",
+            label=f"{share.kind.capitalize()}, {_count(share)}{_until(share)}",
+            query_params={"share": share.token},
+        )
+        right.button(
+            "Withdraw",
+            key=f"withdraw-{share.token}",
+            on_click=_withdraw,
+            args=(share.token,),
+            type="tertiary",
+        )
+
+
+def _count(share: Share) -> str:
+    n_runs = len(share.run_ids)
+    return f"{n_runs} run{'' if n_runs == 1 else 's'}"
+
+
+def _until(share: Share) -> str:
+    """What is left of a share's time."""
+    if share.expires is None:
+        return ""
+    days = (share.expires - time.time()) / 86_400
+    return f", {days:.0f} days left" if days >= 2 else f", {max(1, 24 * days):.0f} h left"
+
+
+def _withdraw(token: str) -> None:
+    state.store().withdraw(token, state.workspace())
+    for kind in _PAGES:
+        if st.session_state.get(f"{kind}-published") == token:
+            del st.session_state[f"{kind}-published"]

@@ -1,0 +1,106 @@
+"""How runs are marked: a short line in the colour and dash that they have in every chart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import streamlit as st
+
+from simviz.workbench.shell import state
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
+
+_SPACES = re.compile(r"\s+")
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:])")
+#: Plotly's names for dashes as an SVG line of the size of a mark.
+_DASHES = {
+    "solid": "none",
+    "dash": "5 3",
+    "dot": "2 3",
+    "dashdot": "6 2.5 2 2.5",
+    "longdash": "9 3",
+    "longdashdot": "9 2 2 2",
+}
+
+
+def mark(look: str) -> str:
+    """A short line in the colour and dash of a run, as a CSS image."""
+    from simviz.charts import method_style
+
+    style = method_style(look, state.theme())
+    dashes = _DASHES.get(style.dash) or style.dash.replace("px", "").replace(",", " ")
+    line = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">'
+        f'<path d="M0 5H20" stroke="{style.colour}" stroke-width="3" '
+        f'stroke-dasharray="{dashes}"/></svg>'
+    )
+    return f'url("data:image/svg+xml,{quote(line)}")'
+
+
+def mark_pills(key: str, look_of: Sequence[str]) -> None:
+    """Put each run's mark into its pill, which can hold text only."""
+    # What explains the pills is a button too, of another kind.
+    pill = f'.st-key-{key} button[data-variant^="pills"]'
+    rules = "".join(
+        f"{pill}:nth-of-type({i})::before {{ content: {mark(look)}; margin-right: .45rem; }}"
+        for i, look in enumerate(look_of, 1)
+    )
+    st.html(f"<style>{rules}</style>")
+
+
+def plain(text: str) -> str:
+    """Text for a place that reads markdown, shown as it is."""
+    return _MARKUP.sub(r"\\\1", _SPACES.sub(" ", text))
+
+
+def aside(words: str) -> None:
+    """Say something that calls for no action."""
+    st.caption(f":material/info: {plain(words)}")
+
+
+_LONGEST = 200
+
+
+def text(items: Items, at: int, longest: int | None = _LONGEST) -> str:
+    """What an item says: its text, else its label.
+
+    Parameters
+    ----------
+    items : Items
+        A side.
+    at : int
+        Which of them.
+    longest : int, optional
+        Cut to so many characters; None keeps all.
+
+    Returns
+    -------
+    str
+        Not escaped.
+    """
+    from simviz.charts.style import clean_text
+
+    said = items.content[at] if items.kind in ("text", "keyword") else items.labels[at]
+    return str(said) if longest is None else clean_text(said, longest)
+
+
+def glyph(items: Items, at: int) -> str:
+    """The label of an item that is a picture in itself, such as an emoji; else empty."""
+    from simviz.charts.style import is_glyph
+
+    label = str(items.labels[at])
+    return label if items.kind != "image" and is_glyph(label) else ""
+
+
+def picture(items: Items, at: int) -> str | None:
+    """An image as the address of a small PNG; None for what is no image."""
+    if items.kind != "image":
+        return None
+    from simviz.charts.pictures import data_uri
+    from simviz.charts.style import get_theme
+
+    return data_uri(items.content[at], get_theme(state.theme()).ink, 40)

@@ -1,0 +1,238 @@
+"""Jobs on a page: lines that move while something runs, and buttons to stop it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from simviz.markdown import escape_markdown
+from simviz.workbench.shell import forms, runs, settings, state
+
+if TYPE_CHECKING:
+    from simviz.jobs import JobSpec, JobStatus
+
+DOING = {
+    "reading": "reading the data",
+    "features": "turning items into features",
+    "training": "training",
+    "scoring": "measuring",
+    "drawing": "drawing the map",
+    "searching": "trying settings",
+}
+#: What methods tell while they train that is worth a curve.
+_WATCHED = ("loss", "perplexity", "validation")
+#: Jobs up to which each has a line of its own while it waits, and names of those that have none.
+_MOST_LINES, _NAMED = 5, 8
+ENDED = {
+    "failed": ":material/error:",
+    "cancelled": ":material/cancel:",
+    "interrupted": ":material/power_off:",
+}
+
+
+def demo_specs(demo: str) -> list[JobSpec]:
+    """What a demo trains when its button is pressed."""
+    from simviz.datasets import DEMOS
+
+    return [demo_spec(demo, method, params) for method, params in DEMOS[demo].methods.items()]
+
+
+def demo_spec(demo: str, method: str, params: object) -> JobSpec:
+    """One method on a demo, on the demo's own split: the same request on every server."""
+    from simviz.datasets import DEMOS
+    from simviz.jobs import JobSpec
+
+    dataset_id = f"demo:{demo}"
+    return JobSpec(
+        dataset_id,
+        state.dataset(dataset_id).digest,
+        method,
+        dict(params),  # type: ignore[call-overload]
+        settings.demo_split(DEMOS[demo]),
+        workspace=state.workspace(),
+    )
+
+
+def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
+    """Show jobs until all have ended; the page runs anew whenever one does.
+
+    Parameters
+    ----------
+    job_ids : sequence of str
+        Jobs to show, in this order.
+    key : str
+        Sets the widgets apart from those of other panels.
+
+    Returns
+    -------
+    list of JobStatus
+        Of all jobs, as this run of the page saw them.
+    """
+    statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
+    active = [s for s in statuses if s.is_active]
+    names = titles(statuses)
+    if active:
+        _watch([s.id for s in active], names, key)
+        # Of a long line, what waits is cancelled all at once, see the page.
+        few = active if len(active) <= _MOST_LINES else [s for s in active if s.state == "running"]
+        with st.container(horizontal=True):
+            for status in few:
+                st.button(
+                    f"Cancel {names[status.id]}",
+                    key=f"{key}-cancel-{status.id}",
+                    on_click=state.queue().cancel,
+                    args=(status.id, state.workspace()),
+                    type="tertiary",
+                    icon=":material/close:",
+                )
+    for status in statuses:
+        if status.state in ENDED:
+            _show_end(status, names[status.id], job_ids, key)
+    return statuses
+
+
+def title(status: JobStatus) -> str:
+    """The method of a job, by its title."""
+    spec = status.spec
+    return runs.trained_title(spec.method, spec.to_json()) if spec else "job"
+
+
+def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
+    """Titles of jobs by their id; equal ones are told apart by what was set."""
+    from simviz.methods import all_methods
+
+    counts = Counter(title(status) for status in statuses)
+    found = {}
+    for status in statuses:
+        name, spec = title(status), status.spec
+        if counts[name] > 1 and spec is not None and spec.method in all_methods():
+            told = dict(runs.differing(spec.method, spec.params))
+            told |= {"seed": spec.split.seed} if spec.split.seed else {}
+            name += f", {forms.in_words(told)}" if told else ""
+        found[status.id] = name
+    return found
+
+
+def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) -> None:
+    words = {"cancelled": "cancelled", "interrupted": "interrupted: the app was restarted"}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            f"{ENDED[status.state]} **{name}** " + words.get(status.state, "could not be trained"),
+            width="content",
+        )
+        st.button(
+            "Again",
+            key=f"{key}-again-{status.id}",
+            on_click=_repeat,
+            args=(status.id, job_ids),
+            icon=":material/replay:",
+            type="tertiary",
+        )
+    if status.state == "failed":
+        # The text names files and columns of the visitor: shown as text, never as markup.
+        st.text(status.message)
+
+
+def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
+    """Start again; the new attempt takes the old one's place where the page keeps a list."""
+    from simviz.exceptions import SimvizError
+
+    try:
+        again = state.queue().repeat(job_id, state.workspace())
+    except SimvizError as error:
+        st.toast(escape_markdown(str(error)))
+        return
+    # A second click, made before the page is drawn anew, finds the list already changed.
+    if isinstance(job_ids, list) and job_id in job_ids:
+        job_ids[job_ids.index(job_id)] = again
+
+
+@st.fragment(run_every=0.5)
+def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
+    statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
+    waiting = [s for s in statuses if s.state == "queued"]
+    if len(statuses) > _MOST_LINES:
+        statuses = [s for s in statuses if s.state != "queued"]
+    for status in statuses:
+        if not status.is_active:
+            continue
+        left = f" · about {status.eta_seconds:.0f} s left" if status.eta_seconds else ""
+        if status.state == "queued":
+            words = f"**{names[status.id]}** waits, {_place(status)}"
+        else:
+            words = f"**{names[status.id]}** · {DOING.get(status.stage, status.stage)}{left}"
+            words += "".join(f" · {told}" for told in _measured(status))
+        st.progress(min(1.0, status.fraction), text=words)
+        curves = [
+            _sparkline(name, values)
+            for name in _WATCHED
+            if len(values := [h[name] for h in status.history if name in h]) > 2
+        ]
+        if curves:
+            st.html(
+                f'<div style="display:flex;flex-wrap:wrap;gap:.2rem 2rem">{"".join(curves)}</div>'
+            )
+    if waiting and len(waiting) + len(statuses) > _MOST_LINES:
+        _show_waiting(waiting)
+    if not all(s.is_active for s in statuses):
+        st.rerun()
+
+
+def _measured(status: JobStatus) -> list[str]:
+    """Figures that are known while the rest is still measured; of the test where it is shown."""
+    if status.spec is None:
+        return []
+    shown = {"validation", settings.current_part(status.spec.dataset_id)}
+    found = {
+        name: event[name]
+        for event in status.history
+        for name in event
+        if name.partition(" ")[0] in shown
+    }
+    return [f"{escape_markdown(name)} {value:.3f}" for name, value in found.items() if " " in name]
+
+
+def _place(status: JobStatus) -> str:
+    """Where a job stands among those that wait, of whomever they are."""
+    ahead = (status.queue_position or 1) - 1
+    if not ahead:
+        return "next in line"
+    return f"{ahead:,} {'job' if ahead == 1 else 'jobs'} before it"
+
+
+def _show_waiting(waiting: Sequence[JobStatus]) -> None:
+    """A long line of jobs in one line of text."""
+    counts = Counter(title(status) for status in waiting)
+    names = [f"{name} × {n}" if n > 1 else name for name, n in counts.items()]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    first = _place(min(waiting, key=_number))
+    st.caption(f"{len(waiting)} wait (the first: {first}): {', '.join(names[:_NAMED])}{more}")
+
+
+def _number(status: JobStatus) -> int:
+    return status.queue_position or 1
+
+
+def _sparkline(name: str, values: Sequence[float]) -> str:
+    """A small curve; a chart drawn anew twice a second would keep the page busy."""
+    low, high = min(values), max(values)
+    scale = 30 / (high - low) if high > low else 0.0
+    step = 300 / (len(values) - 1)
+    points = " ".join(
+        f"{i * step:.1f},{32 - (value - low) * scale:.1f}" for i, value in enumerate(values)
+    )
+    said = f"{name.capitalize()} {values[0]:.3g} at first, {values[-1]:.3g} now"
+    # As an image: Streamlit takes drawings out of HTML.
+    drawing = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 34" width="300" height="34">'
+        f'<polyline points="{points}" fill="none" stroke="#8a8a86" stroke-width="1.5"/></svg>'
+    )
+    source = f"data:image/svg+xml;base64,{b64encode(drawing.encode()).decode()}"
+    return (
+        f'<span style="white-space:nowrap"><img src="{source}" alt="{said}" width="300">'
+        f'<span style="opacity:.7;font-size:.85rem"> {name} {values[-1]:.3g}</span></span>'
+    )

@@ -1,0 +1,216 @@
+"""Who is looking, at what: workspace, store, queue, data set, runs, theme."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+
+from simviz.deployment import LOCAL_WORKSPACE, Deployment, is_this_computer
+from simviz.exceptions import SimvizError
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.jobs import JobQueue
+    from simviz.store import RunInfo, Share, Store
+    from simviz.store.run import Run
+
+COOKIE = "simviz_workspace"
+_YEAR, _HOUR = 31_536_000, 3_600  # seconds
+_ID = re.compile(r"[A-Za-z0-9:_-]{1,80}")
+
+
+@st.cache_resource(show_spinner=False)
+def deployment() -> Deployment:
+    """How this server was set up."""
+    return Deployment.of()
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> Store:
+    """The one store of this server."""
+    from simviz.store import Limits, Store
+
+    room = deployment()
+    made = Store(limits=Limits(bytes=room.workspace_bytes, idle_days=room.idle_days))
+    threading.Thread(target=_sweep, args=(made,), daemon=True).start()
+    return made
+
+
+def _sweep(of: Store) -> None:
+    """Remove now and then what nobody opened for long and links that ended."""
+    while True:
+        time.sleep(_HOUR)
+        # What cannot be removed now, such as on a full disk, can be an hour later.
+        with suppress(SimvizError):
+            of.sweep()
+
+
+@st.cache_resource(show_spinner=False)
+def queue() -> JobQueue:
+    """The one queue of this server; its threads outlive every page."""
+    from simviz.jobs import JobQueue
+
+    room = deployment()
+    # One person may line up a whole comparison; on a public server, others wait behind it.
+    limit = 8 if room.public else 40
+    if room.scheduler:
+        from simviz.jobs.dask import cluster_queue
+
+        return cluster_queue(store(), room.scheduler, limit=limit)
+    return JobQueue(store(), limit=limit)
+
+
+def is_warm() -> bool:
+    """Whether the heavy libraries are loaded, so that asking the store is quick."""
+    return "simviz.jobs.queue" in sys.modules and "sklearn.base" in sys.modules
+
+
+def workspace() -> str:
+    """The visitor's workspace, made at the first need.
+
+    Whoever sits at the computer of a server that is not public has one and the same in
+    every browser; anybody else has one under an id that only their browser knows.
+    """
+    if "workspace" not in st.session_state and is_at_home():
+        st.session_state.workspace = store().open_workspace(LOCAL_WORKSPACE)
+    if "workspace" not in st.session_state:
+        known = str(st.context.cookies.get(COOKIE) or "")
+        if known == LOCAL_WORKSPACE or not (_ID.fullmatch(known) and store().has_workspace(known)):
+            known = store().create_workspace()
+        st.session_state.workspace = known
+    mine: str = st.session_state.workspace
+    return mine
+
+
+def is_at_home() -> bool:
+    """Whether the visitor needs no key: one person's server, on that person's computer."""
+    asked = st.context.headers.get("Host", "")
+    return not deployment().public and is_this_computer(asked, st.context.ip_address)
+
+
+def remember_workspace() -> None:
+    """Leave the workspace's id with the browser, for the visitor's next visit."""
+    mine = st.session_state.get("workspace")
+    if mine and mine != LOCAL_WORKSPACE and st.context.cookies.get(COOKIE) != mine:
+        # The id is ours and of safe characters; nothing of the visitor goes into the script.
+        # Behind TLS it never leaves unencrypted.
+        st.html(
+            f'<script>document.cookie = "{COOKIE}={mine}; path=/; max-age={_YEAR}; '
+            'SameSite=Lax" + (location.protocol === "https:" ? "; Secure" : "");</script>',
+            unsafe_allow_javascript=True,
+        )
+
+
+def theme() -> Literal["light", "dark"]:
+    """The theme this visitor sees."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def is_narrow() -> bool:
+    """Whether the page is likely read on a phone."""
+    agent = st.context.headers.get("User-Agent", "")
+    return "Mobi" in agent
+
+
+@st.cache_resource(show_spinner=False, max_entries=12)
+def _dataset(dataset_id: str, owner: str) -> PairSet:
+    return store().get_dataset(dataset_id, owner or None)
+
+
+def share() -> Share | None:
+    """The published view that the link opens, or None for an ordinary visit.
+
+    Raises
+    ------
+    StoreError
+        If it was withdrawn or never was.
+    """
+    token = st.query_params.get("share")
+    return None if token is None else store().resolve(token)
+
+
+def dataset(dataset_id: str) -> PairSet:
+    """A data set the visitor may see, kept in memory for the next page.
+
+    Raises
+    ------
+    StoreError
+        If there is none of that id for this visitor.
+    """
+    seen = share()
+    is_open = dataset_id.startswith("demo:") or (seen and dataset_id in seen.dataset_ids)
+    return _dataset(dataset_id, "" if is_open else workspace())
+
+
+def current_dataset_id() -> str | None:
+    """The data set being worked on: of the link, else of this session, else None.
+
+    ``?demo=icons`` is short for ``?data=demo:icons``.
+    """
+    asked = st.query_params.get("data")
+    if "share" in st.query_params:
+        return _shared_dataset_id()
+    demo = st.query_params.get("demo")
+    if demo:
+        asked = f"demo:{demo}"
+    if asked and _ID.fullmatch(asked):
+        st.session_state.dataset_id = asked
+    return st.session_state.get("dataset_id")
+
+
+def _shared_dataset_id() -> str | None:
+    """The data set of a published view; the page says what is wrong with a dead one."""
+    from simviz.exceptions import StoreError
+
+    try:
+        seen = share()
+    except StoreError:
+        return None
+    return seen.dataset_ids[0] if seen and seen.dataset_ids else None
+
+
+def choose_dataset(dataset_id: str) -> None:
+    """Work on this data set from now on."""
+    if not (_ID.fullmatch(dataset_id)):
+        raise ValueError(f"{dataset_id!r} is no id of a data set.")
+    st.session_state.dataset_id = dataset_id
+    st.session_state.pop("run_ids", None)
+    st.query_params.clear()
+    st.query_params["data"] = dataset_id
+
+
+def forget_dataset(dataset_id: str) -> None:
+    """Work on a data set no longer, for it was deleted."""
+    _dataset.clear(dataset_id, workspace())
+    if st.session_state.get("dataset_id") == dataset_id:
+        st.session_state.pop("dataset_id")
+        st.session_state.pop("run_ids", None)
+        st.query_params.clear()
+
+
+def runs(dataset_id: str) -> list[RunInfo]:
+    """Finished runs on a data set that the visitor may see, newest first."""
+    seen = share()
+    if seen is not None:
+        found = [store().get_run(run_id).info for run_id in seen.run_ids]
+        return [info for info in found if info.dataset_id == dataset_id]
+    return store().list_runs(workspace(), dataset_id)
+
+
+def run(run_id: str) -> Run:
+    """A run that the visitor may see.
+
+    Raises
+    ------
+    StoreError
+        If there is none of that id for this visitor.
+    """
+    seen = share()
+    is_open = seen is not None and run_id in seen.run_ids
+    return store().get_run(run_id, None if is_open else workspace())

@@ -1,0 +1,323 @@
+"""Jobs on a data set: what trains, and what ended without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from simviz.exceptions import SimvizError
+from simviz.workbench.shell import display, forms, progress, runs, state
+from simviz.workbench.shell.figures import CHART_CONFIG
+
+if TYPE_CHECKING:
+    from simviz.evaluation.search import Selection
+    from simviz.jobs import JobSpec, JobStatus
+
+_SCROLL = """<script>
+document.querySelector(".st-key-train-jobs")?.scrollIntoView(
+  {behavior: "smooth", block: "nearest"});
+</script>"""
+#: Trainings that are asked for at once, at most.
+MOST = 40
+#: Ended jobs that are shown; older ones are only counted.
+_SHOWN = 5
+_REFUSAL, _LOOK = "train-refusal", "train-look"
+#: In the session: how often something was asked for.
+TURN = "train-turn"
+
+
+def submit(specs: Iterable[JobSpec]) -> None:
+    """Ask for jobs; the page then runs anew and shows them.
+
+    Parameters
+    ----------
+    specs : iterable of JobSpec
+        What to train. Where one is refused, those before it are asked for and
+        the reason is shown beside them.
+    """
+    try:
+        for spec in specs:
+            state.queue().submit(spec)
+    except SimvizError as error:
+        st.session_state[_REFUSAL] = str(error)
+    st.session_state[_LOOK] = True
+    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
+    st.rerun(scope="app")
+
+
+def show_jobs(dataset_id: str) -> None:
+    """What trains on these data, and what ended without a run."""
+    refusal = st.session_state.pop(_REFUSAL, None)
+    active, ended = jobs_on(dataset_id)
+    if not active and not ended and not refusal:
+        return
+    with st.container(key="train-jobs"):
+        st.markdown("#### In training" if active else "#### Not finished")
+        if said := _by_whom():
+            st.caption(said)
+        if refusal:
+            display.problem(refusal)
+        progress.show_progress([s.id for s in active + ended[:_SHOWN]], key="train")
+        if len(active) > 2:
+            st.button(
+                f"Cancel all {len(active)}",
+                key="train-cancel-all",
+                type="tertiary",
+                icon=":material/stop_circle:",
+                on_click=_cancel,
+                args=([s.id for s in active],),
+            )
+        if ended:
+            older = len(ended) - _SHOWN
+            st.button(
+                "Clear what has ended" + (f", {older} older too" if older > 0 else ""),
+                key="train-clear",
+                type="tertiary",
+                icon=":material/clear_all:",
+                on_click=forget,
+                args=([s.id for s in ended],),
+            )
+    if st.session_state.pop(_LOOK, False):
+        # The list of methods may be long: what was just started should be in sight.
+        st.html(_SCROLL, unsafe_allow_javascript=True)
+
+
+def _by_whom() -> str:
+    """Who does the jobs, where it is not this server."""
+    room = state.deployment()
+    if not room.scheduler:
+        return ""
+    from simviz.jobs.dask import ClusterQueue
+
+    queue = state.queue()
+    if not isinstance(queue, ClusterQueue):
+        return ""
+    return queue.in_words(with_address=not room.public)
+
+
+def jobs_on(dataset_id: str) -> tuple[list[JobStatus], list[JobStatus]]:
+    """Jobs on a data set that wait or run, and the last attempts that failed; newest first."""
+    runs = {run.id for run in state.runs(dataset_id)}
+    active, ended, seen = [], [], set()
+    for status in state.queue().jobs(state.workspace()):
+        digest = status.id.rpartition("-")[0]
+        if status.spec is None or status.spec.dataset_id != dataset_id or digest in seen:
+            continue
+        seen.add(digest)
+        if status.is_active:
+            active.append(status)
+        elif status.state != "succeeded" and digest not in runs:
+            ended.append(status)
+    return active[::-1], ended
+
+
+def _cancel(job_ids: Iterable[str]) -> None:
+    for job_id in job_ids:
+        with suppress(SimvizError):  # it has ended meanwhile
+            state.queue().cancel(job_id, state.workspace())
+
+
+def forget(job_ids: Iterable[str]) -> None:
+    """Take jobs out of sight, and with them the earlier attempts at the same."""
+    digests = {job_id.rpartition("-")[0] for job_id in job_ids}
+    for status in state.queue().jobs(state.workspace()):
+        if status.id.rpartition("-")[0] in digests and not status.is_active:
+            state.store().unfollow(status.id, state.workspace())
+
+
+RULES = {"best": "The best", "one_se": "The simplest near it"}
+#: Searches that are shown; older ones are forgotten by the visitor, or with time.
+_SHOWN_SEARCHES = 6
+
+
+def show_searches(dataset_id: str) -> None:
+    """Show the searches on a data set, newest first.
+
+    Parameters
+    ----------
+    dataset_id : str
+        The data set.
+    """
+    found = searches(dataset_id)
+    if not found:
+        return
+    st.markdown("#### Best values found")
+    for i, status in enumerate(found[:_SHOWN_SEARCHES]):
+        try:
+            selection = _selection(status.id, state.workspace())
+        except SimvizError as error:
+            display.problem(error)
+            continue
+        if status.spec is not None:
+            _show_search(status, status.spec, selection, is_open=i == 0)
+
+
+def searches(dataset_id: str) -> list[JobStatus]:
+    """Searches on a data set that found something, newest first, each request once."""
+    seen: dict[str, JobStatus] = {}
+    for status in state.queue().jobs(state.workspace()):
+        spec = status.spec
+        if status.state != "succeeded" or spec is None or spec.search is None:
+            continue
+        if spec.dataset_id == dataset_id:
+            seen.setdefault(status.id.rpartition("-")[0], status)
+    return list(seen.values())
+
+
+# A search that has ended never changes; the workspace keeps one visitor's from another.
+@st.cache_data(show_spinner=False, max_entries=200)
+def _selection(job_id: str, workspace: str) -> Selection:
+    return state.queue().result(job_id, workspace).selection()
+
+
+def _show_search(status: JobStatus, spec: JobSpec, selection: Selection, *, is_open: bool) -> None:
+    chosen = selection.chosen
+    title = runs.trained_title(spec.method, {**spec.to_json(), "search": None})
+    label = f"{title}: {forms.in_words(chosen.params)} · {selection.metric} {chosen.mean:.3f}"
+    with st.expander(label, expanded=is_open, key=f"train-found-{status.id}"):
+        _show_found(status, spec, selection)
+
+
+@st.fragment
+def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
+    """The chosen values, the surface and the table; runs by itself."""
+    key = f"train-found-{status.id}"
+    rule = st.segmented_control(
+        "Choose",
+        list(RULES),
+        format_func=RULES.__getitem__,
+        default="best",
+        required=True,
+        key=f"{key}-rule",
+        label_visibility="collapsed",
+        help="The simplest of those within one standard error of the best (fewer dimensions, "
+        "more regularisation) is often as good on new pairs, smaller and quicker.",
+    )
+    picked = replace(selection, rule=rule)
+    chosen = picked.chosen
+    display.said(
+        f"{forms.in_words(chosen.params)}: {selection.metric} {chosen.mean:.3f}"
+        + (f" ± {chosen.spread:.3f}" if chosen.spread == chosen.spread else "")
+        + f", {_measured_on(selection)}."
+    )
+    left, right = st.columns([5, 3], gap="large")
+    with left:
+        _draw(picked, key)
+    with right:
+        failed = [t for t in selection.trials if t.reason and t.mean != t.mean]
+        seconds = sum(trial.seconds for trial in selection.trials)
+        fits = f"{selection.n_fits} fit{'' if selection.n_fits == 1 else 's'}"
+        display.quiet(
+            f"{len(selection.trials)} settings from {fits} in {max(1, round(seconds))} s. "
+            "The test part took no part in it. Held-out parts are smaller, with fewer wrong "
+            "answers to choose from, so these figures are higher than those of a run."
+        )
+        if failed:
+            display.quiet(f"{len(failed)} could not be tried: {failed[0].reason}")
+        _show_actions(status, spec, chosen.params, key)
+    with st.expander("All that was tried", type="compact", key=f"{key}-all"):
+        _show_table(picked)
+
+
+def _measured_on(selection: Selection) -> str:
+    if selection.n_folds == 1:
+        return "on the validation part"
+    return f"the mean of {selection.n_folds} folds"
+
+
+def _draw(selection: Selection, key: str) -> None:
+    """The surface over the two settings that were varied most; a chooser for more."""
+    from simviz.charts.search import selection_figure, value_text
+
+    records = selection.to_records()
+    names = list(selection.trials[0].params)
+    n_values = {name: len({value_text(row[name]) for row in records}) for name in names}
+    varied = [name for name in names if n_values[name] > 1] or names[:1]
+    varied.sort(key=lambda name: -n_values[name])
+    shown: Sequence[str] = varied[:2]
+    if len(varied) > 2:
+        shown = st.multiselect(
+            "Draw",
+            varied,
+            default=varied[:2],
+            max_selections=2,
+            key=f"{key}-draw",
+            help="Of settings that differ in something else, the best is drawn.",
+        )
+        if not shown:
+            return
+    figure = selection_figure(
+        records,
+        list(shown),
+        metric=selection.metric,
+        higher_is_better=selection.higher_is_better,
+        theme=state.theme(),
+    )
+    height = 300 if state.is_narrow() else 340
+    figure.update_layout(height=height)
+    st.plotly_chart(
+        figure,
+        theme=None,
+        key=f"{key}-chart",
+        alt=str(figure.layout.meta["alt"]),
+        config=CHART_CONFIG,
+        height=height,
+    )
+
+
+def _show_actions(status: JobStatus, spec: JobSpec, params: Any, key: str) -> None:
+    asked = replace(
+        spec.asked_by(state.workspace()), params={**spec.params, **params}, search=None
+    )
+    asked = replace(asked, params=runs.differing(asked.method, asked.params))
+    is_there = state.store().has_run(asked.digest)
+    if is_there:
+        st.caption(":material/check: Trained with these: it is one of the runs below.")
+    elif st.button(
+        "Train with these", key=f"{key}-train", type="primary", icon=":material/model_training:"
+    ):
+        submit([asked])
+    if st.button("Forget this", key=f"{key}-forget", type="tertiary", icon=":material/close:"):
+        forget([status.id])
+        st.rerun(scope="app")
+
+
+def _show_table(selection: Selection) -> None:
+    """The table twin of the chart; what was chosen comes first."""
+    import pandas as pd
+
+    from simviz.charts.search import value_text
+
+    sign = 1 if selection.higher_is_better else -1
+    rows = sorted(
+        selection.to_records(),
+        key=lambda row: (not row["chosen"], -sign * row["value"] if row["value"] == row["value"]
+                         else float("inf")),
+    )  # fmt: skip
+    names = list(selection.trials[0].params)
+    table = pd.DataFrame(
+        [
+            {name: value_text(row[name]) for name in names}
+            | {
+                selection.metric: row["value"],
+                "standard error": row["standard_error"],
+                "time": row["seconds"],
+                "": "chosen" if row["chosen"] else row["reason"],
+            }
+            for row in rows
+        ]
+    )
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config={
+            selection.metric: st.column_config.NumberColumn(format="%.4f"),
+            "standard error": st.column_config.NumberColumn(format="%.4f"),
+            "time": st.column_config.NumberColumn(format="%.2f s"),
+        },
+        alt=f"Settings that were tried, with {selection.metric}",
+    )

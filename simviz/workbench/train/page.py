@@ -1,0 +1,314 @@
+"""Choosing methods for a data set and training them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from simviz.deployment import LOCAL_WORKSPACE
+from simviz.exceptions import SimvizError
+from simviz.workbench.shell import code, display, frame, runs, settings, state
+from simviz.workbench.shell.frame import page_link
+from simviz.workbench.train import cards, jobs, plan, runs as train_runs
+from simviz.workbench.train.cards import (
+    FEATURES,
+    OF_PICTURES,
+    duration,
+    first_choice,
+    memory,
+    why_not,
+)
+from simviz.workbench.train.plan import Choice, Setting
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.jobs import SplitSpec
+    from simviz.pipeline import Features
+
+
+STYLE = """
+<style>
+[class*="st-key-train-set-"] { padding-left: 1.6rem; }
+[class*="st-key-train-card-"] { transition: border-color .15s; height: 100%; }
+[class*="st-key-train-card-"]:has(label input:checked) { border-color: var(--sv-accent); }
+/* The box that the app puts around a container, or there would be no room to stick in. */
+div:has(> .st-key-train-bar) { position: sticky; bottom: 0; z-index: 2; }
+.st-key-train-bar { padding: .7rem 0; }
+/* On a phone, what it costs stands below the two buttons: the bar is always in sight. */
+@media (max-width: 40rem) {
+  .st-key-train-bar { row-gap: .2rem; }
+  .st-key-train-bar > :has(.sv-quiet) { order: 3; flex-basis: 100%; }
+}
+</style>
+"""
+#: Methods up to which the bar names each.
+_NAMED = 6
+
+
+def show_empty() -> None:
+    """No data set is chosen: lead to one."""
+    st.title("Which methods?")
+    st.markdown("Training needs data: bring your own pairs, or begin with a demo.")
+    _show_ways_out()
+
+
+def show_unknown(reason: str) -> None:
+    """The data set of the link is not there for this visitor."""
+    st.title("Which methods?")
+    st.text(reason)
+    _show_ways_out()
+
+
+def show_page() -> None:
+    """Show the Train page: the methods, the jobs, and the runs that came of them."""
+    frame.begin("Train")
+    dataset_id = state.current_dataset_id()
+    if "share" in st.query_params:
+        show_shared()
+    elif dataset_id is None:
+        show_empty()
+    else:
+        try:
+            pairs = state.dataset(dataset_id)
+        except SimvizError as error:
+            show_unknown(str(error))
+        else:
+            show_head(dataset_id, pairs)
+            show_choice(dataset_id, pairs)
+            jobs.show_jobs(dataset_id)
+            jobs.show_searches(dataset_id)
+            train_runs.show_runs(dataset_id, pairs)
+    frame.end()
+    frame.start_topics()
+
+
+def show_shared() -> None:
+    """A published view is for reading."""
+    st.title("Which methods?")
+    st.markdown("A shared view can be read, not trained on. Take your own data, or a demo.")
+    _show_ways_out()
+
+
+def _show_ways_out() -> None:
+    from simviz.datasets import DEMOS
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for demo, info in DEMOS.items():
+            st.button(
+                info.title,
+                key=f"train-demo-{demo}",
+                on_click=state.choose_dataset,
+                args=(f"demo:{demo}",),
+                icon=":material/play_arrow:",
+            )
+        page_link("pages/data.py", "Use my own file", ":material/upload_file:")
+
+
+def show_head(dataset_id: str, pairs: PairSet) -> None:
+    """What is trained on, and how it is split."""
+    from simviz.charts.style import get_theme
+
+    look = get_theme(state.theme())
+    st.html(
+        STYLE + f"<style>:root {{ --sv-accent: {look.accent}; }} "
+        f".st-key-train-bar {{ background: {look.paper}; }}</style>"
+    )
+    display.style()
+    st.title("Which methods?")
+    n = pairs.relevance.positives.nnz
+    title = runs.dataset_title(dataset_id, pairs.name)
+    st.html(
+        f'<p class="sv-lead">{escape(title)}: {len(pairs.x):,} {escape(pairs.x_name)}, '
+        f"{len(pairs.y):,} {escape(pairs.y_name)}, {n:,} matching pairs.</p>"
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        words = split_words(settings.current_split(dataset_id), pairs)
+        st.html(f'<p class="sv-quiet">{escape(words)}</p>', width="content")
+        page_link("pages/data.py", "Change the split", ":material/call_split:", data=dataset_id)
+
+
+def split_words(split: SplitSpec, pairs: PairSet) -> str:
+    """A split in a sentence."""
+    train, validation, test = (f"{100 * part:.0f} %" for part in split.fractions)
+    apart = {
+        "pair": "no item of a test pair is known from training",
+        "x": f"the test asks for new {pairs.x_name}",
+        "y": f"the test asks for new {pairs.y_name}",
+        "group": f"groups by {split.group_key} stay whole",
+        "time": f"the test asks for the latest by {split.group_key}",
+    }
+    if split.by == "column":
+        return f"Split as the column “{split.group_key}” says."
+    return (
+        f"Split: {train} training, {validation} validation, {test} test; {apart[split.by]}; "
+        f"seed {split.seed}."
+    )
+
+
+@st.fragment
+def show_choice(dataset_id: str, pairs: PairSet) -> None:
+    """Offer the methods, their parameters, and the button that trains them."""
+    from simviz.methods import all_methods
+
+    features = _choose_features(dataset_id, pairs)
+    reasons = {method: why_not(cls, pairs, features) for method, cls in all_methods().items()}
+    fits = [method for method, reason in reasons.items() if reason is None]
+    setting = Setting.of(dataset_id, pairs, features)
+    first = [m for m in setting.start if m in fits] or list(
+        first_choice(fits, one_vocabulary=setting.one_vocabulary)
+    )
+    # Above the cards, though what it says is known only when they are drawn.
+    at_once = st.container()
+    choices = cards.show_cards(first, setting, ticked=True)
+    others = [method for method in fits if method not in first]
+    if others:
+        ticked = sum(bool(st.session_state.get(cards.tick_key(dataset_id, m))) for m in others)
+        label = f"{len(others)} more fit these data" if first else "These fit these data"
+        with st.expander(
+            label + (f", {ticked} ticked" if ticked else ""),
+            key=f"train-{dataset_id}-more",
+            icon=":material/widgets:",
+            expanded=not first,
+        ):
+            choices += cards.show_cards(others, setting, ticked=False)
+    with at_once:
+        _show_all_or_first(dataset_id, first, choices)
+    unfit = [(method, reason) for method, reason in reasons.items() if reason is not None]
+    if unfit:
+        names = f"{len(unfit)} methods do not fit" if len(unfit) > 1 else "1 method does not fit"
+        with st.expander(f"{names} these data, and why", type="compact"):
+            cards.show_unfit(unfit)
+    _show_start(choices, pairs)
+
+
+def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[Choice]) -> None:
+    """Tick everything that fits, with what that costs, or only a first try."""
+    able = [c for c in choices if c.once.expected.reason_to_refuse is None]
+    new = [c.once for c in able if not c.once.mark]
+    if len(able) < 2:
+        return
+    seconds, needed = plan.total(new) if new else (0.0, 0.0)
+    cost = f": {duration(seconds)}, up to {memory(needed)}" if new else ""
+    keys = {c.method: cards.tick_key(dataset_id, c.method) for c in choices}
+    all_of_them = {c.method for c in able}
+    wanted = {c.method for c in choices if c.ticked}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("##### Worth a first try", width="content")
+        st.button(
+            f"Compare all {len(able)} that fit{cost}",
+            key="train-all",
+            icon=":material/select_all:",
+            type="tertiary",
+            disabled=wanted == all_of_them,
+            on_click=_tick,
+            args=(keys, all_of_them),
+        )
+        if wanted != set(first):
+            st.button(
+                "Only these",
+                key="train-first",
+                icon=":material/filter_list:",
+                type="tertiary",
+                on_click=_tick,
+                args=(keys, set(first)),
+            )
+
+
+def _tick(keys: Mapping[str, str], wanted: Set[str]) -> None:
+    for method, key in keys.items():
+        st.session_state[key] = method in wanted
+
+
+def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
+    """What texts and pictures become; asked only where an encoder can be had."""
+    from simviz.features import why_impossible
+
+    kinds = (pairs.x.kind, pairs.y.kind)
+    pictures = "image" in kinds
+    # No encoder of pictures comes along: only who sits at the computer may name a folder of it.
+    able = state.workspace() == LOCAL_WORKSPACE if pictures else "text" in kinds
+    if not able or why_impossible("text", "pretrained"):
+        return "usual"
+    titles = OF_PICTURES if pictures else FEATURES
+    chosen: Features | None = st.segmented_control(
+        "Methods read",
+        list(titles),
+        format_func=titles.__getitem__,
+        default="usual",
+        required=True,
+        key=f"train-{dataset_id}-features",
+        persist_state="session",
+        help="What can be seen in a picture, or what an encoder that learned from many pictures "
+        "with captions makes of each picture and text. On its vectors, every method is an adapter "
+        "to your pairs."
+        if pictures
+        else "Words and their parts, or what a sentence encoder trained on a billion English "
+        "pairs makes of each text. On its vectors, every method is an adapter to your pairs.",
+    )
+    if pictures and chosen == "pretrained":
+        return _choose_encoder(dataset_id)
+    return chosen or "usual"
+
+
+def _choose_encoder(dataset_id: str) -> Features:
+    """A folder that holds an encoder of pictures; the usual features until there is one."""
+    said = st.text_input(
+        "Folder of the encoder",
+        key=f"train-{dataset_id}-encoder",
+        placeholder="such as ~/models/clip",
+        persist_state="session",
+        help="A sentence-transformers model that reads pictures, on this computer, such as "
+        "`SentenceTransformer('clip-ViT-B-32').save('clip')` writes. Nothing is downloaded.",
+    ).strip()
+    until = "Until a folder of a model is named, methods read edges, light and colour."
+    if not said:
+        display.quiet(until)
+        return "usual"
+    try:
+        folder = Path(said).expanduser().resolve()
+        if any((folder / name).is_file() for name in ("modules.json", "config.json")):
+            return f"pretrained:{folder}"
+    except (OSError, RuntimeError, ValueError):
+        pass  # no folder has such a name
+    display.problem(f"{said} holds no model: no modules.json and no config.json is there. {until}")
+    return "usual"
+
+
+def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:
+    """What it will cost, and the one button."""
+    ticked = [choice for choice in choices if choice.ticked]
+    tasks = [task for choice in ticked for task in choice.tasks]
+    new = [task for task in tasks if task.is_new]
+    with st.container(key="train-bar", horizontal=True, vertical_alignment="center"):
+        n = len(new)
+        what = "method" if len(tasks) <= len(ticked) else "run"
+        pressed = st.button(
+            f"Train {n} {what}{'' if n == 1 else 's'}" if n else "Train",
+            type="primary",
+            key="train-start",
+            disabled=not n,
+            icon=":material/model_training:",
+        )
+        words = []
+        if new:
+            seconds, needed = plan.total(new)
+            words.append(f"{duration(seconds)} in all, up to {memory(needed)} of memory.")
+        for mark in dict.fromkeys(task.mark for task in tasks if task.mark):
+            titles = [c.title for c in ticked if any(t.mark == mark for t in c.tasks)]
+            names = " and ".join(", ".join(titles).rsplit(", ", 1))
+            if len(titles) > _NAMED:
+                names = f"{len(titles)} methods"
+            words.append(f"{'Already' if mark == 'trained' else 'Now'} {mark}: {names}.")
+        if not ticked:
+            words.append("Tick a method to train it.")
+        elif not tasks:
+            words.append("Find the best values first, in the card above.")
+        text = " ".join(words)
+        display.quiet(text[:1].upper() + text[1:])
+        code.show_train([(c.title, task.spec) for c in ticked for task in c.tasks], pairs)
+    if pressed:
+        jobs.submit(task.spec for task in new)

@@ -1,0 +1,511 @@
+"""Finished runs as a table whose rows can be opened, named and deleted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
+from datetime import UTC, datetime
+from html import escape
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from simviz.exceptions import SimvizError
+from simviz.workbench import results
+from simviz.workbench.shell import display, forms, runs as naming, settings, state
+from simviz.workbench.shell.frame import page_link
+from simviz.workbench.shell.runs import main_metric
+from simviz.workbench.train import jobs
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.params import ParamSpec
+    from simviz.store import RunInfo
+
+_PROBLEM = "train-run-problem"
+
+
+def show_name_and_note(run: RunInfo) -> None:
+    """Inputs for the name and the note of a run.
+
+    Parameters
+    ----------
+    run : RunInfo
+        One of the visitor's own.
+    """
+    for field, label, longest, hint in (
+        ("name", "Name", 80, "the name of its method"),
+        ("note", "Note", 2_000, "what it was for, what you saw"),
+    ):
+        make: Any = st.text_input if field == "name" else st.text_area
+        key = f"train-{field}-{run.id}"
+        make(
+            label,
+            value=getattr(run, field),
+            key=key,
+            max_chars=longest,
+            placeholder=hint,
+            on_change=_write,
+            args=(run.id, field, key),
+        )
+
+
+def show_again(run: RunInfo) -> None:
+    """Train the same again with one parameter changed.
+
+    Parameters
+    ----------
+    run : RunInfo
+        Any run of a method.
+    """
+    from dataclasses import replace
+
+    from simviz.jobs import JobSpec
+    from simviz.methods import get_method
+    from simviz.params import param_specs
+
+    spec = JobSpec.from_json(run.spec, state.workspace())
+    specs = {s.name: s for s in forms.shown_specs(param_specs(get_method(run.method)))}
+    if spec.split.by not in ("column", "time"):
+        specs["split seed"] = _seed_spec(spec.split.seed)
+    name = st.selectbox("Change", list(specs), key=f"train-again-{run.id}")
+    change = specs[name]
+    usual = {**naming.usual_params(run.method), "split seed": spec.split.seed}
+    begin = {**usual, **spec.params}
+    form: dict[str, Any] = {"key": f"train-again-{run.id}-form", "defaults": begin}
+    varied = forms.show([change], **form, columns=1)
+    if change.name == "split seed":
+        seed = int(varied.get(name, spec.split.seed))
+        asked = replace(spec, split=replace(spec.split, seed=seed))
+    else:
+        asked = replace(spec, params=naming.differing(run.method, {**spec.params, **varied}))
+    is_same = asked.digest == spec.digest
+    if not is_same and state.store().has_run(asked.digest):
+        display.quiet("There is such a run already.")
+        is_same = True
+    if st.button(
+        "Train with this change",
+        key=f"train-again-{run.id}-start",
+        type="primary",
+        disabled=is_same,
+        icon=":material/model_training:",
+    ):
+        jobs.submit([asked])
+
+
+def _seed_spec(seed: int) -> ParamSpec:
+    from simviz.params import ParamSpec
+
+    words = "Another seed splits the data anew: how much of a figure is the luck of the split?"
+    return ParamSpec("split seed", "int", seed, words, low=0)
+
+
+def show_differences(runs: Sequence[RunInfo], names: Sequence[str]) -> None:
+    """A table of the settings in which some runs differ.
+
+    Parameters
+    ----------
+    runs : sequence of RunInfo
+        Two or more.
+    names : sequence of str
+        What the table calls them.
+    """
+    chosen = {name for run in runs for name in naming.differing(run.method, run.spec["params"])}
+    rows = differing_rows([run_settings(run) for run in runs], chosen)
+    if not rows:
+        display.quiet("These runs were trained alike; they differ in nothing that was set.")
+        return
+    display.table(["differs in", *names], [[name, *values] for name, values in rows])
+
+
+def run_settings(run: RunInfo) -> dict[str, str]:
+    """All that was set for a run, in words.
+
+    Parameters
+    ----------
+    run : RunInfo
+        A run.
+
+    Returns
+    -------
+    dict of str to str
+        Setting to value: method, features, augmentation, split, parameters.
+    """
+    spec = run.spec
+    split = spec["split"]
+    augmented = [str(step.get("kind", "")) for step in spec.get("augment", ())]
+    told: dict[str, Any] = {
+        "method": naming.trained_title(run.method, {**spec, "features": "", "augment": ()}),
+        "features": spec.get("features", "usual"),
+        "augmented by": ", ".join(augmented) or "nothing",
+        "split by": split["by"] + (f" {split['group_key']}" if split.get("group_key") else ""),
+        "split shares": " / ".join(f"{100 * part:.0f}" for part in split["fractions"]),
+        "split seed": split["seed"],
+    }
+    usual = naming.usual_params(run.method)
+    if "shared" in usual:
+        usual["shared"] = "as the data say"
+    params = {**usual, **spec.get("params", {})}
+    return {
+        name: forms.in_words({"": value}).strip() for name, value in {**told, **params}.items()
+    }
+
+
+def differing_rows(
+    told: Sequence[Mapping[str, str]], chosen: Set[str] = frozenset()
+) -> list[tuple[str, list[str]]]:
+    """Settings that are not the same everywhere.
+
+    Parameters
+    ----------
+    told : sequence of mapping
+        Settings of each run.
+    chosen : set of str
+        Settings that somebody changed: shown even where only one run has such
+        a setting. What one method alone has, at its default, is no difference
+        that was made.
+
+    Returns
+    -------
+    list of (str, list of str)
+        Name and a value a run; a dash where a run has no such setting.
+
+    Examples
+    --------
+    >>> told = [{"method": "CCA", "k": "5", "rank": "none"}, {"method": "LSA", "k": "9"}]
+    >>> differing_rows(told)
+    [('method', ['CCA', 'LSA']), ('k', ['5', '9'])]
+    >>> differing_rows(told, {"rank"})[-1]
+    ('rank', ['none', '–'])
+    """
+    names = list(dict.fromkeys(name for one in told for name in one))
+    rows = []
+    for name in names:
+        have = {one[name] for one in told if name in one}
+        if len(have) > 1 or (name in chosen and not all(name in one for one in told)):
+            rows.append((name, [one.get(name, "–") for one in told]))
+    return rows
+
+
+def delete(run_ids: Sequence[str]) -> None:
+    """Delete runs, which can be brought back for an hour.
+
+    Parameters
+    ----------
+    run_ids : sequence of str
+        Which ones.
+    """
+    for run_id in run_ids:
+        try:
+            state.store().delete_run(run_id, state.workspace())
+        except SimvizError:
+            continue  # gone already, in another tab
+
+
+def show_deleted(dataset_id: str) -> None:
+    """What was deleted within the hour, with a button to undo it.
+
+    Parameters
+    ----------
+    dataset_id : str
+        The data set.
+    """
+    if problem := st.session_state.pop(_PROBLEM, None):
+        display.problem(problem)
+    deleted = state.store().deleted_runs(state.workspace(), dataset_id)
+    if not deleted:
+        return
+    names = [naming.run_title(run) for run in deleted]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f'<p class="sv-quiet">Deleted: {escape(shown)}.</p>', width="content")
+        st.button(
+            "Undo" if len(deleted) == 1 else f"Undo all {len(deleted)}",
+            key="train-undo",
+            type="tertiary",
+            icon=":material/undo:",
+            help="For an hour after they were deleted.",
+            on_click=_restore,
+            args=([run.id for run in deleted],),
+        )
+
+
+def _restore(run_ids: Sequence[str]) -> None:
+    for run_id in run_ids:
+        try:
+            state.store().restore_run(run_id, state.workspace())
+        except SimvizError as error:
+            st.session_state[_PROBLEM] = str(error)
+
+
+def _write(run_id: str, field: str, key: str) -> None:
+    text = {field: st.session_state[key].strip()}
+    try:
+        state.store().rename_run(run_id, state.workspace(), **text)
+    except SimvizError as error:  # deleted meanwhile, in another tab
+        st.session_state[_PROBLEM] = str(error)
+
+
+_ENDINGS = "run txt trec res csv tsv jsonl parquet arrow xlsx gz npy npz mtx".split()
+_SAID, _TURN = "import-said", "import-turn"
+
+
+def show(dataset_id: str, pairs: PairSet) -> None:
+    """Offer to bring a run, where runs are one's own.
+
+    Parameters
+    ----------
+    dataset_id : str
+        The data set.
+    pairs : PairSet
+        Its content.
+    """
+    if dataset_id.startswith("demo:"):
+        return
+    if said := st.session_state.pop(_SAID, ""):
+        display.quiet(said)
+    with st.expander("Bring a run of another system", icon=":material/upload_file:"):
+        display.quiet(
+            "A TREC run, a table of two ids and a score, or a matrix of scores. It is measured on "
+            "the current split and stands beside your own runs in Compare. Whether that system "
+            "had seen the test part before, only its makers know."
+        )
+        file = st.file_uploader(
+            "Its scores",
+            _ENDINGS,
+            key=f"import-file-{st.session_state.get(_TURN, 0)}",
+            max_upload_size=200,
+        )
+        if file is None:
+            return
+        name = st.text_input("Call it", file.name.split(".")[0], 80, key="import-name", width=260)
+        if st.button("Measure and keep it", key="import-keep"):
+            _keep(dataset_id, pairs, file.name, file.getvalue(), name)
+
+
+def _keep(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: str) -> None:
+    from dataclasses import replace
+
+    from simviz.evaluation.trec import read_run
+    from simviz.exceptions import SimvizError
+    from simviz.jobs.importing import keep_run
+
+    try:
+        with st.spinner("Reading and measuring it"):
+            run = read_run(data, pairs, file_name)
+            run = replace(run, name=name.strip() or run.name)
+            split = settings.current_split(dataset_id)
+            keep_run(state.store(), dataset_id, pairs, run, split, state.workspace())
+    except (SimvizError, ValueError) as error:
+        display.problem(error)
+        return
+    st.session_state[_SAID] = " ".join(run.notes)
+    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
+    st.rerun()
+
+
+_PART = "On the validation part, by which methods and settings are chosen"
+
+
+def show_runs(dataset_id: str, pairs: PairSet) -> None:
+    """Show the runs on a data set, newest first.
+
+    Parameters
+    ----------
+    dataset_id : str
+        The data set.
+    pairs : PairSet
+        Its content.
+    """
+    runs = state.runs(dataset_id)
+    if not runs:
+        st.markdown("#### Finished runs")
+        st.caption("None yet. What is trained above stays here, with its figures.")
+        show_deleted(dataset_id)
+        show(dataset_id, pairs)
+        return
+    _show_results(dataset_id, pairs, runs)
+    chosen = _show_table(runs, dataset_id, pairs)
+    show_deleted(dataset_id)
+    if chosen:
+        _show_actions(chosen)
+    else:
+        st.caption(
+            "Tick a row to name it, train it again with a change or delete it; tick two "
+            "or more to see what differs."
+        )
+    _show_splits(
+        runs, main_metric(dataset_id, pairs, runs), settings.current_direction(dataset_id, pairs)
+    )
+    show(dataset_id, pairs)
+
+
+def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
+    """What the best runs of the split used last have found."""
+    runs = [state.run(info.id) for info in infos]
+    measured = {}
+    for run in runs:
+        with suppress(SimvizError):  # damaged: Compare says so
+            measured[run.id] = naming.read_measured(run)
+    groups = naming.group(runs, measured).values()
+    group = next((g for run in runs for g in groups if run in g), None)
+    if group is not None:
+        metric = main_metric(dataset_id, pairs, [run.info for run in group])
+        part = settings.current_part(dataset_id)
+        known = next(iter(measured[group[0].id].parts.values())).told["directions"]
+        direction = settings.current_direction(dataset_id, pairs, known)
+        best = naming.ranked(group, measured, metric, direction, part)[: naming.FEW]
+        st.markdown("#### What they found")
+        results.show(dataset_id, pairs, best, metric, direction, key="train")
+    st.markdown("#### Finished runs")
+
+
+def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> list[RunInfo]:
+    """The table; answers with the runs whose rows are ticked."""
+    import pandas as pd
+
+    from simviz.charts import method_style
+
+    metric, direction = (
+        main_metric(dataset_id, pairs, runs),
+        settings.current_direction(dataset_id, pairs),
+    )
+    figure = f"{metric}, validation"
+    split = settings.current_split(dataset_id)
+    noted = any(run.note for run in runs)
+    rows = [
+        {
+            "": "■",
+            "run": naming.run_title(run),
+            figure: _measured(run.id, metric, direction),
+            "parameters": _differences(run, split),
+            **({"note": run.note} if noted else {}),
+            "time": run.seconds,
+            "trained": datetime.fromtimestamp(run.created, UTC),
+        }
+        for run in runs
+    ]
+    colours = [f"color: {method_style(run.method, state.theme()).colour}" for run in runs]
+    table = pd.DataFrame(rows)
+    # A row is known by its place: another list of runs must not inherit what was ticked.
+    ids = hashlib.blake2b("".join(run.id for run in runs).encode(), digest_size=6).hexdigest()
+    event: Any = st.dataframe(
+        table.style.apply(lambda _: colours, subset=[""]),
+        key=f"train-runs-{ids}",
+        on_select="rerun",
+        selection_mode="multi-row",
+        hide_index=True,
+        column_config={
+            "": st.column_config.TextColumn(width=30),
+            "run": st.column_config.TextColumn(width="medium"),
+            "parameters": st.column_config.TextColumn(
+                help="Where they differ from the defaults", width="medium"
+            ),
+            figure: st.column_config.NumberColumn(format="%.3f", help=_PART),
+            "time": st.column_config.NumberColumn(format="%.1f s"),
+            "trained": st.column_config.DatetimeColumn(format="distance"),
+        },
+        alt="Finished runs: method, parameters, quality on the validation part, time",
+    )
+    return [runs[row] for row in event.selection.rows if row < len(runs)]
+
+
+def _show_actions(chosen: Sequence[RunInfo]) -> None:
+    """What can be done with the ticked runs."""
+    from simviz.explain.topics import has_topics
+    from simviz.jobs.spec import BLEND, IMPORTED
+
+    own = [run for run in chosen if not run.is_demo]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        data, ids = chosen[0].dataset_id, ",".join(run.id for run in chosen)
+        page_link("pages/compare.py", "Compare", ":material/leaderboard:", data=data, runs=ids)
+        if len(chosen) == 1:
+            page_link("pages/map.py", "Map", ":material/scatter_plot:", data=data, run=ids)
+            if has_topics(chosen[0].method):
+                to = {"data": data, "runs": ids, "tab": "topics"}
+                page_link("pages/compare.py", "Topics", ":material/list:", **to)
+            if chosen[0].method not in (BLEND, IMPORTED):
+                with st.popover("Again, with a change", icon=":material/content_copy:"):
+                    show_again(chosen[0])
+            if own:
+                with st.popover("Name and note", icon=":material/edit:"):
+                    show_name_and_note(chosen[0])
+        if own:
+            n = len(own)
+            st.button(
+                "Delete" if n == 1 else f"Delete {n} runs",
+                key="train-delete",
+                icon=":material/delete:",
+                on_click=delete,
+                args=([run.id for run in own],),
+            )
+    if not own:
+        display.quiet("Runs of a demo belong to all: they cannot be named or deleted.")
+    if len(chosen) > 1:
+        names = list(naming.label_runs(chosen).values())
+        show_differences(chosen, names)
+    elif chosen[0].note:
+        display.said(chosen[0].note)
+
+
+def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
+    """Runs that differ in the seed of their split only: mean and spread."""
+    rows = []
+    for group in repeated(runs):
+        told = [_measured(run.id, metric, direction) for run in group]
+        values = [value for value in told if value is not None]
+        if len(values) > 1:
+            set_to = forms.in_words(naming.differing(group[0].method, group[0].spec["params"]))
+            name = naming.trained_title(group[0].method, group[0].spec)
+            rows.append([f"{name}, {set_to}" if set_to else name, f"{mean(values):.3f}",
+                         f"{stdev(values):.3f}", str(len(values))])  # fmt: skip
+    if not rows:
+        return
+    with st.expander("Across random splits", type="compact", key="train-splits"):
+        rows.sort(key=lambda row: row[1], reverse=True)
+        display.table(["trained", f"mean {metric}", "standard deviation", "splits"], rows)
+
+
+def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
+    """Runs that are equal but for the seed of their split, where there are several.
+
+    Parameters
+    ----------
+    runs : sequence of RunInfo
+        On one data set.
+
+    Returns
+    -------
+    list of list of RunInfo
+        In the order of the runs.
+    """
+    groups: dict[str, list[RunInfo]] = {}
+    for run in runs:
+        split = {**run.spec["split"], "seed": None}
+        groups.setdefault(json.dumps({**run.spec, "split": split}, sort_keys=True), []).append(run)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _measured(run_id: str, metric: str, direction: str) -> float | None:
+    """A figure of a run on its validation part."""
+    run = state.run(run_id)
+    value = naming.read_measured(run).choosing_value(metric, direction)
+    return None if value != value else value
+
+
+def _differences(run: RunInfo, split: Any) -> str:
+    """What sets a run apart: parameters off their defaults, another split."""
+    spec = run.spec
+    words = forms.in_words(naming.differing(run.method, spec["params"]))
+    other = spec["split"]
+    if (other["by"], tuple(other["fractions"]), other["seed"], other["group_key"]) == (
+        split.by,
+        split.fractions,
+        split.seed,
+        split.group_key,
+    ):
+        return words
+    return f"{words}; " * bool(words) + f"other split: by {other['by']}, seed {other['seed']}"
