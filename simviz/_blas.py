@@ -24,24 +24,7 @@ _LETTERS = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}
 
 
 def add_product(C: Array, A: Array, B: Array, scale: float = 1.0) -> None:
-    """Add ``scale`` A B to C, in place.
-
-    Parameters
-    ----------
-    C : ndarray of shape (m, n)
-        Rows of float32 or float64, each contiguous.
-    A : ndarray of shape (m, k)
-        Left factor, cast to the type of C.
-    B : ndarray of shape (k, n)
-        Right factor, likewise.
-    scale : float, default=1.0
-        Of the product.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, or C cannot be added to where it stands.
-    """
+    """Add ``scale`` A B to C, in place."""
     m, n = C.shape
     k = A.shape[1]
     if A.shape[0] != m or B.shape != (k, n):
@@ -64,24 +47,7 @@ def add_product(C: Array, A: Array, B: Array, scale: float = 1.0) -> None:
 def solve_triangular(
     T: NDArray[Float], B: Array, *, lower: bool = False, transposed: bool = False
 ) -> NDArray[Float]:
-    """T⁻¹ B or T⁻ᵀ B for a triangular matrix.
-
-    Parameters
-    ----------
-    T : ndarray of shape (d, d)
-        Triangular, of float32 or float64; the other triangle is not read.
-    B : ndarray of shape (d, b)
-        Right-hand sides, cast to the type of T.
-    lower : bool, default=False
-        Whether the lower triangle is meant.
-    transposed : bool, default=False
-        Whether Tᵀ is meant.
-
-    Returns
-    -------
-    ndarray of shape (d, b)
-        Row-major.
-    """
+    """T⁻¹ B or T⁻ᵀ B for a triangular matrix."""
     X: NDArray[Float] = np.array(B, dtype=T.dtype, order="C")
     if not X.size:
         return X
@@ -99,33 +65,7 @@ def solve_triangular(
 
 
 def eigh(A: NDArray[Float], *, overwrite: bool = False) -> tuple[NDArray[Float], NDArray[Float]]:
-    """All eigenvalues and eigenvectors of a symmetric matrix, by divide and conquer.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n, n)
-        Symmetric, of float32 or float64; only one of its triangles is read.
-    overwrite : bool, default=False
-        Whether the array may be used for the eigenvectors.
-
-    Returns
-    -------
-    values : ndarray of shape (n,)
-        Ascending.
-    vectors : ndarray of shape (n, n)
-        Orthonormal columns, column-major.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If they cannot be found, such as of a matrix that is not finite.
-
-    Examples
-    --------
-    >>> values, vectors = eigh(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> values
-    array([1., 3.])
-    """
+    """All eigenvalues and eigenvectors of a symmetric matrix, by divide and conquer."""
     n = len(A)
     # By rows or by columns, it is the same matrix.
     V = A.T if A.flags.c_contiguous else A

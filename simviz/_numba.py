@@ -53,21 +53,7 @@ PARALLEL = _load_threadsafe_layer()
 def njit(
     *, parallel: bool = False, fastmath: frozenset[str] = frozenset()
 ) -> Callable[[Kernel], Kernel]:
-    """Compile a function without the interpreter, keeping the machine code on disk.
-
-    Parameters
-    ----------
-    parallel : bool, default=False
-        Spread ``prange`` loops over the cores.
-    fastmath : frozenset of str, default=frozenset()
-        Liberties with floating-point arithmetic, by LLVM's names: "contract"
-        joins products and sums, "reassoc" splits sums into lanes.
-
-    Returns
-    -------
-    callable
-        A decorator.
-    """
+    """Compile a function without the interpreter, keeping the machine code on disk."""
     return numba.njit(
         cache=True, nogil=True, parallel=parallel and PARALLEL, fastmath=set(fastmath)
     )
@@ -80,16 +66,9 @@ def n_threads() -> int:
 
 @contextmanager
 def threads_for(n_steps: int) -> Iterator[None]:
-    """Keep a parallel kernel on one thread where it has little to do.
-
-    Waiting for a second thread costs milliseconds when other processes use
-    the cores; a million steps cost less.
-
-    Parameters
-    ----------
-    n_steps : int
-        Innermost steps of the loops to come.
-    """
+    """Keep a parallel kernel on one thread where it has little to do."""
+    # Waiting for a second thread costs milliseconds when other processes use the cores; a
+    # million steps cost less.
     before = numba.get_num_threads()
     numba.set_num_threads(before if n_steps > _SHORT else 1)
     try:

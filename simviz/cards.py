@@ -32,38 +32,14 @@ _ROLE = re.compile(
 
 
 class Piece(NamedTuple):
-    """A stretch of a paragraph: text, a formula, or a word of code.
-
-    Parameters
-    ----------
-    kind : {"text", "formula", "code"}
-        What it is.
-    content : str
-        Without its marks.
-    """
+    """A stretch of a paragraph: text, a formula, or a word of code."""
 
     kind: Literal["text", "formula", "code"]
     content: str
 
 
 def sections(doc: str) -> dict[str, str]:
-    r"""Parts of a docstring by their headings.
-
-    Parameters
-    ----------
-    doc : str
-        A docstring, its indentation removed.
-
-    Returns
-    -------
-    dict of str to str
-        What stands before the first heading under "".
-
-    Examples
-    --------
-    >>> sections("Fact.\n\nNotes\n-----\nMore.\n")
-    {'': 'Fact.', 'Notes': 'More.'}
-    """
+    r"""Parts of a docstring by their headings."""
     found, name, start = {}, "", 0
     for heading in _HEADING.finditer(doc):
         found[name] = doc[start : heading.start()].strip()
@@ -73,18 +49,7 @@ def sections(doc: str) -> dict[str, str]:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Paragraphs as single lines.
-
-    Parameters
-    ----------
-    text : str
-        Part of a docstring.
-
-    Returns
-    -------
-    list of str
-        What stands between empty lines.
-    """
+    """Paragraphs as single lines."""
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
@@ -124,23 +89,7 @@ Piece(kind='text', content='.')]
 
 
 def as_markdown(paragraph: str | Sequence[Piece]) -> str:
-    r"""A paragraph of a docstring as Markdown, formulas between dollar signs.
-
-    Parameters
-    ----------
-    paragraph : str or sequence of Piece
-        With roles, or what `pieces` answered.
-
-    Returns
-    -------
-    str
-        Markdown.
-
-    Examples
-    --------
-    >>> as_markdown(r"Maximises :math:`a^2`; see `fit` and ``x @ y``, or *all*.")
-    'Maximises $a^2$; see `fit` and `x @ y`, or \\*all\\*.'
-    """
+    r"""A paragraph of a docstring as Markdown, formulas between dollar signs."""
     parts = pieces(paragraph) if isinstance(paragraph, str) else paragraph
     shown = {"text": escape_markdown, "formula": "${}$".format, "code": "`{}`".format}
     return "".join(shown[part.kind](part.content) for part in parts)
@@ -188,15 +137,7 @@ _INPUTS = {
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A method that another one names as its kin.
-
-    Parameters
-    ----------
-    id, title : str
-        Which one.
-    words : str
-        How it differs, as Markdown.
-    """
+    """A method that another one names as its kin."""
 
     id: str
     title: str
@@ -205,14 +146,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class ParamRow:
-    """A parameter as a row of a table.
-
-    Parameters
-    ----------
-    name, default, allowed, words : str
-        Its name, its value when left out, what it may be, and what it means;
-        the last as Markdown.
-    """
+    """A parameter as a row of a table."""
 
     name: str
     default: str
@@ -222,35 +156,7 @@ class ParamRow:
 
 @dataclass(frozen=True, slots=True)
 class MethodCard:
-    """Everything a page says about a method.
-
-    Parameters
-    ----------
-    id : str
-        Of the method.
-    tags : MethodTags
-        What it is and needs.
-    summary : str
-        One sentence, as Markdown.
-    idea : tuple of Piece
-        The idea in order: paragraphs of Markdown (kind "text"), among them
-        at most one formula on a line of its own (kind "formula"), the
-        objective.
-    needs : tuple of str
-        What it has to be given, a sentence each.
-    fits, fails : tuple of str
-        When to use it and when not, as follows from its tags.
-    notes : tuple of str
-        What to know besides, paragraphs of Markdown.
-    related : tuple of Related
-        Its kin.
-    references : tuple of str
-        Papers, as Markdown.
-    params : tuple of ParamRow
-        Its parameters.
-    code : str
-        The lines of Python that train and measure it.
-    """
+    """Everything a page says about a method."""
 
     id: str
     tags: MethodTags
@@ -268,25 +174,7 @@ class MethodCard:
 
 @lru_cache(maxsize=256)
 def method_card(cls: type[PairModel]) -> MethodCard:
-    """Read the card of a method from its class.
-
-    Parameters
-    ----------
-    cls : type
-        A method.
-
-    Returns
-    -------
-    MethodCard
-        Its words, needs, parameters and code.
-
-    Examples
-    --------
-    >>> from simviz.methods import get_method
-    >>> card = method_card(get_method("cca"))
-    >>> card.tags.title, card.related[0].title, card.params[0].allowed
-    ('CCA', 'CL-LSI', 'a whole number, 1 or more')
-    """
+    """Read the card of a method from its class."""
     parts = sections(inspect.getdoc(cls) or "")
     summary, *rest = paragraphs(parts[""])
     return MethodCard(
@@ -306,47 +194,12 @@ def method_card(cls: type[PairModel]) -> MethodCard:
 
 
 def needs(tags: MethodTags) -> tuple[str, ...]:
-    """What a method has to be given, a sentence each.
-
-    Parameters
-    ----------
-    tags : MethodTags
-        Of the method.
-
-    Returns
-    -------
-    tuple of str
-        On pairs, on the two sides, on their features.
-    """
+    """What a method has to be given, a sentence each."""
     return _USES[tags.uses], _SPACES[tags.space], _INPUTS[tags.input]
 
 
 def suits(cls: type[PairModel], have: str) -> bool:
-    """Whether a method can do something with what somebody has.
-
-    Parameters
-    ----------
-    cls : type
-        A method.
-    have : str
-        A key of `HAVE`.
-
-    Returns
-    -------
-    bool
-        For "negatives", whether it looks at pairs judged wrong.
-
-    Raises
-    ------
-    KeyError
-        If `have` is nothing known.
-
-    Examples
-    --------
-    >>> from simviz.methods import get_method
-    >>> suits(get_method("cca"), "pictures"), suits(get_method("bm25"), "pictures")
-    (True, False)
-    """
+    """Whether a method can do something with what somebody has."""
     if have == "negatives":
         return cls.tags.uses == "discriminative"
     kinds = {
@@ -360,19 +213,7 @@ def suits(cls: type[PairModel], have: str) -> bool:
 
 
 def code_lines(method: str) -> str:
-    """The lines of Python that train a method and measure it.
-
-    Parameters
-    ----------
-    method : str
-        Its id.
-
-    Returns
-    -------
-    str
-        On a demo that shows the method; else on the first whose pairs are
-        one to one.
-    """
+    """The lines of Python that train a method and measure it."""
     from simviz.datasets import DEMOS
 
     demos = list(DEMOS.values())

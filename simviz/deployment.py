@@ -18,31 +18,7 @@ _MEGABYTE = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What the operator of a server decided.
-
-    Parameters
-    ----------
-    public : bool
-        Whether strangers may come: each gets a workspace of their own under an
-        id that cannot be guessed, with less room, swept sooner.
-    base_url : str
-        Address at which others reach the server, without a slash at its end;
-        empty if nobody said.
-    workspace_bytes : int
-        Most bytes that a workspace may keep.
-    idle_days : float
-        Days after which a workspace that nobody opened is removed.
-    scheduler : str
-        Address of a Dask scheduler whose workers do the jobs, such as
-        "tcp://10.0.0.5:8786"; empty if this process does them.
-
-    Examples
-    --------
-    >>> Deployment.of({}).public
-    False
-    >>> Deployment.of({"SIMVIZ_PUBLIC": "1", "SIMVIZ_BASE_URL": "https://example.org/sim/"})
-    Deployment(public=True, base_url='https://example.org/sim', workspace_bytes=500000000, idle_days=14.0, scheduler='')
-    """  # noqa: E501 -- the answer of an example
+    """What the operator of a server decided."""
 
     public: bool = False
     base_url: str = ""
@@ -52,26 +28,7 @@ class Deployment:
 
     @classmethod
     def of(cls, environment: Mapping[str, str] | None = None) -> Deployment:
-        """Read the environment.
-
-        Parameters
-        ----------
-        environment : mapping of str to str, optional
-            By default that of this process. Read are ``SIMVIZ_PUBLIC`` (1 or
-            0), ``SIMVIZ_BASE_URL``, ``SIMVIZ_WORKSPACE_MB``,
-            ``SIMVIZ_IDLE_DAYS`` and ``SIMVIZ_SCHEDULER``.
-
-        Returns
-        -------
-        Deployment
-            With what was left unsaid at its default, which is tighter for
-            strangers: 500 MB and 14 days.
-
-        Raises
-        ------
-        SimvizError
-            If a value cannot be understood; it names the variable.
-        """
+        """Read the environment."""
         said = os.environ if environment is None else environment
         public = _flag(said, "SIMVIZ_PUBLIC")
         usual = cls(True, "", 500 * _MEGABYTE, 14.0) if public else cls()
@@ -88,21 +45,7 @@ class Deployment:
 
 
 def is_this_computer(host: str, address: str | None) -> bool:
-    """Whether a visitor sits at the computer that the app runs on.
-
-    Parameters
-    ----------
-    host : str
-        The host that the browser asked for. A proxy in front of the app makes
-        all visitors seem near; it passes on the name that they asked for.
-    address : str or None
-        Where the connection came from; None if that is not known.
-
-    Returns
-    -------
-    bool
-        Whether both are of this computer.
-    """
+    """Whether a visitor sits at the computer that the app runs on."""
     name = urlsplit(f"//{host}").hostname or ""
     return _is_loopback(name) and (address is None or _is_loopback(address))
 

@@ -8,27 +8,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-!|<>~$^=&])")
 
 
 def escape_markdown(text: str) -> str:
-    r"""Text that a reader of Markdown sees as it was.
-
-    Parameters
-    ----------
-    text : str
-        Anything, on one line.
-
-    Returns
-    -------
-    str
-        With a backslash before every special character, and an invisible
-        space after colons within words and in addresses: icons between colons
-        and bare addresses are found after the backslashes are gone.
-
-    Examples
-    --------
-    >>> escape_markdown("a*b* [c](d)")
-    'a\\*b\\* \\[c\\]\\(d\\)'
-    >>> escape_markdown(":red[c]")
-    ':\u200bred\\[c\\]'
-    """
+    r"""Text that a reader of Markdown sees as it was."""
     escaped = _SPECIAL.sub(r"\\\1", text).replace("@", "@\u200b")
     escaped = re.sub(r":(?=\S)", ":\u200b", escaped)
     escaped = re.sub(r"(?i)\b(www)\.", "\\1\u200b.", escaped)

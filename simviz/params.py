@@ -22,22 +22,7 @@ ParamKind = Literal["int", "float", "bool", "choice", "other"]
 def interval(
     type_: type, low: float | None, high: float | None, *, closed: str = "both"
 ) -> object:
-    """An allowed range of numbers, for ``_parameter_constraints``.
-
-    Parameters
-    ----------
-    type_ : type
-        `numbers.Integral` or `numbers.Real`.
-    low, high : float or None
-        Bounds; None is unbounded.
-    closed : {"left", "right", "both", "neither"}, default="both"
-        Which bounds are allowed values themselves.
-
-    Returns
-    -------
-    object
-        A constraint that scikit-learn understands.
-    """
+    """An allowed range of numbers, for ``_parameter_constraints``."""
     from sklearn.utils._param_validation import Interval
 
     if low is None and high is None:
@@ -50,36 +35,14 @@ def interval(
 
 
 def options(*values: str) -> object:
-    """The allowed strings, for ``_parameter_constraints``.
-
-    Parameters
-    ----------
-    *values : str
-        In the order in which to show them.
-
-    Returns
-    -------
-    object
-        A constraint.
-    """
+    """The allowed strings, for ``_parameter_constraints``."""
     from sklearn.utils._param_validation import StrOptions
 
     return StrOptions(dict.fromkeys(values).keys())
 
 
 def validate_params(estimator: Any) -> None:
-    """Check an estimator's parameters against its constraints.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Has ``_parameter_constraints``.
-
-    Raises
-    ------
-    ValueError
-        Naming the parameter, what it may be and what it was.
-    """
+    """Check an estimator's parameters against its constraints."""
     from sklearn.utils._param_validation import validate_parameter_constraints
 
     validate_parameter_constraints(
@@ -91,27 +54,7 @@ def validate_params(estimator: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ParamSpec:
-    """One parameter as a form needs it.
-
-    Parameters
-    ----------
-    name : str
-        Name in the signature.
-    kind : {"int", "float", "bool", "choice", "other"}
-        Which input fits; "other" takes objects that only code can give.
-    default : object
-        Value in the signature.
-    description : str
-        The parameter's paragraph in the class docstring.
-    low, high : float or None
-        Bounds of numbers; None is unbounded.
-    closed : str
-        Which bounds belong to the range: "left", "right", "both", "neither".
-    choices : tuple of str
-        Allowed strings.
-    optional : bool
-        Whether None is allowed.
-    """
+    """One parameter as a form needs it."""
 
     name: str
     kind: ParamKind
@@ -126,25 +69,7 @@ class ParamSpec:
 
 @lru_cache(maxsize=256)
 def param_specs(method: type) -> tuple[ParamSpec, ...]:
-    """Parameters of a method in the order of its signature.
-
-    Parameters
-    ----------
-    method : type
-        A class with ``_parameter_constraints`` and a numpydoc docstring.
-
-    Returns
-    -------
-    tuple of ParamSpec
-        One for each parameter of ``__init__``.
-
-    Examples
-    --------
-    >>> from simviz.methods.lsa import LSA
-    >>> spec = param_specs(LSA)[0]
-    >>> spec.name, spec.kind, spec.default, spec.low
-    ('n_components', 'int', 200, 1)
-    """
+    """Parameters of a method in the order of its signature."""
     constraints: Mapping[str, list[Any]] = getattr(method, "_parameter_constraints", {})
     words = parameter_descriptions(method)
     signature = inspect.signature(method)
@@ -182,18 +107,7 @@ def _spec(name: str, default: Any, constraints: list[Any], description: str) -> 
 
 
 def parameter_descriptions(method: type) -> dict[str, str]:
-    """The words on each parameter in a numpydoc docstring, white space folded.
-
-    Parameters
-    ----------
-    method : type
-        A class whose docstring has a *Parameters* section.
-
-    Returns
-    -------
-    dict of str to str
-        Parameter name to its paragraph.
-    """
+    """The words on each parameter in a numpydoc docstring, white space folded."""
     doc = inspect.getdoc(method) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", doc, re.M | re.S)
     if not section:

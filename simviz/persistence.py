@@ -39,21 +39,7 @@ _DAMAGED = (
 
 
 def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
-    """Write estimators to one zip file.
-
-    Parameters
-    ----------
-    objects : mapping of str to object
-        Fitted estimators of this package by name, and numbers, strings,
-        lists and mappings of them.
-    path : str or Path
-        File to write; it appears whole or not at all.
-
-    Raises
-    ------
-    StoreError
-        If an attribute is of a kind that cannot be stored.
-    """
+    """Write estimators to one zip file."""
     arrays: dict[str, Any] = {}
     tree = {
         "format": FORMAT,
@@ -68,26 +54,7 @@ def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
 
 
 def load_state(path: str | Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
-    """Read back what `save_state` wrote.
-
-    Parameters
-    ----------
-    path : str or Path
-        File to read.
-    max_bytes : int, default=8 GiB
-        Refuse files that unpack to more.
-
-    Returns
-    -------
-    dict of str to object
-        What was stored, by name.
-
-    Raises
-    ------
-    StoreError
-        If the file is not one of ours, is damaged, too large, or names a
-        class that simviz does not know.
-    """
+    """Read back what `save_state` wrote."""
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(info.file_size for info in archive.infolist())
@@ -112,28 +79,7 @@ def load_state(path: str | Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
 
 
 def state_digest(objects: Mapping[str, Any]) -> str:
-    """What tells the state of estimators from every other state.
-
-    Parameters
-    ----------
-    objects : mapping of str to object
-        As `save_state` takes them.
-
-    Returns
-    -------
-    str
-        A SHA-256; the same after storing and loading.
-
-    Raises
-    ------
-    StoreError
-        If an attribute is of a kind that cannot be stored.
-
-    Examples
-    --------
-    >>> state_digest({"a": 1}) == state_digest({"a": 2})
-    False
-    """
+    """What tells the state of estimators from every other state."""
     arrays: dict[str, Any] = {}
     tree = {name: _pack(value, name, arrays) for name, value in objects.items()}
     digest = hashlib.sha256(json.dumps(tree, sort_keys=True).encode())

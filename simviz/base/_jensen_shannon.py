@@ -43,31 +43,16 @@ def waves(shares: NDArray[np.floating[Any]], roots: Singles) -> Singles:
 
 
 def slack_of(width: int) -> float:
-    """What rounding may do to a bound, and to the similarity it is compared with.
-
-    A sum of w products in float32 whose sizes add up to 1 at most is off by
-    less than w 2⁻²⁴, in whatever order. B comes with a factor up to 2, C is a
-    sum of 2 w products with the factor γ: less than 3 w 2⁻²⁴ together. The
-    rest allows for roots, logarithms and the similarity itself (2e-6).
-    """
+    """What rounding may do to a bound, and to the similarity it is compared with."""
+    # A sum of w products in float32 whose sizes add up to 1 at most is off by less than w 2⁻²⁴,
+    # in whatever order. B comes with a factor up to 2, C is a sum of 2 w products with the
+    # factor γ: less than 3 w 2⁻²⁴ together. The rest allows for roots, logarithms and the
+    # similarity itself (2e-6).
     return (2 * width + 256) * 2.0**-23
 
 
 def window(similarity: NDArray[np.floating[Any]], width: int) -> tuple[Singles, Singles]:
-    """Values of B, as computed, between which the first bound leaves a choice.
-
-    Parameters
-    ----------
-    similarity : ndarray
-        What candidates are compared with.
-    width : int
-        Topics that B sums over.
-
-    Returns
-    -------
-    lowest, highest : ndarray of float32
-        A smaller B cannot reach the similarity, a larger one exceeds it.
-    """
+    """Values of B, as computed, between which the first bound leaves a choice."""
     grid = np.linspace(0, 1, 2**14 + 1)
     # The next point of the grid at which the lower bound has got there.
     reached = np.searchsorted(least(grid), similarity.astype(np.float64) + slack_of(width))
@@ -90,13 +75,7 @@ def least(B: Reals) -> Reals:
 
 @cache
 def edges() -> Reals:
-    """Lines of the second bound, for B in equal cells from 0 to 1.
-
-    Returns
-    -------
-    ndarray of shape (n_cells, 4)
-        Constant and slope of the lower line, then of the upper one.
-    """
+    """Lines of the second bound, for B in equal cells from 0 to 1."""
     from scipy.spatial import ConvexHull
 
     # Beyond ω = 60 both coordinates are below 1e-12; between two points of the
@@ -130,19 +109,7 @@ _TASKS = 32  # pieces of work at least, so that threads end together
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """Rows of shares, made ready to be compared many times.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n, w)
-        Rows that sum to 1 (or 0), filled up with zeros.
-    logs : ndarray of shape (n, w)
-        p log2 p of each.
-    roots : ndarray of float32, shape (n, w)
-        Square root of each.
-    n_topics : int
-        How many of the columns are topics.
-    """
+    """Rows of shares, made ready to be compared many times."""
 
     shares: Values
     logs: Values
@@ -151,23 +118,7 @@ class Distributions:
 
     @classmethod
     def of(cls, theta: ArrayLike) -> Distributions:
-        """Normalise rows and take logarithms and roots.
-
-        Parameters
-        ----------
-        theta : array-like of shape (n, k)
-            Non-negative; rows need not sum to 1.
-
-        Returns
-        -------
-        Distributions
-            Of float32 if `theta` is, else of float64.
-
-        Raises
-        ------
-        ValueError
-            If a value is negative or not finite.
-        """
+        """Normalise rows and take logarithms and roots."""
         given = np.asarray(theta)
         dtype = np.float32 if given.dtype == np.float32 else np.float64
         if given.ndim != 2:
@@ -200,28 +151,7 @@ class Distributions:
 
 
 def js_similarity(P: ArrayLike | Distributions, Q: ArrayLike | Distributions) -> Values:
-    """One minus the Jensen-Shannon divergence in bits, of all pairs of rows.
-
-    Parameters
-    ----------
-    P, Q : array-like of shape (n, k) and (m, k), or Distributions
-        Non-negative rows, brought to sum 1; one of zeros scores 0 against
-        everything.
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-        From 0 (no topic in common) to 1; float32 if both sides are, then with
-        an error below 2e-6, else float64 with one below 1e-14. Equal rows get
-        equal scores to the last bit, and ``js_similarity(Q, P)`` is the
-        transpose.
-
-    Examples
-    --------
-    >>> js_similarity([[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.5], [0.0, 1.0]]).round(4)
-    array([[0.6887, 0.    ],
-           [1.    , 0.6887]])
-    """
+    """One minus the Jensen-Shannon divergence in bits, of all pairs of rows."""
     p, q = _sides(P, Q)
     n, m = len(p), len(q)
     out = np.empty((n, m), dtype=p.shares.dtype)
@@ -231,37 +161,13 @@ def js_similarity(P: ArrayLike | Distributions, Q: ArrayLike | Distributions) ->
 
 
 def js_pairs(P: ArrayLike | Distributions, Q: ArrayLike | Distributions) -> Values:
-    """Jensen-Shannon similarity of row i to row i.
-
-    Parameters
-    ----------
-    P, Q : array-like of shape (n, k), or Distributions
-        As in `js_similarity`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The very diagonal of ``js_similarity(P, Q)``.
-    """
+    """Jensen-Shannon similarity of row i to row i."""
     p, q = _sides(P, Q)
     return js_listed(p, q, np.arange(len(p) + 1), np.arange(len(p)))
 
 
 def js_listed(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) -> Values:
-    """Jensen-Shannon similarity of listed pairs.
-
-    Parameters
-    ----------
-    p, q : Distributions
-        The two sides.
-    indptr, indices : ndarray of int, shapes (n + 1,) and (n_listed,)
-        Candidates of each row, ascending, as in a canonical CSR matrix.
-
-    Returns
-    -------
-    ndarray of shape (n_listed,)
-        The very entries of ``js_similarity(p, q)``.
-    """
+    """Jensen-Shannon similarity of listed pairs."""
     p, q = _sides(p, q)
     out = np.empty(len(indices), dtype=p.shares.dtype)
     limits = indptr.astype(np.int64)
@@ -279,26 +185,7 @@ def js_ranks(
     indices: Ints,
     block_size: int | None = None,
 ) -> Iterator[Ranks]:
-    """Where listed candidates stand by Jensen-Shannon similarity, exactly.
-
-    Parameters
-    ----------
-    P, Q : array-like of shape (n, k) and (m, k), or Distributions
-        Queries and candidates, as in `js_similarity`.
-    indptr, indices : ndarray of int, shapes (n + 1,) and (n_listed,)
-        Candidates of each query, ascending, as in a canonical CSR matrix.
-    block_size : int, optional
-        Queries at a time; by default as many as make 16 MB of bounds.
-
-    Yields
-    ------
-    above, tied : ndarray of int64
-        For the listed candidates of a block of queries: how many candidates
-        score higher, and exactly as high (itself included), by the very
-        numbers of ``js_similarity(P, Q)``.
-    score : ndarray of float64
-        Their own similarities.
-    """
+    """Where listed candidates stand by Jensen-Shannon similarity, exactly."""
     sides = JensenShannon(*_sides(P, Q))
     size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(sides.q)))
     for first in range(0, len(sides.p), size):
@@ -309,30 +196,13 @@ def js_ranks(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JensenShannon:
-    """Two sides made ready to be compared in several ways, with one outcome.
-
-    Parameters
-    ----------
-    p, q : Distributions
-        The x and the y side.
-    """
+    """Two sides made ready to be compared in several ways, with one outcome."""
 
     p: Distributions
     q: Distributions
 
     def iter_similarity(self, block_size: int | None = None) -> Iterator[Values]:
-        """All similarities in blocks of rows.
-
-        Parameters
-        ----------
-        block_size : int, optional
-            Rows of a block; by default about 16 MB of float32.
-
-        Yields
-        ------
-        ndarray of shape (rows, n_y)
-            See `js_similarity`.
-        """
+        """All similarities in blocks of rows."""
         size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(self.q)))
         for first in range(0, len(self.p), size):
             yield js_similarity(self.p.rows(slice(first, first + size)), self.q)
@@ -344,22 +214,7 @@ class JensenShannon:
     def rank_rows(
         self, rows: slice, indptr: Ints, indices: Ints, *, backwards: bool = False
     ) -> Ranks:
-        """Where the listed candidates of some queries stand.
-
-        Parameters
-        ----------
-        rows : slice
-            The queries, of the x side, or of the y side where `backwards`.
-        indptr, indices : ndarray of int
-            Their candidates, ascending: those of the first query begin at 0.
-        backwards : bool, default=False
-            Whether y items ask for x items.
-
-        Returns
-        -------
-        above, tied, score : ndarray
-            See `js_ranks`.
-        """
+        """Where the listed candidates of some queries stand."""
         asking, other = (self.q, self.p) if backwards else (self.p, self.q)
         return _rank_rows(asking.rows(rows), other, indptr, indices)
 

@@ -142,13 +142,11 @@ def shared_information(
     n_parts: int,
     out: Values,
 ) -> None:
-    """Compare each row i of P with the rows ``columns[start[i]:stop[i]]`` of Q.
-
-    ``columns`` ascend within a row; results, from 0 to 1, go to ``out`` from
-    ``place[i]`` on. ``P_log`` holds p log2 p. The width is a multiple of the
-    lanes, so that no topic is left for a slower loop. A tile of rows is split
-    into ``n_parts`` ranges of candidates, for queries too few to share out.
-    """
+    """Compare each row i of P with the rows ``columns[start[i]:stop[i]]`` of Q."""
+    # ``columns`` ascend within a row; results, from 0 to 1, go to ``out`` from ``place[i]`` on.
+    # ``P_log`` holds p log2 p. The width is a multiple of the lanes, so that no topic is left
+    # for a slower loop. A tile of rows is split into ``n_parts`` ranges of candidates, for
+    # queries too few to share out.
     n, width = P.shape
     n_tiles = (n + _TILE - 1) // _TILE
     per_part = (Q.shape[0] + n_parts - 1) // n_parts
@@ -186,14 +184,11 @@ def screen(
     n_open: Ints,
     n_zero: Ints,
 ) -> None:
-    """Settle all candidates whose bound decides; list those left open.
-
-    ``lowest`` and ``highest`` ascend within a row: a bound below
-    ``lowest[c]`` cannot reach listed candidate c, one above ``highest[c]``
-    certainly exceeds it. Adds to ``between[p]`` the settled candidates that
-    exceed p but not p + 1; bounds of exactly 0 are similarities of 0 and only
-    counted. Open candidates go to the row's ``columns``.
-    """
+    """Settle all candidates whose bound decides; list those left open."""
+    # ``lowest`` and ``highest`` ascend within a row: a bound below ``lowest[c]`` cannot reach
+    # listed candidate c, one above ``highest[c]`` certainly exceeds it. Adds to ``between[p]``
+    # the settled candidates that exceed p but not p + 1; bounds of exactly 0 are similarities of
+    # 0 and only counted. Open candidates go to the row's ``columns``.
     for i in prange(bound.shape[0]):
         row = bound[i]
         first, last = indptr[i], indptr[i + 1]
@@ -242,11 +237,9 @@ def narrow(
     columns: Columns,
     n_open: Ints,
 ) -> None:
-    """Settle what the second bound decides among the open candidates; keep the rest.
-
-    ``lines`` holds lower and upper lines for B in equal cells, ``ordered``
-    the listed similarities, ascending within a row; for the rest see `screen`.
-    """
+    """Settle what the second bound decides among the open candidates; keep the rest."""
+    # ``lines`` holds lower and upper lines for B in equal cells, ``ordered`` the listed
+    # similarities, ascending within a row; for the rest see `screen`.
     n_cells = len(lines)
     for i in prange(B.shape[0]):
         first, last = indptr[i], indptr[i + 1]
@@ -276,11 +269,9 @@ def place(
     between: Ints,
     equal: Ints,
 ) -> None:
-    """Place the open candidates, and those of similarity 0, among the listed ones.
-
-    ``ordered`` holds the listed similarities, ascending within a row. Equal
-    ones are counted in ``equal`` where they stand first.
-    """
+    """Place the open candidates, and those of similarity 0, among the listed ones."""
+    # ``ordered`` holds the listed similarities, ascending within a row. Equal ones are counted
+    # in ``equal`` where they stand first.
     for i in prange(len(n_open)):
         first, last = indptr[i], indptr[i + 1]
         for e in range(n_open[i]):

@@ -25,19 +25,7 @@ Check = Callable[[], None]
 
 @dataclass(frozen=True)
 class Fixture:
-    """Small data of one shape of the world.
-
-    Parameters
-    ----------
-    name : str
-        What is special about it.
-    X, Y : CSR array
-        Training items of both sides.
-    relevance : Relevance or None
-        Judgments; None pairs row with row.
-    X_new, Y_new : CSR array
-        Items not trained on, the last of each without any known feature.
-    """
+    """Small data of one shape of the world."""
 
     name: str
     X: Any
@@ -48,21 +36,7 @@ class Fixture:
 
 
 def fixtures(model: PairModel, seed: int = 0) -> list[Fixture]:
-    """Data that a model has to cope with, of the kind it is made for.
-
-    Parameters
-    ----------
-    model : PairModel
-        Its tags decide on counts or real values and on the widths.
-    seed : int, default=0
-        Seed of the data.
-
-    Returns
-    -------
-    list of Fixture
-        Paired rows; rectangular relevance with several partners; grades with
-        judged negatives; real-valued scores; empty rows on one side.
-    """
+    """Data that a model has to cope with, of the kind it is made for."""
     rng = np.random.default_rng(seed)
     one_space = model.tags.space == "one" or bool(getattr(model, "shared", False))
     d_x, d_y = (14, 14) if one_space else (14, 11)
@@ -107,20 +81,7 @@ def _with_unknown(X: sp.csr_array) -> sp.csr_array:
 
 
 def yield_checks(model: PairModel) -> Iterator[tuple[str, Check]]:
-    """Everything the contract asks of a model, one check a promise and fixture.
-
-    Parameters
-    ----------
-    model : PairModel
-        An unfitted instance with parameters quick enough for tests.
-
-    Yields
-    ------
-    name : str
-        Promise and fixture.
-    check : callable
-        Raises AssertionError when the promise is broken.
-    """
+    """Everything the contract asks of a model, one check a promise and fixture."""
     promises: list[Callable[[PairModel, Fixture], None]] = [
         check_pair_score_is_the_diagonal,
         check_blocks_change_nothing,

@@ -23,17 +23,7 @@ _CELL = 48.0
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The window through which a map is seen, at equal scale on both axes.
-
-    Parameters
-    ----------
-    centre : tuple of float
-        Map coordinates at the centre of the window.
-    scale : float
-        Pixels per unit of the map.
-    width, height : float
-        Of the window, in pixels.
-    """
+    """The window through which a map is seen, at equal scale on both axes."""
 
     centre: tuple[float, float]
     scale: float
@@ -70,13 +60,7 @@ class Frame:
 
 
 class Occupancy:
-    """Boxes already drawn in a window, and whether another one still fits.
-
-    Parameters
-    ----------
-    width, height : float
-        Of the window, in pixels.
-    """
+    """Boxes already drawn in a window, and whether another one still fits."""
 
     def __init__(self, width: float, height: float) -> None:
         self._width, self._height = width, height
@@ -105,22 +89,7 @@ class Occupancy:
     def claim_text(
         self, x: float, y: float, width: float, size: float, marker: float
     ) -> str | None:
-        """Find room for a line of text beside the dot of its point.
-
-        Parameters
-        ----------
-        x, y : float
-            The point, in pixels.
-        width, size : float
-            Of the line, and of its font.
-        marker : float
-            Diameter of what the line must keep off.
-
-        Returns
-        -------
-        str or None
-            Plotly's name of the position; None if there is no room.
-        """
+        """Find room for a line of text beside the dot of its point."""
         # Where Plotly draws the line beside a marker.
         gap = marker / 1.6 + 1.0
         for position, left, top, bottom in (
@@ -184,22 +153,7 @@ _MOVES = ((0, 0), (0, -0.6), (0, 0.6), (-0.35, 0), (0.35, 0), (0, -1.2), (0, 1.2
 def place_regions(
     regions: Sequence[Region], frame: Frame, room: Occupancy
 ) -> list[tuple[float, float, Region]]:
-    """Give the weightiest regions room for their labels.
-
-    Parameters
-    ----------
-    regions : sequence of Region
-        By descending weight.
-    frame : Frame
-        The window.
-    room : Occupancy
-        What is taken already; the labels take theirs.
-
-    Returns
-    -------
-    list of (x, y, Region)
-        Those that found room, with the middle of the label in map coordinates.
-    """
+    """Give the weightiest regions room for their labels."""
     limit = int(np.clip(frame.width * frame.height / _SHARE, _FEWEST, _MOST))
     placed: list[tuple[float, float, Region]] = []
     for region in regions:
@@ -223,19 +177,7 @@ def draw_regions(
     *,
     is_behind: bool,
 ) -> None:
-    """Write the labels over the map.
-
-    Parameters
-    ----------
-    figure : plotly Figure
-        Added to.
-    placed : sequence of (x, y, Region)
-        From `place_regions`.
-    look : Theme
-        Colours.
-    is_behind : bool
-        Whether they step back, because something else is looked at.
-    """
+    """Write the labels over the map."""
     import plotly.graph_objects as go
 
     if not placed:

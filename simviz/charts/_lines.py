@@ -29,28 +29,7 @@ def add_line(
     markers: bool = False,
     pressed: bool = False,
 ) -> None:
-    """Add a method's curve.
-
-    Parameters
-    ----------
-    figure : plotly Figure
-        Where to.
-    style : MethodStyle
-        Colour, dash and marker.
-    name : str
-        For the legend; made safe before.
-    x, y : array-like of shape (n,)
-        The curve.
-    hover : str
-        Plotly's template below the name.
-    customdata : sequence of length n
-        For the template.
-    markers : bool, default=False
-        Mark the points: they were measured, the line between was not.
-    pressed : bool, default=False
-        Let points be pressed: Plotly selects markers only, so there are some
-        that do not show until then.
-    """
+    """Add a method's curve."""
     import plotly.graph_objects as go
 
     marker = {"symbol": style.symbol, "size": 7, "color": style.colour}
@@ -122,10 +101,8 @@ def translucent(colour: str, opacity: float) -> str:
 
 
 def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Which points to draw of a path in the unit square, evenly along it.
-
-    Steep parts keep their shape; what is left out lies within a pixel.
-    """
+    """Which points to draw of a path in the unit square, evenly along it."""
+    # Steep parts keep their shape; what is left out lies within a pixel.
     if len(x) <= MAX_POINTS:
         return np.arange(len(x))
     path = np.r_[0.0, np.cumsum(np.hypot(np.diff(x), np.diff(y)))]

@@ -19,17 +19,7 @@ MAX_GROUPS = 7
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
-    """Colours of the dots of both sides.
-
-    Parameters
-    ----------
-    x, y : list of str
-        One colour a dot.
-    groups : tuple of (str, str)
-        Name, escaped, and colour of each group; empty unless grouped.
-    limits : tuple of float, optional
-        Lowest and highest value, where colour is a scale.
-    """
+    """Colours of the dots of both sides."""
 
     x: list[str]
     y: list[str]
@@ -44,27 +34,7 @@ class Colouring:
 def colour_points(
     color_by: Literal["side"] | ArrayLike, n_x: int, n_y: int, look: Theme
 ) -> Colouring:
-    """Turn sides, numbers or groups into colours.
-
-    Parameters
-    ----------
-    color_by : "side" or array-like of shape (n_x + n_y,)
-        As in `map_figure`.
-    n_x, n_y : int
-        Items of the sides.
-    look : Theme
-        Where the colours come from.
-
-    Returns
-    -------
-    Colouring
-        One colour a dot.
-
-    Raises
-    ------
-    ValueError
-        If there is not one value an item.
-    """
+    """Turn sides, numbers or groups into colours."""
     if isinstance(color_by, str):
         if color_by != "side":
             raise ValueError(f"color_by must be 'side' or one value per item, got {color_by!r}.")
@@ -131,20 +101,7 @@ _SHAPES = ("circle", "diamond")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouping:
-    """Which colour each item has.
-
-    Parameters
-    ----------
-    colours : tuple of str
-        The colours in use, as "#rrggbb".
-    index : ndarray of uint8, shape (n_x + n_y,), optional
-        Which of them each item has; None where that is its side.
-    legend : tuple of dict
-        Entries with a ``name``, ``shape`` and ``colour``, and, where the
-        entry stands for items, their ``count`` and a ``key``: "s0" and "s1"
-        are the sides, "g0" and so on the colours. A scale has ``scale`` (its
-        colours), ``low`` and ``high`` instead. Names are not escaped.
-    """
+    """Which colour each item has."""
 
     colours: tuple[str, ...]
     index: NDArray[np.uint8] | None
@@ -160,42 +117,7 @@ def group_items(
     title: str = "",
     order: Sequence[str] | None = None,
 ) -> Grouping:
-    """Turn sides, numbers or groups into colours and a legend.
-
-    Parameters
-    ----------
-    color_by : "side" or array-like of shape (n_x + n_y,)
-        Numbers make a scale (grey where not finite), anything else makes
-        groups, the seven largest with a colour of their own.
-    sizes : tuple of int
-        Items of the two sides.
-    look : Theme
-        Where the colours come from.
-    names : tuple of str
-        What the items of a side are called.
-    title : str, default=""
-        What the values are.
-    order : sequence of str, optional
-        Names of groups that have an order: they take the colours of the
-        scale in turn, and the last of them steps back.
-
-    Returns
-    -------
-    Grouping
-        Colours, and what they mean.
-
-    Raises
-    ------
-    ValueError
-        If there is not one value an item.
-
-    Examples
-    --------
-    >>> from simviz.charts.style import LIGHT
-    >>> found = group_items(["a", "b", "a"], (2, 1), LIGHT)
-    >>> found.index.tolist(), [entry["name"] for entry in found.legend]
-    ([0, 1, 0], ['x side', 'y side', 'a', 'b'])
-    """
+    """Turn sides, numbers or groups into colours and a legend."""
     is_plain = isinstance(color_by, str)
     own = (look.accent, look.second) if is_plain else (look.muted, look.muted)
     sides = tuple(

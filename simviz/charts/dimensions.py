@@ -177,35 +177,9 @@ def dimension_figure(
 
 
 def knee(dimensions: ArrayLike, values: ArrayLike) -> float | None:
-    """Where a curve bends most: more dimensions help less from there on.
-
-    The point highest above the straight line from the first to the best one,
-    both axes scaled to [0, 1] and dimensions on a logarithmic scale [1]_.
-
-    Parameters
-    ----------
-    dimensions : array-like of shape (n,)
-        Ascending, from 1.
-    values : array-like of shape (n,)
-        The metric at each.
-
-    Returns
-    -------
-    float or None
-        Its number of dimensions; None where the curve does not rise, or lies
-        nowhere above that line.
-
-    References
-    ----------
-    .. [1] V. Satopää, J. Albrecht, D. Irwin and B. Raghavan. "Finding a
-       'kneedle' in a haystack: detecting knee points in system behavior."
-       ICDCS Workshops 2011.
-
-    Examples
-    --------
-    >>> knee([1, 2, 4, 8, 16], [0.0, 0.4, 0.7, 0.75, 0.8])
-    4.0
-    """
+    """Where a curve bends most: more dimensions help less from there on."""
+    # The point highest above the straight line from the first to the best one, both axes scaled
+    # to [0, 1] and dimensions on a logarithmic scale [1]_.
     across = np.log2(np.asarray(dimensions, dtype=np.float64))
     up = np.asarray(values, dtype=np.float64)
     if not np.isfinite(up).all():

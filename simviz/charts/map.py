@@ -41,36 +41,7 @@ MAX_LINES = 60
 
 @dataclass(slots=True)
 class Side:
-    """One side of a map, and what of it has found room.
-
-    Parameters
-    ----------
-    name : {"x", "y"}
-        Which side.
-    title : str
-        What its items are called, in the plural.
-    items : Items
-        The items.
-    points : ndarray of shape (n, d)
-        Their positions.
-    colour, symbol : str
-        Of its dots.
-    labels : list of str
-        What may be written for each item, not escaped.
-    keys : list of str
-        Stable ids: "x:ID".
-    hover_texts : list of str
-        What each item says when it is pointed at, escaped.
-    has_glyphs : bool
-        Whether labels are pictures in themselves and take the place of dots.
-    degree : ndarray of shape (n,)
-        Relevant partners of each item.
-    written : dict of int to (str, float)
-        Items whose label is drawn, with its place beside the point and the
-        diameter of what it keeps off.
-    pictured : list of int
-        Items whose picture or glyph is drawn in place of the dot.
-    """
+    """One side of a map, and what of it has found room."""
 
     name: Literal["x", "y"]
     title: str
@@ -89,17 +60,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Rows of the other side that a highlighted item is joined to.
-
-    Parameters
-    ----------
-    partners : ndarray of int
-        What belongs to it.
-    nearest : ndarray of int
-        What the model finds nearest.
-    scores : ndarray of float
-        Similarity of each of the nearest.
-    """
+    """Rows of the other side that a highlighted item is joined to."""
 
     partners: NDArray[np.intp]
     nearest: NDArray[np.intp]
@@ -128,13 +89,7 @@ def make_sides(
     titles: tuple[str, str],
     look: Theme,
 ) -> tuple[Side, Side]:
-    """Gather what is known of both sides.
-
-    Raises
-    ------
-    ValueError
-        If the map was made from other items.
-    """
+    """Gather what is known of both sides."""
     check_lengths(joint_map, x_items, y_items)
     degrees = [np.zeros(len(x_items)), np.zeros(len(y_items))]
     if relevance is not None:
@@ -183,13 +138,7 @@ def _side(
 
 
 def add_notes(side: Side, notes: Sequence[str] | None) -> None:
-    """Give each item a further line to say when it is pointed at.
-
-    Raises
-    ------
-    ValueError
-        If there is not one for each item.
-    """
+    """Give each item a further line to say when it is pointed at."""
     if notes is None:
         return
     if len(notes) != len(side.items):
@@ -218,13 +167,7 @@ def check_lengths(joint_map: JointMap, x_items: Items, y_items: Items) -> None:
 
 
 def find_focus(key: str, sides: tuple[Side, Side]) -> Focus:
-    """Find a highlighted item by its stable id.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Find a highlighted item by its stable id."""
     for side in sides:
         if key in side.keys:
             return side, side.keys.index(key)
@@ -236,13 +179,7 @@ def find_focus(key: str, sides: tuple[Side, Side]) -> Focus:
 def find_links(
     focus: Focus | None, relevance: Relevance | None, neighbors: Neighbors | None
 ) -> Links:
-    """Gather what a highlighted item is joined to, the best first.
-
-    Raises
-    ------
-    ValueError
-        If the neighbours are of the item's own side.
-    """
+    """Gather what a highlighted item is joined to, the best first."""
     nothing = np.empty(0, dtype=np.intp)
     if focus is None:
         return Links(nothing, nothing, np.empty(0))
@@ -341,10 +278,8 @@ def _turns(
     relevance: Relevance | None,
     max_thumbnails: int,
 ) -> Iterator[tuple[Side, int, bool]]:
-    """Whose turn it is, and whether it is a word beside the glyph just before it.
-
-    The highlight comes first, then both sides one after the other.
-    """
+    """Whose turn it is, and whether it is a word beside the glyph just before it."""
+    # The highlight comes first, then both sides one after the other.
     x, y = sides
     if focus is not None:
         side, row = focus
@@ -797,10 +732,8 @@ def _add_legend(
     look: Theme,
     title: str,
 ) -> None:
-    """One entry a side and a group, by traces that draw nothing themselves.
-
-    The dots' own entries would show their size and opacity, which differ.
-    """
+    """One entry a side and a group, by traces that draw nothing themselves."""
+    # The dots' own entries would show their size and opacity, which differ.
     import plotly.graph_objects as go
 
     plain = not colouring.groups and colouring.limits is None

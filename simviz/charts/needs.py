@@ -21,32 +21,11 @@ _BARS = (7.0, 3.0, 11.0, 5.0, 8.0)
 
 
 def needs_picture(tags: MethodTags, theme: ThemeName | Theme = "light") -> str:
-    """Draw what a method has to be given: two sides, their features, their pairs.
-
-    Items of the x side are circles, those of the y side diamonds, as on a
-    map. One frame around both says that they share one feature space, two
-    frames that each side has its own; a broken frame around two that either
-    will do. Lines join what belongs together, broken and crossed ones what
-    does not. Below stand the features: weights, counts, characters.
-
-    Parameters
-    ----------
-    tags : MethodTags
-        Of the method.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the picture.
-
-    Returns
-    -------
-    str
-        An SVG document; it has a title for those who cannot see it.
-
-    Examples
-    --------
-    >>> from simviz.methods import get_method
-    >>> needs_picture(get_method("cca").tags).count("<circle")
-    4
-    """
+    """Draw what a method has to be given: two sides, their features, their pairs."""
+    # Items of the x side are circles, those of the y side diamonds, as on a map. One frame
+    # around both says that they share one feature space, two frames that each side has its own;
+    # a broken frame around two that either will do. Lines join what belongs together, broken and
+    # crossed ones what does not. Below stand the features: weights, counts, characters.
     look = get_theme(theme)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
@@ -67,18 +46,7 @@ def needs_picture(tags: MethodTags, theme: ThemeName | Theme = "light") -> str:
 
 
 def picture_words(tags: MethodTags) -> str:
-    """What the picture shows, in a sentence.
-
-    Parameters
-    ----------
-    tags : MethodTags
-        Of the method.
-
-    Returns
-    -------
-    str
-        For those who cannot see it.
-    """
+    """What the picture shows, in a sentence."""
     spaces = {
         "one": "share one frame",
         "two": "have a frame each",

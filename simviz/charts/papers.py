@@ -34,32 +34,7 @@ _PICTURE = 0.06
 
 
 def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Figure:
-    """Draw a figure that an experiment found.
-
-    Parameters
-    ----------
-    found : Figure
-        See `simviz.experiments.Figure`.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        A curve by dimensions, ROC curves, or a map.
-
-    Raises
-    ------
-    ValueError
-        If it is of another kind.
-
-    Examples
-    --------
-    >>> from simviz.experiments import Figure, Series
-    >>> series = Series("OPCA", (50, 100), (0.4, 0.5), "opca")
-    >>> paper_figure(Figure("Figure 2", "dimensions", (series,), y_name="MRR")).data[0].name
-    'OPCA 0.500 at 100'
-    """
+    """Draw a figure that an experiment found."""
     if found.kind == "dimensions":
         curves = [
             DimensionCurve(

@@ -15,26 +15,10 @@ from simviz.charts.style import Theme, ThemeName, get_theme
 
 
 def data_uri(pixels: NDArray[np.uint8], ink: str, size: int = 64) -> str:
-    """Encode a picture as a PNG inside an address.
-
-    A drawing in grey levels on a plain white or black ground is drawn in the
-    colour of the ink on a transparent ground: it then belongs to the page, in
-    a light theme and in a dark one. Other pictures stay as they are.
-
-    Parameters
-    ----------
-    pixels : ndarray of uint8, shape (h, w) or (h, w, 3)
-        The picture.
-    ink : str
-        Colour as "#rrggbb".
-    size : int, default=64
-        Longest side in the result; pictures are only ever made smaller.
-
-    Returns
-    -------
-    str
-        ``data:image/png;base64,...``
-    """
+    """Encode a picture as a PNG inside an address."""
+    # A drawing in grey levels on a plain white or black ground is drawn in the colour of the ink
+    # on a transparent ground: it then belongs to the page, in a light theme and in a dark one.
+    # Other pictures stay as they are.
     from PIL import Image
 
     ground = plain_ground(pixels)
@@ -74,33 +58,7 @@ _SHOWN = 168  # pixels of a picture
 
 
 def highlighted(text: str, weights: ArrayLike, theme: ThemeName | Theme = "light") -> str:
-    """A text with colour behind its characters, as HTML.
-
-    Parameters
-    ----------
-    text : str
-        Any text; it is escaped.
-    weights : array-like of float, shape (len(text),)
-        Above 0 what speaks for, below 0 what speaks against.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the page.
-
-    Returns
-    -------
-    str
-        Safe HTML. The strongest weight has the strongest colour; each coloured
-        run of characters is a ``mark`` whose title tells what it adds.
-
-    Raises
-    ------
-    ValueError
-        If there is not one weight a character.
-
-    Examples
-    --------
-    >>> highlighted("a<b", [0, 0, 2.0]).startswith("a&lt;<mark")
-    True
-    """
+    """A text with colour behind its characters, as HTML."""
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (len(text),):
         raise ValueError(f"{len(text)} characters need as many weights, got {values.shape}.")
@@ -131,22 +89,7 @@ def heat_picture(
     effects: tuple[Sequence[tuple[int, ...]], NDArray[np.float64]] | None,
     theme: ThemeName | Theme = "light",
 ) -> str:
-    """An image with colour over its patches, as the address of a PNG.
-
-    Parameters
-    ----------
-    pixels : ndarray of uint8, shape (height, width) or (height, width, 3)
-        The image.
-    effects : pair of sequence and ndarray, optional
-        Top, left, bottom and right of each patch, and what it adds.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the page: drawings on a plain ground take its colours.
-
-    Returns
-    -------
-    str
-        A ``data:`` address.
-    """
+    """An image with colour over its patches, as the address of a PNG."""
     from PIL import Image
 
     look = get_theme(theme)

@@ -30,21 +30,7 @@ _FEW = 40
 
 
 class ProgressCurve(NamedTuple):
-    """One method's values along steps of training, or sizes of the training part.
-
-    Parameters
-    ----------
-    method : str
-        Id of the method: it sets colour, dash and marker.
-    label : str
-        What to call it.
-    at : array-like of shape (n,)
-        Steps, or numbers of pairs; ascending.
-    values : array-like of shape (n,)
-        The metric at each.
-    low, high : array-like of shape (n,), optional
-        Confidence band.
-    """
+    """One method's values along steps of training, or sizes of the training part."""
 
     method: str
     label: str
@@ -57,23 +43,7 @@ class ProgressCurve(NamedTuple):
 def training_figure(
     curves: Sequence[ProgressCurve], *, metric: str, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
-    """Draw a metric against the steps of training.
-
-    Parameters
-    ----------
-    curves : sequence of ProgressCurve
-        Iterative methods.
-    metric : str
-        What they told, such as "loss".
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        The last value stands in the legend. `progress_records` gives the rows
-        behind it.
-    """
+    """Draw a metric against the steps of training."""
     figure, look = _figure(curves, theme, "%{y:.4g} after %{x:,} steps")
     apply_theme(figure, look)
     figure.update_xaxes(
@@ -91,23 +61,7 @@ def training_figure(
 def learning_figure(
     curves: Sequence[ProgressCurve], *, metric: str, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
-    """Draw a metric against the number of pairs trained on.
-
-    Parameters
-    ----------
-    curves : sequence of ProgressCurve
-        Methods, each trained anew on every size.
-    metric : str
-        What was measured.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        With a logarithmic axis to base 2: what doubling brings is the height
-        of a step. `progress_records` gives the rows behind it.
-    """
+    """Draw a metric against the number of pairs trained on."""
     figure, look = _figure(curves, theme, "%{y:.3f} from %{x:,} pairs")
     apply_theme(figure, look)
     ticks = sorted({int(at) for curve in curves for at in np.asarray(curve.at).tolist()})
@@ -132,19 +86,7 @@ def learning_figure(
 
 
 def progress_records(curves: Sequence[ProgressCurve]) -> list[dict[str, Any]]:
-    """List the rows behind both figures.
-
-    Parameters
-    ----------
-    curves : sequence of ProgressCurve
-        As for the figures.
-
-    Returns
-    -------
-    list of dict
-        With ``method``, ``label``, ``at``, ``value``, and ``low`` and
-        ``high``, None where there is no band.
-    """
+    """List the rows behind both figures."""
     rows: list[dict[str, Any]] = []
     for curve in curves:
         at, values = (np.asarray(part).tolist() for part in (curve.at, curve.values))

@@ -215,10 +215,8 @@ def as_told(values: ArrayLike, kept: NDArray[np.intp], form: str) -> list[str]:
 def _essential(
     fpr: NDArray[np.float64], tpr: NDArray[np.float64], log_fpr: bool, max_fpr: float
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Leave out points on the straight line between their neighbours, then thin.
-
-    The first array says which points were kept.
-    """
+    """Leave out points on the straight line between their neighbours, then thin."""
+    # The first array says which points were kept.
     kept = np.arange(len(fpr))
     if log_fpr:
         # A rate of 0 has no logarithm: the curve begins at the left border.
@@ -248,26 +246,7 @@ _BENT = 12
 
 
 class DetectionCurve(NamedTuple):
-    """What one method's pairs do as the threshold falls.
-
-    Parameters
-    ----------
-    method : str
-        Id of the method: it sets colour and dash.
-    label : str
-        What to call it.
-    false_positives, true_positives : array-like of int, shape (n,)
-        Pairs that pass, both rising from 0.
-    thresholds : array-like of shape (n,)
-        From which score on a pair passes.
-    value : float
-        The figure in the legend: average precision, or equal error rate.
-    ci : tuple of float, optional
-        Its 95 % confidence interval.
-    band : tuple of 3 array-like, optional
-        Places on the horizontal axis, and the curve's bounds there: precision
-        by recall, or true by false positive rate.
-    """
+    """What one method's pairs do as the threshold falls."""
 
     method: str
     label: str
@@ -282,31 +261,7 @@ class DetectionCurve(NamedTuple):
 def precision_recall_figure(
     curves: Sequence[DetectionCurve], *, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
-    """Draw precision against recall, with the precision of chance.
-
-    Parameters
-    ----------
-    curves : sequence of DetectionCurve
-        All over the same pairs.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        Square; the average precision stands in the legend, best first.
-        `detection_records` gives the rows behind it.
-
-    Notes
-    -----
-    Where relevant and other pairs tie, precision runs along a bow rather
-    than a straight line [1]_.
-
-    References
-    ----------
-    .. [1] J. Davis and M. Goadrich. "The relationship between precision-recall
-       and ROC curves." ICML 2006.
-    """
+    """Draw precision against recall, with the precision of chance."""
     import plotly.graph_objects as go
 
     look = get_theme(theme)
@@ -353,31 +308,9 @@ def precision_recall_figure(
 def det_figure(
     curves: Sequence[DetectionCurve], *, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
-    """Draw misses against false alarms on normal-deviate axes.
-
-    Scores of two bell-shaped classes of equal width give a straight line
-    there, and differences far from the middle can be seen [1]_.
-
-    Parameters
-    ----------
-    curves : sequence of DetectionCurve
-        Their value is the equal error rate.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        With the line on which both errors are equal and a ring where each
-        curve meets it; the lowest rate first. `detection_records` gives the
-        rows behind it.
-
-    References
-    ----------
-    .. [1] A. Martin, G. Doddington, T. Kamm, M. Ordowski and M. Przybocki.
-       "The DET curve in assessment of detection task performance."
-       Eurospeech 1997.
-    """
+    """Draw misses against false alarms on normal-deviate axes."""
+    # Scores of two bell-shaped classes of equal width give a straight line there, and
+    # differences far from the middle can be seen [1]_.
     import plotly.graph_objects as go
 
     look = get_theme(theme)
@@ -454,19 +387,7 @@ def det_figure(
 
 
 def detection_records(curves: Sequence[DetectionCurve]) -> list[dict[str, Any]]:
-    """List the rows behind both figures: every point of every curve.
-
-    Parameters
-    ----------
-    curves : sequence of DetectionCurve
-        As for the figures.
-
-    Returns
-    -------
-    list of dict
-        With ``method``, ``label``, ``threshold``, ``recall``, ``precision``
-        (NaN where nothing passes) and ``fpr``.
-    """
+    """List the rows behind both figures: every point of every curve."""
     rows = []
     for curve in curves:
         fp, tp, thresholds = _arrays(curve)

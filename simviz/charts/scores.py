@@ -29,19 +29,7 @@ CLASSES = {"relevant": "relevant", "rejected": "judged not relevant", "unjudged"
 
 
 class ScoreHistogram(NamedTuple):
-    """One method's scores.
-
-    Parameters
-    ----------
-    method : str
-        Id of the method: it sets the colour of what is relevant.
-    label : str
-        What to call it.
-    edges : array-like of shape (m + 1,)
-        Ascending.
-    counts : mapping of str to array-like of shape (m,)
-        Pairs between them by class: "relevant", "rejected", "unjudged".
-    """
+    """One method's scores."""
 
     method: str
     label: str
@@ -50,25 +38,7 @@ class ScoreHistogram(NamedTuple):
 
 
 class ReliabilityCurve(NamedTuple):
-    """Probabilities of one method held against what came true.
-
-    Parameters
-    ----------
-    method : str
-        Id of the method: it sets colour, dash and marker.
-    label : str
-        What to call it.
-    predicted, observed : array-like of shape (n,)
-        Probability, and share that belongs together.
-    low, high : array-like of shape (n,)
-        95 % interval of that share.
-    n_pairs, n_relevant : array-like of int, shape (n,)
-        Pairs behind it.
-    from_score, to_score : array-like of shape (n,)
-        Their scores.
-    gap : float
-        Mean distance from the diagonal.
-    """
+    """Probabilities of one method held against what came true."""
 
     method: str
     label: str
@@ -86,21 +56,7 @@ class ReliabilityCurve(NamedTuple):
 def histogram_figure(
     histograms: Sequence[ScoreHistogram], *, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
-    """Draw the scores of each class, one small chart a method, one above the other.
-
-    Parameters
-    ----------
-    histograms : sequence of ScoreHistogram
-        Methods, the first on top.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        Each class adds up to 1: there are far fewer relevant pairs than
-        others. `histogram_records` gives the rows behind it.
-    """
+    """Draw the scores of each class, one small chart a method, one above the other."""
     from plotly.subplots import make_subplots
 
     look = get_theme(theme)
@@ -159,18 +115,7 @@ def histogram_figure(
 
 
 def histogram_records(histograms: Sequence[ScoreHistogram]) -> list[dict[str, Any]]:
-    """List the rows behind `histogram_figure`.
-
-    Parameters
-    ----------
-    histograms : sequence of ScoreHistogram
-        As for the figure.
-
-    Returns
-    -------
-    list of dict
-        With ``method``, ``label``, ``from``, ``to`` and the pairs of each class.
-    """
+    """List the rows behind `histogram_figure`."""
     rows = []
     for histogram in histograms:
         edges = np.asarray(histogram.edges, dtype=np.float64).tolist()
@@ -185,22 +130,7 @@ def histogram_records(histograms: Sequence[ScoreHistogram]) -> list[dict[str, An
 def reliability_figure(
     curves: Sequence[ReliabilityCurve], *, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
-    """Draw the share that belongs together against the probability that was told.
-
-    Parameters
-    ----------
-    curves : sequence of ReliabilityCurve
-        Methods.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        Square, with the diagonal of probabilities that come true and bars
-        for 95 % intervals; the smallest gap first. `reliability_records`
-        gives the rows behind it.
-    """
+    """Draw the share that belongs together against the probability that was told."""
     import plotly.graph_objects as go
 
     look = get_theme(theme)
@@ -251,18 +181,7 @@ def reliability_figure(
 
 
 def reliability_records(curves: Sequence[ReliabilityCurve]) -> list[dict[str, Any]]:
-    """List the rows behind `reliability_figure`.
-
-    Parameters
-    ----------
-    curves : sequence of ReliabilityCurve
-        As for the figure.
-
-    Returns
-    -------
-    list of dict
-        One a step of the score, with all fields of the curve.
-    """
+    """List the rows behind `reliability_figure`."""
     names = ReliabilityCurve._fields[2:-1]
     rows = []
     for curve in curves:

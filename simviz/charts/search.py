@@ -38,43 +38,7 @@ def selection_figure(
     higher_is_better: bool = True,
     theme: ThemeName | Theme = "light",
 ) -> go.Figure:
-    """Draw what was tried, and mark what was chosen.
-
-    Parameters
-    ----------
-    records : sequence of mapping
-        One a candidate, as `simviz.evaluation.search.Selection.to_records`
-        gives them: its settings, "value", "standard_error" and "chosen".
-    settings : sequence of str
-        One or two names of settings. Of candidates that differ in others, the
-        best is shown.
-    metric : str, default="MRR"
-        Name of the metric.
-    higher_is_better : bool, default=True
-        Of the metric.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        A line with a band of one standard error, or a heat map; the chosen
-        one has a ring.
-
-    Raises
-    ------
-    ValueError
-        If there are no records, or not one or two settings.
-
-    Examples
-    --------
-    >>> records = [
-    ...     {"n_components": k, "value": v, "standard_error": 0.1, "chosen": k == 20}
-    ...     for k, v in ((10, 0.5), (20, 0.7), (40, 0.6))
-    ... ]
-    >>> selection_figure(records, ["n_components"]).data[2].name
-    'chosen: 20'
-    """
+    """Draw what was tried, and mark what was chosen."""
     if len(settings) not in (1, 2) or not records:
         raise ValueError(
             f"A search is drawn over one or two settings, with at least one record; got "
@@ -99,24 +63,7 @@ def selection_figure(
 def best_records(
     records: Rows, settings: Sequence[str], *, higher_is_better: bool = True
 ) -> list[dict[str, Any]]:
-    """The rows behind `selection_figure`: of candidates equal in some settings, the best.
-
-    Parameters
-    ----------
-    records : sequence of mapping
-        As for `selection_figure`.
-    settings : sequence of str
-        Names of settings.
-    higher_is_better : bool, default=True
-        Of the metric.
-
-    Returns
-    -------
-    list of dict
-        With the settings, value, standard_error and chosen, in the order of
-        the settings' values; where the chosen candidate is among equals, it
-        is the one shown.
-    """
+    """The rows behind `selection_figure`: of candidates equal in some settings, the best."""
     sign = 1 if higher_is_better else -1
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in records:
@@ -129,23 +76,7 @@ def best_records(
 
 
 def value_text(value: Any) -> str:
-    """A setting's value in words.
-
-    Parameters
-    ----------
-    value : object
-        Number, text, True, False or None.
-
-    Returns
-    -------
-    str
-        Such as "0.01", "yes" or "left open".
-
-    Examples
-    --------
-    >>> [value_text(v) for v in (0.010000001, 400, True, None)]
-    ['0.01', '400', 'yes', 'left open']
-    """
+    """A setting's value in words."""
     if value is None:
         return "left open"
     if isinstance(value, bool):
@@ -305,17 +236,7 @@ def _translucent(colour: str, opacity: float) -> str:
 
 
 class WeightCurve(NamedTuple):
-    """A metric at each weight, measured on one part of the data.
-
-    Parameters
-    ----------
-    label : str
-        What to call the part.
-    alphas : array-like of shape (n,)
-        Weights, ascending.
-    values : array-like of shape (n,)
-        The metric at each.
-    """
+    """A metric at each weight, measured on one part of the data."""
 
     label: str
     alphas: ArrayLike
@@ -332,44 +253,7 @@ def blend_figure(
     metric: str = "MRR",
     theme: ThemeName | Theme = "light",
 ) -> go.Figure:
-    """Draw a metric against the weight of a blend, on validation and on test pairs.
-
-    Parameters
-    ----------
-    validation : WeightCurve or None
-        Where the weight is chosen; None where there are no such pairs.
-    test : WeightCurve or None
-        What comes of it; None where the test is not looked at.
-    alpha : float
-        Weight to mark on both.
-    ends : tuple of str
-        What stands alone at α = 0 and at α = 1.
-    best : float, optional
-        The weight chosen on the validation pairs, marked by a ring.
-    metric : str, default="MRR"
-        Name of the metric.
-    theme : {"light", "dark"} or Theme, default="light"
-        Look of the figure.
-
-    Returns
-    -------
-    plotly Figure
-        The validation curve drawn through, the test curve dashed.
-
-    Raises
-    ------
-    ValueError
-        If the lists of a curve differ in length.
-
-    Examples
-    --------
-    >>> figure = blend_figure(
-    ...     ("validation", [0, 0.5, 1], [0.4, 0.6, 0.5]),
-    ...     ("test", [0, 0.5, 1], [0.3, 0.5, 0.4]), 0.5, ends=("BM25", "CCA"), best=0.5,
-    ... )
-    >>> figure.data[0].name
-    'validation 0.600 at 0.5'
-    """
+    """Draw a metric against the weight of a blend, on validation and on test pairs."""
     import plotly.graph_objects as go
 
     look = get_theme(theme)

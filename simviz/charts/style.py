@@ -290,25 +290,7 @@ _UNSEEN = {
 
 
 def clean_text(text: object, limit: int = 80) -> str:
-    r"""Make one line without control characters, shortened to `limit` characters.
-
-    Parameters
-    ----------
-    text : object
-        Anything; its ``str`` is taken.
-    limit : int, default=80
-        Most characters to keep; a cut ends in "…", at a word where possible.
-
-    Returns
-    -------
-    str
-        Not escaped.
-
-    Examples
-    --------
-    >>> clean_text("a\nlong   story", 8)
-    'a long…'
-    """
+    r"""Make one line without control characters, shortened to `limit` characters."""
     # Far more than is kept need not be looked at: cells can be megabytes.
     raw = str(text)[: 8 * limit + 64]
     kept = (
@@ -351,13 +333,7 @@ def safe_line(text: object, limit: int = 80) -> str:
 
 
 def safe_text(text: object, limit: int = 80) -> str:
-    """`clean_text` with ``<``, ``>`` and ``&`` escaped for Plotly.
-
-    Examples
-    --------
-    >>> safe_text("<b onclick=alert(1)>R&D")
-    '&lt;b onclick=alert(1)&gt;R&amp;D'
-    """
+    """`clean_text` with ``<``, ``>`` and ``&`` escaped for Plotly."""
     # Quotes stay: Plotly shows the entity &quot; as it is written.
     return html.escape(clean_text(text, limit), quote=False)
 

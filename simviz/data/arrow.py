@@ -15,22 +15,7 @@ from simviz.exceptions import DatasetError
 
 
 def check_schema(name: str, schema: Any, n_rows: int) -> None:
-    """Refuse a table that is too large, or whose columns cannot be told apart.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    schema : pyarrow.Schema
-        Its columns.
-    n_rows : int
-        Its rows.
-
-    Raises
-    ------
-    DatasetError
-        If it has too many columns or cells, or two columns of one name.
-    """
+    """Refuse a table that is too large, or whose columns cannot be told apart."""
     limits = get_limits()
     readable = [f.name for f in schema if is_flat(f.type) or is_vector(f.type)]
     if len(schema) > limits.columns or len(readable) * n_rows > limits.cells:
@@ -45,34 +30,9 @@ def check_schema(name: str, schema: Any, n_rows: int) -> None:
 
 
 def gather(name: str, read: Any, schema: Any, n_rows: int, max_bytes: int) -> Columns:
-    """Turn Arrow columns into text and vectors, one after another.
-
-    Text columns stay dictionary-encoded until their size is known: a few
-    kilobytes can stand for terabytes of one repeated string.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    read : callable
-        From a column's name to its pyarrow.ChunkedArray.
-    schema : pyarrow.Schema
-        The columns there are.
-    n_rows : int
-        Rows of each.
-    max_bytes : int
-        Largest number of characters over all cells.
-
-    Returns
-    -------
-    Columns
-        With a note that names what was left out: nested, ragged, binary.
-
-    Raises
-    ------
-    DatasetError
-        If there is too much text or too many numbers.
-    """
+    """Turn Arrow columns into text and vectors, one after another."""
+    # Text columns stay dictionary-encoded until their size is known: a few kilobytes can stand
+    # for terabytes of one repeated string.
     columns = Columns({}, {}, [], range(1, n_rows + 1))
     characters = 0
     left_out: list[str] = []
@@ -129,18 +89,7 @@ def is_vector(kind: Any) -> bool:
 
 
 def coded_column(column: Any) -> Coded:
-    """A flat column by its distinct cells; empty where a cell is null.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Of a type that `is_flat` accepts.
-
-    Returns
-    -------
-    Coded
-        Numbers and dates as text.
-    """
+    """A flat column by its distinct cells; empty where a cell is null."""
     return _at(*_parts(column))
 
 
@@ -212,27 +161,7 @@ def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:
 
 
 def read_columns(name: str, data: bytes, max_bytes: int) -> Columns:
-    """Read the columns of a Parquet file that are text, numbers or vectors.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    data : bytes
-        The whole file.
-    max_bytes : int
-        Largest number of characters over all cells.
-
-    Returns
-    -------
-    Columns
-        Rows count from 1.
-
-    Raises
-    ------
-    DatasetError
-        If the file is cut off, damaged, or too large when unpacked.
-    """
+    """Read the columns of a Parquet file that are text, numbers or vectors."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -255,27 +184,7 @@ def read_columns(name: str, data: bytes, max_bytes: int) -> Columns:
 
 
 def read_arrow(name: str, data: bytes, max_bytes: int) -> Columns:
-    """Read the columns of an Arrow or Feather file, or of an Arrow stream.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    data : bytes
-        The whole file.
-    max_bytes : int
-        Largest number of characters over all cells.
-
-    Returns
-    -------
-    Columns
-        Rows count from 1.
-
-    Raises
-    ------
-    DatasetError
-        If the file is cut off, damaged, or too large.
-    """
+    """Read the columns of an Arrow or Feather file, or of an Arrow stream."""
     import pyarrow as pa
 
     def read() -> Columns:

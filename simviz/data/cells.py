@@ -19,46 +19,20 @@ MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 
 
 def escape_cell(cell: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula.
-
-    Cells that begin with ``= + - @``, a tab or a line break, in their plain or
-    full-width form, are marked; so are those that look marked already, which
-    makes `unescape_cell` its exact inverse.
-
-    Examples
-    --------
-    >>> escape_cell("=1+1"), escape_cell("heart"), escape_cell("'=x")
-    ("'=1+1", 'heart', "''=x")
-    """
+    """Put an apostrophe before what a spreadsheet would run as a formula."""
+    # Cells that begin with ``= + - @``, a tab or a line break, in their plain or full-width
+    # form, are marked; so are those that look marked already, which makes `unescape_cell` its
+    # exact inverse.
     return "'" + cell if _FORMULA.match(cell) else cell
 
 
 def unescape_cell(cell: str) -> str:
-    """Undo `escape_cell`.
-
-    Examples
-    --------
-    >>> unescape_cell("'=1+1"), unescape_cell("'tis")
-    ('=1+1', "'tis")
-    """
+    """Undo `escape_cell`."""
     return cell[1:] if _ESCAPED.match(cell) else cell
 
 
 def parse_number(cell: str, decimal_comma: bool = False) -> float | None:
-    """Read a plain decimal number, or None.
-
-    Parameters
-    ----------
-    cell : str
-        Text of the cell.
-    decimal_comma : bool, default=False
-        Whether "0,5" is a half, as in files that separate by semicolons.
-
-    Examples
-    --------
-    >>> parse_number("2.5"), parse_number("0,5", decimal_comma=True), parse_number("two")
-    (2.5, 0.5, None)
-    """
+    """Read a plain decimal number, or None."""
     cell = cell.strip()
     if _NUMBER.fullmatch(cell):
         return float(cell)
@@ -81,25 +55,13 @@ def are_numbers(cells: Sequence[str]) -> bool:
 
 
 def shown(value: object, limit: int = 40) -> str:
-    """Quote a value for a message, cut so that a hostile cell cannot fill the screen.
-
-    Examples
-    --------
-    >>> shown("a" * 100, limit=5)
-    "'aaaaa…'"
-    """
+    """Quote a value for a message, cut so that a hostile cell cannot fill the screen."""
     text = str(value)
     return repr(text if len(text) <= limit else text[:limit] + "…")
 
 
 def rows_named(unit: str, rows: Sequence[int], limit: int = 5) -> str:
-    """Name some rows and count the rest.
-
-    Examples
-    --------
-    >>> rows_named("line", [3]), rows_named("line", [3, 5, 8, 9], limit=2)
-    ('line 3', 'lines 3, 5 and 2 more')
-    """
+    """Name some rows and count the rest."""
     if len(rows) == 1:
         return f"{unit} {rows[0]}"
     named = ", ".join(str(r) for r in rows[:limit])
@@ -108,35 +70,17 @@ def rows_named(unit: str, rows: Sequence[int], limit: int = 5) -> str:
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
-    """Count things in words.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row"), counted(2, "entry", "entries")
-    ('1 row', '1,200 rows', '2 entries')
-    """
+    """Count things in words."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share of one, as texts write it.
-
-    Examples
-    --------
-    >>> percent(0.333), percent(0.333, digits=1)
-    ('33 %', '33.3 %')
-    """
+    """A share of one, as texts write it."""
     return f"{100 * share:.{digits}f} %"
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """Suggest the nearest option, or list the options when none is near.
-
-    Examples
-    --------
-    >>> did_you_mean("qery", ["query", "document"])
-    "Did you mean 'query'?"
-    """
+    """Suggest the nearest option, or list the options when none is near."""
     options = list(options)
     near = get_close_matches(word, options, n=1)
     if near:
@@ -149,15 +93,7 @@ Codes = NDArray[np.intp]
 
 
 class Coded(NamedTuple):
-    """A column as the distinct cells and which of them stands in each row.
-
-    Parameters
-    ----------
-    codes : array of int, shape (n,)
-        Position in `words` of the cell of each row.
-    words : object array of str
-        The distinct cells, in order of appearance.
-    """
+    """A column as the distinct cells and which of them stands in each row."""
 
     codes: Codes
     words: NDArray[np.object_]
@@ -173,58 +109,24 @@ class Coded(NamedTuple):
         return np.bincount(self.codes, minlength=len(self.words))
 
     def map(self, change: Callable[[str], str]) -> Coded:
-        """The column with each cell changed; words that become equal are one.
-
-        Parameters
-        ----------
-        change : callable
-            From a cell to a cell.
-
-        Returns
-        -------
-        Coded
-            Its words in order of appearance.
-        """
+        """The column with each cell changed; words that become equal are one."""
         return merged(self.codes, [change(word) for word in self.words])
 
     def where(self, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
-        """In which rows something holds of the cell.
-
-        Parameters
-        ----------
-        holds : callable
-            What is asked of a cell.
-
-        Returns
-        -------
-        array of bool, shape (n,)
-            One answer a row.
-        """
+        """In which rows something holds of the cell."""
         answers = np.fromiter(map(holds, self.words), dtype=bool, count=len(self.words))
         return answers[self.codes]
 
 
 def merged(codes: Codes, words: Sequence[str]) -> Coded:
-    """A column from codes and words that may repeat.
-
-    Examples
-    --------
-    >>> merged(np.array([0, 1, 2]), ["a", "b", "a"]).codes.tolist()
-    [0, 1, 0]
-    """
+    """A column from codes and words that may repeat."""
     seen: dict[str, int] = {}
     to = np.array([seen.setdefault(word, len(seen)) for word in words], dtype=np.intp)
     return Coded(to[codes] if len(to) else codes, as_cells(list(seen)))
 
 
 def encoded(cells: NDArray[np.object_]) -> Coded:
-    """A column from its cells.
-
-    Examples
-    --------
-    >>> encoded(as_cells(["a", "b", "a"])).words.tolist()
-    ['a', 'b']
-    """
+    """A column from its cells."""
     import pandas as pd
 
     codes, words = pd.factorize(cells, use_na_sentinel=False)
@@ -232,13 +134,7 @@ def encoded(cells: NDArray[np.object_]) -> Coded:
 
 
 def renumbered(codes: Codes) -> tuple[Codes, Codes]:
-    """Number codes in order of appearance; also where each appears first.
-
-    Examples
-    --------
-    >>> renumbered(np.array([7, 3, 7]))
-    (array([0, 1, 0]), array([0, 1]))
-    """
+    """Number codes in order of appearance; also where each appears first."""
     import pandas as pd
 
     new, distinct = pd.factorize(codes)
@@ -257,21 +153,7 @@ def as_cells(values: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]
 
 @dataclass(slots=True)
 class Columns:
-    """The columns of a file, and what was done to get them.
-
-    Parameters
-    ----------
-    text : dict of str to Coded or list of str
-        Columns whose cells are text, numbers, dates.
-    vectors : dict of str to array of shape (n, d)
-        Columns whose cells are lists of as many numbers each.
-    order : list of str
-        Names of all columns, as in the file.
-    rows : sequence of int
-        The number of each row.
-    notes : list of str
-        What the reader should know.
-    """
+    """The columns of a file, and what was done to get them."""
 
     text: dict[str, Coded | list[str]]
     vectors: dict[str, NDArray[Any]]

@@ -35,13 +35,7 @@ _LABEL_NAMES = frozenset(
 
 
 def is_label_name(name: str) -> bool:
-    """Whether a column is named like a judgment.
-
-    Examples
-    --------
-    >>> is_label_name("Relevance"), is_label_name("query")
-    (True, False)
-    """
+    """Whether a column is named like a judgment."""
     return plain(name) in _LABEL_NAMES
 
 
@@ -78,27 +72,7 @@ def pick_label(
     labels: Labels,
     reasons: dict[str, str],
 ) -> str | None:
-    """The column that judges the pairs: by words that are given, its name, or its cells.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    free, ids : sequence of str
-        Columns to choose from, and those that identify items.
-    n_columns : int
-        How many there are, a split aside; two are the two sides.
-    labels : mapping of str to float or None
-        What words mean.
-    reasons : dict of str to str
-        Gets the reason under "label".
-
-    Returns
-    -------
-    str or None
-        Also a column whose words are not understood, where its name says
-        that it judges and its words are few.
-    """
+    """The column that judges the pairs: by words that are given, its name, or its cells."""
     if n_columns < 3:
         return None
     given = {spelled(str(word)) for word in labels}
@@ -128,22 +102,7 @@ def pick_label(
 
 
 def known_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
-    """The words of a column that holds nothing but two or more words of known scales.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    column : str
-        One of its columns.
-    labels : mapping of str to float or None, optional
-        What words mean, before what is known of them.
-
-    Returns
-    -------
-    tuple of LabelWord
-        Empty where it holds anything else, or nothing relevant.
-    """
+    """The words of a column that holds nothing but two or more words of known scales."""
     if table.kinds[column] != "text" or len(table.coded(column).words) > _SPELLINGS:
         return ()
     words = label_words(table, column, labels)
@@ -153,27 +112,7 @@ def known_words(table: Table, column: str, labels: Labels | None = None) -> tupl
 
 
 def said_of_unread(table: Table, taken: Collection[str]) -> list[str]:
-    r"""Say which columns may judge the pairs, where none was read as the label.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    taken : collection of str
-        Columns that play another part.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none.
-
-    Examples
-    --------
-    >>> from simviz.data.tables import read_table
-    >>> rows = b"x,y,verdict\na,b,fits\nc,d,fits\ne,f,hm\n"
-    >>> said_of_unread(read_table(rows, "q.csv"), ["x", "y"])[0][50:]
-    "though column 'verdict' ('fits', 'hm') may judge them. If so, choose it as the label."
-    """
+    r"""Say which columns may judge the pairs, where none was read as the label."""
     found = [
         c
         for c in table.columns

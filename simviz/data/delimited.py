@@ -41,35 +41,9 @@ class Layout:
 
 
 def iter_records(text: str, layout: Layout) -> Iterator[Record]:
-    r"""Split text into records, each with the line on which it starts.
-
-    A cell may be wrapped in double quotes; inside, delimiters and line breaks
-    are content and two quotes stand for one. Blank lines are passed over.
-
-    Parameters
-    ----------
-    text : str
-        The whole file.
-    layout : Layout
-        Delimiter and quoting.
-
-    Yields
-    ------
-    line : int
-        1 for the first line, as an editor counts.
-    fields : list of str
-        The cells, unchanged.
-
-    Raises
-    ------
-    QuoteError
-        If a quoted cell is never closed or goes on after its closing quote.
-
-    Examples
-    --------
-    >>> list(iter_records('x,y\n"a, b\n c",d\ne,f', Layout(",")))
-    [(1, ['x', 'y']), (2, ['a, b\n c', 'd']), (4, ['e', 'f'])]
-    """
+    r"""Split text into records, each with the line on which it starts."""
+    # A cell may be wrapped in double quotes; inside, delimiters and line breaks are content and
+    # two quotes stand for one. Blank lines are passed over.
     delimiter = layout.delimiter
     # One cell and what ends it. Possessive, so that no cell is ever rescanned.
     end_of_cell = rf"({re.escape(delimiter)}|\r\n|\n|\r|\Z)"
@@ -116,29 +90,10 @@ def _quoted_record(
 
 
 def sniff_delimiter(text: str, suffix: str = "") -> str | None:
-    r"""Find the delimiter of a file with a header.
-
-    A delimiter must stand in the header outside quotes; among those that do,
-    the one that gives most records the header's number of cells wins, then
-    the one that the file's name promises, then the one with more columns.
-
-    Parameters
-    ----------
-    text : str
-        The whole file; the first 256 KiB are looked at.
-    suffix : str
-        File name ending such as ".tsv".
-
-    Returns
-    -------
-    str or None
-        None when no candidate gives two columns.
-
-    Examples
-    --------
-    >>> sniff_delimiter('query;document\n"red, round";"a; b"\nblue, big;c')
-    ';'
-    """
+    r"""Find the delimiter of a file with a header."""
+    # A delimiter must stand in the header outside quotes; among those that do, the one that
+    # gives most records the header's number of cells wins, then the one that the file's name
+    # promises, then the one with more columns.
     sample = text[:_SAMPLE]
     promised = {".tsv": "\t", ".tab": "\t", ".csv": ","}.get(suffix.lower())
     best: tuple[tuple[float, bool, int], str] | None = None
@@ -171,35 +126,10 @@ def _widths(sample: str, delimiter: str) -> list[int]:
 def read_records(
     name: str, text: str, delimiter: str, strict: bool = False
 ) -> tuple[list[Record], list[str]]:
-    """Read all records, taking quotes as ordinary characters where they cannot bind.
-
-    Many tab-separated files use no quoting at all, so that a stray quote would
-    swallow lines. Where the quoting rules fail, or a quoted cell spans lines,
-    the plain reading is preferred if it gives every line the header's width.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    text : str
-        The whole file.
-    delimiter : str
-        One character.
-    strict : bool, default=False
-        Never try the plain reading.
-
-    Returns
-    -------
-    records : list of (line, fields)
-        The header first.
-    notes : list of str
-        Says so when quotes were taken as they are.
-
-    Raises
-    ------
-    DatasetError
-        If quotes are broken and the plain reading does not fit either.
-    """
+    """Read all records, taking quotes as ordinary characters where they cannot bind."""
+    # Many tab-separated files use no quoting at all, so that a stray quote would swallow lines.
+    # Where the quoting rules fail, or a quoted cell spans lines, the plain reading is preferred
+    # if it gives every line the header's width.
     problem: QuoteError | None = None
     records: list[Record] = []
     try:
@@ -226,34 +156,11 @@ _QUOTE, _LF, _CR = 34, 10, 13
 
 
 def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Coded] | None:
-    r"""Read all cells below the header, or decline.
-
-    Declined is whatever `simviz.data.delimited` would have to mend, or to
-    refuse in a sentence: rows of another width, blank lines, quotes that do
-    not begin and end a cell, line breaks inside a cell, lone carriage
-    returns, text that is no UTF-8. What is accepted comes out as it would
-    come out there, and row i stands on line i + 2.
-
-    Parameters
-    ----------
-    data : bytes
-        The file, without a byte-order mark.
-    delimiter : str
-        One character.
-    n_columns : int
-        Cells of each row.
-
-    Returns
-    -------
-    list of Coded, or None
-        One a column.
-
-    Examples
-    --------
-    >>> a, b = read_cells(b'x,y\nred,"1, 2"\nred,3\n', ",", 2)
-    >>> a.words.tolist(), a.codes.tolist(), b.words.tolist()
-    (['red'], [0, 0], ['1, 2', '3'])
-    """
+    r"""Read all cells below the header, or decline."""
+    # Declined is whatever `simviz.data.delimited` would have to mend, or to refuse in a
+    # sentence: rows of another width, blank lines, quotes that do not begin and end a cell, line
+    # breaks inside a cell, lone carriage returns, text that is no UTF-8. What is accepted comes
+    # out as it would come out there, and row i stands on line i + 2.
     import pyarrow as pa
     from pyarrow import csv
 
@@ -301,13 +208,10 @@ def _count_rows(data: bytes, delimiter: int) -> int | None:
 
 
 def _well_quoted(raw: NDArray[np.uint8], delimiter: int) -> bool:
-    """Whether quotes open and close whole cells.
-
-    The first, third, ... quote must follow a delimiter, a line end, or at once
-    a quote that closes: two quotes inside a cell stand for one. The others
-    must be followed by the same. A quoted line break shows later, as a row
-    that is missing.
-    """
+    """Whether quotes open and close whole cells."""
+    # The first, third, ... quote must follow a delimiter, a line end, or at once a quote that
+    # closes: two quotes inside a cell stand for one. The others must be followed by the same. A
+    # quoted line break shows later, as a row that is missing.
     quotes = np.flatnonzero(raw == _QUOTE)
     if len(quotes) % 2:
         return False
@@ -327,31 +231,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_columns(name: str, text: str, suffix: str, header: bool) -> tuple[Columns, str]:
-    """Read delimited text with care for what is not as it should be.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    text : str
-        The whole file.
-    suffix : str
-        File name ending such as ".tsv".
-    header : bool
-        Whether the first line names the columns.
-
-    Returns
-    -------
-    columns : Columns
-        Cells of text; rows are line numbers.
-    delimiter : str
-        That was found.
-
-    Raises
-    ------
-    DatasetError
-        If there is no delimiter, no row, a row that is too wide, or too much.
-    """
+    """Read delimited text with care for what is not as it should be."""
     skipped = 0
     delimiter = write.own_delimiter(text)
     own = delimiter is not None
@@ -391,29 +271,7 @@ def read_columns(name: str, text: str, suffix: str, header: bool) -> tuple[Colum
 
 
 def read_large(name: str, data: bytes, head: str, suffix: str) -> tuple[Columns, str] | None:
-    """Read a large file by the short way, or decline.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    data : bytes
-        The whole file.
-    head : str
-        How it begins.
-    suffix : str
-        File name ending such as ".tsv".
-
-    Returns
-    -------
-    tuple of Columns and str, or None
-        As `read_columns`; None where that has to look closer.
-
-    Raises
-    ------
-    DatasetError
-        If there is too much.
-    """
+    """Read a large file by the short way, or decline."""
     data = data.removeprefix(_BOM)
     head = head.removeprefix("\ufeff")
     if _DIRECTIVE.match(head) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -438,22 +296,7 @@ def read_large(name: str, data: bytes, head: str, suffix: str) -> tuple[Columns,
 
 
 def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Trim column names, name the nameless, tell the equal apart.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    names : sequence of str
-        As they stand in the header.
-
-    Returns
-    -------
-    names : list of str
-        Different from one another, none empty.
-    notes : list of str
-        What was changed.
-    """
+    """Trim column names, name the nameless, tell the equal apart."""
     notes: list[str] = []
     clean: list[str] = []
     for i, raw in enumerate(names):
@@ -476,31 +319,7 @@ def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
 def rectangular(
     name: str, names: Sequence[str], records: Sequence[Record], between: str
 ) -> tuple[list[list[str]], list[str]]:
-    """Turn records into columns; fill short ones, refuse long ones.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    names : sequence of str
-        The header.
-    records : sequence of (int, list of str)
-        Each with its number in the file.
-    between : str
-        What separates cells, in words; empty in a workbook.
-
-    Returns
-    -------
-    columns : list of list of str
-        As many as there are names.
-    notes : list of str
-        Names rows that were filled.
-
-    Raises
-    ------
-    DatasetError
-        If a row has more cells than the header.
-    """
+    """Turn records into columns; fill short ones, refuse long ones."""
     width, unit = len(names), "line" if between else "row"
     columns: list[list[str]] = [[] for _ in range(width)]
     short: list[int] = []
@@ -532,20 +351,7 @@ def rectangular(
 
 
 def refuse_wide(name: str, n_columns: int, n_rows: int) -> None:
-    """Refuse a table of too many columns or cells.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    n_columns, n_rows : int
-        Its size.
-
-    Raises
-    ------
-    DatasetError
-        If it is beyond a limit.
-    """
+    """Refuse a table of too many columns or cells."""
     limits = get_limits()
     if n_columns > limits.columns:
         raise DatasetError(

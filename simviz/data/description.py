@@ -25,24 +25,7 @@ _LONGEST = 500  # characters of a text that are looked at
 
 
 def scripts_of(texts: Sequence[str]) -> list[str]:
-    """The writing system that most letters of each text belong to.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Any texts; of a long one the first 500 characters count.
-
-    Returns
-    -------
-    list of str
-        Such as "Latin", "Cyrillic" or "Chinese characters"; "no letters"
-        where there is none.
-
-    Examples
-    --------
-    >>> scripts_of(["red heart", "красное сердце", "赤いハート", "42"])
-    ['Latin', 'Cyrillic', 'Japanese kana', 'no letters']
-    """
+    """The writing system that most letters of each text belong to."""
     found = []
     for text in texts:
         start = text[:_LONGEST]
@@ -60,23 +43,7 @@ def scripts_of(texts: Sequence[str]) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def script_of(character: str) -> str:
-    """The writing system of a letter; empty for anything else.
-
-    Parameters
-    ----------
-    character : str
-        One character.
-
-    Returns
-    -------
-    str
-        By the first word of its name.
-
-    Examples
-    --------
-    >>> script_of("é"), script_of("я"), script_of("7")
-    ('Latin', 'Cyrillic', '')
-    """
+    """The writing system of a letter; empty for anything else."""
     if not character.isalpha():
         return ""
     name = unicodedata.name(character, "")
@@ -93,13 +60,7 @@ _CHARACTERS = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How numbers are spread.
-
-    Parameters
-    ----------
-    low, middle, high, most : float
-        Their 5 % quantile, median, 95 % quantile and maximum.
-    """
+    """How numbers are spread."""
 
     low: float
     middle: float
@@ -108,53 +69,14 @@ class Spread:
 
     @classmethod
     def of(cls, values: ArrayLike) -> Spread:
-        """Measure some numbers.
-
-        Parameters
-        ----------
-        values : array-like of shape (n,)
-            At least one.
-
-        Returns
-        -------
-        Spread
-            Of them.
-        """
+        """Measure some numbers."""
         found = np.quantile(np.asarray(values, dtype=np.float64), [0.05, 0.5, 0.95, 1.0])
         return cls(*(float(value) for value in found))
 
 
 @dataclass(frozen=True, slots=True)
 class SideDescription:
-    """One side of a data set.
-
-    Parameters
-    ----------
-    name, kind : str
-        What its items are called, and what they are.
-    n : int
-        Items.
-    n_linked : int
-        Those with a relevant pair.
-    answers : Spread
-        Relevant pairs an item, over those that have one.
-    characters, words : Spread or None
-        Lengths of texts and keywords.
-    n_words : int
-        Different words, of texts.
-    n_read : int
-        Texts whose words and scripts were counted: of much text only some,
-        spread evenly.
-    scripts : tuple of (str, float)
-        Writing systems and the share of items mainly written in each, the
-        most frequent first.
-    size : tuple of int or None
-        Height, width and channels of pictures; the numbers of a vector.
-    filled : float
-        Share of the numbers of vectors that are not 0; NaN for others.
-    columns : tuple of str
-        What else is known of the items.
-    """
+    """One side of a data set."""
 
     name: str
     kind: str
@@ -173,20 +95,7 @@ class SideDescription:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Both sides of a data set and what is between them.
-
-    Parameters
-    ----------
-    x, y : SideDescription
-        The sides.
-    n_shared_words : int or None
-        Different words that stand on both sides; None where one has no text.
-    grades : tuple of (str, int)
-        Judgments of each grade, or of each interval of scores, the highest
-        first.
-    is_score : bool
-        Whether judgments are scores.
-    """
+    """Both sides of a data set and what is between them."""
 
     x: SideDescription
     y: SideDescription

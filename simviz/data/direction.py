@@ -22,15 +22,7 @@ _LOOKED_AT = 2_000
 
 
 class WhoAsks(NamedTuple):
-    """Which side asks, and why.
-
-    Parameters
-    ----------
-    direction : {"x2y", "y2x"}
-        The side that asks first.
-    reason : str
-        A sentence without its full stop: "queries ask: their name says so".
-    """
+    """Which side asks, and why."""
 
     direction: Direction
     reason: str

@@ -28,20 +28,7 @@ Parts = dict[str, zipfile.ZipInfo]
 
 
 def is_workbook(data: bytes, suffix: str = "") -> bool:
-    """Whether a file is an Excel workbook, by what it holds rather than its name.
-
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    suffix : str, default=""
-        File name ending; decides where the archive cannot be opened.
-
-    Returns
-    -------
-    bool
-        True for .xlsx and .xlsm, never for another zip.
-    """
+    """Whether a file is an Excel workbook, by what it holds rather than its name."""
     if not data.startswith(b"PK\x03\x04"):
         return False
     try:
@@ -52,29 +39,7 @@ def is_workbook(data: bytes, suffix: str = "") -> bool:
 
 
 def read_columns(name: str, data: bytes, sheet: str | None, header: bool) -> Columns:
-    """Read one sheet of a workbook.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    data : bytes
-        The whole file.
-    sheet : str or None
-        Which sheet; the first if None.
-    header : bool
-        Whether the first row with a cell names the columns.
-
-    Returns
-    -------
-    Columns
-        Cells as text: dates as 2024-05-31, formulas by their last value.
-
-    Raises
-    ------
-    DatasetError
-        If the workbook is damaged, unsafe or too large, or has no such sheet.
-    """
+    """Read one sheet of a workbook."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = {e.filename: e for e in safe_entries(name, archive)}

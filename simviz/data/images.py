@@ -33,34 +33,7 @@ class ImageError(ValueError):
 
 
 def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
-    """Decode an image and fit it into a white square, aspect kept.
-
-    Parameters
-    ----------
-    data : bytes
-        A PNG, JPEG, GIF (first frame), WebP or BMP file.
-    size : int, default=64
-        Side of the square in pixels.
-
-    Returns
-    -------
-    array of uint8, shape (size, size, 3)
-        RGB; transparent pixels are white.
-
-    Raises
-    ------
-    ImageError
-        If the bytes are no such image, are damaged, or hold too many pixels.
-
-    Examples
-    --------
-    >>> from PIL import Image
-    >>> file = io.BytesIO()
-    >>> Image.new("RGBA", (10, 20), (255, 0, 0, 255)).save(file, "PNG")
-    >>> sprite = make_sprite(file.getvalue())
-    >>> sprite[32, 32].tolist(), sprite[32, 2].tolist()
-    ([255, 0, 0], [255, 255, 255])
-    """
+    """Decode an image and fit it into a white square, aspect kept."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
@@ -91,27 +64,7 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
 
 
 def as_kept(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """An image in the form that the images of a data set have.
-
-    Parameters
-    ----------
-    sprite : array of uint8, shape (size, size, 3)
-        As `make_sprite` answers.
-    others : array of uint8, shape (n, height, width) or (n, height, width, 3)
-        Those of the data set.
-
-    Returns
-    -------
-    array of uint8, shape (height, width) or (height, width, 3)
-        Of their size; in grey levels on a ground as theirs, where they have no
-        colours.
-
-    Examples
-    --------
-    >>> white = np.full((64, 64, 3), 255, dtype=np.uint8)
-    >>> as_kept(white, np.zeros((2, 32, 32), dtype=np.uint8)).max()
-    np.uint8(0)
-    """
+    """An image in the form that the images of a data set have."""
     from PIL import Image
 
     height, width = others.shape[1:3]
@@ -201,31 +154,7 @@ def assemble(
     table: Table,
     title: str | None = None,
 ) -> ReadResult:
-    """Match a table to images, and render those that have a keyword.
-
-    Parameters
-    ----------
-    name : str
-        Where the images are, for messages.
-    read : callable
-        From the path of an image to its bytes.
-    images : sequence of str
-        The paths there are.
-    table : Table
-        File names and keywords, or captions.
-    title : str, optional
-        Name of the data set; from `name` when omitted.
-
-    Returns
-    -------
-    ReadResult
-        As `read_images`.
-
-    Raises
-    ------
-    DatasetError
-        If no row names an image, there are too many, or none can be used.
-    """
+    """Match a table to images, and render those that have a keyword."""
     limit = get_limits().images
     if len(images) > limit:
         raise DatasetError(
@@ -343,18 +272,7 @@ def _ending(path: str) -> str:
 
 
 def keys_of(images: Iterable[str]) -> dict[str, str | None]:
-    """What a table may call an image: its path or its file name; None if ambiguous.
-
-    Parameters
-    ----------
-    images : iterable of str
-        Their paths.
-
-    Returns
-    -------
-    dict of str to str or None
-        Names without capitals to paths.
-    """
+    """What a table may call an image: its path or its file name; None if ambiguous."""
     keys: dict[str, str | None] = {}
     images = list(images)
     for image in images:

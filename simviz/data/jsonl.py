@@ -19,13 +19,7 @@ _SPACE = re.compile(r"\s*")
 
 
 def looks_like_jsonl(text: str) -> bool:
-    r"""Whether the first line that is not blank is a JSON object.
-
-    Examples
-    --------
-    >>> looks_like_jsonl('\n{"x": 1}\n'), looks_like_jsonl("{x},y\n")
-    (True, False)
-    """
+    r"""Whether the first line that is not blank is a JSON object."""
     start = re.search(r"\S", text)
     if start is not None and start.group() == "[":
         return re.match(r"\[\s*\{\s*\"", text[start.start() : start.start() + 200]) is not None
@@ -39,32 +33,7 @@ def looks_like_jsonl(text: str) -> bool:
 
 
 def read_columns(name: str, text: str) -> Columns:
-    """Read one JSON object a line, or one array of objects, into columns.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    text : str
-        The whole file.
-
-    Returns
-    -------
-    Columns
-        In the order in which keys appear; empty where an object lacks the key.
-        Lists of equally many numbers become vectors. Rows are line numbers,
-        in an array the objects, from 1.
-
-    Raises
-    ------
-    DatasetError
-        If a line is broken or no object.
-
-    Examples
-    --------
-    >>> read_columns("a.jsonl", '{"x": "a", "y": 2.0}').text
-    {'x': ['a'], 'y': ['2']}
-    """
+    """Read one JSON object a line, or one array of objects, into columns."""
     is_array = _starts_with(text, "[")
     limits = get_limits()
     columns: dict[str, list[str]] = {}
@@ -121,13 +90,7 @@ def read_columns(name: str, text: str) -> Columns:
 
 
 def scalar_text(value: object) -> str:
-    """Text of a scalar: whole floats without a point, nothing for null and NaN.
-
-    Examples
-    --------
-    >>> [scalar_text(v) for v in ("a", 3.0, True, None, float("nan"))]
-    ['a', '3', 'true', '', '']
-    """
+    """Text of a scalar: whole floats without a point, nothing for null and NaN."""
     if isinstance(value, str):
         return value
     if value is None or value != value:

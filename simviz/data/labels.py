@@ -57,35 +57,12 @@ _COMMON = frozenset(
 
 
 def spelled(cell: str) -> str:
-    """A label in words, in one spelling.
-
-    Examples
-    --------
-    >>> spelled(" Not-Relevant"), spelled("-1")
-    ('not relevant', '-1')
-    """
+    """A label in words, in one spelling."""
     return " ".join(re.sub(r"(?<=[^\W_])[-_]+(?=[^\W_])", " ", cell.casefold()).split())
 
 
 def meanings(words: Collection[str]) -> dict[str, int]:
-    """The grades of those words of a column that are known.
-
-    Parameters
-    ----------
-    words : collection of str
-        All distinct words of the column, as `spelled`. The scale that holds
-        most of them is meant; what it lacks means what it means elsewhere.
-
-    Returns
-    -------
-    dict of str to int
-        A grade above 0, or -1 for judged not relevant.
-
-    Examples
-    --------
-    >>> meanings(["same", "subset", "disjoint"]), meanings(["same", "different", "blue"])
-    ({'same': 2, 'subset': 1, 'disjoint': -1}, {'same': 1, 'different': -1})
-    """
+    """The grades of those words of a column that are known."""
     if len(words) > 1 and _LETTERS.keys() >= set(words):
         return {word: _LETTERS[word] for word in words}
     meant = max(SCALES, key=lambda scale: sum(word in scale for word in words))
@@ -94,13 +71,7 @@ def meanings(words: Collection[str]) -> dict[str, int]:
 
 
 def speak_of_pairs(words: Collection[str]) -> bool:
-    """Whether known words can only say how two things lie to one another.
-
-    Examples
-    --------
-    >>> speak_of_pairs(["same", "disjoint"]), speak_of_pairs(["good", "bad"])
-    (True, False)
-    """
+    """Whether known words can only say how two things lie to one another."""
     return not _COMMON.issuperset(words)
 
 
@@ -115,17 +86,7 @@ _LISTED = 12
 
 @dataclass(frozen=True, slots=True)
 class LabelWord:
-    """A word that stands in a label column.
-
-    Parameters
-    ----------
-    word : str
-        In one spelling: lower case, single spaces.
-    count : int
-        In how many rows.
-    grade : float or None
-        What it means; NaN is not judged, None is not known.
-    """
+    """A word that stands in a label column."""
 
     word: str
     count: int
@@ -142,35 +103,7 @@ class _Cells:
 
 
 def label_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
-    r"""The words of a label column and what they mean.
-
-    Parameters
-    ----------
-    table : Table
-        Where the labels stand.
-    column : str
-        Their column.
-    labels : mapping of str to float or None, optional
-        What words mean, before what is known of them.
-
-    Returns
-    -------
-    tuple of LabelWord
-        Highest grade first, unknown words last; numbers and empty cells are
-        not among them.
-
-    Raises
-    ------
-    DatasetError
-        If `labels` cannot be understood.
-
-    Examples
-    --------
-    >>> from simviz.data.tables import read_table
-    >>> table = read_table(b"query,ad,label\na,b,same\na,c,Disjoint\nd,e,hm\n", "q.csv")
-    >>> [(w.word, w.grade) for w in label_words(table, "label")]
-    [('same', 2), ('disjoint', -1), ('hm', None)]
-    """
+    r"""The words of a label column and what they mean."""
     found = _cells(table, column, table.coded(column).codes, _given(labels)).words.values()
     return tuple(sorted(found, key=_rank))
 
@@ -183,40 +116,7 @@ def parse_labels(
     threshold: float | None = None,
     labels: Labels | None = None,
 ) -> tuple[NDArray[np.float64], Kind, list[str]]:
-    """Turn the cells of a label column into grades or scores.
-
-    Parameters
-    ----------
-    table : Table
-        Where the labels stand.
-    column : str
-        Their column.
-    rows : array of int, shape (n,)
-        The rows to read.
-    kind : {"grade", "score"}, optional
-        What they are. When omitted they are scores if they are real-valued:
-        more than ten distinct values that are not whole, or any such value
-        in a column called score or similarity.
-    threshold : float, optional
-        From which score on a pair is relevant; the middle when omitted.
-    labels : mapping of str to float or None, optional
-        What words mean, before what is known of them.
-
-    Returns
-    -------
-    values : array of shape (n,)
-        NaN where nothing was judged; for grades, 0 became −1.
-    kind : {"grade", "score"}
-        What they are.
-    notes : list of str
-        What was read into them.
-
-    Raises
-    ------
-    DatasetError
-        If a label is neither a number nor a known word, is infinite, if none
-        is given, if all say "not relevant", or if `labels` is no such mapping.
-    """
+    """Turn the cells of a label column into grades or scores."""
     given = _given(labels)
     codes = table.coded(column).codes[rows]
     cells = _cells(table, column, codes, given)

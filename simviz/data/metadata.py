@@ -27,37 +27,10 @@ _NO_PART = "?"
 def attach(
     table: Table, roles: Roles, rows: Codes, sides: Mapping[str, Grouping]
 ) -> tuple[Metadata, list[str]]:
-    """Give each column to the sides whose items it follows from.
-
-    A column follows from an item when all rows of the item agree. The split
-    column is stored as "split" and the group column as "group". Where a few
-    items stand in several parts of a split (a leak in the file), they count
-    as train rather than test.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    roles : Roles
-        Which columns are taken.
-    rows : array of int
-        The rows in use.
-    sides : mapping of "x" and "y" to (codes, first)
-        The item of each row, and the first row of each item, as positions in
-        `rows`.
-
-    Returns
-    -------
-    metadata : dict of side to dict of name to array
-        One value an item.
-    notes : list of str
-        Names the columns that were dropped, and the items that were moved.
-
-    Raises
-    ------
-    DatasetError
-        If a cell of the split column names no part.
-    """
+    """Give each column to the sides whose items it follows from."""
+    # A column follows from an item when all rows of the item agree. The split column is stored
+    # as "split" and the group column as "group". Where a few items stand in several parts of a
+    # split (a leak in the file), they count as train rather than test.
     metadata: Metadata = {"x": {}, "y": {}}
     notes: list[str] = []
     if roles.split is not None:
@@ -184,20 +157,7 @@ def _split_words(table: Table, column: str, rows: Codes) -> NDArray[np.object_]:
 
 
 def typed(cells: NDArray[np.object_], as_text: bool) -> NDArray[Any]:
-    """Metadata as whole numbers, numbers, or trimmed text.
-
-    Parameters
-    ----------
-    cells : object array of str
-        As they stand in the file.
-    as_text : bool
-        Whether numbers stay text.
-
-    Returns
-    -------
-    array of the same length
-        Of int64, float64 with NaN where nothing is known, or object.
-    """
+    """Metadata as whole numbers, numbers, or trimmed text."""
     if not as_text and are_numbers(cells):  # type: ignore[arg-type]
         values = np.array([np.nan if is_missing(c) else float(c) for c in cells])
         whole = np.isfinite(values).all() and (values == np.round(values)).all()
@@ -210,57 +170,13 @@ MISSING = "–"
 
 
 def telling_columns(x: Items, y: Items) -> tuple[str, ...]:
-    """Columns by which the items of a map may be coloured.
-
-    Parameters
-    ----------
-    x, y : Items
-        The items of the two sides.
-
-    Returns
-    -------
-    tuple of str
-        Names of the metadata columns of either side that hold different
-        numbers, or groups with two members on average; sorted.
-
-    Examples
-    --------
-    >>> kinds = {"kind": np.array(["a", "a", "b", "b"]), "name": np.array(list("abcd"))}
-    >>> words = Items(list("0123"), list("abcd"), "text", kinds)
-    >>> telling_columns(words, Items(["0"], ["w"], "text"))
-    ('kind',)
-    """
+    """Columns by which the items of a map may be coloured."""
     names = sorted({*x.metadata, *y.metadata})
     return tuple(name for name in names if _tells(joined_column(x, y, name)))
 
 
 def joined_column(x: Items, y: Items, name: str) -> NDArray[Any]:
-    """The values of a column for the x items and then the y items.
-
-    Parameters
-    ----------
-    x, y : Items
-        The items of the two sides.
-    name : str
-        A metadata column of either.
-
-    Returns
-    -------
-    ndarray of shape (n_x + n_y,)
-        Numbers, NaN where there is none, if every value is a number; else
-        strings, "–" where there is none.
-
-    Raises
-    ------
-    KeyError
-        If neither side has such a column.
-
-    Examples
-    --------
-    >>> words = Items(["0"], ["red"], "text", {"length": np.array([3])})
-    >>> joined_column(words, Items(["0"], ["rojo"], "text"), "length").tolist()
-    [3.0, nan]
-    """
+    """The values of a column for the x items and then the y items."""
     columns = [side.metadata.get(name) for side in (x, y)]
     present = [column for column in columns if column is not None]
     if not present:

@@ -71,21 +71,7 @@ class ReadResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distinct:
-    """The items of a side, without what describes them.
-
-    Parameters
-    ----------
-    codes : array of int, shape (n_rows,)
-        The item of each row in use.
-    first : array of int, shape (n_items,)
-        Where each item appears first, as a position in the rows in use.
-    ids : object array of str, shape (n_items,)
-        Their ids.
-    content : object array of str, or array of shape (n_items, d)
-        What they are.
-    kind : {"text", "vector"}
-        Of the content.
-    """
+    """The items of a side, without what describes them."""
 
     codes: Codes
     first: Codes
@@ -95,27 +81,7 @@ class Distinct:
 
 
 def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[LeftOut]]:
-    """Rows with something on both sides, and the others with the reason.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    columns : sequence of two str
-        Those of the x side and the y side.
-
-    Returns
-    -------
-    rows : array of int
-        Positions in the table.
-    left_out : list of LeftOut
-        The other rows, in order.
-
-    Raises
-    ------
-    DatasetError
-        If no row is complete.
-    """
+    """Rows with something on both sides, and the others with the reason."""
     empty = [
         np.zeros(len(table), dtype=bool)
         if column in table.vectors
@@ -137,29 +103,7 @@ def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[Lef
 
 
 def distinct_items(table: Table, column: str, id_column: str | None, rows: Codes) -> Distinct:
-    """The distinct items of a side in order of appearance.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    column : str
-        With what the items are.
-    id_column : str or None
-        With their ids; the content tells them apart if None.
-    rows : array of int
-        The rows in use.
-
-    Returns
-    -------
-    Distinct
-        Texts without surrounding spaces.
-
-    Raises
-    ------
-    DatasetError
-        If an id is empty, or stands for two things.
-    """
+    """The distinct items of a side in order of appearance."""
     if column in table.vectors:
         return _distinct_vectors(table, column, id_column, rows)
     texts = table.coded(column).map(str.strip)
@@ -286,22 +230,7 @@ def read_pairs(
 
 
 def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Roles:
-    """Roles as they are given or guessed, with what words mean.
-
-    Parameters
-    ----------
-    table : Table
-        What the roles are for.
-    roles : Roles, optional
-        Guessed when omitted.
-    labels : mapping of str to float or None, optional
-        Added to those of `roles`.
-
-    Returns
-    -------
-    Roles
-        Not checked yet.
-    """
+    """Roles as they are given or guessed, with what words mean."""
     if roles is None:
         return guess_roles(table, labels)
     return replace(roles, labels={**roles.labels, **labels}) if labels else roles
@@ -397,22 +326,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
 
 
 def not_judged(table: Table, column: str, rows: Codes) -> list[LeftOut]:
-    """Rows that are left out because their label says nothing.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    column : str
-        With the labels.
-    rows : array of int
-        The rows without a judgment.
-
-    Returns
-    -------
-    list of LeftOut
-        Each with its reason.
-    """
+    """Rows that are left out because their label says nothing."""
     empty = table.coded(column).where(is_missing)
     reasons = {True: "the label is empty", False: "the label says: not judged"}
     return [LeftOut(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows]
@@ -451,10 +365,8 @@ def _long_form_columns(table: Table) -> tuple[str, ...]:
 def _merge_notes(
     table: Table, rows: Codes, x: Codes, y: Codes, values: NDArray[np.float64] | None
 ) -> tuple[list[str], Codes]:
-    """Say how many rows repeat a pair, and where they contradict one another.
-
-    Also returns the pairs of the latter, by x and y item.
-    """
+    """Say how many rows repeat a pair, and where they contradict one another."""
+    # Also returns the pairs of the latter, by x and y item.
     pair = x.astype(np.int64) * (int(y.max()) + 1) + y
     _, first, of, times = np.unique(
         pair, return_index=True, return_inverse=True, return_counts=True

@@ -22,37 +22,7 @@ _LABEL = "relevant"
 
 
 def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
-    r"""Anchor, positive and negatives as one judgment a row each.
-
-    Parameters
-    ----------
-    table : Table
-        One triplet a row.
-    roles : Roles
-        The anchor as `x`, the positive as `y`, the others as `negatives`.
-
-    Returns
-    -------
-    table : Table
-        A row of the file occurs once for its positive and once for each
-        negative that is not empty, under its number in the file.
-    roles : Roles
-        With the label in a column of its own.
-
-    Raises
-    ------
-    DatasetError
-        If no column of negatives is named, or vectors differ in width.
-
-    Examples
-    --------
-    >>> from simviz.data.tables import read_table
-    >>> table = read_table(b"anchor,positive,negative\na,b,c\n", "t.csv")
-    >>> roles = Roles("anchor", "positive", negatives=("negative",))
-    >>> long, _ = triplets_as_judgments(table, roles)
-    >>> long.columns["positive"].tolist(), long.columns["relevant"].tolist()
-    (['b', 'c'], ['1', '-1'])
-    """
+    r"""Anchor, positive and negatives as one judgment a row each."""
     if not roles.negatives:
         raise DatasetError(
             f"{table.name}: triplets need a column with what does not belong. Choose one, or "
@@ -122,36 +92,7 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
 def pairs_of_groups(
     name: str, member: np.ndarray, group: np.ndarray, n_items: int
 ) -> tuple[Relevance, list[str]]:
-    """Pair the items that share a group, each with all others of it.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    member, group : array of int, shape (n,)
-        Which item stands in which group.
-    n_items : int
-        Items there are.
-
-    Returns
-    -------
-    relevance : Relevance
-        Of shape (n_items, n_items), symmetric, without an item's pair with
-        itself; all else is negative.
-    notes : list of str
-        What was made, and what stands alone.
-
-    Raises
-    ------
-    DatasetError
-        If that makes too many pairs, or none.
-
-    Examples
-    --------
-    >>> relevance, _ = pairs_of_groups("g.csv", np.array([0, 1, 2]), np.array([5, 5, 6]), 3)
-    >>> relevance.matrix.nnz
-    2
-    """
+    """Pair the items that share a group, each with all others of it."""
     _, codes = np.unique(group, return_inverse=True)
     inside = sp.csr_array(
         (np.ones(len(member)), (member, codes)), shape=(n_items, int(codes.max()) + 1)
@@ -193,34 +134,7 @@ Grouped = Mapping[str, Sequence[str]]
 
 
 def taxonomy_pairs(titles: Grouped, inputs: Grouped | None = None, **names: str) -> PairSet:
-    """Pair texts with the titles of a taxonomy that share a group with them.
-
-    Parameters
-    ----------
-    titles : mapping of str to sequence of str
-        Title to the groups it stands in; the y side.
-    inputs : mapping of str to sequence of str, optional
-        Text to its groups; the x side. The titles themselves when omitted.
-    **names : str
-        ``name``, ``x_name``, ``y_name``.
-
-    Returns
-    -------
-    PairSet
-        All other pairs are negative. Metadata "group" of both sides names the
-        groups, with " | " between those of a text that stands in several.
-
-    Raises
-    ------
-    DatasetError
-        If an input belongs to no group of the taxonomy.
-
-    Examples
-    --------
-    >>> titles = {"cook": ["kitchen"], "chef": ["kitchen"], "vet": ["animals"]}
-    >>> taxonomy_pairs(titles, {"Sous-chef wanted": ["kitchen"]})
-    PairSet('pairs': 1 x × 3 y, 2 relevant)
-    """
+    """Pair texts with the titles of a taxonomy that share a group with them."""
     members: dict[str, list[int]] = {}
     for column, groups in enumerate(titles.values()):
         for group in groups:

@@ -51,29 +51,7 @@ _BINARY = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f]")
 def load_bytes(
     source: Source, name: str | None = None, max_bytes: int | None = None
 ) -> tuple[str, bytes]:
-    """Read a path, or pass bytes on, refusing what is too large.
-
-    Parameters
-    ----------
-    source : str, Path or bytes
-        A path, or the content itself.
-    name : str, optional
-        File name to use in messages; the path's own name when omitted.
-    max_bytes : int, optional
-        Refuse more than this; as in `ReadingLimits` when omitted.
-
-    Returns
-    -------
-    name : str
-        A printable file name without folders.
-    data : bytes
-        The content.
-
-    Raises
-    ------
-    DatasetError
-        If the path cannot be read, or the content is empty or too large.
-    """
+    """Read a path, or pass bytes on, refusing what is too large."""
     max_bytes = max_bytes or get_limits().file_bytes
     if isinstance(source, bytes):
         name = _printable(name or "upload")
@@ -99,30 +77,7 @@ def load_bytes(
 
 
 def gunzip(name: str, data: bytes, max_bytes: int | None = None) -> tuple[str, bytes]:
-    """Unpack gzip content, never beyond `max_bytes`; other content passes through.
-
-    Parameters
-    ----------
-    name : str
-        File name; a final ``.gz`` is dropped.
-    data : bytes
-        The content.
-    max_bytes : int, optional
-        Refuse more than this after unpacking; as in `ReadingLimits` when
-        omitted.
-
-    Returns
-    -------
-    name : str
-        Without ``.gz``.
-    data : bytes
-        Unpacked.
-
-    Raises
-    ------
-    DatasetError
-        If the archive is damaged, empty, or unpacks to too much.
-    """
+    """Unpack gzip content, never beyond `max_bytes`; other content passes through."""
     if not data.startswith(b"\x1f\x8b"):
         return name, data
     max_bytes = max_bytes or get_limits().file_bytes
@@ -140,50 +95,17 @@ def gunzip(name: str, data: bytes, max_bytes: int | None = None) -> tuple[str, b
 
 
 def signature(data: bytes) -> str | None:
-    """Tell what a file is from its first bytes, whatever its name says.
-
-    Examples
-    --------
-    >>> signature(b"%PDF-1.7"), signature(b"x,y")
-    ('a PDF document', None)
-    """
+    """Tell what a file is from its first bytes, whatever its name says."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "a WebP image"
     return next((what for start, what in _SIGNATURES if data.startswith(start)), None)
 
 
 def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
-    """Decode bytes as text, and say so when the encoding had to be guessed.
-
-    UTF-8 with or without a byte-order mark, UTF-16 and UTF-32 with one; what
-    is none of these is read as Windows-1252, else Latin-1, with a note. Where
-    some lines with letters beyond ASCII are UTF-8 and others are not, each line
-    is read as what it is.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    data : bytes
-        The content.
-
-    Returns
-    -------
-    text : str
-        Without a byte-order mark.
-    notes : list of str
-        What the reader should know.
-
-    Raises
-    ------
-    DatasetError
-        If the content is not text.
-
-    Examples
-    --------
-    >>> decode_text("a.csv", "señal".encode("latin-1"))[0]
-    'señal'
-    """
+    """Decode bytes as text, and say so when the encoding had to be guessed."""
+    # UTF-8 with or without a byte-order mark, UTF-16 and UTF-32 with one; what is none of these
+    # is read as Windows-1252, else Latin-1, with a note. Where some lines with letters beyond
+    # ASCII are UTF-8 and others are not, each line is read as what it is.
     notes: list[str] = []
     bom, encoding = next((b for b in _BOMS if data.startswith(b[0])), (b"", "utf-8"))
     body = data[len(bom) :]
@@ -280,25 +202,7 @@ _BROKEN = (
 
 
 def open_zip(name: str, data: bytes) -> zipfile.ZipFile:
-    """Open a zip archive in memory.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    data : bytes
-        The archive.
-
-    Returns
-    -------
-    zipfile.ZipFile
-        For reading.
-
-    Raises
-    ------
-    DatasetError
-        If it is none, or damaged.
-    """
+    """Open a zip archive in memory."""
     try:
         return zipfile.ZipFile(io.BytesIO(data))
     except _BROKEN as error:
@@ -308,26 +212,7 @@ def open_zip(name: str, data: bytes) -> zipfile.ZipFile:
 
 
 def safe_entries(name: str, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """Files of an archive, refused as a whole where it is unsafe or too large.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    archive : zipfile.ZipFile
-        Open for reading.
-
-    Returns
-    -------
-    list of zipfile.ZipInfo
-        Its files, without folders and what operating systems add.
-
-    Raises
-    ------
-    DatasetError
-        If it holds too much, an encrypted file, a path that leads out of it,
-        or a file that unpacks to suspiciously more than it takes.
-    """
+    """Files of an archive, refused as a whole where it is unsafe or too large."""
     limits = get_limits()
     entries = [e for e in archive.infolist() if not e.filename.endswith("/")]
     if len(entries) > limits.files:
@@ -380,13 +265,7 @@ def _is_clutter(path: str) -> bool:
 
 
 def unpack(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Content of one file, never more than it claims to hold.
-
-    Raises
-    ------
-    DatasetError
-        If the file is damaged.
-    """
+    """Content of one file, never more than it claims to hold."""
     try:
         with archive.open(entry) as file:
             return file.read(entry.file_size + 1)

@@ -29,44 +29,10 @@ def apportion(
     rng: np.random.Generator,
     what: str = "item",
 ) -> Parts:
-    """Assign every unit to one part.
-
-    Within a stratum, units go from heavy to light (equal ones in random
-    order), each to the part that lacks most of its share among those it fits
-    in. So parts come as near their shares as the units allow, and each gets
-    large and small ones alike.
-
-    Parameters
-    ----------
-    weights : array-like of shape (n,)
-        Above 0.
-    strata : array-like of int, shape (n,)
-        Each stratum is spread by the same shares. Every part with a share
-        gets at least one unit of stratum 0.
-    shares : array-like of shape (n_parts,)
-        Adding up to 1; a part with share 0 gets nothing.
-    rng : numpy.random.Generator
-        Order of equal units.
-    what : str
-        What a unit is called in messages.
-
-    Returns
-    -------
-    array of int8, shape (n,)
-        The part of each unit.
-
-    Raises
-    ------
-    DatasetError
-        If stratum 0 has fewer units than there are parts.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> parts = apportion(np.ones(1923), np.zeros(1923), [0.7, 0.1, 0.2], rng)
-    >>> np.bincount(parts)
-    array([1346,  192,  385])
-    """
+    """Assign every unit to one part."""
+    # Within a stratum, units go from heavy to light (equal ones in random order), each to the
+    # part that lacks most of its share among those it fits in. So parts come as near their
+    # shares as the units allow, and each gets large and small ones alike.
     weights = np.asarray(weights, dtype=np.float64)
     strata = np.asarray(strata)
     shares = np.asarray(shares, dtype=np.float64)
@@ -306,28 +272,7 @@ _NAMES = ("date", "time", "year", "day", "month", "timestamp", "created", "publi
 
 
 def time_columns(pairs: PairSet) -> list[str]:
-    """Metadata columns that say when items came to be.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        Of either side.
-
-    Returns
-    -------
-    list of str
-        Those with three times or more: dates, or numbers in a column that is
-        named after time.
-
-    Examples
-    --------
-    >>> from simviz.relevance import Relevance
-    >>> texts = ["a", "b", "c"]
-    >>> days = {"day": np.array(["2024-01-02", "2024-01-03", "2025-02-01"])}
-    >>> x = Items(texts, texts, "text", days)
-    >>> time_columns(PairSet(x, x, Relevance.identity(3)))
-    ['day']
-    """
+    """Metadata columns that say when items came to be."""
     found = []
     for items in (pairs.x, pairs.y):
         for name, column in items.metadata.items():
@@ -343,30 +288,7 @@ def time_columns(pairs: PairSet) -> list[str]:
 def by_time(
     pairs: PairSet, key: str, shares: NDArray[np.float64], notes: list[str]
 ) -> tuple[Parts | None, Parts | None]:
-    """Partition the sides that have a column of times at the same two moments.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What is split.
-    key : str
-        A metadata column of dates or numbers.
-    shares : ndarray of 3 float
-        Of train, validation and test.
-    notes : list of str
-        What to know is added to it.
-
-    Returns
-    -------
-    x, y : ndarray of int8 or None
-        The part of each item; None for a side without the column. Items of
-        one time are in one part; those without a time are in training.
-
-    Raises
-    ------
-    DatasetError
-        If there is no such column, or it does not hold three different times.
-    """
+    """Partition the sides that have a column of times at the same two moments."""
     sides = {s: i for s, i in (("x", pairs.x), ("y", pairs.y)) if key in i.metadata}
     if not sides:
         known = [*pairs.x.metadata, *(k for k in pairs.y.metadata if k not in pairs.x.metadata)]
@@ -597,34 +519,7 @@ def assemble(
     notes: Sequence[str],
     candidates: Candidates = "all",
 ) -> Split:
-    """Make a split of the part that each item belongs to.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What is split.
-    parts_of : tuple of array of int8 or None
-        By side, 0, 1 or 2 for each item; None for a side that follows the
-        other.
-    by : {"pair", "x", "y", "group", "column", "time"}
-        What was kept apart.
-    seed : int
-        Of the random assignment.
-    notes : sequence of str
-        What to know about it.
-    candidates : {"all", "judged"}, default="all"
-        As in `split`.
-
-    Returns
-    -------
-    Split
-        The parts, their indices and notes.
-
-    Raises
-    ------
-    DatasetError
-        If a part would be without a relevant pair.
-    """
+    """Make a split of the part that each item belongs to."""
     if candidates not in get_args(Candidates):
         raise DatasetError(f"candidates must be 'all' or 'judged', got {candidates!r}.")
     x, y = parts_of
@@ -663,11 +558,8 @@ def competes_whole(pairs: PairSet) -> bool:
 def _pools(
     relevance: Relevance, members: Mapping[str, Index], kind: ItemKind, side: str, every: bool
 ) -> tuple[dict[str, Index], list[str]]:
-    """Items of each part on the side that is not divided; in held-out parts every one if asked.
-
-    `relevance` has the partitioned side in its rows, `kind` and `side` speak
-    of the other one.
-    """
+    """Items of each part on the side that is not divided; in held-out parts every one if asked."""
+    # `relevance` has the partitioned side in its rows, `kind` and `side` speak of the other one.
     positives = relevance.positives
     if kind == "keyword":
         learned = np.unique(positives[members["train"]].indices).astype(np.intp)
@@ -834,29 +726,7 @@ EVERY_PART, NO_PART = "every part", "left out"
 def part_labels(
     arrays: Mapping[str, NDArray[Any]], side: str, n_items: int
 ) -> NDArray[np.object_]:
-    """Name the parts that each item of a side is in.
-
-    Parameters
-    ----------
-    arrays : mapping of str to ndarray
-        What `simviz.store.Run.arrays` answers: "x_train", "y_test", ...
-    side : {"x", "y"}
-        Which side.
-    n_items : int
-        Items of that side.
-
-    Returns
-    -------
-    ndarray of str, shape (n_items,)
-        Such as "train"; where a split keeps the other side apart, an item may
-        be in several ("train and test") or in every part.
-
-    Examples
-    --------
-    >>> parts = {"x_train": np.array([0, 1]), "x_test": np.array([1])}
-    >>> part_labels(parts, "x", 3).tolist()
-    ['train', 'train and test', 'left out']
-    """
+    """Name the parts that each item of a side is in."""
     inside = np.zeros((n_items, len(PARTS)), dtype=bool)
     for column, part in enumerate(PARTS):
         inside[arrays.get(f"{side}_{part}", np.empty(0, dtype=np.intp)), column] = True
@@ -868,25 +738,7 @@ def part_labels(
 
 
 def is_in_part(labels: NDArray[np.object_], part: str) -> NDArray[np.bool_]:
-    """Which items are in a part, whatever else they are in.
-
-    Parameters
-    ----------
-    labels : ndarray of str
-        What `part_labels` answered.
-    part : str
-        Such as "test", or `NO_PART`.
-
-    Returns
-    -------
-    ndarray of bool
-        One for each label.
-
-    Examples
-    --------
-    >>> is_in_part(np.array(["train", "train and test", "every part"]), "test").tolist()
-    [False, True, True]
-    """
+    """Which items are in a part, whatever else they are in."""
     if part == NO_PART:
         return np.asarray(labels == NO_PART)
     return np.array(

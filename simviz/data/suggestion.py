@@ -22,17 +22,7 @@ _MANY, _ONE = 3.0, 1.5
 
 @dataclass(frozen=True, slots=True)
 class SplitSuggestion:
-    """A way of splitting, and why.
-
-    Parameters
-    ----------
-    by : {"pair", "x", "y", "group", "column"}
-        As in `simviz.data.splitting`.
-    group_key : str or None
-        Metadata column, where `by` is "group" or "column".
-    reason : str
-        Why, in a plain sentence.
-    """
+    """A way of splitting, and why."""
 
     by: By
     group_key: str | None
@@ -40,31 +30,10 @@ class SplitSuggestion:
 
 
 def suggest_split(pairs: PairSet) -> SplitSuggestion:
-    """Suggest how to split: the first way that is fair and works.
-
-    A split or groups that came with the data are taken first. Where one side
-    is a fixed vocabulary, the other one brings the new items; else pairs are
-    kept whole; else one side is split, where pairs hang together too much.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What is to be split.
-
-    Returns
-    -------
-    SplitSuggestion
-        By "pair" where nothing works, with what is wrong as its reason.
-
-    Examples
-    --------
-    >>> words = [f"word {i}" for i in range(30)]
-    >>> suggest_split(PairSet.from_texts(words, words)).by
-    'pair'
-    >>> colours = PairSet.from_texts(words, ["red", "blue"], np.eye(2)[np.arange(30) % 2])
-    >>> suggest_split(colours).by
-    'x'
-    """
+    """Suggest how to split: the first way that is fair and works."""
+    # A split or groups that came with the data are taken first. Where one side is a fixed
+    # vocabulary, the other one brings the new items; else pairs are kept whole; else one side is
+    # split, where pairs hang together too much.
     problem = ""
     for suggestion in _candidates(pairs):
         try:
@@ -77,51 +46,14 @@ def suggest_split(pairs: PairSet) -> SplitSuggestion:
 
 
 def group_columns(pairs: PairSet) -> list[str]:
-    r"""Metadata columns whose values could be kept in one part each.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        Of either side.
-
-    Returns
-    -------
-    list of str
-        Those with three values or more of which one repeats, in their order;
-        not those that name parts of a split.
-
-    Examples
-    --------
-    >>> from simviz.data import read_pairs
-    >>> data = b"query,document,source\na,b,A\nc,d,A\ne,f,B\ng,h,C\n"
-    >>> group_columns(read_pairs(data, "q.csv").pairs)
-    ['source']
-    """
+    r"""Metadata columns whose values could be kept in one part each."""
     parts = part_columns(pairs)
     named = [name for name, cells in _columns(pairs) if 3 <= len(set(cells)) < len(cells)]
     return [name for name in dict.fromkeys(named) if name not in parts]
 
 
 def part_columns(pairs: PairSet) -> list[str]:
-    r"""Metadata columns that say train, validation or test of every item.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        Of either side.
-
-    Returns
-    -------
-    list of str
-        In their order.
-
-    Examples
-    --------
-    >>> from simviz.data import read_pairs
-    >>> data = b"query,document,split\na,b,train\nc,d,test\n"
-    >>> part_columns(read_pairs(data, "q.csv").pairs)
-    ['split']
-    """
+    r"""Metadata columns that say train, validation or test of every item."""
     found: dict[str, bool] = {}
     for name, cells in _columns(pairs):
         # Where both sides have the column, both must say it.

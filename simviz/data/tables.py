@@ -283,32 +283,7 @@ def _read_text(name: str, data: bytes, suffix: str, header: bool) -> Table:
 def make_table(
     name: str, columns: Columns, unit: Unit, delimiter: str = "", notes: Sequence[str] = ()
 ) -> Table:
-    """Check what every format must have, and freeze it.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    columns : Columns
-        What was read.
-    unit : {"line", "row", "object"}
-        What the rows count.
-    delimiter : str, default=""
-        That was found.
-    notes : sequence of str
-        To be said before those of the columns.
-
-    Returns
-    -------
-    Table
-        Read-only.
-
-    Raises
-    ------
-    DatasetError
-        If there are fewer than two columns, no row, or too many, or a cell
-        is far too long.
-    """
+    """Check what every format must have, and freeze it."""
     limits, rows = get_limits(), columns.rows
     if len(columns.order) < 2:
         listed = ", ".join(shown(c) for c in columns.order) or "none that can be read"

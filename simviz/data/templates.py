@@ -95,30 +95,7 @@ _PICTURES = (
 
 
 def make_template(name: str) -> bytes:
-    r"""A small file of one shape, to be filled with one's own pairs.
-
-    Parameters
-    ----------
-    name : str
-        A key of `TEMPLATES`.
-
-    Returns
-    -------
-    bytes
-        The file, which `simviz.data.read_pairs` (a zip or .npz:
-        `read_collection`) reads.
-
-    Raises
-    ------
-    DatasetError
-        If there is no template of that name.
-
-    Examples
-    --------
-    >>> from simviz.data import read_pairs
-    >>> read_pairs(make_template("pairs.tsv"), "words.tsv").pairs
-    PairSet('words': 3 english × 3 spanish, 3 relevant)
-    """
+    r"""A small file of one shape, to be filled with one's own pairs."""
     if name not in TEMPLATES:
         raise DatasetError(unknown_name("template", name, TEMPLATES))
     tables = {

@@ -47,25 +47,7 @@ class MetadataColumn:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the columns of a file in long form mean.
-
-    Parameters
-    ----------
-    x_kind, y_kind : {"text", "keyword"}
-        Item kinds.
-    kind, unjudged, threshold
-        As in `simviz.relevance.Relevance`.
-    metadata : tuple of MetadataColumn
-        In the order of the columns.
-
-    Examples
-    --------
-    >>> header = Header("text", "keyword", "grade", "negative", None)
-    >>> header.columns
-    ['x_id', 'x[text]', 'y_id', 'y[keyword]', 'grade[unjudged=negative]']
-    >>> parse_header(header.columns) == header
-    True
-    """
+    """What the columns of a file in long form mean."""
 
     x_kind: TextKind
     y_kind: TextKind
@@ -396,28 +378,9 @@ def _parquet(pairs: PairSet, header: Header) -> bytes:
 
 
 def from_long_form(table: Table, header: Header) -> PairSet:
-    """Rebuild the pairs that `simviz.data.write_pairs` wrote.
-
-    Cells are taken as they stand. A row with one id declares an item of that
-    side; a row with two is a judgment.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    header : Header
-        What its columns mean.
-
-    Returns
-    -------
-    PairSet
-        With the digest of the pairs that were written.
-
-    Raises
-    ------
-    DatasetError
-        If an edit of the file broke it; names the row and the column.
-    """
+    """Rebuild the pairs that `simviz.data.write_pairs` wrote."""
+    # Cells are taken as they stand. A row with one id declares an item of that side; a row with
+    # two is a judgment.
     id_x, text_x, id_y, text_y, value = list(table.columns)[:5]
     x_index, x_rows = _declared(table, id_x, text_x)
     y_index, y_rows = _declared(table, id_y, text_y)

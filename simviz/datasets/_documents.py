@@ -33,18 +33,7 @@ _NAMES = re.compile(rf"({_NAME}(?:\s*,\s*{_NAME})*)\s*,?(?:\s+:|:\s|:?$)")
 
 @dataclass(frozen=True, slots=True)
 class Docstring:
-    """What a docstring says.
-
-    Parameters
-    ----------
-    summary : str
-        Its first paragraph, without a signature before it.
-    text : str
-        What follows, without the summary where it is repeated and without the
-        sections *See Also*, *Examples* and *References*.
-    links : tuple of str
-        Names in *See Also*, as written.
-    """
+    """What a docstring says."""
 
     summary: str
     text: str
@@ -52,30 +41,7 @@ class Docstring:
 
 
 def parse_docstring(docstring: str) -> Docstring:
-    """Take a docstring in numpydoc's form apart.
-
-    Parameters
-    ----------
-    docstring : str
-        As the object has it.
-
-    Returns
-    -------
-    Docstring
-        Its parts as plain text, each run of white space as one space.
-
-    Examples
-    --------
-    >>> parsed = parse_docstring('''Add `a` to b.
-    ...
-    ... Faster than a loop.
-    ...
-    ... See Also
-    ... --------
-    ... sub, np.mul : Others.''')
-    >>> parsed.summary, parsed.text, parsed.links
-    ('Add a to b.', 'Faster than a loop.', ('sub', 'np.mul'))
-    """
+    """Take a docstring in numpydoc's form apart."""
     (_, head), *sections = _sections(inspect.cleandoc(docstring).split("\n"))
     paragraphs = [p for p in re.split(r"\n\s*\n", "\n".join(head)) if p.strip()]
     # Functions written in C begin with their signatures.
@@ -146,17 +112,7 @@ MIN_SUMMARY, MIN_TEXT = 2, 20  # words
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One docstring under the name of its object.
-
-    Parameters
-    ----------
-    name : str
-        The shortest public name, such as "numpy.linalg.svd".
-    space : str
-        The public module or class that has the name.
-    said : Docstring
-        What it says.
-    """
+    """One docstring under the name of its object."""
 
     name: str
     space: str
@@ -165,28 +121,13 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Documents and links between them.
-
-    Parameters
-    ----------
-    documents : list of Document
-        Each with a link or the target of one, in the order of their names.
-    links : list of tuple of int
-        From and to, by position, ascending; never from a document to itself.
-    """
+    """Documents and links between them."""
 
     documents: list[Document]
     links: list[tuple[int, int]]
 
     def items(self) -> Items:
-        """The documents as items.
-
-        Returns
-        -------
-        Items
-            The texts, with metadata "label" (the last two parts of the name),
-            "package" and "module".
-        """
+        """The documents as items."""
         names = [document.name for document in self.documents]
         return Items(
             names,
@@ -201,18 +142,7 @@ class Library:
 
 
 def read_library() -> Library:
-    """Read the docstrings of NumPy, SciPy, scikit-learn and pandas.
-
-    Returns
-    -------
-    Library
-        Functions, classes and methods that *See Also* sections link.
-
-    Raises
-    ------
-    DatasetError
-        If there is none: Python was started without docstrings.
-    """
+    """Read the docstrings of NumPy, SciPy, scikit-learn and pandas."""
     found: dict[str, list[str]] = {}
     for package, spaces in _SPACES.items():
         for space in (package, *(f"{package}.{name}" for name in spaces.split())):
@@ -228,19 +158,7 @@ def read_library() -> Library:
 
 
 def link(found: Mapping[str, Sequence[str]]) -> Library:
-    """Find out which docstrings link which.
-
-    Parameters
-    ----------
-    found : mapping of str to sequence of str
-        Docstring to the full names of all objects that have it.
-
-    Returns
-    -------
-    Library
-        One document a summary and package; those without a link, a summary
-        or a text are left out.
-    """
+    """Find out which docstrings link which."""
     said = {docstring: parse_docstring(docstring) for docstring in found}
     # Objects of one package that introduce themselves alike are one to a reader, too.
     alike: dict[tuple[str, str], list[tuple[str, str]]] = {}

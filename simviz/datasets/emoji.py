@@ -42,36 +42,7 @@ _SKIN_TONES = tuple(chr(code) for code in range(0x1F3FB, 0x1F400))
 
 
 def load_emoji(x_language: str = "en", y_language: str = "es") -> PairSet:
-    """Pair the names of each emoji in two languages.
-
-    Parameters
-    ----------
-    x_language, y_language : str
-        Keys of `LANGUAGES`.
-
-    Returns
-    -------
-    PairSet
-        Texts on both sides, one pair an emoji: fully qualified, without the
-        variants in skin tone, named in both languages. Emoji that share a name
-        are one item on that side. Metadata "label" is the glyph.
-
-    Raises
-    ------
-    DatasetError
-        If a language is unknown or both are the same.
-
-    Notes
-    -----
-    Names: Unicode CLDR, Unicode License v3. Package: emoji, New BSD License.
-
-    Examples
-    --------
-    >>> pairs = load_emoji("en", "de")
-    >>> at = list(pairs.x.content).index("red heart")
-    >>> pairs.y.content[at], pairs.y.labels[at]
-    ('rotes herz', '❤️')
-    """
+    """Pair the names of each emoji in two languages."""
     for language in (x_language, y_language):
         if language not in LANGUAGES:
             raise DatasetError(unknown_name("language", language, LANGUAGES))

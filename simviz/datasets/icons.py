@@ -34,37 +34,7 @@ _SLIPS = {"uer": "user"}  # misspelt on every picture of a person in release 6.6
 
 
 def load_icons() -> PairSet:
-    """Pair keywords with icons.
-
-    Returns
-    -------
-    PairSet
-        On the x side the keywords used for at least 5 icons (kind "keyword"), on
-        the y side the icons of the solid style (kind "image"), dark on white in 64 × 64
-        pixels, with metadata "name" and "label". A keyword of an icon is one of
-        its search terms or a word of its name, in lower case. Icons without
-        any frequent keyword are left out.
-
-    Raises
-    ------
-    DatasetError
-        If the installed package does not hold what this reads.
-
-    Notes
-    -----
-    Font Awesome Free by Fonticons, Inc.: icons CC BY 4.0, fonts SIL OFL 1.1.
-
-    Pixels may differ in the last bit between versions of FreeType.
-
-    Examples
-    --------
-    >>> pairs = load_icons()
-    >>> pairs
-    PairSet('icons': 618 keywords × 1,340 icons, 6,654 relevant)
-    >>> heart = list(pairs.y.ids).index("heart")
-    >>> list(pairs.x.content[pairs.relevance.T.positives[[heart]].indices][:4])
-    ['card', 'favorite', 'game', 'green']
-    """
+    """Pair keywords with icons."""
     icons = _read_icons()
     terms = {name: _keywords(name, icon) for name, icon in icons.items()}
     uses = Counter(word for words in terms.values() for word in words)
@@ -121,18 +91,7 @@ def _read(path: str) -> bytes:
 
 
 def _draw(characters: Sequence[str]) -> NDArray[np.uint8]:
-    """Draw each character centred on white.
-
-    Parameters
-    ----------
-    characters : sequence of str, length n
-        Code points of the solid font.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n, SIZE, SIZE)
-        Grey values, 0 is ink.
-    """
+    """Draw each character centred on white."""
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.truetype(

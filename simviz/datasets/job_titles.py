@@ -24,31 +24,7 @@ Part = Literal["pool", "validation", "test"]
 
 
 def load_job_titles() -> PairSet:
-    """Pair messy job titles with the titles of a taxonomy that mean the same.
-
-    Returns
-    -------
-    PairSet
-        On the y side the titles of the taxonomy; on the x side the same titles
-        and, behind them, messy inputs with typos, extra words, synonyms and
-        abbreviations. Everything of one group is relevant to everything else
-        of it, all other pairs are not. Metadata of both sides: "group", with
-        " | " between the groups of a title that stands in several, and
-        "field". Metadata of the x side: "split", by which titles are for
-        training and inputs for validation and test; and "noise", what is the
-        matter with an input.
-
-    Notes
-    -----
-    Inputs that are meant for training are not among the items: see `read_inputs`.
-
-    Examples
-    --------
-    >>> pairs = load_job_titles()
-    >>> at = list(pairs.x.content).index("Senior Software Developer (m/f/d) Berlin")
-    >>> pairs.x.metadata["group"][at], pairs.x.metadata["noise"][at]
-    ('software developer', 'extra words')
-    """
+    """Pair messy job titles with the titles of a taxonomy that mean the same."""
     fields = {row["group"]: row["field"] for row in _rows("titles")}
     titles = read_titles()
     inputs = [row for row in _rows("inputs") if row["part"] != "pool"]
@@ -67,18 +43,7 @@ def load_job_titles() -> PairSet:
 
 
 def read_titles() -> dict[str, tuple[str, ...]]:
-    """The taxonomy.
-
-    Returns
-    -------
-    dict of str to tuple of str
-        Title to the groups it stands in, each named by its first title.
-
-    Examples
-    --------
-    >>> read_titles()["conductor"]
-    ('train conductor', 'musician')
-    """
+    """The taxonomy."""
     groups: dict[str, tuple[str, ...]] = {}
     for row in _rows("titles"):
         groups[row["title"]] = (*groups.get(row["title"], ()), row["group"])
@@ -86,55 +51,17 @@ def read_titles() -> dict[str, tuple[str, ...]]:
 
 
 def read_inputs(part: Part) -> dict[str, str]:
-    """Messy inputs and the group of each.
-
-    Parameters
-    ----------
-    part : {"pool", "validation", "test"}
-        What they are for; the pool is for training.
-
-    Returns
-    -------
-    dict of str to str
-        Input to group.
-
-    Examples
-    --------
-    >>> len(read_inputs("pool")), read_inputs("pool")["SW dev"]
-    (464, 'software developer')
-    """
+    """Messy inputs and the group of each."""
     return {row["input"]: row["group"] for row in _rows("inputs") if row["part"] == part}
 
 
 def read_synonyms() -> list[tuple[str, str]]:
-    """Words of titles, each with one that says the same.
-
-    Returns
-    -------
-    list of tuple of str
-        Words and synonym; the exchange need not hold the other way.
-
-    Examples
-    --------
-    >>> ("lawyer", "attorney") in read_synonyms()
-    True
-    """
+    """Words of titles, each with one that says the same."""
     return [(row["words"], row["synonym"]) for row in _rows("synonyms")]
 
 
 def read_extra_words() -> list[str]:
-    """Words that stand around a title without being part of it.
-
-    Returns
-    -------
-    list of str
-        Such as "senior", "london" and "full time".
-
-    Examples
-    --------
-    >>> "maternity cover" in read_extra_words()
-    True
-    """
+    """Words that stand around a title without being part of it."""
     return [row["words"] for row in _rows("extra_words")]
 
 

@@ -26,57 +26,12 @@ LICENCE = "BSD 3-Clause License"
 
 
 def load_pydocs() -> PairSet:
-    """Pair the summary line of each docstring with documents, in grades.
-
-    Returns
-    -------
-    PairSet
-        On the x side the summaries, on the y side the rest of the docstrings.
-        Graded 3 is the document that a summary introduces; 2 a document that
-        it links under *See Also*, or that links it; 1 another one of the same
-        module or class, where that has at most 15. Metadata of documents:
-        "label", "package", "module" and "name".
-
-    Raises
-    ------
-    DatasetError
-        If Python was started without docstrings.
-
-    Notes
-    -----
-    A document is without its summary; without its *See Also* section, which
-    would quote the summaries of others; and without examples and references.
-    Its own name may stand in it, as in any document on a thing; one summary in
-    seven has that name as a word, such as "sort", and keeps it.
-
-    Objects of a package with the same summary are one document, under the
-    shortest name; summaries shared between packages are one query. What is
-    read depends on the installed releases.
-
-    Examples
-    --------
-    >>> pairs = load_pydocs()
-    >>> query = pairs.x.content.tolist().index("Singular Value Decomposition.")
-    >>> graded = pairs.relevance.take([query]).matrix.tocoo()
-    >>> sorted(pairs.y.ids[graded.col[graded.data == 3]])
-    ['numpy.linalg.svd', 'scipy.linalg.svd']
-    """
+    """Pair the summary line of each docstring with documents, in grades."""
     return pair_summaries(read_library())
 
 
 def pair_summaries(library: Library) -> PairSet:
-    """Pair summaries with documents, see `load_pydocs`.
-
-    Parameters
-    ----------
-    library : Library
-        Documents and their links.
-
-    Returns
-    -------
-    PairSet
-        Distinct summaries and documents.
-    """
+    """Pair summaries with documents, see `load_pydocs`."""
     y = library.items()
     query: dict[str, int] = {}
     asks = [query.setdefault(d.said.summary, len(query)) for d in library.documents]

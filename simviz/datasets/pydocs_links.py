@@ -21,60 +21,13 @@ from simviz.relevance import Relevance
 
 
 def load_pydocs_links(one_collection: bool = False) -> PairSet:
-    """Pair documents that link each other under *See Also*.
-
-    Parameters
-    ----------
-    one_collection : bool, default=False
-        Whether all documents stand on both sides. By default each is on one.
-
-    Returns
-    -------
-    PairSet
-        The documents of `load_pydocs`. By default dealt to two sides so that
-        most links run between them; a document belongs to those of the other
-        side that it links or that link it. As one collection, row belongs to
-        column where its section names it, for the documents that have links in
-        both directions; none belongs to itself.
-
-    Raises
-    ------
-    DatasetError
-        If Python was started without docstrings.
-
-    Notes
-    -----
-    A split of one collection by x would let a document compete among its own
-    answers, as the one most like itself, and many links to find in the test would be
-    answers in training, read backwards. Neither happens between two sides.
-
-    The *See Also* section itself is not in the text; names in running text and in
-    examples are, as the words of a hyperlink are in a page.
-
-    Examples
-    --------
-    >>> pairs = load_pydocs_links(one_collection=True)
-    >>> row = list(pairs.x.ids).index("sklearn.cluster.KMeans")
-    >>> list(pairs.y.ids[pairs.relevance.positives[[row]].indices])
-    ['sklearn.cluster.MiniBatchKMeans']
-    """
+    """Pair documents that link each other under *See Also*."""
     library = read_library()
     return pair_all(library) if one_collection else pair_halves(library)
 
 
 def pair_halves(library: Library) -> PairSet:
-    """Pair documents of one side with those of the other, see `load_pydocs_links`.
-
-    Parameters
-    ----------
-    library : Library
-        Documents and their links.
-
-    Returns
-    -------
-    PairSet
-        Every document once, each with a link to the other side.
-    """
+    """Pair documents of one side with those of the other, see `load_pydocs_links`."""
     items = library.items()
     is_y = _deal(len(items), library.links)
     place = np.where(is_y, np.cumsum(is_y), np.cumsum(~is_y)) - 1
@@ -86,18 +39,7 @@ def pair_halves(library: Library) -> PairSet:
 
 
 def pair_all(library: Library) -> PairSet:
-    """Pair documents with documents, see `load_pydocs_links`.
-
-    Parameters
-    ----------
-    library : Library
-        Documents and their links.
-
-    Returns
-    -------
-    PairSet
-        The same items on both sides.
-    """
+    """Pair documents with documents, see `load_pydocs_links`."""
     n = len(library.documents)
     links = np.array(library.links, dtype=np.intp)
     kept = np.arange(n)
@@ -118,11 +60,9 @@ def pair_all(library: Library) -> PairSet:
 
 
 def _deal(n: int, links: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
-    """Which documents go to the y side: each where most of those it is linked with are not.
-
-    Dealt out in turn first; then each changes sides whenever that lets more of its links
-    run across. Every change adds a link, so this ends, and leaves each at least one.
-    """
+    """Which documents go to the y side: each where most of those it is linked with are not."""
+    # Dealt out in turn first; then each changes sides whenever that lets more of its links run
+    # across. Every change adds a link, so this ends, and leaves each at least one.
     linked: list[list[int]] = [[] for _ in range(n)]
     for a, b in sorted({(min(link), max(link)) for link in links}):
         linked[a].append(b)

@@ -28,19 +28,7 @@ KEPT_BYTES = 64 * 2**20
 
 
 class Blocks:
-    """Row blocks of one similarity matrix, checked, with progress.
-
-    Parameters
-    ----------
-    compute : callable
-        Starts a pass: an iterable of blocks (b, n_y), the same each time.
-    shape : tuple of int
-        Of the whole matrix.
-    n_passes : int
-        How often the blocks will be gone through.
-    callback : callable, optional
-        Told the rows done, of all passes.
-    """
+    """Row blocks of one similarity matrix, checked, with progress."""
 
     def __init__(
         self,
@@ -134,21 +122,7 @@ def as_vectors(values: ArrayLike) -> Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Queries:
-    """Judged pairs, query by query, in a CSR-like layout.
-
-    Parameters
-    ----------
-    indptr : ndarray of int64, shape (n_queries + 1,)
-        Where each query's pairs begin and end.
-    candidate : ndarray of int64, shape (n_pairs,)
-        The other item of each pair.
-    grade : ndarray of float64, shape (n_pairs,)
-        Above 0 where relevant.
-    stored : ndarray of int64, shape (n_pairs,)
-        Place of each pair in the relevance matrix.
-    n_candidates : int, ndarray of int64 of shape (n_queries,), or None
-        Size of the pool; None ranks judged candidates against one another.
-    """
+    """Judged pairs, query by query, in a CSR-like layout."""
 
     indptr: Ints
     candidate: Ints
@@ -177,22 +151,7 @@ class Queries:
 def queries_of(
     relevance: Relevance, pool: Pool, known: sp.csr_array | None = None
 ) -> tuple[Queries, Queries]:
-    """See the pairs from the x side, and from the y side.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        Judgments; scores count as relevant from their threshold on.
-    pool : {"split", "all", "judged"}
-        What a query is ranked against.
-    known : sparse array of bool, optional
-        Pairs that are no candidates.
-
-    Returns
-    -------
-    x, y : Queries
-        The same pairs seen from both sides.
-    """
+    """See the pairs from the x side, and from the y side."""
     matrix = relevance.matrix
     n_x, n_y = relevance.shape
     indptr, column = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
@@ -226,20 +185,7 @@ STRIP = 256
 
 
 def vectors_of(scorer: object, x: object, y: object) -> tuple[Vectors, Vectors] | None:
-    """Two sides as vectors whose products are the scores, if the scorer has them.
-
-    Parameters
-    ----------
-    scorer : object
-        What may offer ``factors(x, y)``, see `simviz.base.EmbeddingModel.factors`.
-    x, y : matrices or Items
-        The two sides.
-
-    Returns
-    -------
-    tuple of two ndarrays, or None
-        Of one floating type.
-    """
+    """Two sides as vectors whose products are the scores, if the scorer has them."""
     offer = getattr(scorer, "factors", None)
     found = None if offer is None else offer(x, y)
     if found is None:
@@ -249,25 +195,7 @@ def vectors_of(scorer: object, x: object, y: object) -> tuple[Vectors, Vectors] 
 
 
 class LateColumns:
-    """Ranks of judged rows within their columns, as blocks of products pass by.
-
-    Parameters
-    ----------
-    P, Q : ndarray of shape (n_x, k) and (n_y, k)
-        Vectors whose products are the scores.
-    queries : Queries
-        The judged pairs, column by column.
-
-    Notes
-    -----
-    A product of k terms, summed in any order, is off by at most
-    k u / (1 - k u) · ‖p‖ ‖q‖, where u is the unit roundoff [1]_.
-
-    References
-    ----------
-    .. [1] N. J. Higham. "Accuracy and Stability of Numerical Algorithms", 2nd
-       edition, section 3.1. SIAM, 2002.
-    """
+    """Ranks of judged rows within their columns, as blocks of products pass by."""
 
     def __init__(self, P: Vectors, Q: Vectors, queries: Queries) -> None:
         indptr, column = queries.indptr, queries.query
@@ -318,18 +246,7 @@ class LateColumns:
             self._kept.append((self._place[inside], self._value[inside]))
 
     def ranks(self, scores: Reals) -> tuple[Ints, Ints]:
-        """Above and tied of each judged pair, once their scores are known.
-
-        Parameters
-        ----------
-        scores : ndarray of float64, shape (n_judged,)
-            As they stood in the blocks, column by column.
-
-        Returns
-        -------
-        above, tied : ndarray of int64
-            In the order of the scores.
-        """
+        """Above and tied of each judged pair, once their scores are known."""
         n, exact = len(self._order), scores[self._order]
         below = np.concatenate([[0], np.cumsum(self._above)])
         higher = below[self._indptr[1:]][self._column] - below[:-1]
@@ -359,17 +276,7 @@ def _products(P: Vectors, Q: Vectors, row: Ints, column: Ints) -> tuple[Reals, R
 
 
 class ColumnCounts:
-    """Ranks of some rows within their columns, counted as row blocks pass by.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_listed,)
-        Score of each listed pair, column by column.
-    indptr : ndarray of int64, shape (n_y + 1,)
-        Where each column's listed pairs begin and end.
-    dtype : dtype
-        Type of the blocks, in which scores are compared.
-    """
+    """Ranks of some rows within their columns, counted as row blocks pass by."""
 
     def __init__(self, scores: Reals, indptr: Ints, dtype: np.dtype[Any]) -> None:
         column = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
@@ -403,15 +310,7 @@ class ColumnCounts:
 
 
 class PooledCounts:
-    """Where all scores lie among those of the relevant pairs.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_relevant,)
-        Score of each relevant pair.
-    dtype : dtype
-        Type of the blocks, in which scores are compared.
-    """
+    """Where all scores lie among those of the relevant pairs."""
 
     def __init__(self, scores: Reals, dtype: np.dtype[Any]) -> None:
         from simviz._numba import n_threads

@@ -22,12 +22,10 @@ Scores = NDArray[np.floating[Any]]
 def count_columns(
     scores: Scores, lowest: Scores, indptr: Ints, ordered: Scores, between: Ints, equal: Ints
 ) -> None:
-    """Place each score among the sorted scores of its column's listed rows.
-
-    Adds to ``between[p]`` what lies above ``ordered[p]`` and not above the
-    next one of the column, and to ``equal[p]`` what equals it (at the first
-    of repeated scores). ``lowest`` holds each column's first, inf if none.
-    """
+    """Place each score among the sorted scores of its column's listed rows."""
+    # Adds to ``between[p]`` what lies above ``ordered[p]`` and not above the next one of the
+    # column, and to ``equal[p]`` what equals it (at the first of repeated scores). ``lowest``
+    # holds each column's first, inf if none.
     n_y = scores.shape[1]
     width = 256  # columns of a strip: its bounds stay in cache while rows pass by
     for strip in prange((n_y + width - 1) // width):
@@ -63,15 +61,12 @@ def count_columns_within(
     kept: Scores,
     n_kept: Ints,
 ) -> None:
-    """Place each score among scores of its column that are known up to a margin.
-
-    Adds to ``above[p]`` what lies above ``ordered[p]`` for sure, and for sure
-    not above the next one of the column; where the margin is 0, to
-    ``equal[p]`` what equals it. What lies within the margin goes to
-    ``place`` and ``kept``, one row a strip of 256 columns, as far as there is
-    room; ``n_kept`` counts it. ``floor`` holds the least score of each column
-    that matters, inf if none.
-    """
+    """Place each score among scores of its column that are known up to a margin."""
+    # Adds to ``above[p]`` what lies above ``ordered[p]`` for sure, and for sure not above the
+    # next one of the column; where the margin is 0, to ``equal[p]`` what equals it. What lies
+    # within the margin goes to ``place`` and ``kept``, one row a strip of 256 columns, as far as
+    # there is room; ``n_kept`` counts it. ``floor`` holds the least score of each column that
+    # matters, inf if none.
     n_y = scores.shape[1]
     width = 256
     room = place.shape[1]
@@ -115,11 +110,9 @@ def count_between(
     bucket_start: Ints,
     counts: Ints,
 ) -> None:
-    """Count scores at (odd places) and between (even places) some sorted ones.
-
-    ``counts`` has one row a worker. A bucket number never falls as scores
-    rise, so `bucket_start` narrows each search to a few scores.
-    """
+    """Count scores at (odd places) and between (even places) some sorted ones."""
+    # ``counts`` has one row a worker. A bucket number never falls as scores rise, so
+    # `bucket_start` narrows each search to a few scores.
     n_workers = counts.shape[0]
     m = len(ordered)
     last = len(bucket_start) - 2
@@ -159,12 +152,10 @@ def count_bins(
     column_group: Ints,
     counts: Ints,
 ) -> None:
-    """Count scores between cuts, for groups of rows or of columns.
-
-    Adds to ``counts[row_group[i] + column_group[j], b]`` where ``b`` cuts are
-    at or below the score. A bucket number never falls as scores rise, so
-    `bucket_start` narrows each search to a few cuts.
-    """
+    """Count scores between cuts, for groups of rows or of columns."""
+    # Adds to ``counts[row_group[i] + column_group[j], b]`` where ``b`` cuts are at or below the
+    # score. A bucket number never falls as scores rise, so `bucket_start` narrows each search to
+    # a few cuts.
     last = len(bucket_start) - 1
     for i in range(scores.shape[0]):
         row = scores[i]
@@ -187,12 +178,9 @@ def roc_areas(
     max_fpr: float,
     areas: Reals,
 ) -> None:
-    """Mean height of ROC curves up to a false-positive rate, one a row of counts.
-
-    Pairs come with the highest score first; group g of ties begins at
-    ``starts[g]``. A pair counts as often as its item does. NaN where a class
-    is empty.
-    """
+    """Mean height of ROC curves up to a false-positive rate, one a row of counts."""
+    # Pairs come with the highest score first; group g of ties begins at ``starts[g]``. A pair
+    # counts as often as its item does. NaN where a class is empty.
     for b in prange(len(counts)):
         drawn = counts[b]
         n_positive, n_negative = 0, 0
@@ -235,11 +223,9 @@ def rank_correlations(
     b_starts: Ints,
     correlations: Reals,
 ) -> None:
-    """Spearman's correlations, one a row of counts; pairs count as their items do.
-
-    Group g of ties of a list is ``order[starts[g] : starts[g + 1]]``. NaN
-    where the first list says one thing of all pairs, 0 where the second does.
-    """
+    """Spearman's correlations, one a row of counts; pairs count as their items do."""
+    # Group g of ties of a list is ``order[starts[g] : starts[g + 1]]``. NaN where the first list
+    # says one thing of all pairs, 0 where the second does.
     n = len(item)
     for r in prange(len(counts)):
         drawn = counts[r]
@@ -323,10 +309,8 @@ def _compare(
     above: Steps,
     tied: Steps,
 ) -> None:
-    """Add to the steps of a target where a competitor stands above, and level.
-
-    `inner` holds the smallest α above 0 and the largest below 1.
-    """
+    """Add to the steps of a target where a competitor stands above, and level."""
+    # `inner` holds the smallest α above 0 and the largest below 1.
     d_learned = learned - own_learned
     d_lexical = lexical - own_lexical
     n = len(alphas)
@@ -383,11 +367,9 @@ def compare_rows(
     above: Steps,
     tied: Steps,
 ) -> int:
-    """Compare the listed candidates of each row with all of the row.
-
-    Adds to ``above[p]`` and ``tied[p]``, steps over the grid and one place
-    beyond, and returns how many scores are not finite.
-    """
+    """Compare the listed candidates of each row with all of the row."""
+    # Adds to ``above[p]`` and ``tied[p]``, steps over the grid and one place beyond, and returns
+    # how many scores are not finite.
     n_wrong = 0
     for i in prange(learned.shape[0]):
         wrong = 0
@@ -436,11 +418,9 @@ def compare_columns(
     above: Steps,
     tied: Steps,
 ) -> None:
-    """Compare the listed rows of some columns with these rows of the columns.
-
-    Column ``first_column + c`` lists the places ``indptr[c]`` to
-    ``indptr[c + 1]`` of `own_learned`, `own_lexical`, `above` and `tied`.
-    """
+    """Compare the listed rows of some columns with these rows of the columns."""
+    # Column ``first_column + c`` lists the places ``indptr[c]`` to ``indptr[c + 1]`` of
+    # `own_learned`, `own_lexical`, `above` and `tied`.
     n_columns = len(indptr) - 1
     width = 64  # columns of a strip: its steps stay in cache while rows pass by
     for strip in prange((n_columns + width - 1) // width):

@@ -35,17 +35,7 @@ Params = Mapping[str, Any]
 
 
 class Group(NamedTuple):
-    """Candidates that one fit serves.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        With what they have in common.
-    members : tuple of int
-        Their numbers.
-    free : tuple of mapping
-        For each, the parameters in which they differ.
-    """
+    """Candidates that one fit serves."""
 
     pipeline: Pipeline
     members: tuple[int, ...]
@@ -53,13 +43,7 @@ class Group(NamedTuple):
 
 
 def full_name(pipeline: Any, name: str) -> str:
-    """A parameter's name within a pipeline: "n_components" is that of the method.
-
-    Raises
-    ------
-    ValueError
-        If nothing in the pipeline has such a parameter.
-    """
+    """A parameter's name within a pipeline: "n_components" is that of the method."""
     known = pipeline.get_params(deep=True)
     if name in known and not hasattr(known[name], "get_params"):
         return name
@@ -99,21 +83,7 @@ def grouped(pipeline: Pipeline, candidates: Sequence[Params]) -> list[Group]:
 
 
 class TrainFits:
-    """One training part: features and decompositions, each made once.
-
-    Parameters
-    ----------
-    train : PairSet
-        Training pairs.
-    by : {"pair", "x", "y", "group"}
-        How the part that is watched is cut off.
-    group_key : str, optional
-        Column of the groups.
-    seed : int
-        Of that cut.
-    heard : callable, optional
-        A callback for the fits; a true answer stops them.
-    """
+    """One training part: features and decompositions, each made once."""
 
     def __init__(
         self,
@@ -132,21 +102,7 @@ class TrainFits:
         self._models: dict[Hashable, Any] = {}
 
     def fitted(self, pipeline: Pipeline, reach: int | None = None) -> Pipeline:
-        """A fitted pipeline with these parameters.
-
-        Parameters
-        ----------
-        pipeline : PairPipeline or BlendPipeline
-            Left as it is.
-        reach : int, optional
-            Components that will be wanted at most: a nested method is fitted
-            with so many once, and cut.
-
-        Returns
-        -------
-        PairPipeline or BlendPipeline
-            Fitted; parts may be those of other answers.
-        """
+        """A fitted pipeline with these parameters."""
         if isinstance(pipeline, BlendPipeline):
             train, watched = self._part(_is_iterative(pipeline))
             made = clone(pipeline).set_callbacks(self._hear)
@@ -234,19 +190,10 @@ class TrainFits:
 
 
 class SharedFits:
-    """Keeps what was fitted on the latest training parts, for candidates to come.
+    """Keeps what was fitted on the latest training parts, for candidates to come."""
 
-    scikit-learn's search classes fit every candidate by itself; given one of
-    these, candidates meet on what they have in common.
-
-    Parameters
-    ----------
-    reach : int, optional
-        Most components that any candidate asks for, so that a nested method
-        is fitted once a fold.
-    most : int, default=8
-        Training parts kept; at least the folds of the search.
-    """
+    # scikit-learn's search classes fit every candidate by itself; given one of these, candidates
+    # meet on what they have in common.
 
     def __init__(self, reach: int | None = None, most: int = 8) -> None:
         self.reach = reach
@@ -326,19 +273,7 @@ _COMPONENTS, _RIDGE, _ALPHA = "model__n_components", "model__regularization", "a
 
 
 class Score(NamedTuple):
-    """A candidate on one fold.
-
-    Parameters
-    ----------
-    value : float
-        The metric.
-    spread : float
-        Its standard error over queries; NaN for metrics of all pairs.
-    seconds : float
-        Its share of the time.
-    note : str
-        Why it failed, or what to know.
-    """
+    """A candidate on one fold."""
 
     value: float
     spread: float
@@ -347,17 +282,7 @@ class Score(NamedTuple):
 
 
 class Scorer:
-    """Scores the candidates of a search on one test part.
-
-    Parameters
-    ----------
-    metric : Metric
-        What to measure.
-    direction : {"x2y", "y2x", "mean"} or None
-        Which side asks; None for x.
-    heard : callable, optional
-        A callback for the scoring.
-    """
+    """Scores the candidates of a search on one test part."""
 
     def __init__(
         self, metric: Metric, direction: Asking | None, heard: Callback | None = None
@@ -511,36 +436,11 @@ _LARGEST = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairUnits:
-    """A pair set as numbered units, any of which may be held out without a leak.
+    """A pair set as numbered units, any of which may be held out without a leak."""
 
-    What `simviz.data.splitting` keeps together is a unit: an item of one side, a
-    group, or the items that are linked by relevant pairs. Arrays of unit
-    numbers are what scikit-learn's splitters and search classes cut.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        All pairs that may be learned from or scored on; the test part is not
-        among them.
-    by : {"pair", "x", "y", "group"}
-        What a unit is.
-    x_unit, y_unit : ndarray of int or None
-        Unit of each item. None where a side belongs to no unit but follows
-        the other: its items are those judged with the items of a part.
-    weights : ndarray of float, shape (n_units,)
-        Judgments (or items) in each unit.
-    relevant : ndarray of bool, shape (n_units,)
-        Whether a unit has a relevant pair.
-    group_key : str, optional
-        Metadata column of the groups.
-
-    Examples
-    --------
-    >>> words = [f"word {i}" for i in range(10)]
-    >>> units = PairUnits.of(PairSet.from_texts(words, words), "pair")
-    >>> len(units), units.take([2, 5])
-    (10, PairSet('pairs': 2 x × 2 y, 2 relevant))
-    """
+    # What `simviz.data.splitting` keeps together is a unit: an item of one side, a group, or the
+    # items that are linked by relevant pairs. Arrays of unit numbers are what scikit-learn's
+    # splitters and search classes cut.
 
     pairs: PairSet
     by: UnitBy
@@ -552,28 +452,7 @@ class PairUnits:
 
     @classmethod
     def of(cls, pairs: PairSet, by: UnitBy = "pair", group_key: str | None = None) -> Self:
-        """Number the units of a pair set.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            Without the test part.
-        by : {"pair", "x", "y", "group"}, default="pair"
-            As in `simviz.data.splitting`.
-        group_key : str, optional
-            Metadata column of the groups; "group" when omitted.
-
-        Returns
-        -------
-        PairUnits
-            Ready to be cut.
-
-        Raises
-        ------
-        DatasetError
-            If `by` is unknown, the column is missing, or most pairs hang
-            together.
-        """
+        """Number the units of a pair set."""
         x: Index | None
         y: Index | None
         if by == "pair":
@@ -603,23 +482,7 @@ class PairUnits:
         return len(self.weights)
 
     def take(self, units: ArrayLike, known: PairSet | None = None) -> PairSet:
-        """The pairs of some units.
-
-        Parameters
-        ----------
-        units : array-like of int
-            Numbers of units.
-        known : PairSet, optional
-            What was learned from, where a held-out part is asked for: its
-            candidates on a side that follows the other one are all items, or
-            the keywords that were learned, as `simviz.data.splitting` has it.
-
-        Returns
-        -------
-        PairSet
-            Nothing of another unit is in it, but for items of a side that
-            follows the other one.
-        """
+        """The pairs of some units."""
         chosen = np.zeros(len(self), dtype=bool)
         chosen[np.asarray(units, dtype=np.intp).ravel()] = True
         x = None if self.x_unit is None else np.flatnonzero(chosen[self.x_unit])
@@ -635,26 +498,7 @@ class PairUnits:
         return part
 
     def folds(self, n_splits: int, seed: int = 0) -> list[tuple[Index, Index]]:
-        """Cut all units into folds of about equal weight.
-
-        Parameters
-        ----------
-        n_splits : int
-            Folds, at least 2.
-        seed : int, default=0
-            Equal units and seeds give equal folds.
-
-        Returns
-        -------
-        list of (ndarray, ndarray)
-            Units to train on and units to score, for each fold; what
-            scikit-learn's search classes take as ``cv``.
-
-        Raises
-        ------
-        DatasetError
-            If there are too few units with a relevant pair.
-        """
+        """Cut all units into folds of about equal weight."""
         if n_splits < 2:
             raise DatasetError(f"Folds are at least 2, got {n_splits}. Take 5.")
         rng = np.random.default_rng(seed)

@@ -28,22 +28,7 @@ _SIMPLER = {
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One candidate and what became of it.
-
-    Parameters
-    ----------
-    params : mapping of str to object
-        Its values of the searched parameters.
-    values : tuple of float
-        The metric on each fold; NaN where it failed.
-    spread : float
-        Standard error of the mean: over folds, or over the queries of a
-        single one.
-    seconds : float
-        Spent on it; what several share is divided among them.
-    reason : str
-        Why it failed, or what to know about it.
-    """
+    """One candidate and what became of it."""
 
     params: Mapping[str, Any]
     values: tuple[float, ...]
@@ -59,33 +44,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """All candidates of a search, and the one that is chosen.
-
-    Parameters
-    ----------
-    trials : tuple of Trial
-        In the order in which they were made up.
-    metric : str
-        Name of the metric.
-    n_folds : int
-        Folds each was scored on; 1 is a validation part.
-    higher_is_better : bool, default=True
-        Of the metric.
-    rule : {"best", "one_se"}, default="best"
-        The best mean, or the simplest candidate within one standard error of
-        it (fewer components, more regularisation).
-    n_fits : int, default=0
-        Fits that were needed.
-    notes : tuple of str
-        What to know about the search.
-
-    Examples
-    --------
-    >>> trials = [Trial({"n_components": k}, (v,), 0.02) for k, v in ((10, 0.49), (80, 0.5))]
-    >>> found = Selection(tuple(trials), "MRR", 1)
-    >>> found.chosen.params, found.by_rule("one_se").params
-    ({'n_components': 80}, {'n_components': 10})
-    """
+    """All candidates of a search, and the one that is chosen."""
 
     trials: tuple[Trial, ...]
     metric: str
@@ -101,23 +60,7 @@ class Selection:
         return self.by_rule(self.rule)
 
     def by_rule(self, rule: Rule) -> Trial:
-        """The candidate that a rule chooses.
-
-        Parameters
-        ----------
-        rule : {"best", "one_se"}
-            See the class.
-
-        Returns
-        -------
-        Trial
-            Of equal ones the simplest.
-
-        Raises
-        ------
-        ValueError
-            If no candidate could be measured, or the rule is unknown.
-        """
+        """The candidate that a rule chooses."""
         if rule not in ("best", "one_se"):
             raise ValueError(f"rule must be 'best' or 'one_se', got {rule!r}.")
         measured = [trial for trial in self.trials if isfinite(trial.mean)]
@@ -138,39 +81,13 @@ class Selection:
         group_key: str | None = None,
         seed: int = 0,
     ) -> Pipeline:
-        """Train with the chosen values on everything but the test part.
-
-        Parameters
-        ----------
-        pipeline : PairPipeline or BlendPipeline
-            As it was searched.
-        pairs : PairSet
-            Train and validation together, see `development`.
-        by : {"pair", "x", "y", "group"}, default="pair"
-            How methods that stop early cut off the eighth they watch.
-        group_key : str, optional
-            Column of the groups.
-        seed : int, default=0
-            Of that cut.
-
-        Returns
-        -------
-        PairPipeline or BlendPipeline
-            Fitted.
-        """
+        """Train with the chosen values on everything but the test part."""
         named = {full_name(pipeline, name): v for name, v in self.chosen.params.items()}
         chosen = clone(pipeline).set_params(**named)
         return TrainFits(pairs, by, group_key, seed).fitted(chosen)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Tidy table: one record per candidate.
-
-        Returns
-        -------
-        list of dict
-            The searched parameters, then value, standard_error, n_folds,
-            seconds, chosen (bool) and reason.
-        """
+        """Tidy table: one record per candidate."""
         chosen = self.chosen
         return [
             {
@@ -208,23 +125,7 @@ class Selection:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered.
-
-        Parameters
-        ----------
-        tree : mapping
-            JSON's types.
-
-        Returns
-        -------
-        Selection
-            The same trials.
-
-        Raises
-        ------
-        ValueError
-            If something is missing or of another kind.
-        """
+        """Read what `to_json` answered."""
         try:
             trials = tuple(
                 Trial(
@@ -251,17 +152,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class NestedResult:
-    """What choosing by validation achieves on pairs that it never saw.
-
-    Parameters
-    ----------
-    values : tuple of float
-        The metric on each outer fold, of the model chosen within the others.
-    selections : tuple of Selection
-        What was chosen there.
-    metric : str
-        Name of the metric.
-    """
+    """What choosing by validation achieves on pairs that it never saw."""
 
     values: tuple[float, ...]
     selections: tuple[Selection, ...]

@@ -20,20 +20,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """The group of each item, and the one that comes second.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Of the groups.
-    group, runner_up : ndarray of int, shape (n,)
-        Positions in `names`; -1 where nothing is known of an item, or where
-        there is but one group.
-    score, runner_up_score : ndarray of float64, shape (n,)
-        Similarity to the nearest member of the group; NaN where there is none.
-    nearest : ndarray of int, shape (n,)
-        That member, by its position on the y side; -1 where there is none.
-    """
+    """The group of each item, and the one that comes second."""
 
     names: tuple[str, ...]
     group: Ints
@@ -47,27 +34,7 @@ class Assignment:
 
 
 def group_names(pairs: PairSet, separator: str = " | ") -> list[tuple[str, ...]]:
-    """The groups that each y item stands in.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        A metadata column "group" of its y side names them; without one, each
-        item is a group of its own, named by its text, else by its id.
-    separator : str, default=" | "
-        Between the groups of an item that stands in several.
-
-    Returns
-    -------
-    list of tuple of str, length n_y
-        At least one name an item.
-
-    Examples
-    --------
-    >>> from simviz.data import PairSet
-    >>> group_names(PairSet.from_texts(["cooks", "chefs"], ["cook", "chef"]))
-    [('cook',), ('chef',)]
-    """
+    """The groups that each y item stands in."""
     y = pairs.y
     own = y.content if y.kind in ("text", "keyword") else y.ids
     if "group" not in y.metadata:
@@ -80,46 +47,7 @@ def group_names(pairs: PairSet, separator: str = " | ") -> list[tuple[str, ...]]
 
 
 def assign(pipeline: Pipeline, x: Items, y: Items, groups: Sequence[Sequence[str]]) -> Assignment:
-    """Put each x item into the group of its nearest y item.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        Fitted.
-    x : Items
-        What is to be put somewhere.
-    y : Items
-        What stands in groups already.
-    groups : sequence of sequence of str, length n_y
-        Groups of each y item; it may stand in several.
-
-    Returns
-    -------
-    Assignment
-        An item's score for a group is that for its nearest member; of groups
-        with one score, the one that comes first among the y items is taken.
-        An item that scores the same for everything belongs nowhere.
-
-    Raises
-    ------
-    ValueError
-        If there is not one list of groups for each y item.
-
-    Notes
-    -----
-    Nearest neighbour by similarity, as Neculoiu, Versteegh & Rotaru (2016),
-    section 5, normalise job titles. Similarities are computed in blocks.
-
-    Examples
-    --------
-    >>> from simviz.data import PairSet
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(["a cook", "a nurse"], ["cook", "nurse"])
-    >>> fitted = default_pipeline("tfidf_cosine", pairs).fit(pairs)
-    >>> found = assign(fitted, pairs.x, pairs.y, group_names(pairs))
-    >>> [found.names[i] for i in found.group]
-    ['cook', 'nurse']
-    """
+    """Put each x item into the group of its nearest y item."""
     if len(groups) != len(y):
         raise ValueError(f"{len(y):,} y items need as many lists of groups, got {len(groups):,}.")
     place: dict[str, int] = {}
@@ -164,32 +92,7 @@ def assign(pipeline: Pipeline, x: Items, y: Items, groups: Sequence[Sequence[str
 
 
 def keeping_threshold(scores: ArrayLike, is_right: ArrayLike, share: float = 0.95) -> float:
-    """The highest threshold that keeps a share of the right answers.
-
-    Parameters
-    ----------
-    scores : array-like of float
-        Best score of each query; NaN where it has none.
-    is_right : array-like of bool
-        Whether the answer with that score is right.
-    share : float, default=0.95
-        Of the right answers that score at least the threshold.
-
-    Returns
-    -------
-    float
-        NaN where there is no right answer.
-
-    Raises
-    ------
-    ValueError
-        If the share is not in (0, 1].
-
-    Examples
-    --------
-    >>> keeping_threshold([0.9, 0.8, 0.7, 0.2], [True, True, True, False])
-    0.7
-    """
+    """The highest threshold that keeps a share of the right answers."""
     if not 0 < share <= 1:
         raise ValueError(f"share must lie in (0, 1], got {share!r}.")
     values = np.asarray(scores, dtype=np.float64)

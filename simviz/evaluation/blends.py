@@ -35,40 +35,19 @@ _BUCKETS = 4_096
 
 
 class Blendable(Protocol[Side_contra]):
-    """Two similarities that can be weighed against each other.
+    """Two similarities that can be weighed against each other."""
 
-    At the weight α a pair scores ``α * learned + (1 - α) * lexical``, in
-    float64.
-    """
+    # At the weight α a pair scores ``α * learned + (1 - α) * lexical``, in float64.
 
     def iter_parts(
         self, x: Side_contra, y: Side_contra, /, *, block_size: int | None = None
     ) -> Iterator[tuple[Block, Block]]:
-        """Both similarities in blocks of rows, in order.
-
-        Parameters
-        ----------
-        x, y : matrices or Items
-            The two sides.
-        block_size : int, optional
-            Rows of a block.
-
-        Yields
-        ------
-        learned, lexical : ndarray of shape (b, n_y)
-            The same numbers each time it is called.
-        """
+        """Both similarities in blocks of rows, in order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """Weights, ready for the counting loops.
-
-    Parameters
-    ----------
-    alphas : ndarray of float64, shape (K,)
-        Ascending, in [0, 1].
-    """
+    """Weights, ready for the counting loops."""
 
     alphas: Reals
     inner: Reals = field(init=False)
@@ -95,23 +74,7 @@ def counts(steps: NDArray[np.int32]) -> Ints:
 
 
 class PartBlocks:
-    """Row blocks of two similarities, checked, with progress.
-
-    Parameters
-    ----------
-    blend : Blendable
-        Gives them.
-    x, y : matrices or Items
-        The two sides.
-    shape : tuple of int
-        Of a whole matrix.
-    block_size : int or None
-        Rows of a block.
-    n_passes : int
-        How often the blocks will be gone through.
-    callback : callable or None
-        Told the rows done, of all passes.
-    """
+    """Row blocks of two similarities, checked, with progress."""
 
     def __init__(
         self,

@@ -22,22 +22,7 @@ REACH = 1.96
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """Two runs on the same queries, query by query.
-
-    Parameters
-    ----------
-    metric : Metric
-        What was measured.
-    direction : ndarray of str, shape (n,)
-        "x2y" or "y2x": which side the query is of.
-    query : ndarray of int, shape (n,)
-        The query's position on its side of the test part.
-    a, b : ndarray of float, shape (n,)
-        Value of each run.
-    a_rank, b_rank : ndarray of float, shape (n,)
-        Rank at which each run has its first relevant answer, see
-        `first_relevant_rank`.
-    """
+    """Two runs on the same queries, query by query."""
 
     metric: Metric
     direction: NDArray[np.str_]
@@ -77,71 +62,28 @@ class Differences:
         return int((self.outcome == -1).sum())
 
     def order(self) -> Ints:
-        """Positions of the queries, the biggest movers first.
-
-        Returns
-        -------
-        ndarray of int64, shape (n,)
-            By the size of the difference, then by how far the first relevant
-            answer moved, then as they come.
-        """
+        """Positions of the queries, the biggest movers first."""
         moved = np.abs(self.a_rank - self.b_rank)
         size = np.abs(self.difference).round(12)  # level ones are told apart by the ranks
         return np.lexsort((np.arange(len(self)), -moved, -size)).astype(np.int64)
 
     def take(self, index: NDArray[np.integer]) -> Differences:
-        """Some of the queries.
-
-        Parameters
-        ----------
-        index : ndarray of int
-            Their positions, in the order wanted.
-
-        Returns
-        -------
-        Differences
-            Of these alone.
-        """
+        """Some of the queries."""
         columns = (self.direction, self.query, self.a, self.b, self.a_rank, self.b_rank)
         return Differences(self.metric, *(column[index] for column in columns))
 
     def mean(self) -> float:
-        """Mean difference; of several directions, the mean of their means.
-
-        Returns
-        -------
-        float
-            NaN where no query counts.
-        """
+        """Mean difference; of several directions, the mean of their means."""
         return float(np.mean([mean(part) for part in self._parts()]))
 
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the mean difference, from the paired queries.
-
-        Returns
-        -------
-        low, high : float
-            NaN for fewer than two queries in a direction. With two
-            directions the error is the mean of both, which holds however
-            closely they depend on each other.
-        """
+        """95 % interval of the mean difference, from the paired queries."""
         middle = self.mean()
         reach = REACH * float(np.mean([standard_error(part) for part in self._parts()]))
         return middle - reach, middle + reach
 
     def in_words(self, a_name: str, b_name: str) -> str:
-        """Say which of the two is ahead, and how sure that is.
-
-        Parameters
-        ----------
-        a_name, b_name : str
-            What the runs are called.
-
-        Returns
-        -------
-        str
-            One or two sentences.
-        """
+        """Say which of the two is ahead, and how sure that is."""
         middle, (low, high) = self.mean(), self.interval()
         n = f"{len(self):,} quer{'y' if len(self) == 1 else 'ies'}"
         if not len(self) or np.isnan(low):
@@ -167,39 +109,7 @@ def paired_differences(
     metric: Metric | str,
     directions: Sequence[Direction] | None = None,
 ) -> Differences:
-    """Compare two evaluations query by query.
-
-    Parameters
-    ----------
-    a, b : Evaluation
-        Of the same test part, against the same pool.
-    metric : Metric or str
-        A metric with a value per query; see `query_metric` for the others.
-    directions : sequence of {"x2y", "y2x"}, optional
-        Which sides ask; the first that `a` was evaluated in when omitted.
-
-    Returns
-    -------
-    Differences
-        Of the queries that count: those with a relevant candidate.
-
-    Raises
-    ------
-    ValueError
-        If the two asked different queries, or the metric pools all pairs.
-
-    Examples
-    --------
-    >>> from simviz.evaluation import VectorScorer, evaluate
-    >>> Z = np.eye(4)
-    >>> good = evaluate(VectorScorer(), Z, Z)
-    >>> poor = evaluate(VectorScorer(), Z, Z[[0, 1, 3, 2]])
-    >>> found = paired_differences(good, poor, "MRR", ["x2y"])
-    >>> found.n_wins, found.n_ties, found.n_losses
-    (2, 2, 0)
-    >>> found.b_rank.tolist()  # behind the wrong one and level with two others
-    [1.0, 1.0, 3.0, 3.0]
-    """
+    """Compare two evaluations query by query."""
     metric = parse_metric(metric) if isinstance(metric, str) else metric
     wanted = a.directions[:1] if directions is None else tuple(directions)
     check_directions(wanted, a.directions)
@@ -224,30 +134,7 @@ def paired_differences(
 
 
 def first_relevant_rank(ranking: Ranking) -> Reals:
-    """Rank of the first relevant candidate, as expected over orders of ties.
-
-    Parameters
-    ----------
-    ranking : Ranking
-        Where the relevant candidates stand.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_queries,)
-        From 1; NaN for a query without a relevant candidate.
-
-    Notes
-    -----
-    The lowest of r places drawn at random from t has the mean
-    (t + 1) / (r + 1): the first of r relevant candidates among t tied ones
-    stands so far behind those above them.
-
-    Examples
-    --------
-    >>> r = Ranking([0, 2], [3, 5], [1, 1], above=[4, 4], tied=[5, 5], n_candidates=[20])
-    >>> first_relevant_rank(r)  # two of the places 5 to 9
-    array([6.])
-    """
+    """Rank of the first relevant candidate, as expected over orders of ties."""
     keep = ranking.grade > 0
     query, above, tied = ranking.query[keep], ranking.above[keep], ranking.tied[keep]
     best = np.full(ranking.n_queries, np.iinfo(np.int64).max)
@@ -260,24 +147,7 @@ def first_relevant_rank(ranking: Ranking) -> Reals:
 
 
 def query_metric(metric: Metric | str) -> Metric:
-    """The metric that says of single queries what another says of all pairs.
-
-    Parameters
-    ----------
-    metric : Metric or str
-        Any metric.
-
-    Returns
-    -------
-    Metric
-        The same, where it has a value per query; else AUC and rank loss by
-        query for the pooled ones, and MRR for what has no such form.
-
-    Examples
-    --------
-    >>> query_metric("AUC"), query_metric("P@5"), query_metric("pAUC@0.1")
-    (AUC (by query), P@5, MRR)
-    """
+    """The metric that says of single queries what another says of all pairs."""
     metric = parse_metric(metric) if isinstance(metric, str) else metric
     if metric.level == "query":
         return metric
@@ -309,19 +179,7 @@ _LEAST_Z = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermGroup:
-    """Queries that share a word.
-
-    Parameters
-    ----------
-    term : str
-        The word, in lower case.
-    queries : ndarray of int64, shape (n,)
-        Positions of the queries, ascending.
-    difference : float
-        Mean difference of the two runs over them.
-    z : float
-        By how many standard errors that mean is off the mean of all queries.
-    """
+    """Queries that share a word."""
 
     term: str
     queries: Ints
@@ -335,44 +193,8 @@ class TermGroup:
 def shared_terms(
     difference: ArrayLike, texts: Sequence[str], *, n_groups: int = 5, least: int = 4
 ) -> tuple[list[TermGroup], list[TermGroup]]:
-    """Words by which to describe where the first run gains, and where the second.
-
-    Parameters
-    ----------
-    difference : array-like of float, shape (n,)
-        By how much the first run is better on each query.
-    texts : sequence of str, length n
-        The queries.
-    n_groups : int, default=5
-        Groups on each side, at most.
-    least : int, default=4
-        Queries that must share a word.
-
-    Returns
-    -------
-    gains, losses : list of TermGroup
-        Words on whose queries the first run is ahead on average, and more so
-        than over all queries; words where it is behind. The most telling
-        first. A group that is nearly the same as an earlier one is left out.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ.
-
-    Notes
-    -----
-    The words are chosen because they stand out, among all that the queries
-    hold. That describes these queries and proves nothing about others.
-
-    Examples
-    --------
-    >>> texts = ["red car", "red house", "blue car", "blue house", "blue sky", "red sky"]
-    >>> gains, losses = shared_terms([0.5, 0.4, 0.0, -0.3, -0.2, 0.6], texts, least=3)
-    >>> gains[0].term, len(gains[0]), round(gains[0].difference, 2), losses[0].term
-    ('red', 3, 0.5, 'blue')
-    """
-    from simviz.features.text import build_analyzer, count_terms
+    """Words by which to describe where the first run gains, and where the second."""
+    from simviz.features._analysis import build_analyzer, count_terms
 
     d = np.asarray(difference, dtype=np.float64)
     if d.shape != (len(texts),):

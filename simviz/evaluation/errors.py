@@ -21,15 +21,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredPairs:
-    """Some pairs with their scores.
-
-    Parameters
-    ----------
-    x, y : ndarray of int64, shape (n,)
-        Positions of both items.
-    score : ndarray of float64, shape (n,)
-        Their similarity, the highest first.
-    """
+    """Some pairs with their scores."""
 
     x: Ints
     y: Ints
@@ -162,24 +154,7 @@ def _highest(x: Ints, y: Ints, score: Reals, k: int) -> tuple[Ints, Ints, Reals]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """Candidates of a query, the best first.
-
-    Parameters
-    ----------
-    candidate : ndarray of int, shape (n,)
-        Position of each on its side.
-    score : ndarray of float, shape (n,)
-        Its similarity to the query.
-    first, last : ndarray of int, shape (n,)
-        Places from 1 that it shares with those of the same score; equal
-        where it is alone.
-
-    Examples
-    --------
-    >>> found = Answers.from_scores([0.2, 0.9, 0.5, 0.5])
-    >>> found.candidate.tolist(), found.first.tolist(), found.last.tolist()
-    ([1, 2, 3, 0], [1, 2, 2, 4], [1, 3, 3, 4])
-    """
+    """Candidates of a query, the best first."""
 
     candidate: Ints
     score: Reals
@@ -188,25 +163,7 @@ class Answers:
 
     @classmethod
     def from_scores(cls, scores: ArrayLike, pool: ArrayLike | None = None) -> Self:
-        """Put candidates in order.
-
-        Parameters
-        ----------
-        scores : array-like of float, shape (n_candidates,)
-            Similarity of each candidate.
-        pool : array-like of int, optional
-            Positions of the candidates that compete; all when omitted.
-
-        Returns
-        -------
-        Answers
-            Those with equal scores as they come.
-
-        Raises
-        ------
-        ValueError
-            If a score is NaN.
-        """
+        """Put candidates in order."""
         values = np.asarray(scores, dtype=np.float64)
         candidate = np.arange(len(values)) if pool is None else np.asarray(pool, dtype=np.int64)
         values = values[candidate]
@@ -224,53 +181,12 @@ class Answers:
         return (self.first + self.last) / 2
 
     def shown(self, k: int = 10, always: Collection[int] = ()) -> Ints:
-        """Which to list: those surely among the first, and some others.
-
-        Parameters
-        ----------
-        k : int, default=10
-            Places to fill. Candidates that share places of which some lie
-            beyond are left out: which of them to list would be arbitrary.
-        always : collection of int
-            Candidates to list wherever they stand.
-
-        Returns
-        -------
-        ndarray of int64
-            Indices into these answers, ascending.
-
-        Examples
-        --------
-        >>> Answers.from_scores([0.9, 0.5, 0.5, 0.1]).shown(2, always=[3]).tolist()
-        [0, 3]
-        """
+        """Which to list: those surely among the first, and some others."""
         wanted = np.isin(self.candidate, list(always))
         return np.flatnonzero((self.last <= k) | wanted).astype(np.int64)
 
     def moved_from(self, other: Answers) -> Reals:
-        """How many places each stands higher here than in other answers.
-
-        Parameters
-        ----------
-        other : Answers
-            To the same query, from the same pool.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            Positive where it stands higher here.
-
-        Raises
-        ------
-        ValueError
-            If the candidates are not the same.
-
-        Examples
-        --------
-        >>> here, there = (Answers.from_scores(s) for s in ([3, 2, 1], [1, 3, 2]))
-        >>> here.moved_from(there).tolist()
-        [2.0, -1.0, -1.0]
-        """
+        """How many places each stands higher here than in other answers."""
         mine, theirs = np.argsort(self.candidate), np.argsort(other.candidate)
         if not np.array_equal(self.candidate[mine], other.candidate[theirs]):
             raise ValueError(

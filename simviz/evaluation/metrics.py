@@ -589,18 +589,7 @@ def default_metric(relevance: Relevance) -> Metric:
 
 
 def is_graded(relevance: Relevance) -> bool:
-    """Whether some relevant pairs are more so than others.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        Any judgments.
-
-    Returns
-    -------
-    bool
-        False for scores.
-    """
+    """Whether some relevant pairs are more so than others."""
     grades = relevance.matrix.data
     return relevance.kind == "grade" and len(np.unique(grades[grades > 0])) > 1
 

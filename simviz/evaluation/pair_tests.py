@@ -118,17 +118,7 @@ _DRAWN = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """What runs did as they are, and under draws of each kind.
-
-    Parameters
-    ----------
-    exact : ndarray of float, shape (n_runs,)
-        Without drawing.
-    values : dict of str to (ndarray of float, int)
-        By what is drawn: one row a run, and how many there are to draw.
-    df : int
-        Degrees of freedom.
-    """
+    """What runs did as they are, and under draws of each kind."""
 
     exact: Reals
     values: dict[str, tuple[Reals, int]]
@@ -264,21 +254,7 @@ def judged_pairs(evaluation: Evaluation) -> JudgedPairs | None:
 
 
 def pools_judged_pairs(evaluation: Evaluation, metric: Metric) -> bool:
-    """Whether runs like this one can be tested pair by pair.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        Of one run.
-    metric : Metric
-        What is to be tested.
-
-    Returns
-    -------
-    bool
-        True for pooled AUC, rank loss and partial AUC, and for correlations,
-        where only judged pairs were ranked.
-    """
+    """Whether runs like this one can be tested pair by pair."""
     if metric.level == "query" or not isinstance(metric, AUC | PartialAUC | Pearson):
         return False
     if metric.level == "scores" and evaluation.judged is None:
@@ -362,25 +338,7 @@ def interval_of_pairs(
     n_resamples: int = RESAMPLES,
     random_state: int = 0,
 ) -> tuple[float, float]:
-    """Interval of a metric of judged pairs, from the draws of `bootstrap_pairs`.
-
-    Parameters
-    ----------
-    run : JudgedPairs
-        What a run says of them.
-    metric, level, n_resamples, random_state
-        As in `bootstrap_pairs`.
-
-    Returns
-    -------
-    low, high : float
-        NaN where there are too few items to judge a spread by.
-
-    Raises
-    ------
-    ValueError
-        If a setting means nothing.
-    """
+    """Interval of a metric of judged pairs, from the draws of `bootstrap_pairs`."""
     significance.check_level(level)
     significance.check_resamples(n_resamples)
     drawn = drawn_again([run], metric, n_resamples, random_state)
@@ -391,28 +349,7 @@ def interval_of_pairs(
 def delong_pairs(
     runs: Sequence[JudgedPairs], metric: Metric, *, level: float = 0.95
 ) -> dict[tuple[int, int], Comparison]:
-    """Compare runs on the same judged pairs by `delong`: a check of the bootstrap.
-
-    Parameters
-    ----------
-    runs : sequence of JudgedPairs
-        Two or more, whose pairs share no item.
-    metric : Metric
-        Pooled AUC or rank loss.
-    level : float, default=0.95
-        Of the intervals.
-
-    Returns
-    -------
-    dict of (int, int) to Comparison
-        As `bootstrap_pairs` gives them.
-
-    Raises
-    ------
-    ValueError
-        If the pairs are not the same or share items, or the metric is
-        another one.
-    """
+    """Compare runs on the same judged pairs by `delong`: a check of the bootstrap."""
     first = _check_same(runs)
     if not isinstance(metric, AUC) or metric.level != "roc":
         raise ValueError(f"DeLong's test is of the pooled AUC, got {metric}. Use the bootstrap.")

@@ -267,22 +267,7 @@ class Evaluation:
 
 
 def values_in(pool: Pool, metric: Metric, ranking: Ranking) -> Reals:
-    """Value of each query; NaN for those that cannot fail in a judged pool.
-
-    Parameters
-    ----------
-    pool : {"split", "all", "judged"}
-        What queries were ranked against.
-    metric : Metric
-        A metric of ranks.
-    ranking : Ranking
-        Where the candidates stand.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_queries,)
-        NaN also for a query without a relevant candidate.
-    """
+    """Value of each query; NaN for those that cannot fail in a judged pool."""
     values = metric.per_query(ranking)
     return np.where(metric.certain(ranking), np.nan, values) if pool == "judged" else values
 
@@ -292,25 +277,7 @@ def _metric(metric: Metric | str) -> Metric:
 
 
 def meant(direction: Asking | None, known: Sequence[Direction]) -> tuple[Direction, ...]:
-    """Whose values are averaged: the first side's unless one is named, or all by "mean".
-
-    Parameters
-    ----------
-    direction : {"x2y", "y2x", "mean"} or None
-        What was asked for.
-    known : sequence of {"x2y", "y2x"}
-        What was measured, the default first.
-
-    Returns
-    -------
-    tuple of {"x2y", "y2x"}
-        At least one.
-
-    Raises
-    ------
-    ValueError
-        If the direction was not measured.
-    """
+    """Whose values are averaged: the first side's unless one is named, or all by "mean"."""
     if direction == "mean":
         return tuple(known)
     wanted = tuple(known[:1]) if direction is None else (direction,)

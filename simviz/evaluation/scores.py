@@ -463,15 +463,7 @@ _RECALLS = np.linspace(0.01, 1, 100)
 
 
 class Band(NamedTuple):
-    """A curve's pointwise confidence band.
-
-    Parameters
-    ----------
-    at : ndarray of float64, shape (n,)
-        Where on the horizontal axis, ascending.
-    low, high : ndarray of float64, shape (n,)
-        Bounds there.
-    """
+    """A curve's pointwise confidence band."""
 
     at: Reals
     low: Reals

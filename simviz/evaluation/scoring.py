@@ -80,32 +80,7 @@ def count(
     block_size: int | None,
     callback: Callback | None,
 ) -> tuple[Counts, Counts | None, Reals, Roc | None]:
-    """Rank the judged pairs from both sides, and trace the ROC.
-
-    Parameters
-    ----------
-    sides : Prepared
-        What scores.
-    x_queries, y_queries : Queries
-        The judged pairs.
-    backwards, trace : bool
-        Whether y items ask too, and whether the ROC is wanted.
-    block_size : int or None
-        Rows of a block.
-    callback : callable or None
-        See `simviz.callbacks`; steps are queries, or rows of the one pass
-        that the ROC takes.
-
-    Returns
-    -------
-    x_counts, y_counts : tuple of (above, tied)
-        For the judged pairs as each side sees them; None for a side that
-        does not ask.
-    score : ndarray of float64
-        Similarity of each judged pair.
-    roc : Roc or None
-        Over all pairs, or the judged ones in a judged pool.
-    """
+    """Rank the judged pairs from both sides, and trace the ROC."""
     told = sides.listed(x_queries.indptr, x_queries.candidate)
     score = told.astype(np.float64)
     relevant = x_queries.grade > 0

@@ -38,47 +38,11 @@ _OWN = ("pipeline", "units", "metric", "direction", "shared")
 
 
 class UnitEstimator(BaseEstimator):
-    """A pipeline as scikit-learn's search classes know estimators: fitted on rows of one array.
+    """A pipeline as scikit-learn's search classes know estimators: fitted on rows of one array."""
 
-    The rows are numbers of units (`PairUnits`): queries, groups or linked
-    pairs. `fit` and `score` slice the pair set, both sides at once and without
-    a leak, which slicing rows of two unequal sides would not be.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        What is fitted. Its method's parameters go by their short names:
-        ``n_components`` is ``pipeline__model__n_components``.
-    units : PairUnits
-        The pairs, without the test part.
-    metric : Metric or str, default="MRR"
-        What `score` measures.
-    direction : {"x2y", "y2x", "mean"}, optional
-        Which side asks; x when omitted.
-    shared : SharedFits, optional
-        Keeps features and nested methods of each training part for the next
-        candidate.
-
-    Attributes
-    ----------
-    pipeline_ : PairPipeline or BlendPipeline
-        Fitted.
-
-    Examples
-    --------
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> from simviz.data import PairSet
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(
-    ...     [f"{c} {t}" for c in ("red", "blue", "green") for t in ("car", "sea", "sky")],
-    ...     [f"{t} {c}" for c in ("rot", "blau", "grün") for t in ("Auto", "Meer", "Luft")],
-    ... )
-    >>> units = PairUnits.of(pairs, "x")
-    >>> pipeline = default_pipeline("cca", pairs, shared=False)
-    >>> grid = GridSearchCV(UnitEstimator(pipeline, units), {"n_components": [1, 2]}, cv=3)
-    >>> grid.fit(np.arange(len(units))).best_params_
-    {'n_components': 2}
-    """
+    # The rows are numbers of units (`PairUnits`): queries, groups or linked pairs. `fit` and
+    # `score` slice the pair set, both sides at once and without a leak, which slicing rows of
+    # two unequal sides would not be.
 
     def __init__(
         self,
@@ -95,23 +59,7 @@ class UnitEstimator(BaseEstimator):
         self.shared = shared
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of the pipeline and its method by short names too.
-
-        Parameters
-        ----------
-        **params
-            Names and values.
-
-        Returns
-        -------
-        self
-            The same object.
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter.
-        """
+        """Set parameters, those of the pipeline and its method by short names too."""
         named = {}
         for name, value in params.items():
             is_own = name in _OWN or name.startswith("pipeline__")
@@ -119,20 +67,7 @@ class UnitEstimator(BaseEstimator):
         return cast("Self", super().set_params(**named))
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Train on some units.
-
-        Parameters
-        ----------
-        X : array-like of int, shape (n,) or (n, 1)
-            Numbers of units.
-        y : object
-            Ignored: what belongs together is known to the units.
-
-        Returns
-        -------
-        self
-            Fitted. Methods that stop early watch an eighth of these units.
-        """
+        """Train on some units."""
         chosen = _numbers(X)
         if self.shared is None:
             fits = TrainFits(self.units.take(chosen), self.units.by, self.units.group_key)
@@ -144,20 +79,7 @@ class UnitEstimator(BaseEstimator):
         return self
 
     def score(self, X: ArrayLike, y: object = None) -> float:
-        """Measure on some units.
-
-        Parameters
-        ----------
-        X : array-like of int, shape (n,) or (n, 1)
-            Numbers of units.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        float
-            Larger is better: a metric of which less is better is negated.
-        """
+        """Measure on some units."""
         check_is_fitted(self)
         metric = parse_metric(self.metric) if isinstance(self.metric, str) else self.metric
         test = self.units.take(_numbers(X), self._train)
@@ -200,75 +122,7 @@ def search(
     seed: int = 0,
     callback: Callback | None = None,
 ) -> Selection:
-    """Try settings on held-out pairs, fitting once what they have in common.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        What is tried, with the parameters that stay; left as it is.
-    pairs : PairSet
-        What may be learned from. The test part is not among it.
-    params : mapping of str to sequence or distribution
-        Values to try of any constructor parameter. The method's go by their
-        short names (``n_components``); a blend's are ``alpha`` and
-        ``learned__model__...``.
-    cv : int or PairSet, default=5
-        Folds that `pairs` is cut into; or a validation part, on which what
-        was trained on all of `pairs` is measured.
-    by : {"pair", "x", "y", "group"}, default="pair"
-        What must not stand in two folds, as in `simviz.data.splitting`.
-    group_key : str, optional
-        Metadata column of the groups; "group" when omitted.
-    metric : Metric or str, default="MRR"
-        What decides.
-    direction : {"x2y", "y2x", "mean"}, optional
-        Which side asks; x when omitted.
-    n_iter : int, optional
-        Draw so many candidates at random instead of trying all of the grid.
-    rule : {"best", "one_se"}, default="best"
-        The best mean, or the simplest within one standard error of it.
-    seed : int, default=0
-        Of the folds, the draws, and the eighth that is watched by methods
-        that stop early.
-    callback : callable, optional
-        See `simviz.callbacks`.
-
-    Returns
-    -------
-    Selection
-        All candidates and the one chosen.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is unknown, there is nothing to try, or no candidate
-        could be measured.
-    JobCancelled
-        If the callback asked to stop.
-
-    Notes
-    -----
-    A nested method is fitted once a fold, with the most components that are
-    asked for, and measured at all others by growing the products; methods
-    with a regularisation path decompose once for all ridges; features are
-    fitted once a fold on its training pairs; all weights of a blend are
-    measured in one pass. Each value is that of fitting the candidate alone,
-    to rounding. A method that stops early watches an eighth of the training
-    pairs of the fold, never what it is scored on.
-
-    Examples
-    --------
-    >>> from simviz.datasets import load_demo
-    >>> from simviz.data import split
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = load_demo("emoji")
-    >>> parts = split(pairs, "pair")
-    >>> pipeline = default_pipeline("cl_lsi", parts.train)
-    >>> tried = {"n_components": [10, 40, 160]}
-    >>> found = search(pipeline, parts.train, tried, cv=parts.validation)
-    >>> found.chosen.params, found.n_fits
-    ({'n_components': 160}, 1)
-    """
+    """Try settings on held-out pairs, fitting once what they have in common."""
     measured = parse_metric(metric) if isinstance(metric, str) else metric
     candidates = make_candidates(params, n_iter, seed)
     groups = grouped(pipeline, candidates)
@@ -313,30 +167,9 @@ def nested_search(
     seed: int = 0,
     callback: Callback | None = None,
 ) -> NestedResult:
-    """Measure what choosing achieves: search within each outer fold, test on it.
-
-    The value of a chosen candidate on the folds that chose it is flattered
-    (Cawley & Talbot 2010); those of the outer folds are not.
-
-    Parameters
-    ----------
-    pipeline, pairs, params
-        As in `search`.
-    outer : int, default=5
-        Outer folds.
-    cv, by, group_key, metric, direction, n_iter, rule, seed, callback
-        As in `search`.
-
-    Returns
-    -------
-    NestedResult
-        A value and a choice for each outer fold.
-
-    Raises
-    ------
-    ValueError, JobCancelled
-        As `search` does.
-    """
+    """Measure what choosing achieves: search within each outer fold, test on it."""
+    # The value of a chosen candidate on the folds that chose it is flattered (Cawley & Talbot
+    # 2010); those of the outer folds are not.
     measured = parse_metric(metric) if isinstance(metric, str) else metric
     units = PairUnits.of(pairs, by, group_key)
     values, selections = [], []
@@ -364,20 +197,7 @@ def nested_search(
 
 
 def development(pairs: PairSet, parts: Split) -> PairSet:
-    """Everything but the test part: train and validation together.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What was split.
-    parts : Split
-        Its parts.
-
-    Returns
-    -------
-    PairSet
-        In the order of `pairs`.
-    """
+    """Everything but the test part: train and validation together."""
     x, y = (
         np.union1d(index["train"], index["validation"]) for index in (parts.x_index, parts.y_index)
     )

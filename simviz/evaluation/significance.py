@@ -94,10 +94,8 @@ def t_interval(difference: float, error: float, df: float, level: float) -> tupl
 
 
 def standardized(difference: float, spread: float, df: float) -> float:
-    """Difference in standard deviations, without the bias of small samples (Hedges).
-
-    With J = Γ(df/2) / (√(df/2) Γ((df − 1)/2)), about 1 − 3 / (4 df − 1).
-    """
+    """Difference in standard deviations, without the bias of small samples (Hedges)."""
+    # With J = Γ(df/2) / (√(df/2) Γ((df − 1)/2)), about 1 − 3 / (4 df − 1).
     if spread == 0:
         return 0.0 if difference == 0 else math.copysign(math.inf, difference)
     if math.isnan(spread) or df < 2:
@@ -126,23 +124,7 @@ _TOGETHER = 8  # signs drawn as one byte
 
 
 def sign_flip_p_value(differences: Reals, n_resamples: int, random_state: int) -> float:
-    """Two-sided p-value of a sum under random signs.
-
-    Parameters
-    ----------
-    differences : ndarray of float, shape (n,)
-        Zeros have no sign and do not matter.
-    n_resamples : int
-        Choices of signs to draw where there are too many to count.
-    random_state : int
-        Seed of the draws.
-
-    Returns
-    -------
-    float
-        Exact for up to 36 differences that are not 0; else drawn, where the
-        signs seen count as one of the draws.
-    """
+    """Two-sided p-value of a sum under random signs."""
     moved = differences[differences != 0]
     size = float(np.abs(moved).sum())
     # Equal sums may differ in their last bits: what is level counts as reached.
@@ -154,11 +136,9 @@ def sign_flip_p_value(differences: Reals, n_resamples: int, random_state: int) -
 
 
 def _share_exact(values: Reals, limit: float) -> float:
-    """Share of all 2^n signed sums that are `limit` or more from 0.
-
-    Every sum is one of the first half of the values plus one of the second:
-    2^(n/2) sums are sorted, and as many looked up among them.
-    """
+    """Share of all 2^n signed sums that are `limit` or more from 0."""
+    # Every sum is one of the first half of the values plus one of the second: 2^(n/2) sums are
+    # sorted, and as many looked up among them.
     half = len(values) // 2
     left, right = np.sort(_signed_sums(values[:half])), _signed_sums(values[half:])
     high = len(left) - np.searchsorted(left, limit - right, side="left")
@@ -189,23 +169,7 @@ _DRAWN = 100_000
 
 
 def mean(values: ArrayLike) -> float:
-    """Mean of the values that are not NaN; NaN where there are none.
-
-    Parameters
-    ----------
-    values : array-like of float
-        One value a query.
-
-    Returns
-    -------
-    float
-        Their mean.
-
-    Examples
-    --------
-    >>> mean([1.0, float("nan"), 0.5])
-    0.75
-    """
+    """Mean of the values that are not NaN; NaN where there are none."""
     kept = _kept(values)
     return float(kept.mean()) if len(kept) else float("nan")
 
@@ -294,22 +258,7 @@ def confidence_interval(
 
 
 def resampled_means(values: Reals, n_resamples: int, random_state: int) -> Reals:
-    """Means of lists drawn from a list, with replacement, as long as it is.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        What is drawn from.
-    n_resamples : int
-        How often.
-    random_state : int
-        Seed of the draws.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_resamples,)
-        The means.
-    """
+    """Means of lists drawn from a list, with replacement, as long as it is."""
     rng = np.random.default_rng(random_state)
     # Some at a time: memory stays small however many queries there are.
     together = max(1, _DRAWN // len(values))
@@ -321,22 +270,7 @@ def resampled_means(values: Reals, n_resamples: int, random_state: int) -> Reals
 
 
 def bca_interval(values: Reals, means: Reals, level: float) -> tuple[float, float]:
-    """Efron's bias-corrected and accelerated interval of a mean.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        What was drawn from.
-    means : ndarray of float, shape (n_resamples,)
-        Means of what was drawn, see `resampled_means`.
-    level : float
-        Share of such intervals that cover the true mean.
-
-    Returns
-    -------
-    low, high : float
-        The mean itself, twice, where all values are equal.
-    """
+    """Efron's bias-corrected and accelerated interval of a mean."""
     from statistics import NormalDist
 
     normal, middle = NormalDist(), float(values.mean())
@@ -663,28 +597,7 @@ def comparison(
     interval: tuple[float, float] | None = None,
     unit: str = "query",
 ) -> Comparison:
-    """What a paired test found; the interval is Student's unless given.
-
-    Parameters
-    ----------
-    test : str
-        In words.
-    differences : ndarray of float, shape (n,)
-        Of the values that were compared.
-    statistic, p_value : float
-        Of the test.
-    level : float
-        Of the interval.
-    interval : tuple of two float, optional
-        Of the mean difference.
-    unit : str, default="query"
-        What a difference belongs to.
-
-    Returns
-    -------
-    Comparison
-        With win, tie and loss counts, and the effect size.
-    """
+    """What a paired test found; the interval is Student's unless given."""
     check_level(level)
     n, middle = len(differences), mean_of(differences)
     spread = deviation(differences)

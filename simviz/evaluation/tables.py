@@ -26,15 +26,7 @@ _TEX = {
 
 
 class Estimate(NamedTuple):
-    """A mean and how far it may be off.
-
-    Parameters
-    ----------
-    value : float
-        The mean.
-    reach : float
-        Half of its 95 % interval; NaN where none is known.
-    """
+    """A mean and how far it may be off."""
 
     value: float
     reach: float = float("nan")
@@ -42,23 +34,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One line of a results table.
-
-    Parameters
-    ----------
-    label : str
-        What to call it.
-    values : mapping of str to Estimate
-        By the metric's name.
-    dimensions : int, optional
-        Of the model's space.
-    seconds : float, optional
-        It took to train and measure.
-    is_baseline : bool, default=False
-        Whether it knows nothing of the items; never the best.
-    further : mapping of str to float, str or None
-        Further cells by the heading of their column: what a test found.
-    """
+    """One line of a results table."""
 
     label: str
     values: Mapping[str, Estimate] = field(default_factory=dict)
@@ -69,27 +45,7 @@ class TableRow:
 
 
 def best_values(rows: Iterable[TableRow], metrics: Sequence[str]) -> dict[str, float]:
-    """The best value of each metric among the rows that are no baseline.
-
-    Parameters
-    ----------
-    rows : iterable of TableRow
-        The table.
-    metrics : sequence of str
-        Names of metrics.
-
-    Returns
-    -------
-    dict of str to float
-        Without the metrics that no row has.
-
-    Examples
-    --------
-    >>> rows = [TableRow("a", {"rank loss": Estimate(0.3)}),
-    ...         TableRow("b", {"rank loss": Estimate(0.1)})]
-    >>> best_values(rows, ["rank loss"])
-    {'rank loss': 0.1}
-    """
+    """The best value of each metric among the rows that are no baseline."""
     best: dict[str, float] = {}
     runs = [row for row in rows if not row.is_baseline]
     for metric in metrics:
@@ -101,27 +57,7 @@ def best_values(rows: Iterable[TableRow], metrics: Sequence[str]) -> dict[str, f
 
 
 def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
-    """The table as comma-separated values.
-
-    Parameters
-    ----------
-    rows : sequence of TableRow
-        The table.
-    metrics : sequence of str
-        Its columns, each with the half of its 95 % interval beside it; the
-        further cells of the rows follow.
-
-    Returns
-    -------
-    str
-        Numbers in full; labels that a spreadsheet would run are escaped.
-
-    Examples
-    --------
-    >>> print(table_csv([TableRow("=A1", {"MRR": Estimate(0.5)}, 20)], ["MRR"]).strip())
-    method,MRR,MRR ± (95 %),dimensions,seconds
-    '=A1,0.5,,20,
-    """
+    """The table as comma-separated values."""
     head = ["method"]
     for metric in metrics:
         head += [metric, f"{metric} ± (95 %)"]
@@ -137,24 +73,7 @@ def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
 
 
 def csv_text(lines: Iterable[Iterable[object]]) -> str:
-    r"""Lines of cells as comma-separated values that are safe in a spreadsheet.
-
-    Parameters
-    ----------
-    lines : iterable of iterable
-        Texts, numbers, and None for an empty cell.
-
-    Returns
-    -------
-    str
-        Texts that a spreadsheet would run as a formula are escaped; numbers
-        are numbers, below zero too.
-
-    Examples
-    --------
-    >>> csv_text([["-x", -1.5, None]])
-    "'-x,-1.5,\r\n"
-    """
+    r"""Lines of cells as comma-separated values that are safe in a spreadsheet."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
     for line in lines:
@@ -163,28 +82,7 @@ def csv_text(lines: Iterable[Iterable[object]]) -> str:
 
 
 def table_latex(rows: Sequence[TableRow], metrics: Sequence[str], caption: str = "") -> str:
-    r"""The table for a paper, in the style of booktabs.
-
-    Parameters
-    ----------
-    rows : sequence of TableRow
-        The table.
-    metrics : sequence of str
-        Its columns; the further cells of the rows follow.
-    caption : str, default=""
-        What it shows.
-
-    Returns
-    -------
-    str
-        The best of each column bold, baselines below a line.
-
-    Examples
-    --------
-    >>> text = table_latex([TableRow("R&D", {"MRR": Estimate(0.5, 0.02)}, 20, 1.5)], ["MRR"])
-    >>> print(text.splitlines()[5])
-    R\&D & \textbf{0.500} {\footnotesize $\pm$ 0.020} & 20 & 1.5 \\
-    """
+    r"""The table for a paper, in the style of booktabs."""
     best = best_values(rows, metrics)
     further = _further(rows)
     head = ["method", *metrics, *further, "dimensions", "seconds"]
@@ -243,32 +141,7 @@ def _known(value: float) -> float | None:
 
 
 def table_markdown(rows: Sequence[TableRow], metrics: Sequence[str], caption: str = "") -> str:
-    r"""The table in Markdown's pipes.
-
-    Parameters
-    ----------
-    rows : sequence of TableRow
-        The table.
-    metrics : sequence of str
-        Its columns; the further cells of the rows follow.
-    caption : str, default=""
-        What it shows, written below.
-
-    Returns
-    -------
-    str
-        The best of each column bold; columns aligned as source, too. Nothing
-        in a label is markup.
-
-    Examples
-    --------
-    >>> rows = [TableRow("CCA", {"MRR": Estimate(0.5, 0.02)}, 20, 1.5), TableRow("a|b")]
-    >>> print(table_markdown(rows, ["MRR"]), end="")
-    | method |              MRR | dimensions | seconds |
-    |:-------|-----------------:|-----------:|--------:|
-    | CCA    | **0.500** ±0.020 |         20 |     1.5 |
-    | a\|b   |                – |          – |       – |
-    """
+    r"""The table in Markdown's pipes."""
     best = best_values(rows, metrics)
     further = list(dict.fromkeys(name for row in rows for name in row.further))
     head = ["method", *metrics, *further, "dimensions", "seconds"]
@@ -330,42 +203,7 @@ def finding(
     part: str = "test",
     candidates: str = "",
 ) -> str:
-    """Say what a figure means to someone who does not know the metric.
-
-    Parameters
-    ----------
-    method : str
-        Title of the method.
-    metric : Metric or str
-        What was measured.
-    value : float
-        Its mean, between 0 and 1.
-    n_queries : int
-        Queries behind the mean.
-    query_name, answer_name : str
-        What queries and answers are called, in the plural.
-    baseline : float, optional
-        The same metric of a baseline.
-    baseline_name : str
-        What the baseline does.
-    unseen : bool, default=True
-        Whether the queries were kept from training; where only the answers
-        were, the sentence does not call the queries unseen.
-    part : str, default="test"
-        The part of the split that was measured on.
-    candidates : str, optional
-        What a query was ranked against, see `ranked_against`.
-
-    Returns
-    -------
-    str
-        One or two sentences.
-
-    Examples
-    --------
-    >>> finding("CCA", "P@5", 0.32, 268, query_name="icons", answer_name="tags")
-    'Of the 5 tags that CCA gives an unseen icon, 1.6 are right on average (268 icons of ...).'
-    """
+    """Say what a figure means to someone who does not know the metric."""
     metric = parse_metric(metric) if isinstance(metric, str) else metric
     tail, new = "", "unseen " if unseen else ""
     if isinstance(metric, TopOne):
@@ -401,33 +239,7 @@ def ranked_against(
     sizes: tuple[int, int],
     whole: tuple[int, int],
 ) -> str:
-    """Say what a query was ranked against.
-
-    Parameters
-    ----------
-    pool : {"split", "all", "judged"}
-        Of the evaluation.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-    part : str
-        The part of the split that was measured on.
-    names : tuple of two str
-        What x and y items are called.
-    sizes, whole : tuple of two int
-        Items of the part, and of the data set: x, y.
-
-    Returns
-    -------
-    str
-        Without a full stop.
-
-    Examples
-    --------
-    >>> ranked_against("split", "x2y", "test", ("queries", "documents"), (20, 1239), (100, 1239))
-    'all 1,239 documents'
-    >>> ranked_against("split", "y2x", "test", ("queries", "documents"), (20, 1239), (100, 1239))
-    'the 20 queries of the test part'
-    """
+    """Say what a query was ranked against."""
     if direction == "mean":
         sides = (ranked_against(pool, one, part, names, sizes, whole) for one in ("x2y", "y2x"))
         return " or ".join(sides)

@@ -43,25 +43,7 @@ _BREAKING = ("Cc", "Cs", "Zs", "Zl", "Zp")
 
 
 def trec_id(text: str) -> str:
-    r"""An id without white space, different for different texts.
-
-    Parameters
-    ----------
-    text : str
-        An item's id, or anything else.
-
-    Returns
-    -------
-    str
-        The same text, with white space, control characters and the percent
-        sign as in addresses (``%20`` for a space); ``%`` for an empty text.
-        `urllib.parse.unquote` gives the text back.
-
-    Examples
-    --------
-    >>> trec_id("icon-12"), trec_id("red heart"), trec_id("50%")
-    ('icon-12', 'red%20heart', '50%25')
-    """
+    r"""An id without white space, different for different texts."""
     return "".join(_encoded(c) if _breaks(c) else c for c in text) or "%"
 
 
@@ -74,53 +56,7 @@ def trec_run(
     tag: str = "simviz",
     block_size: int | None = None,
 ) -> Iterator[str]:
-    r"""The best answers to every query, in pieces of text.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        A fitted pipeline.
-    pairs : PairSet
-        What it is tested on: the items of one side are the queries, all of
-        the other side compete. Where pairs that are not listed are unknown,
-        only a query's judged candidates do.
-    direction : {"x2y", "y2x"}, default="x2y"
-        Which side asks.
-    k : int, default=1000
-        Answers a query at most.
-    tag : str, default="simviz"
-        Name of the run, the last word of each line.
-    block_size : int, optional
-        Rows of x items scored at once; the scorer chooses when omitted.
-
-    Yields
-    ------
-    str
-        Lines ``query Q0 answer rank score tag``, the queries in their order.
-
-    Raises
-    ------
-    ValueError
-        If a score is NaN, or a setting means nothing.
-
-    Notes
-    -----
-    Ids go through `trec_id`. Equal scores stand in the order of the items;
-    programs that read the file sort by score and break ties by id, each in
-    its way, where `simviz.evaluation.evaluate` takes the mean over all orders.
-    trec_eval reads scores in single precision, so that scores closer than
-    that are ties to it. At most 2²³ scores are held besides a block.
-
-    Examples
-    --------
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(["red car", "blue sea"], ["red cars", "red blue sea"])
-    >>> pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
-    >>> for line in "".join(trec_run(pipeline, pairs, k=1)).splitlines():
-    ...     print(*line.split()[:4])
-    0 Q0 0 1
-    1 Q0 1 1
-    """
+    r"""The best answers to every query, in pieces of text."""
     _check_direction(direction)
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}.")
@@ -140,37 +76,7 @@ def trec_run(
 
 
 def trec_qrels(pairs: PairSet, *, direction: Direction = "x2y") -> Iterator[str]:
-    r"""The judgments, in pieces of text.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What a run is tested on.
-    direction : {"x2y", "y2x"}, default="x2y"
-        Which side asks.
-
-    Yields
-    ------
-    str
-        Lines ``query 0 answer grade``; judged not relevant is grade 0.
-
-    Raises
-    ------
-    ValueError
-        If judgments are scores, or a grade is no whole number.
-
-    Notes
-    -----
-    A query without a relevant answer is left out, as
-    `simviz.evaluation.evaluate` leaves it out of every mean.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_texts(["red heart", "car"], ["corazón rojo", "coche"])
-    >>> print("".join(trec_qrels(pairs)), end="")
-    0 0 0 1
-    1 0 1 1
-    """
+    r"""The judgments, in pieces of text."""
     _check_direction(direction)
     if reason := why_no_qrels(pairs.relevance):
         raise ValueError(reason)
@@ -190,18 +96,7 @@ def trec_qrels(pairs: PairSet, *, direction: Direction = "x2y") -> Iterator[str]
 
 
 def why_no_qrels(relevance: Relevance) -> str:
-    """Why judgments cannot be written as TREC's; empty if they can.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        The judgments.
-
-    Returns
-    -------
-    str
-        A sentence that says what to do.
-    """
+    """Why judgments cannot be written as TREC's; empty if they can."""
     if relevance.kind == "score":
         return (
             "TREC judgments are grades, and these are real-valued scores. Read them as grades "
@@ -327,20 +222,7 @@ _COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportedRun:
-    """Scores of another system between the items of a data set.
-
-    Parameters
-    ----------
-    name : str
-        Of the system, or the file.
-    scores : csr_array of shape (n_x, n_y)
-        Above 0 where there is a score, in the order that was given: the least
-        stands above all pairs without one.
-    notes : tuple of str
-        What was done to read it.
-    pipeline : PairPipeline
-        The same scores, for whatever reads a trained pipeline.
-    """
+    """Scores of another system between the items of a data set."""
 
     name: str
     scores: sp.csr_array
@@ -349,43 +231,10 @@ class ImportedRun:
 
 
 def read_run(source: Source, pairs: PairSet, name: str | None = None) -> ImportedRun:
-    r"""Read what another system answered to the queries of a data set.
-
-    Understood are a TREC run (query, Q0, document, rank, score, name; the
-    score counts, as in trec_eval), a table with two columns of ids and one of
-    scores, and a matrix of n_x × n_y scores (.npy, .npz, .mtx).
-
-    Parameters
-    ----------
-    source : str, Path or bytes
-        A path, or the content of a file.
-    pairs : PairSet
-        The data set. Items are known by their ids, also as `trec_id` writes
-        them.
-    name : str, optional
-        File name, where bytes are given.
-
-    Returns
-    -------
-    ImportedRun
-        Give its pipeline to `simviz.evaluation.evaluate`.
-
-    Raises
-    ------
-    DatasetError
-        If it is no such file, names no pair of the data set, or a score is
-        not a finite number.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_texts(["heart", "car"], ["corazón", "coche"])
-    >>> run = read_run(b"0 Q0 0 1 9.5 bm25\n0 Q0 1 2 3 bm25\n1 Q0 0 1 2 bm25\n", pairs, "a.run")
-    >>> run.name, run.scores.nnz
-    ('bm25', 3)
-    >>> from simviz.evaluation import evaluate
-    >>> evaluate(run.pipeline, pairs.x, pairs.y, metrics=["top-1"]).value("top-1", "x2y")
-    0.5
-    """
+    r"""Read what another system answered to the queries of a data set."""
+    # Understood are a TREC run (query, Q0, document, rank, score, name; the score counts, as in
+    # trec_eval), a table with two columns of ids and one of scores, and a matrix of n_x × n_y
+    # scores (.npy, .npz, .mtx).
     name, data = gunzip(*load_bytes(source, name))
     title = PurePosixPath(name).stem or "run"
     if data.startswith(b"\x93NUMPY") or name.lower().endswith((".npz", ".mtx")):

@@ -30,18 +30,7 @@ _TELL_SECONDS = 2.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read the command line, run, and write what was found.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the command line when omitted.
-
-    Returns
-    -------
-    int
-        0, or 2 where what was asked for cannot be done.
-    """
+    """Read the command line, run, and write what was found."""
     asked = _parser().parse_args(arguments)
     try:
         if asked.name == "list":

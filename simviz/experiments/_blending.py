@@ -25,16 +25,7 @@ ALPHAS = np.linspace(0.0, 1.0, 21)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """Queries, what is ranked for them, and what is relevant.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        x items ask, y items are ranked.
-    one_collection : bool, default=False
-        Whether x items stand among the y items, under the same ids. What asks
-        is then ranked below all others: nobody looks for what they have.
-    """
+    """Queries, what is ranked for them, and what is relevant."""
 
     pairs: PairSet
     one_collection: bool = False
@@ -42,22 +33,7 @@ class Asked:
     def evaluate(
         self, scorer: Any, metrics: Sequence[Metric], callback: Callback | None = None
     ) -> Evaluation:
-        """Rank y items for every x item.
-
-        Parameters
-        ----------
-        scorer : pipeline
-            Fitted.
-        metrics : sequence of Metric
-            What is measured.
-        callback : callable, optional
-            See `simviz.callbacks`.
-
-        Returns
-        -------
-        Evaluation
-            Of the direction x2y.
-        """
+        """Rank y items for every x item."""
         if self.one_collection:
             scorer = WithoutItself(scorer)
         pairs = self.pairs
@@ -69,22 +45,7 @@ class Asked:
     def curve(
         self, blend: BlendPipeline, metric: Metric, callback: Callback | None = None
     ) -> NDArray[np.float64]:
-        """A metric at each weight of `ALPHAS`.
-
-        Parameters
-        ----------
-        blend : BlendPipeline
-            Fitted.
-        metric : Metric
-            What is measured.
-        callback : callable, optional
-            See `simviz.callbacks`.
-
-        Returns
-        -------
-        ndarray of float64, shape (21,)
-            Values.
-        """
+        """A metric at each weight of `ALPHAS`."""
         pairs = self.pairs
         found = blend_curve(
             WithoutItself(blend) if self.one_collection else blend,
@@ -95,13 +56,7 @@ class Asked:
 
 
 class WithoutItself:
-    """Scores in which an item never is an answer to itself.
-
-    Parameters
-    ----------
-    scorer : PairPipeline or BlendPipeline
-        Fitted; x and y items are of one collection, under the same ids.
-    """
+    """Scores in which an item never is an answer to itself."""
 
     def __init__(self, scorer: Any) -> None:
         self._scorer = scorer
@@ -109,20 +64,7 @@ class WithoutItself:
     def iter_similarity(
         self, x: Items, y: Items, /, *, block_size: int | None = None
     ) -> Iterator[Block]:
-        """Similarities in blocks of rows, an item's own below all others of its row.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-        block_size : int, optional
-            Rows of a block.
-
-        Yields
-        ------
-        ndarray of shape (rows, n_y)
-            In the order of the x items.
-        """
+        """Similarities in blocks of rows, an item's own below all others of its row."""
         blocks = self._scorer.iter_similarity(x, y, block_size=block_size)
         for block, rows, columns in _own(blocks, x, y):
             yield _lowered(block, rows, columns)
@@ -130,20 +72,7 @@ class WithoutItself:
     def iter_parts(
         self, x: Items, y: Items, /, *, block_size: int | None = None
     ) -> Iterator[tuple[Block, Block]]:
-        """Both similarities of a blend, treated in the same way.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-        block_size : int, optional
-            Rows of a block.
-
-        Yields
-        ------
-        learned, lexical : ndarray of shape (rows, n_y)
-            In the order of the x items.
-        """
+        """Both similarities of a blend, treated in the same way."""
         parts = self._scorer.iter_parts(x, y, block_size=block_size)
         for (learned, lexical), rows, columns in _own(parts, x, y):
             yield _lowered(learned, rows, columns), _lowered(lexical, rows, columns)
@@ -170,25 +99,7 @@ def _lowered(block: Block, rows: NDArray[np.intp], columns: NDArray[np.int64]) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """What validation chose.
-
-    Parameters
-    ----------
-    setting : str
-        Of the learned method, in words.
-    learned : PairPipeline
-        Fitted with that setting.
-    value : float
-        The metric of validation.
-    alpha : float
-        Weight of the learned scores.
-    blend : BlendPipeline
-        With the setting and the weight that are best together.
-    blend_setting : str
-        The setting of the blend, in words.
-    blend_value : float
-        The metric of validation of the blend.
-    """
+    """What validation chose."""
 
     setting: str
     learned: PairPipeline
@@ -209,30 +120,7 @@ def choose(
     normalization: Normalization = "global_std",
     callback: Callback | None = None,
 ) -> Chosen:
-    """Choose a setting alone, and a setting and a weight for the blend.
-
-    Parameters
-    ----------
-    candidates : mapping of str to PairPipeline
-        Setting, in words, to the fitted pipeline.
-    lexical : PairPipeline
-        Fitted; what they are blended with.
-    train : PairSet
-        Training pairs, which give both scores their scale.
-    validation : Asked
-        By which it is chosen.
-    metric : Metric
-        The mean of which is to be the best.
-    normalization : str, default="global_std"
-        See `simviz.pipeline.BlendPipeline`.
-    callback : callable, optional
-        See `simviz.callbacks`.
-
-    Returns
-    -------
-    Chosen
-        Of several weights with the best value the middle one.
-    """
+    """Choose a setting alone, and a setting and a weight for the blend."""
     sign = 1.0 if metric.higher_is_better else -1.0
     best: tuple[float, str] | None = None
     best_blend: tuple[float, str, BlendPipeline] | None = None

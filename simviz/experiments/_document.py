@@ -51,34 +51,12 @@ def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
 
 
 def table_markdown(table: Table) -> str:
-    """A table's rows.
-
-    Parameters
-    ----------
-    table : Table
-        What to write.
-
-    Returns
-    -------
-    str
-        Markdown, without title and note.
-    """
+    """A table's rows."""
     return _grid(table.columns, [[cell_text(cell) for cell in row] for row in table.rows])
 
 
 def claims_markdown(claims: tuple[Claim, ...]) -> str:
-    """A table of claims and verdicts.
-
-    Parameters
-    ----------
-    claims : tuple of Claim
-        In order.
-
-    Returns
-    -------
-    str
-        Markdown; empty for none.
-    """
+    """A table of claims and verdicts."""
     if not claims:
         return ""
     head = ("verdict", "claim", "the paper", "ours", "test", "the paper's test")
@@ -97,19 +75,7 @@ def claims_markdown(claims: tuple[Claim, ...]) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """A table for a spreadsheet.
-
-    Parameters
-    ----------
-    table : Table
-        What to write.
-
-    Returns
-    -------
-    str
-        Numbers with all their digits. Words that a spreadsheet would take
-        for a formula are quoted.
-    """
+    """A table for a spreadsheet."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(table.columns)

@@ -42,32 +42,14 @@ _CONSTRAINTS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A scorer on the test queries of one division.
-
-    Parameters
-    ----------
-    value : float
-        Mean average precision.
-    setting : str
-        What the folds of the training queries chose; empty for nothing.
-    """
+    """A scorer on the test queries of one division."""
 
     value: float
     setting: str = ""
 
 
 class Collection:
-    """Queries and documents, and everything that is not learned from pairs.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        Texts; all queries have relevant documents.
-    mlc_dimensions : tuple of int
-        Principal components among which MLC learns.
-    seed : int
-        Of the methods.
-    """
+    """Queries and documents, and everything that is not learned from pairs."""
 
     def __init__(self, pairs: PairSet, mlc_dimensions: tuple[int, ...], seed: int) -> None:
         queries, documents = pairs.x.content, pairs.y.content
@@ -91,33 +73,11 @@ class Collection:
         return int(self.X.shape[0])
 
     def judged(self, rows: Ints) -> Relevance:
-        """Judgments of some queries, all other pairs negative.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Queries.
-
-        Returns
-        -------
-        Relevance
-            Of those queries and all documents.
-        """
+        """Judgments of some queries, all other pairs negative."""
         return Relevance(sp.csr_array(self.positives[rows]), unjudged="negative")
 
     def mlc(self, train: Ints, test: Ints) -> dict[str, Scores]:
-        """Scores by MLC after PCA, in both forms and some dimensions.
-
-        Parameters
-        ----------
-        train, test : ndarray of int
-            Queries to learn from, and to score.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (n_test, n_documents)
-            By setting, in words.
-        """
+        """Scores by MLC after PCA, in both forms and some dimensions."""
         found = {}
         for k in self.mlc_dimensions:
             space = self.space.truncate(min(k, self.space.n_components_))
@@ -131,18 +91,7 @@ class Collection:
         return found
 
     def svd(self, train: Ints, test: Ints) -> dict[str, Scores]:
-        """Scores by heterogeneous SVD, with two weights and in some dimensions.
-
-        Parameters
-        ----------
-        train, test : ndarray of int
-            Queries to learn from, and to score.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (n_test, n_documents)
-            By setting, in words.
-        """
+        """Scores by heterogeneous SVD, with two weights and in some dimensions."""
         found = {}
         top = min(max(_SVD), len(train), self.turned.shape[1], self.Y.shape[1])
         for weight in ("balanced", "paper"):
@@ -163,39 +112,13 @@ class Collection:
         return found
 
     def blends(self, scores: Scores, rows: Ints) -> list[Scores]:
-        """Weigh learned scores and BM25's, each in units of its spread.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, n_documents)
-            Learned.
-        rows : ndarray of int, shape (n,)
-            Whose they are.
-
-        Returns
-        -------
-        list of ndarray
-            One a weight of `ALPHAS`.
-        """
+        """Weigh learned scores and BM25's, each in units of its spread."""
         base = self.bm25[rows] / (self.bm25.std() or 1.0)
         learned = scores / (scores.std() or 1.0)
         return [alpha * learned + (1 - alpha) * base for alpha in ALPHAS]
 
     def average_precision(self, scores: Scores, rows: Ints) -> float:
-        """Mean over queries, as expected over ties.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, n_documents)
-            All documents are ranked.
-        rows : ndarray of int, shape (n,)
-            Queries.
-
-        Returns
-        -------
-        float
-            MAP.
-        """
+        """Mean over queries, as expected over ties."""
         positives = sp.csr_array(self.positives[rows])
         above, tied, _ = rank_block(scores, positives.indptr, positives.indices)
         n = np.full(len(scores), scores.shape[1])
@@ -210,27 +133,7 @@ def divided(
     n_folds: int,
     progress: Progress,
 ) -> dict[str, Measured]:
-    """Test scorers on a fifth of the queries, drawn at random.
-
-    Parameters
-    ----------
-    collection : Collection
-        Queries and documents.
-    learners : mapping of str to callable
-        What is learned, by its name; each is tested alone and with BM25.
-    trial : int
-        Seed of the division.
-    n_folds : int
-        Folds of the training queries, by which settings and weights are
-        chosen.
-    progress : Progress
-        Hears how far it is.
-
-    Returns
-    -------
-    dict of str to Measured
-        VSM, BM25, and both forms of each learner.
-    """
+    """Test scorers on a fifth of the queries, drawn at random."""
     rng = np.random.default_rng(trial)
     test, train = np.split(rng.permutation(len(collection)), [round(TEST_SHARE * len(collection))])
     found = {
@@ -309,27 +212,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> PairSet:
-        """Read queries and documents.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            Folder, see `simviz.experiments.read_parts`; its split, where it
-            has one, is not used. The bundled demo when omitted.
-        size : {"demo", "full"}, default="demo"
-            Not used here.
-        seed : int, default=0
-            Of the draw of queries.
-        n_train : int, optional
-            Queries to draw; 250 of the demo, all of a folder when omitted.
-        n_pool : int, optional
-            Not used: all documents are ranked.
-
-        Returns
-        -------
-        PairSet
-            Queries that have a relevant document, and all documents.
-        """
+        """Read queries and documents."""
         pairs = load_demo(self.demo) if path is None else _whole(read_parts(path, pool="all"))
         return self.prepared(pairs, seed=seed, n_train=n_train, n_pool=n_pool)
 
@@ -341,22 +224,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> PairSet:
-        """Make data of pairs that somebody brought.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            Texts.
-        seed : int, default=0
-            Of the draw of queries.
-        n_train, n_pool : int, optional
-            As in `load`.
-
-        Returns
-        -------
-        PairSet
-            Queries that have a relevant document, and all documents.
-        """
+        """Make data of pairs that somebody brought."""
         asked = np.flatnonzero(np.diff(pairs.relevance.positives.indptr))
         if len(asked) < _FEWEST:
             raise DatasetError(f"{len(asked)} queries have a relevant document. {self.needs}.")
@@ -367,18 +235,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
         return pairs.take(asked)
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty for texts with enough queries.
-        """
+        """Why it cannot be run on these pairs."""
         texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         asked = int((np.diff(pairs.relevance.positives.indptr) > 0).sum())
         return "" if texts and asked >= _FEWEST else f"It needs {self.needs}."
@@ -392,26 +249,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Divide, choose by folds of the training queries, and test; ten times.
-
-        Parameters
-        ----------
-        data : PairSet
-            Queries and documents.
-        size : {"demo", "full"}, default="demo"
-            How many folds, and settings of MLC, there are.
-        seed : int, default=0
-            Of the methods; the divisions are always the same ten.
-        methods : sequence of str, optional
-            Ids; all when omitted. What learns nothing is always run.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            The table and its claims.
-        """
+        """Divide, choose by folds of the training queries, and test; ten times."""
         progress = progress or Progress()
         wanted = self.chosen(methods)
         progress("Weighing terms")

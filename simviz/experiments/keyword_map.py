@@ -35,38 +35,10 @@ _RARE, _FREQUENT = 8, 60
 def related_keywords(
     positives: sp.csr_array, allowed: NDArray[np.bool_], n_groups: int = 3, size: int = 7
 ) -> list[Ints]:
-    """Find groups of related keywords, unrelated to each other.
-
-    Two keywords are as similar as the cosine of the sets of pictures that they
-    are given to. From each keyword on a group grows by the one that is most
-    similar to its members on average; then the best groups are taken.
-
-    Parameters
-    ----------
-    positives : CSR array of shape (n_keywords, n_pictures)
-        Which keywords were given to which pictures.
-    allowed : ndarray of bool, shape (n_keywords,)
-        Keywords that may take part.
-    n_groups : int, default=3
-        Groups to find.
-    size : int, default=7
-        Keywords of a group.
-
-    Returns
-    -------
-    list of ndarray of int, shape (size,)
-        Keywords of each group, the most coherent group first.
-
-    Raises
-    ------
-    DatasetError
-        If there are not so many groups.
-
-    Notes
-    -----
-    Only keywords given to 8 to 60 pictures take part, and no two of a group
-    share more than 0.6: names of one thing would make a group of one meaning.
-    """
+    """Find groups of related keywords, unrelated to each other."""
+    # Two keywords are as similar as the cosine of the sets of pictures that they are given to.
+    # From each keyword on a group grows by the one that is most similar to its members on
+    # average; then the best groups are taken.
     marks = sp.csr_array(positives, copy=True)
     marks.data = np.ones(len(marks.data))
     uses = np.diff(marks.indptr)
@@ -119,18 +91,7 @@ _INK, _SIDE = (110, 120, 135), 48
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """Points of the figure.
-
-    Parameters
-    ----------
-    group, where : ndarrays of shape (n,) and (n, 2)
-        Group of each keyword, and its position.
-    pictures : ndarray of int, shape (m,)
-        Pictures, by their place, that are among the first of a keyword.
-    picture_group, picture_where : ndarrays of shape (m,) and (m, 2)
-        Group for which each picture is among the first most often, and its
-        position.
-    """
+    """Points of the figure."""
 
     group: NDArray[np.int64]
     where: NDArray[np.float64]
@@ -154,18 +115,7 @@ class KeywordMap(Experiment[Parts]):
     split_by = "y"
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty for keywords with pictures or vectors.
-        """
+        """Why it cannot be run on these pairs."""
         shown = pairs.x.kind == "keyword" and pairs.y.kind in ("image", "vector")
         return "" if shown else f"It needs {self.needs}."
 
@@ -178,26 +128,7 @@ class KeywordMap(Experiment[Parts]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Train, choose by validation, and draw pictures of the test.
-
-        Parameters
-        ----------
-        data : Parts
-            Keywords, and pictures divided into three parts.
-        size : {"demo", "full"}, default="demo"
-            Not used here.
-        seed : int, default=0
-            Of the shuffles.
-        methods : sequence of str, optional
-            There is one.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            The figure, its points as a table, and claims.
-        """
+        """Train, choose by validation, and draw pictures of the test."""
         self.chosen(methods)
         progress = progress or Progress()
         seen = np.diff(data.test.relevance.positives.indptr) >= _LEAST

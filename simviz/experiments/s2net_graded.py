@@ -52,13 +52,7 @@ _NAMES = {"tfidf_cosine": "TFIDF", "bm25": "BM25", "lsa": "LSA", "pca": "PCA"}
 
 
 class Given:
-    """Scores that are known already.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_queries, n_documents)
-        All of them.
-    """
+    """Scores that are known already."""
 
     def __init__(self, scores: Scores) -> None:
         self.scores = scores
@@ -72,23 +66,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Ranker:
-    """A method with its settings, and what it scores.
-
-    Parameters
-    ----------
-    method : str
-        Its id.
-    title : str
-        What it is called.
-    settings : str
-        What was chosen, in words.
-    k : int
-        Dimensions; 0 for none.
-    validation : float
-        Mean of NDCG at the depths.
-    scores : mapping of str to ndarray
-        Of validation and test queries with all documents.
-    """
+    """A method with its settings, and what it scores."""
 
     method: str
     title: str
@@ -99,23 +77,10 @@ class Ranker:
 
 
 class Graded:
-    """Queries and documents as matrices, and methods fitted to them.
+    """Queries and documents as matrices, and methods fitted to them."""
 
-    Texts of all documents, but none of the judgments of validation and test
-    queries, are known to all methods, in one vocabulary.
-
-    Parameters
-    ----------
-    parts : Parts
-        Queries divided, the same documents in all parts.
-    grids : mapping of str to mapping
-        Values to try of each method's parameters, the largest last; nested
-        methods are fitted once and cut.
-    seed : int
-        Of everything random.
-    stop_words : str or None, default="english"
-        Words to leave out, see `simviz.features.TextCounts`.
-    """
+    # Texts of all documents, but none of the judgments of validation and test queries, are known
+    # to all methods, in one vocabulary.
 
     def __init__(
         self,
@@ -154,20 +119,7 @@ class Graded:
         return Ranker(method, title, settings, k, quality, scores)
 
     def tried(self, method: str, progress: Progress) -> list[Ranker]:
-        """A method with every setting of its grid.
-
-        Parameters
-        ----------
-        method : str
-            Its id; "tfidf_cosine" has been tried already.
-        progress : Progress
-            Hears how far it is.
-
-        Returns
-        -------
-        list of Ranker
-            In the grid's order.
-        """
+        """A method with every setting of its grid."""
         if method == "tfidf_cosine":
             return [self.tfidf]
         grid, found = self.grids[method], []
@@ -192,22 +144,7 @@ class Graded:
         return self.vectors["counts" if model.tags.input == "counts" else "tfidf"]
 
     def model(self, method: str, params: Mapping[str, Any], callback: Any = None) -> Any:
-        """A fitted model; cut from a larger one where that is the same.
-
-        Parameters
-        ----------
-        method : str
-            Its id.
-        params : mapping
-            Values of the method's grid.
-        callback : callable, optional
-            See `simviz.callbacks`.
-
-        Returns
-        -------
-        PairModel
-            Fitted.
-        """
+        """A fitted model; cut from a larger one where that is the same."""
         cls = get_method(method)
         late = ("n_components",) if cls.tags.nested else ("measure",)
         early = {name: value for name, value in params.items() if name not in late}
@@ -259,22 +196,7 @@ def _dot(vectors: Mapping[str, sp.csr_array]) -> dict[str, Scores]:
 
 
 def ranked(scores: Scores, judged: Relevance, *, with_auc: bool = True) -> Evaluation:
-    """Rank documents for queries, in the pool that the judgments allow.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_queries, n_documents)
-        All of them.
-    judged : Relevance
-        Grades.
-    with_auc : bool, default=True
-        Whether pairs of all queries are put in one order, too.
-
-    Returns
-    -------
-    Evaluation
-        Of NDCG at the depths, and of AUC.
-    """
+    """Rank documents for queries, in the pool that the judgments allow."""
     empty = np.zeros((scores.shape[0], 1)), np.zeros((scores.shape[1], 1))
     metrics = [NDCG(k) for k in DEPTHS] + ([AUC()] if with_auc else [])
     return evaluate(Given(scores), *empty, judged, metrics, directions=["x2y"])
@@ -283,22 +205,7 @@ def ranked(scores: Scores, judged: Relevance, *, with_auc: bool = True) -> Evalu
 def judged_pairs(
     scores: Scores, judged: Relevance, least: int = 1
 ) -> tuple[Reals, NDArray[np.bool_], NDArray[np.int64]]:
-    """Score of each pair that counts, whether its grade is high enough, its query.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_queries, n_documents)
-        All of them.
-    judged : Relevance
-        Grades.
-    least : int, default=1
-        The lowest grade that counts as relevant.
-
-    Returns
-    -------
-    score, relevant, query : ndarrays of shape (n_pairs,)
-        Of all pairs where unjudged ones are negative; else of judged ones.
-    """
+    """Score of each pair that counts, whether its grade is high enough, its query."""
     matrix = judged.matrix
     if judged.unjudged == "negative":
         grade = matrix.toarray()
@@ -309,39 +216,13 @@ def judged_pairs(
 
 
 def roc(scores: Scores, judged: Relevance, least: int = 1) -> Roc:
-    """The curve over all pairs that count.
-
-    Parameters
-    ----------
-    scores, judged, least
-        As in `judged_pairs`.
-
-    Returns
-    -------
-    Roc
-        With AUC and partial AUC.
-    """
+    """The curve over all pairs that count."""
     score, relevant, _ = judged_pairs(scores, judged, least)
     return Roc.from_scores(score, relevant)
 
 
 def over_subsets(a: Scores, b: Scores, judged: Relevance, seed: int = 0) -> Comparison:
-    """The paper's test of AUC: paired t over 50 subsets, which are disjoint here.
-
-    Parameters
-    ----------
-    a, b : ndarrays of shape (n_queries, n_documents)
-        Scores of both rankers.
-    judged : Relevance
-        Grades.
-    seed : int, default=0
-        Of the partition.
-
-    Returns
-    -------
-    Comparison
-        Of `a` against `b`.
-    """
+    """The paper's test of AUC: paired t over 50 subsets, which are disjoint here."""
     first, relevant, query = judged_pairs(a, judged)
     second, _, _ = judged_pairs(b, judged)
     n = min(50, len(np.unique(query)))
@@ -349,22 +230,7 @@ def over_subsets(a: Scores, b: Scores, judged: Relevance, seed: int = 0) -> Comp
 
 
 def gains(result: Evaluation, judged: Relevance, k: int) -> Reals:
-    """Discounted cumulative gain of each query, not divided by the best possible.
-
-    Parameters
-    ----------
-    result : Evaluation
-        See `ranked`.
-    judged : Relevance
-        Grades.
-    k : int
-        Depth.
-
-    Returns
-    -------
-    ndarray of shape (n_queries,)
-        NaN where nothing is relevant.
-    """
+    """Discounted cumulative gain of each query, not divided by the best possible."""
     matrix = judged.matrix
     ideal = np.full(judged.shape[0], np.nan)
     for i in range(judged.shape[0]):
@@ -415,17 +281,7 @@ LOW_FPR = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a ranker did on test queries.
-
-    Parameters
-    ----------
-    ranker : Ranker
-        With the settings that validation chose.
-    result : Evaluation
-        Ranks of every query.
-    curve : Roc
-        Over all pairs.
-    """
+    """What a ranker did on test queries."""
 
     ranker: Ranker
     result: Evaluation
@@ -450,19 +306,7 @@ class QueryDocument(Experiment[Parts]):
     split_by = "x"
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty for texts with several grades, or with
-            judgments below 0.
-        """
+        """Why it cannot be run on these pairs."""
         texts = pairs.x.kind == pairs.y.kind == "text"
         grades = np.unique(pairs.relevance.matrix.data)
         if (
@@ -483,27 +327,7 @@ class QueryDocument(Experiment[Parts]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Choose each method's settings on validation queries, and test what was chosen.
-
-        Parameters
-        ----------
-        data : Parts
-            Queries divided, the same documents in all parts. Where queries
-            have the metadata column "snippets", it is read with the query.
-        size : {"demo", "full"}, default="demo"
-            How many settings are tried.
-        seed : int, default=0
-            Of everything random.
-        methods : sequence of str, optional
-            Ids; all when omitted. TFIDF is always among them.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            The tables, the figure and what holds.
-        """
+        """Choose each method's settings on validation queries, and test what was chosen."""
         wanted, progress = self.chosen(methods), progress or Progress()
         progress("Reading texts")
         bench = Graded(data, GRIDS[size], seed)

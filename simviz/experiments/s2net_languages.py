@@ -41,17 +41,7 @@ _WEIGHTS = {"opca": 8.0, "cca": 6.0, "cl_lsi": 2.0, "jplsa": 1.0, "cplsa": 2.0, 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """What is tried.
-
-    Parameters
-    ----------
-    spectral, learned, topics : tuple of int
-        Dimensions of spectral methods, of S2Net, and numbers of topics.
-    passes : int
-        Iterations of S2Net and of topic models at most.
-    ridges : tuple of float
-        Of CCA and OPCA, relative to the variance.
-    """
+    """What is tried."""
 
     spectral: tuple[int, ...]
     learned: tuple[int, ...]
@@ -62,23 +52,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A fitted model and what validation said of it.
-
-    Parameters
-    ----------
-    method : str
-        Its id.
-    k : int
-        Dimensions, or topics.
-    settings : str
-        What was chosen, in words.
-    validation : float
-        MRR of both directions.
-    model : object
-        Fitted.
-    space : tuple of (str, bool)
-        What the model reads: weights or counts, in one vocabulary or two.
-    """
+    """A fitted model and what validation said of it."""
 
     method: str
     k: int
@@ -89,15 +63,7 @@ class Point:
 
 
 class Aligned:
-    """Texts of both sides as matrices, and models fitted to them.
-
-    Parameters
-    ----------
-    parts : Parts
-        Aligned texts.
-    seed : int
-        Of everything random.
-    """
+    """Texts of both sides as matrices, and models fitted to them."""
 
     def __init__(self, parts: Parts, seed: int) -> None:
         self.parts, self.seed = parts, seed
@@ -136,24 +102,7 @@ class Aligned:
     def curve(
         self, method: str, grid: Grid, starts: Mapping[int, Point], progress: Progress
     ) -> dict[int, Point]:
-        """The best of a method on validation pairs, for each number of dimensions.
-
-        Parameters
-        ----------
-        method : str
-            Its id.
-        grid : Grid
-            What is tried.
-        starts : mapping of int to Point
-            OPCA at each number of dimensions, where S2Net starts.
-        progress : Progress
-            Hears how far it is.
-
-        Returns
-        -------
-        dict of int to Point
-            Ascending.
-        """
+        """The best of a method on validation pairs, for each number of dimensions."""
         if method == "s2net":
             return self._network(grid, starts, progress)
         if method in TOPICS:
@@ -229,24 +178,7 @@ class Aligned:
         return found
 
     def learned(self, k: int, start: Point, passes: int, progress: Progress) -> Point:
-        """S2Net with the paper's loss, from a linear model; stopped early by validation.
-
-        Parameters
-        ----------
-        k : int
-            Dimensions.
-        start : Point
-            Where it begins.
-        passes : int
-            Passes over the training pairs at most.
-        progress : Progress
-            Hears how far it is.
-
-        Returns
-        -------
-        Point
-            The best pass on validation pairs.
-        """
+        """S2Net with the paper's loss, from a linear model; stopped early by validation."""
         title = get_method(start.method).tags.title
         told = f"S2Net, {k} dimensions, from {title}"
         progress(told)
@@ -269,18 +201,7 @@ class Aligned:
 
 
 def weights_of(methods: Sequence[str]) -> dict[str, float]:
-    """How long each method takes, about.
-
-    Parameters
-    ----------
-    methods : sequence of str
-        Ids, in the order in which they are run.
-
-    Returns
-    -------
-    dict of str to float
-        In that order.
-    """
+    """How long each method takes, about."""
     return {method: _WEIGHTS[method] for method in methods}
 
 
@@ -324,18 +245,7 @@ class AcrossLanguages(Experiment[Parts]):
     split_by = "pair"
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty for texts most of which have one counterpart.
-        """
+        """Why it cannot be run on these pairs."""
         texts = pairs.x.kind == pairs.y.kind == "text"
         positives = pairs.relevance.positives
         largest = max(positives.shape)
@@ -353,26 +263,7 @@ class AcrossLanguages(Experiment[Parts]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Train every method at every number of dimensions, and test what validation chose.
-
-        Parameters
-        ----------
-        data : Parts
-            Aligned texts.
-        size : {"demo", "full"}, default="demo"
-            Up to 400 or 800 dimensions.
-        seed : int, default=0
-            Of everything random.
-        methods : sequence of str, optional
-            Ids; all when omitted. S2Net brings OPCA with it.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            The figure, the table and what holds.
-        """
+        """Train every method at every number of dimensions, and test what validation chose."""
         wanted, progress, grid = self.chosen(methods), progress or Progress(), _GRIDS[size]
         bench = Aligned(data, seed)
         # S2Net comes last, for it starts from OPCA.

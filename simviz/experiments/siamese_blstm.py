@@ -43,25 +43,7 @@ Grouped = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A taxonomy and what is known about how people write its titles.
-
-    Parameters
-    ----------
-    titles : mapping of str to sequence of str
-        Title to the groups it stands in.
-    name : str
-        A short name to show.
-    synonyms : sequence of (str, str)
-        Words, each with one that says the same.
-    words : sequence of str
-        Words around titles that change nothing.
-    pool, watched, annotated : mapping of str to sequence of str
-        Real inputs with their groups: for training, for early stopping, and
-        for tests.
-    n_rows : int
-        Rows of the table that the titles were read from, one a title and
-        group; the number of distinct titles and groups when 0.
-    """
+    """A taxonomy and what is known about how people write its titles."""
 
     titles: Grouped
     name: str
@@ -74,11 +56,8 @@ class Material:
 
     @property
     def ceiling(self) -> float:
-        """Share of rows of the taxonomy that looking titles up can get right.
-
-        A title in several groups is looked up as one of them, and wrong for
-        the others.
-        """
+        """Share of rows of the taxonomy that looking titles up can get right."""
+        # A title in several groups is looked up as one of them, and wrong for the others.
         return len(self.titles) / (self.n_rows or sum(map(len, self.titles.values())))
 
 
@@ -101,18 +80,7 @@ def demo_material() -> Material:
 
 
 def part_of_demo(every: int) -> Material:
-    """Every n-th group of the demo "job_titles", with the texts of these groups.
-
-    Parameters
-    ----------
-    every : int
-        1 for all of them.
-
-    Returns
-    -------
-    Material
-        Under the same name.
-    """
+    """Every n-th group of the demo "job_titles", with the texts of these groups."""
     whole = demo_material()
     groups = set(sorted({group for of in whole.titles.values() for group in of})[::every])
 
@@ -137,34 +105,7 @@ def read_material(
     synonyms: Sequence[tuple[str, str]] = (),
     seed: int = 0,
 ) -> Material:
-    """Read a taxonomy, or a part of it.
-
-    Parameters
-    ----------
-    path : str or Path
-        Tab-separated table with the columns "title" and "group_id" and without
-        quoting, perhaps compressed (.gz).
-    n_groups : int, optional
-        Groups to draw among those of two titles or more; all when omitted.
-    most_titles : int, optional
-        Titles of a group to keep at most, the first ones.
-    unambiguous : bool, default=False
-        Whether titles that stand in several groups are left out.
-    synonyms : sequence of (str, str)
-        Words, each with one that says the same.
-    seed : int, default=0
-        Of the draw.
-
-    Returns
-    -------
-    Material
-        Titles in lower case.
-
-    Raises
-    ------
-    DatasetError
-        If a column is missing, or there are not so many groups.
-    """
+    """Read a taxonomy, or a part of it."""
     path = Path(path)
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="") as lines:
@@ -196,24 +137,7 @@ def read_material(
 
 
 def typos_test(titles: Grouped, rate: float = 0.05, seed: int = 0) -> Grouped:
-    """Every title with some characters replaced or left out.
-
-    Parameters
-    ----------
-    titles : mapping of str to sequence of str
-        Title to its groups.
-    rate : float, default=0.05
-        Chance of each character to be hit: half of it to be replaced, half to
-        be left out.
-    seed : int, default=0
-        Equal titles and seeds give equal typos.
-
-    Returns
-    -------
-    mapping of str to sequence of str
-        Text to its groups. Titles that no typo hit, or that became another
-        title, are not among them: they would be known from training.
-    """
+    """Every title with some characters replaced or left out."""
     rng = np.random.default_rng(seed)
     letters = alphabet(titles)
     found = {}
@@ -232,32 +156,7 @@ def composition_test(
     share: float = 0.25,
     seed: int = 0,
 ) -> tuple[Grouped, Grouped]:
-    """Titles with words exchanged for synonyms: those to train on, and those for the test.
-
-    Parameters
-    ----------
-    titles : mapping of str to sequence of str
-        Title to its groups.
-    synonyms : sequence of (str, str)
-        A list; more are induced from the groups.
-    most : int, optional
-        Texts to make at most of each kind: by one exchange from the list, by
-        one that was induced, and both ways again from what these made.
-    share : float, default=0.25
-        Of the texts with two exchanges, for the test.
-    seed : int, default=0
-        Of the draws.
-
-    Returns
-    -------
-    train, test : mapping of str to sequence of str
-        Text to its groups.
-
-    Notes
-    -----
-    Those for the test differ from a title in two places. One exchange leaves
-    so much of a title that it is mostly found by what is left.
-    """
+    """Titles with words exchanged for synonyms: those to train on, and those for the test."""
     once = _made(titles, titles, synonyms, most, seed)
     twice = _made(titles, once, synonyms, most, seed) if once else {}
     drawn = np.random.default_rng(seed).permutation(len(twice))
@@ -284,21 +183,7 @@ def _made(
 
 
 def extra_words_test(titles: Grouped, inputs: Iterable[str]) -> Grouped:
-    """Real inputs that hold a title and more, where an n-gram matcher finds that title.
-
-    Parameters
-    ----------
-    titles : mapping of str to sequence of str
-        Title to its groups.
-    inputs : iterable of str
-        What people wrote.
-
-    Returns
-    -------
-    mapping of str to sequence of str
-        Input to the groups of its title, right or not: the n-gram matcher is
-        right by construction.
-    """
+    """Real inputs that hold a title and more, where an n-gram matcher finds that title."""
     names = list(titles)
     return {text: titles[names[j]] for text, j in mine(list(inputs), names)}
 
@@ -314,22 +199,7 @@ _WATCHED = 60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table3:
-    """Hits of every row on every test.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns "row", "test", "hits" (their share), "low" and "high" (95 %
-        bootstrap interval), "n" (texts of the test).
-    claims : tuple of Claim
-        What should hold.
-    ceiling : float
-        What looking a title up in the taxonomy can reach.
-    sizes : mapping of str to int
-        Texts of the x side that each row was trained on.
-    seconds : mapping of str to float
-        How long each row took to train.
-    """
+    """Hits of every row on every test."""
 
     frame: pd.DataFrame
     claims: tuple[Claim, ...]
@@ -356,48 +226,7 @@ def table(
     heard: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> Table3:
-    """Train and test the rows of the table.
-
-    Parameters
-    ----------
-    material : Material
-        A taxonomy. Without real inputs, the rows and tests that need some are
-        left out.
-    params : mapping, optional
-        Parameters of `siamese_blstm` that differ from its defaults.
-    rows : sequence of str, optional
-        Of `ROWS`; each is trained from the beginning, on what the rows before
-        it were trained on and more. All that the material allows when omitted.
-    most_synonyms : int, optional
-        Texts with synonyms to make at most of each kind, see
-        `simviz.experiments.titles.composition_test`.
-    share_of_words : float, default=0.2
-        Share of the pairs of row (3) that have sampled words around a title.
-    seed : int, default=0
-        Of tests, augmentation and networks.
-    heard : callable, optional
-        Told in words how far it is.
-    progress : Progress, optional
-        Hears how far it is, and may stop it.
-
-    Returns
-    -------
-    Table3
-        Hits: the nearest title by cosine stands in a group of the text; where
-        several are equally near, the expected hit.
-
-    Notes
-    -----
-    No text of a test, and none that is watched to stop early, is ever trained
-    on. The paper tests typos on every title; titles that no typo hit are left
-    out here, for they are known from training.
-
-    References
-    ----------
-    .. [1] Neculoiu, P., Versteegh, M., & Rotaru, M. (2016). "Learning Text
-       Similarity with Siamese Recurrent Networks". Proceedings of the 1st
-       Workshop on Representation Learning for NLP, 148-157. Section 5, table 3.
-    """
+    """Train and test the rows of the table."""
     say = heard or (lambda words: None)
     course = _Course(material, most_synonyms, share_of_words, seed)
     wanted = [row for row in (rows or ROWS) if row in course.possible]
@@ -438,20 +267,7 @@ def table(
 
 
 def hits(pipeline: PairPipeline, titles: Grouped, texts: Grouped) -> NDArray[np.float64]:
-    """Whether the nearest title of each text stands in one of its groups.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline
-        Fitted.
-    titles, texts : mapping of str to sequence of str
-        Taxonomy and texts of a test, each with its groups.
-
-    Returns
-    -------
-    ndarray of shape (len(texts),)
-        From 0 to 1; between them where several titles are equally near.
-    """
+    """Whether the nearest title of each text stands in one of its groups."""
     pairs = taxonomy_pairs(titles, texts)
     result = evaluate(
         pipeline, pairs.x, pairs.y, pairs.relevance, metrics=["top-1"], directions=["x2y"]
@@ -649,28 +465,7 @@ class SiameseTable(Experiment[Material]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> Material:
-        """Read a taxonomy.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            Folder with ``titles.tsv.gz`` (title, group_id); the bundled demo
-            when omitted.
-        size : {"demo", "full"}, default="demo"
-            Every third group of the demo, or all; of a folder, 500 groups of
-            at most six titles that have one group, or all.
-        seed : int, default=0
-            Of the draw of groups.
-        n_train : int, optional
-            Groups to draw instead.
-        n_pool : int, optional
-            Not used: the tests are made of the titles.
-
-        Returns
-        -------
-        Material
-            Titles and what is known about how people write them.
-        """
+        """Read a taxonomy."""
         if path is None:
             return part_of_demo(_EVERY) if size == "demo" else demo_material()
         file = Path(path) / "titles.tsv.gz"
@@ -686,18 +481,7 @@ class SiameseTable(Experiment[Material]):
         )
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence: pairs do not say which texts are the titles.
-        """
+        """Why it cannot be run on these pairs."""
         return "It needs a taxonomy, which pairs do not tell. Run it from the command line."
 
     def run(
@@ -709,26 +493,7 @@ class SiameseTable(Experiment[Material]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Train and test the rows of the table.
-
-        Parameters
-        ----------
-        data : Material
-            A taxonomy.
-        size : {"demo", "full"}, default="demo"
-            How large the network is and how long it learns.
-        seed : int, default=0
-            Of tests, augmentation and networks.
-        methods : sequence of str, optional
-            Both are always run; names are checked.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            The table and its claims.
-        """
+        """Train and test the rows of the table."""
         self.chosen(methods)
         progress = progress or Progress()
         found = table(

@@ -30,29 +30,10 @@ from simviz.relevance import Relevance
 
 
 class TranslatedTfidf(PairModel):
-    r"""Cosine of tf·idf after translating x items with a dictionary induced from the pairs.
+    r"""Cosine of tf·idf after translating x items with a dictionary induced from the pairs."""
 
-    A query's count of the y term f is what its own terms e make likely,
-    :math:`\sum_e tf_e\, t(f \mid e)`, and is weighed as those of documents are.
-
-    Parameters
-    ----------
-    n_candidates : int, default=30
-        Translations of a term at most, see
-        `simviz.features.dictionary.InducedDictionary`.
-
-    Attributes
-    ----------
-    dictionary_ : InducedDictionary
-        Induced from the relevant pairs.
-    idf_ : ndarray of float64, shape (d_y,)
-        ln(N / df) of the y items of training.
-
-    Raises
-    ------
-    ValueError
-        From `fit`, if counts are negative or no pair belongs together.
-    """
+    # A query's count of the y term f is what its own terms e make likely, :math:`\sum_e tf_e\,
+    # t(f \mid e)`, and is weighed as those of documents are.
 
     tags: ClassVar[MethodTags] = MethodTags(
         title="TF-IDF of translated queries",
@@ -91,16 +72,7 @@ class TranslatedTfidf(PairModel):
 
 
 class GivenTranslations(Tfidf):
-    """tf·idf of texts, or of the translation that is given for a text.
-
-    Parameters
-    ----------
-    translations : mapping of str to str
-        Text to its translation; texts that are none of its keys stay as they
-        are.
-    collection : sequence of str
-        More texts whose words count: the documents that will be ranked.
-    """
+    """tf·idf of texts, or of the translation that is given for a text."""
 
     def __init__(self, translations: Mapping[str, str], collection: Sequence[str] = ()) -> None:
         super().__init__(tf="log1p")
@@ -108,35 +80,11 @@ class GivenTranslations(Tfidf):
         self.collection = collection
 
     def fit(self, X: Sequence[str], y: object = None) -> Self:
-        """Learn the vocabulary of texts, in translation where there is one.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            Training texts.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        GivenTranslations
-            Itself.
-        """
+        """Learn the vocabulary of texts, in translation where there is one."""
         return super().fit([*self._translated(X), *self.collection])
 
     def transform(self, X: Sequence[str]) -> sp.csr_array:
-        """Weigh the terms of texts, or of their translations.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            Texts.
-
-        Returns
-        -------
-        csr_array of float32, shape (n, n_terms)
-            Rows of length 1.
-        """
+        """Weigh the terms of texts, or of their translations."""
         return super().transform(self._translated(X))
 
     def _translated(self, texts: Sequence[str]) -> list[str]:
@@ -168,18 +116,7 @@ class SsiLanguages(Experiment[Parts]):
     minutes = 1.0
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty where it can be run.
-        """
+        """Why it cannot be run on these pairs."""
         texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         aligned = pairs.relevance.unjudged == "negative"
         return "" if texts and aligned else f"It needs {self.needs}."
@@ -193,27 +130,7 @@ class SsiLanguages(Experiment[Parts]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Train, choose dimensions and weights by validation, and test.
-
-        Parameters
-        ----------
-        data : Parts
-            Aligned texts; queries are x items. The metadata column
-            "translation", where x items have it, is their translation.
-        size : {"demo", "full"}, default="demo"
-            Not used here.
-        seed : int, default=0
-            Of the methods.
-        methods : sequence of str, optional
-            Ids; all when omitted. TFIDF is always run.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            The table and its claims.
-        """
+        """Train, choose dimensions and weights by validation, and test."""
         progress = progress or Progress()
         wanted = [method for method in self.chosen(methods) if method in _COSTS]
         progress("Translating queries")

@@ -28,20 +28,7 @@ from simviz.relevance import Relevance
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Links to learn from, to choose settings by, and to test on.
-
-    Parameters
-    ----------
-    name : str
-        A short name to show.
-    train : PairSet
-        Documents and links that are known. All items are vectors: tf·idf of
-        length 1, with the document frequencies of these documents.
-    validation, test : Asked
-        Documents that ask, and what is ranked for them.
-    notes : tuple of str
-        What to know about the parts.
-    """
+    """Links to learn from, to choose settings by, and to test on."""
 
     name: str
     train: PairSet
@@ -60,39 +47,13 @@ class Links:
 
 
 def between_sides(parts: Parts) -> Links:
-    """Documents of one side that link documents of the other.
-
-    Parameters
-    ----------
-    parts : Parts
-        Texts or vectors on both sides, in one vocabulary.
-
-    Returns
-    -------
-    Links
-        With the pools of the parts.
-    """
+    """Documents of one side that link documents of the other."""
     train, validation, test = _weighted((parts.train, parts.validation, parts.test))
     return Links(parts.name, train, Asked(validation), Asked(test), parts.notes)
 
 
 def within_collection(parts: Parts) -> Links:
-    """Documents of one collection that link each other.
-
-    Parameters
-    ----------
-    parts : Parts
-        With all documents on the y side of each part, under the ids of the x
-        side.
-
-    Returns
-    -------
-    Links
-        Training knows neither a document that asks in validation or test, nor
-        any link of it, in either direction: where links are stored both ways,
-        each would be an answer read backwards. Validation ranks the known
-        documents, the test all of them.
-    """
+    """Documents of one collection that link each other."""
     everything = parts.test.y
     place = {name: j for j, name in enumerate(everything.ids)}
     held = [np.array([place[i] for i in part.x.ids]) for part in (parts.validation, parts.test)]
@@ -198,26 +159,7 @@ class SsiLinks(Experiment[Links]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> Links:
-        """Read documents and links.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            Folder, see `simviz.experiments.read_parts`; without a y side its
-            documents link each other. The bundled demo when omitted.
-        size : {"demo", "full"}, default="demo"
-            Not used here.
-        seed : int, default=0
-            Of the split, where the data have none.
-        n_train, n_pool : int, optional
-            Documents that ask to keep of train, and of validation and of
-            test; all documents are ranked.
-
-        Returns
-        -------
-        Links
-            Three parts.
-        """
+        """Read documents and links."""
         if path is None:
             return super().load(size=size, seed=seed, n_train=n_train, n_pool=n_pool)
         parts = read_parts(path, pool="all", seed=seed)
@@ -232,22 +174,7 @@ class SsiLinks(Experiment[Links]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> Links:
-        """Make data of pairs that somebody brought.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            Documents on two sides, or one collection on both.
-        seed : int, default=0
-            Of the split.
-        n_train, n_pool : int, optional
-            As in `load`.
-
-        Returns
-        -------
-        Links
-            Three parts.
-        """
+        """Make data of pairs that somebody brought."""
         alone = pairs.x is pairs.y
         given = any("split" in side.metadata for side in (pairs.x, pairs.y))
         pool: Pool = "all" if alone else "mates"
@@ -255,18 +182,7 @@ class SsiLinks(Experiment[Links]):
         return self._links(parts.thinned(n_train, n_pool, pool=pool), alone)
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty where it can be run.
-        """
+        """Why it cannot be run on these pairs."""
         counts = all(
             side.kind == "vector" and are_counts(side.content) for side in (pairs.x, pairs.y)
         )
@@ -282,26 +198,7 @@ class SsiLinks(Experiment[Links]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Train, choose settings by validation, and test.
-
-        Parameters
-        ----------
-        data : Links
-            What `load` answered.
-        size : {"demo", "full"}, default="demo"
-            Fewer settings of query expansion are tried for a demo.
-        seed : int, default=0
-            Of the methods.
-        methods : sequence of str, optional
-            Ids; all when omitted. TFIDF is always run.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            The table and its claims.
-        """
+        """Train, choose settings by validation, and test."""
         progress = progress or Progress()
         wanted = dict.fromkeys(("tfidf_cosine", *self.chosen(methods)))
         lexical = _fitted("tfidf_cosine", data.train)

@@ -33,22 +33,7 @@ from simviz.relevance import Relevance
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clicks:
-    """What was clicked, and judged queries of another set of the same kinds.
-
-    Parameters
-    ----------
-    name : str
-        A short name to show.
-    clicked : PairSet
-        Queries and what was clicked for them, without grades; all else is
-        negative.
-    validation, test : Asked
-        Other queries, with graded judgments and all documents.
-    stands_for : str
-        What stands for clicks here, in a sentence.
-    notes : tuple of str
-        What to know about the data.
-    """
+    """What was clicked, and judged queries of another set of the same kinds."""
 
     name: str
     clicked: PairSet
@@ -68,24 +53,7 @@ class Clicks:
 
 
 def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Clicks:
-    """Learn from links between documents, be measured by summaries that ask for documents.
-
-    Parameters
-    ----------
-    judged : PairSet
-        The demo "pydocs": summaries, and the documents that they introduce.
-    links : PairSet
-        The demo "pydocs_links": the same documents on two sides.
-    seed : int, default=0
-        Of the split of the judged queries.
-
-    Returns
-    -------
-    Clicks
-        The summary of a document asks, and what it links, or is linked by, was
-        clicked. No link of a document whose summary asks in validation or
-        test is among the clicks: judgments grade such links.
-    """
+    """Learn from links between documents, be measured by summaries that ask for documents."""
     parts = split(judged, by="x", seed=seed, candidates="judged")
     asked = [judged.take(parts.x_index[name]) for name in ("validation", "test")]
     summary, held = _introduced(judged), set().union(*map(_introduced, asked))
@@ -125,18 +93,7 @@ def _introduced(judged: PairSet) -> dict[str, str]:
 
 
 def of_judgments(parts: Parts) -> Clicks:
-    """Learn from the relevant pairs of training queries as if they had been clicked.
-
-    Parameters
-    ----------
-    parts : Parts
-        With all documents in each part.
-
-    Returns
-    -------
-    Clicks
-        Training knows the documents that were clicked, and no grade.
-    """
+    """Learn from the relevant pairs of training queries as if they had been clicked."""
     return Clicks(
         parts.name,
         _clicked(parts.train),
@@ -148,31 +105,14 @@ def of_judgments(parts: Parts) -> Clicks:
 
 
 class TermWeights(Vectors):
-    """ln(1 + count) times idf, in rows of length 1.
-
-    Parameters
-    ----------
-    idf : ndarray of float, shape (n_terms,)
-        Weights of the terms.
-    """
+    """ln(1 + count) times idf, in rows of length 1."""
 
     def __init__(self, idf: NDArray[np.float64]) -> None:
         super().__init__(normalize=True)
         self.idf = idf
 
     def transform(self, X: sp.csr_array) -> sp.csr_array:
-        """Weigh counts.
-
-        Parameters
-        ----------
-        X : CSR array of shape (n, n_terms)
-            Counts.
-
-        Returns
-        -------
-        csr_array of float32, shape (n, n_terms)
-            Weights; a term that all items hold has none.
-        """
+        """Weigh counts."""
         weighed = sp.csr_array(X, dtype=np.float64, copy=True)
         weighed.data = np.log1p(weighed.data) * self.idf[weighed.indices]
         weighed.eliminate_zeros()
@@ -180,21 +120,7 @@ class TermWeights(Vectors):
 
 
 def counted(data: Clicks) -> tuple[Clicks, NDArray[np.float64]]:
-    """Count the words of all texts once, for they are asked for many times.
-
-    Parameters
-    ----------
-    data : Clicks
-        Texts.
-
-    Returns
-    -------
-    counts : Clicks
-        The same with items that are counts of terms: those of two or more
-        clicked items, English stop words aside.
-    idf : ndarray of float64, shape (n_terms,)
-        ln(N / df) of the clicked items.
-    """
+    """Count the words of all texts once, for they are asked for many times."""
     clicked = data.clicked
     words = TextCounts(min_df=2, stop_words="english")
     both = words.fit_transform([*clicked.x.content, *clicked.y.content])
@@ -264,26 +190,7 @@ class WebRanking(Experiment[Clicks]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> Clicks:
-        """Read clicks and judgments.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            Folder, see `simviz.experiments.read_parts`: relevant pairs of the
-            training queries stand for clicks. Without one, links of the demo
-            "pydocs_links" are clicks, and "pydocs" judges.
-        size : {"demo", "full"}, default="demo"
-            Not used here.
-        seed : int, default=0
-            Of the split, where the data have none.
-        n_train, n_pool : int, optional
-            Queries to keep of train, and of validation and of test.
-
-        Returns
-        -------
-        Clicks
-            What is learned from, and what measures it.
-        """
+        """Read clicks and judgments."""
         if path is None:
             pairs = load_demo(self.demo)
             return self.prepared(pairs, seed=seed, n_train=n_train, n_pool=n_pool)
@@ -298,22 +205,7 @@ class WebRanking(Experiment[Clicks]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> Clicks:
-        """Make data of pairs that somebody brought.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            Judged queries; the demo is learned from its links.
-        seed : int, default=0
-            Of the split.
-        n_train, n_pool : int, optional
-            As in `load`; the demo's clicks are all used.
-
-        Returns
-        -------
-        Clicks
-            What is learned from, and what measures it.
-        """
+        """Make data of pairs that somebody brought."""
         if pairs.name == self.demo:
             return of_links(pairs, load_demo(_LINK_DEMO), seed)
         given = "split" in pairs.x.metadata
@@ -321,18 +213,7 @@ class WebRanking(Experiment[Clicks]):
         return of_judgments(parts.thinned(n_train, n_pool, pool="all"))
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty for texts with graded judgments.
-        """
+        """Why it cannot be run on these pairs."""
         texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         graded = pairs.relevance.kind == "grade" and len(set(pairs.relevance.matrix.data)) > 1
         return "" if texts and graded else f"It needs {self.needs}."
@@ -346,26 +227,7 @@ class WebRanking(Experiment[Clicks]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Train on clicks, choose by judgments of validation queries, test on others.
-
-        Parameters
-        ----------
-        data : Clicks
-            What `load` answered.
-        size : {"demo", "full"}, default="demo"
-            How many numbers of dimensions and topics are tried.
-        seed : int, default=0
-            Of the methods.
-        methods : sequence of str, optional
-            Ids; all when omitted. The vector space model is always run.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            The table and its claims.
-        """
+        """Train on clicks, choose by judgments of validation queries, test on others."""
         progress = progress or Progress()
         wanted = [method for method in self.chosen(methods) if method in _COSTS]
         progress("Counting words")

@@ -26,18 +26,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class LinearSide:
-    """One side of a linear model.
-
-    Parameters
-    ----------
-    projection : ndarray of float32, shape (d, k)
-        An item with the features v is embedded as v @ projection − offset.
-    offset : ndarray of float32, shape (k,)
-        Zeros where the method does not centre its data.
-    is_unit : bool
-        Whether vectors are scaled to length 1 before they are multiplied: the
-        similarity is a cosine, not a dot product.
-    """
+    """One side of a linear model."""
 
     projection: NDArray[np.float32]
     offset: NDArray[np.float32]
@@ -83,25 +72,7 @@ def why_not(pipeline: PairPipeline | BlendPipeline, form: Form) -> str | None:
 
 
 def linear_sides(pipeline: PairPipeline | BlendPipeline, form: Form) -> dict[str, LinearSide]:
-    """Both sides of a linear pipeline.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        A fitted pipeline.
-    form : {"numpy", "onnx", "dense"}
-        What they are wanted for.
-
-    Returns
-    -------
-    dict of str to LinearSide
-        "x" and "y".
-
-    Raises
-    ------
-    ValueError
-        If the pipeline cannot leave in this form; `why_not` says why.
-    """
+    """Both sides of a linear pipeline."""
     reason = why_not(pipeline, form)
     if reason is not None:
         raise ValueError(reason)
@@ -117,18 +88,7 @@ def linear_sides(pipeline: PairPipeline | BlendPipeline, form: Form) -> dict[str
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Files as one zip, the same bytes for the same files.
-
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        Content by path inside the archive.
-
-    Returns
-    -------
-    bytes
-        The archive.
-    """
+    """Files as one zip, the same bytes for the same files."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for path, content in files.items():
@@ -138,36 +98,14 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 
 def array_bytes(array: NDArray[Any]) -> bytes:
-    """An array as an ``.npy`` file.
-
-    Parameters
-    ----------
-    array : ndarray
-        Of numbers.
-
-    Returns
-    -------
-    bytes
-        The file.
-    """
+    """An array as an ``.npy`` file."""
     buffer = io.BytesIO()
     np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
 
 
 def described(features: object) -> dict[str, Any] | None:
-    """What `simviz.exports.standalone` needs to know of a fitted transformer.
-
-    Parameters
-    ----------
-    features : estimator
-        Fitted features of one side.
-
-    Returns
-    -------
-    dict or None
-        Of JSON's types; None where simviz itself is needed.
-    """
+    """What `simviz.exports.standalone` needs to know of a fitted transformer."""
     if isinstance(features, TextCounts):
         told = {
             "kind": "text",

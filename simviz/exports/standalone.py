@@ -21,17 +21,11 @@ import scipy.sparse as sp
 try:
     from analysis import build_analyzer, count_terms
 except ImportError:  # inside simviz, where this file is tested and kept
-    from simviz.features.text import build_analyzer, count_terms
+    from simviz.features._analysis import build_analyzer, count_terms
 
 
 class Model:
-    """A linear model of two sides.
-
-    Parameters
-    ----------
-    folder : str or Path
-        Where the files lie.
-    """
+    """A linear model of two sides."""
 
     def __init__(self, folder: str | Path) -> None:
         root = Path(folder)
@@ -43,20 +37,7 @@ class Model:
         }
 
     def embed(self, items: Sequence[str] | np.ndarray, side: str) -> np.ndarray:
-        """Vectors of items.
-
-        Parameters
-        ----------
-        items : sequence of str, or array of shape (n, d)
-            Texts, keywords, or vectors, as the side takes them.
-        side : {"x", "y"}
-            The side that they belong to.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            Their products are the similarities.
-        """
+        """Vectors of items."""
         V = _features(items, self.settings[side])
         Z = np.asarray(V @ self.arrays[f"{side}_projection"])
         known = np.asarray(abs(V).sum(axis=1)).ravel() > 0

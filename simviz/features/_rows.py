@@ -46,18 +46,7 @@ def empty_share(matrix: Matrix) -> float:
 
 
 def normalize_rows(matrix: Matrix) -> Matrix:
-    """Scale every row to length 1 in a new matrix; empty rows stay empty.
-
-    Parameters
-    ----------
-    matrix : array or CSR matrix of float, shape (n, d)
-        Features, one row an item.
-
-    Returns
-    -------
-    array or CSR matrix of shape (n, d)
-        Of the same type and dtype.
-    """
+    """Scale every row to length 1 in a new matrix; empty rows stay empty."""
     if is_sparse(matrix):
         counts = np.diff(matrix.indptr)
         rows = np.repeat(np.arange(matrix.shape[0]), counts)

@@ -18,62 +18,11 @@ Matrix = Any  # CSR array of shape (n, d)
 
 
 class InducedDictionary(BaseEstimator):
-    r"""How likely a term of the one side translates to which of the other.
+    r"""How likely a term of the one side translates to which of the other."""
 
-    Model 1 of Brown et al.: each term f of a y item is the translation of one
-    of the terms e of its x item, whichever, or of none. Expectation
-    maximisation of
-    :math:`\sum_{(x, y)} \sum_{f \in y} \log \left( \sum_{e \in x}
-    t(f \mid e) + p_0(f) \right)`.
-
-    Parameters
-    ----------
-    n_candidates : int, default=30
-        Translations that a term may have: those that occur most often in the
-        same pairs, by Dice's coefficient.
-    max_iter : int, default=5
-        Steps of expectation maximisation; 0 leaves Dice's coefficients, scaled
-        to sum to 1.
-    min_probability : float, default=0.001
-        Less likely translations are dropped in the end.
-
-    Attributes
-    ----------
-    translation_ : CSR array of shape (d_x, d_y)
-        t(f | e). Rows sum to 1, or less where translations were dropped; that
-        of a term that was never met is empty.
-    loss_curve_ : list of float
-        Before each step, mean negative logarithm of the probability of a term
-        of the y side.
-
-    Raises
-    ------
-    ValueError
-        From `fit`, if a parameter is out of range, counts are negative, no pair
-        belongs together, or the shapes do not fit.
-
-    Notes
-    -----
-    Where the original normalises by the length of the x item, this one does
-    not, which changes the balance with "none" alone: :math:`p_0(f)` is the
-    share of f in the y side. All steps are products of sparse matrices, so
-    that only terms that were met together cost anything.
-
-    References
-    ----------
-    Brown, Della Pietra, Della Pietra & Mercer (1993), The mathematics of
-    statistical machine translation. Computational Linguistics 19(2).
-
-    Examples
-    --------
-    >>> from simviz.features import TextCounts
-    >>> english, spanish = ["red car", "red sea", "car"], ["coche rojo", "mar rojo", "coche"]
-    >>> x, y = TextCounts().fit(english), TextCounts().fit(spanish)
-    >>> dictionary = InducedDictionary().fit(x.transform(english), y.transform(spanish))
-    >>> best = dictionary.translation_.toarray().argmax(axis=1)
-    >>> {e: y.vocabulary_[f] for e, f in zip(x.vocabulary_, best)}
-    {'car': 'coche', 'red': 'rojo', 'sea': 'mar'}
-    """
+    # Model 1 of Brown et al.: each term f of a y item is the translation of one of the terms e
+    # of its x item, whichever, or of none. Expectation maximisation of :math:`\sum_{(x, y)}
+    # \sum_{f \in y} \log \left( \sum_{e \in x} t(f \mid e) + p_0(f) \right)`.
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
         "n_candidates": [interval(Integral, 1, None)],
@@ -92,22 +41,7 @@ class InducedDictionary(BaseEstimator):
         self.min_probability = min_probability
 
     def fit(self, X: Matrix, y: Matrix, relevance: object = None) -> Self:
-        """Induce the dictionary.
-
-        Parameters
-        ----------
-        X : sparse matrix of shape (n_x, d_x)
-            Counts of terms, one row an x item.
-        y : sparse matrix of shape (n_y, d_y)
-            Counts of terms, one row a y item.
-        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-            What belongs together; row i and row i when omitted.
-
-        Returns
-        -------
-        InducedDictionary
-            Itself.
-        """
+        """Induce the dictionary."""
         validate_params(self)
         X, Y = (_counts(side) for side in (X, y))
         pairs = Relevance.coerce(relevance, X.shape[0], Y.shape[0]).positives.tocoo()
@@ -130,23 +64,7 @@ class InducedDictionary(BaseEstimator):
         return self
 
     def transform(self, X: Matrix) -> sp.csr_array:
-        """Translate term by term.
-
-        Parameters
-        ----------
-        X : sparse matrix of shape (n, d_x)
-            Counts, or other weights, of terms of the x side.
-
-        Returns
-        -------
-        csr_array of shape (n, d_y)
-            Expected counts of terms of the y side.
-
-        Raises
-        ------
-        ValueError
-            If the width is not that of the training items.
-        """
+        """Translate term by term."""
         check_is_fitted(self)
         X = _counts(X)
         if X.shape[1] != self.translation_.shape[0]:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from simviz.features._analysis import Analyzer, check_texts
 from simviz.features._rows import normalize_rows
-from simviz.features.text import Analyzer, TextCounts, Tfidf, check_texts, term_weights
+from simviz.features.text import TextCounts, Tfidf, term_weights
 from simviz.params import interval, validate_params
 
 _KNOWN: dict[str, Any] = Tfidf._parameter_constraints

@@ -20,10 +20,8 @@ Floats = NDArray[np.float32]
 
 
 def area_weights(n_pixels: int, n_cells: int) -> Floats:
-    """Weights that average pixels over equal cells, of shape (n_cells, n_pixels).
-
-    Cells may cut pixels, and may be smaller than a pixel.
-    """
+    """Weights that average pixels over equal cells, of shape (n_cells, n_pixels)."""
+    # Cells may cut pixels, and may be smaller than a pixel.
     edges = np.linspace(0, n_pixels, n_cells + 1)
     start = np.arange(n_pixels)
     overlap = np.minimum(start + 1, edges[1:, None]) - np.maximum(start, edges[:-1, None])
@@ -39,22 +37,7 @@ def tent_weights(n_pixels: int, n_cells: int) -> Floats:
 
 
 def oriented_energy(images: Floats, orientations: int, signed: bool) -> Floats:
-    """Gradient magnitude of each pixel, shared between the two nearest orientations.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n, c, height, width)
-        The channel with the strongest gradient counts at each pixel.
-    orientations : int
-        Number of orientations, the first of them along the x axis.
-    signed : bool
-        Whether dark-to-light and light-to-dark differ.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, orientations, height, width)
-        Energies, at least 0.
-    """
+    """Gradient magnitude of each pixel, shared between the two nearest orientations."""
     padded = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)), mode="edge")
     dx = padded[:, :, 1:-1, 2:] - padded[:, :, 1:-1, :-2]
     dy = padded[:, :, 2:, 1:-1] - padded[:, :, :-2, 1:-1]
@@ -81,20 +64,7 @@ def oriented_energy(images: Floats, orientations: int, signed: bool) -> Floats:
 
 
 def block_histograms(energy: Floats, cell_size: int) -> Floats:
-    """Cell histograms in overlapping blocks of 2 by 2 cells, each normalised by L2-Hys.
-
-    Parameters
-    ----------
-    energy : ndarray of shape (n, orientations, height, width)
-        Result of `oriented_energy`.
-    cell_size : int
-        Pixels a cell; pixels that are left over widen all cells a little.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, d)
-        Histograms of all blocks, at least 0.
-    """
+    """Cell histograms in overlapping blocks of 2 by 2 cells, each normalised by L2-Hys."""
     n, _, height, width = energy.shape
     rows = tent_weights(height, max(height // cell_size, 1))
     columns = tent_weights(width, max(width // cell_size, 1))
@@ -336,25 +306,7 @@ class ImageDescriptor(TransformerMixin, BaseEstimator):
 
 
 def check_images(images: Any, owner: str) -> Pixels:
-    """Refuse what is not a stack of images.
-
-    Parameters
-    ----------
-    images : array-like
-        What a transformer was given.
-    owner : str
-        Name of the transformer, for the message.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
-        The pixels.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else.
-    """
+    """Refuse what is not a stack of images."""
     pixels = np.asarray(images)
     if (
         pixels.dtype != np.uint8

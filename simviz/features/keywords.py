@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.features.text import check_texts, count_terms
+from simviz.features._analysis import check_texts, count_terms
 from simviz.params import validate_params
 
 
@@ -125,89 +125,31 @@ class MultiHot(TransformerMixin, BaseEstimator):
 
 
 class KnownItems(TransformerMixin, BaseEstimator):
-    """One column an item: 1 in the row of the item itself, nothing for others.
+    """One column an item: 1 in the row of the item itself, nothing for others."""
 
-    It is what a table of scores needs that somebody else computed: such
-    scores are of these items and say nothing of new ones.
-
-    Attributes
-    ----------
-    keys_ : list of str
-        A hash of each item, one a column; equal items share one.
-
-    Examples
-    --------
-    >>> KnownItems().fit(["a", "b"]).transform(["b", "c"]).toarray()
-    array([[0., 1.],
-           [0., 0.]])
-    """
+    # It is what a table of scores needs that somebody else computed: such scores are of these
+    # items and say nothing of new ones.
 
     keys_: list[str]
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Remember the items.
-
-        Parameters
-        ----------
-        X : sequence of str, or array or CSR matrix of n rows
-            The content of the items.
-        y : object, optional
-            Not used.
-
-        Returns
-        -------
-        self
-            The same object.
-        """
+        """Remember the items."""
         self.keys_ = list(dict.fromkeys(_keys(X)))
         return self
 
     def transform(self, X: Any) -> sp.csr_array:
-        """Find items again.
-
-        Parameters
-        ----------
-        X : sequence of str, or array or CSR matrix of n rows
-            The content of items.
-
-        Returns
-        -------
-        csr_array of shape (n, n_known)
-            With an empty row for an item that is not known.
-        """
+        """Find items again."""
         at = self.columns(X)
         known = np.flatnonzero(at >= 0)
         shape = (len(at), len(self.keys_))
         return sp.csr_array((np.ones(len(known)), (known, at[known])), shape=shape)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """What stands for each item.
-
-        Parameters
-        ----------
-        input_features : object, optional
-            Not used.
-
-        Returns
-        -------
-        object array of str
-            The hashes.
-        """
+        """What stands for each item."""
         return np.array(self.keys_, dtype=object)
 
     def columns(self, X: Any) -> NDArray[np.int64]:
-        """The column of each item, -1 where it is not known.
-
-        Parameters
-        ----------
-        X : sequence of str, or array or CSR matrix of n rows
-            The content of items.
-
-        Returns
-        -------
-        array of int, shape (n,)
-            From 0.
-        """
+        """The column of each item, -1 where it is not known."""
         check_is_fitted(self)
         index = {key: i for i, key in enumerate(self.keys_)}
         return np.array([index.get(key, -1) for key in _keys(X)], dtype=np.int64)

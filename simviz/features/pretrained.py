@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simviz.callbacks import CallbackMixin
 from simviz.exceptions import JobCancelled
-from simviz.features.text import check_texts
+from simviz.features._analysis import check_texts
 from simviz.params import interval, validate_params
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -173,13 +173,7 @@ class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
 
 
 def why_unavailable() -> str | None:
-    """Say why no pretrained encoder can be used here, or None where one can.
-
-    Returns
-    -------
-    str or None
-        What is missing and how to get it.
-    """
+    """Say why no pretrained encoder can be used here, or None where one can."""
     packages = (*_NEEDED, _PACKAGED[DEFAULT_MODEL][0])
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if not missing:
@@ -191,18 +185,7 @@ def why_unavailable() -> str | None:
 
 
 def encoding_seconds(texts: Sequence[str]) -> float:
-    """About how long the default encoder takes on one core.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        What is to be encoded.
-
-    Returns
-    -------
-    float
-        Right to a factor of about 3.
-    """
+    """About how long the default encoder takes on one core."""
     return sum(min(len(text) / _CHARACTERS + 2, _LONGEST) for text in texts) * _TOKEN_SECONDS
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.features.text import check_texts
+from simviz.features._analysis import check_texts
 from simviz.params import interval, validate_params
 
 UNKNOWN = 1  # id of every character that training did not show

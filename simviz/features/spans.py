@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.features._analysis import word_pattern
 from simviz.features.keywords import MultiHot
-from simviz.features.text import TextCounts, word_pattern
+from simviz.features.text import TextCounts
 
 Spans = tuple[tuple[int, int], ...]
 _WORD = re.compile(r"\S+")
@@ -20,38 +21,9 @@ _WORD = re.compile(r"\S+")
 def character_weights(
     features: Any, text: str, terms: Sequence[str], values: Sequence[float]
 ) -> tuple[str, NDArray[np.float64]] | None:
-    """Spread values of terms over the characters of the text that has them.
-
-    A term's value is shared equally by its occurrences, and an occurrence's
-    share by its characters, so that the characters add up to the values.
-
-    Parameters
-    ----------
-    features : TextCounts, Tfidf, MultiHot or another transformer
-        Fitted or not: what a term is follows from its parameters.
-    text : str
-        The text of one item.
-    terms : sequence of str
-        Terms of that text.
-    values : sequence of float
-        One a term.
-
-    Returns
-    -------
-    shown : str
-        The text with its characters composed as the features see them.
-    weights : ndarray of float64, shape (len(shown),)
-        One a character; they add up to the values of those terms that occur.
-    None
-        Instead of both, where the terms of these features are no parts of a
-        text.
-
-    Examples
-    --------
-    >>> shown, weights = character_weights(TextCounts(), "Red, red car", ["red"], [6.0])
-    >>> shown, weights.tolist()
-    ('Red, red car', [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-    """
+    """Spread values of terms over the characters of the text that has them."""
+    # A term's value is shared equally by its occurrences, and an occurrence's share by its
+    # characters, so that the characters add up to the values.
     if isinstance(features, TextCounts):
         shown = unicodedata.normalize("NFC", text)
         # Where lower case has another length, places in one are no places in the other.
@@ -78,33 +50,7 @@ def character_weights(
 def word_shares(
     features: Any, text: str, terms: Sequence[str]
 ) -> tuple[list[str], NDArray[np.float64]] | None:
-    """How much of each term lies in each word of a text, where terms are parts of words.
-
-    Parameters
-    ----------
-    features : TextCounts, Tfidf or another transformer
-        What a term is follows from its parameters.
-    text : str
-        The text of one item.
-    terms : sequence of str
-        Terms of that text.
-
-    Returns
-    -------
-    words : list of str
-        The distinct words of the text.
-    shares : ndarray of float64, shape (len(words), len(terms))
-        A column adds up to 1 for a term that occurs.
-    None
-        Instead of both, where terms are whole words, or no parts of a text.
-
-    Examples
-    --------
-    >>> features = TextCounts(analyzer="char_wb", ngram_range=(3, 3))
-    >>> words, shares = word_shares(features, "a red red bed", ["red", "ed "])
-    >>> words, shares.round(2).tolist()
-    (['a', 'red', 'bed'], [[0.0, 0.0], [1.0, 0.67], [0.0, 0.33]])
-    """
+    """How much of each term lies in each word of a text, where terms are parts of words."""
     if not isinstance(features, TextCounts) or features.analyzer == "word":
         return None
     shown = unicodedata.normalize("NFC", text)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.features.text import Analyzer, build_analyzer, check_texts, count_terms
+from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
 from simviz.params import interval, validate_params
 
 

@@ -18,17 +18,7 @@ Tell = Callable[[float], bool]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a piece of work is.
-
-    Parameters
-    ----------
-    state : {"waiting", "working", "failed", "stopped"}
-        What is done is forgotten: its result is kept elsewhere.
-    fraction : float
-        How much is done, in [0, 1].
-    message : str
-        Why it failed.
-    """
+    """How far a piece of work is."""
 
     state: Literal["waiting", "working", "failed", "stopped"]
     fraction: float = 0.0
@@ -41,13 +31,7 @@ class Progress:
 
 
 class Background:
-    """Does pieces of work one after the other; each once, however many ask for it.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor, optional
-        Works; one thread of its own when omitted.
-    """
+    """Does pieces of work one after the other; each once, however many ask for it."""
 
     def __init__(self, executor: Executor | None = None) -> None:
         self._executor = executor or DaemonPool(1, "simviz-background")
@@ -55,22 +39,7 @@ class Background:
         self._known: dict[Hashable, Progress] = {}
 
     def ask(self, key: Hashable, work: Callable[[Tell], None]) -> Progress:
-        """Ask for a piece of work.
-
-        Parameters
-        ----------
-        key : hashable
-            What it is known by.
-        work : callable
-            Does it, and keeps what comes of it. It is handed a callable that
-            is told how much is done and answers True to stop, whereupon it
-            raises `JobCancelled`.
-
-        Returns
-        -------
-        Progress
-            As it is now. What failed or was stopped is begun anew.
-        """
+        """Ask for a piece of work."""
         with self._lock:
             known = self._known.get(key)
             if known is not None and known.is_active:

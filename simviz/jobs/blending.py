@@ -82,18 +82,7 @@ def blend_spec(
 
 
 def check_blend(params: Mapping[str, Any]) -> None:
-    """Refuse a request for a blend that cannot be met.
-
-    Parameters
-    ----------
-    params : mapping
-        Of a `JobSpec` whose method is "blend".
-
-    Raises
-    ------
-    ValueError
-        Saying what is wrong.
-    """
+    """Refuse a request for a blend that cannot be met."""
     for name in params:
         if name not in _PARAMS:
             raise ValueError(unknown_name("parameter of a blend", name, _PARAMS))
@@ -131,26 +120,7 @@ class Runs(Protocol):
 
 
 def parts_of(spec: JobSpec, store: Runs) -> tuple[Pipeline, Pipeline]:
-    """The trained pipelines that a blend is made of.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        What is asked for, with its workspace.
-    store : Store or Runs
-        Where the runs are.
-
-    Returns
-    -------
-    learned, lexical : PairPipeline or BlendPipeline
-        Fitted.
-
-    Raises
-    ------
-    JobError
-        If a run is gone, belongs to another workspace, or was trained on
-        other pairs.
-    """
+    """The trained pipelines that a blend is made of."""
     found = []
     for role in ("learned", "lexical"):
         try:
@@ -165,21 +135,6 @@ def parts_of(spec: JobSpec, store: Runs) -> tuple[Pipeline, Pipeline]:
 
 
 def blended(spec: JobSpec, parts: tuple[Pipeline, Pipeline], train: PairSet) -> BlendPipeline:
-    """Put the parts together.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        With weight and normalisation.
-    parts : tuple of two pipelines
-        See `parts_of`.
-    train : PairSet
-        Their training pairs.
-
-    Returns
-    -------
-    BlendPipeline
-        Fitted.
-    """
+    """Put the parts together."""
     how = spec.params
     return BlendPipeline.of(*parts, train, how["alpha"], normalization=how["normalization"])

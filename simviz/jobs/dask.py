@@ -28,15 +28,7 @@ _ROLES = ("learned", "lexical")
 
 @dataclass(frozen=True, slots=True)
 class CarriedRun:
-    """A finished run, as far as another job builds on it.
-
-    Parameters
-    ----------
-    spec : mapping
-        What was asked for, as JSON.
-    trained : PairPipeline or BlendPipeline
-        What was learned.
-    """
+    """A finished run, as far as another job builds on it."""
 
     spec: Mapping[str, Any]
     trained: Pipeline
@@ -48,55 +40,20 @@ class CarriedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Carried:
-    """A data set and some runs that travel with a job.
+    """A data set and some runs that travel with a job."""
 
-    It answers the questions that a job asks a store, and nothing else: who
-    may see what was decided before anything was sent.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        The data set of the job.
-    runs : mapping of str to CarriedRun or StoreError, optional
-        Runs by their ids; an error is raised where the job asks for it.
-    """
+    # It answers the questions that a job asks a store, and nothing else: who may see what was
+    # decided before anything was sent.
 
     pairs: PairSet
     runs: Mapping[str, CarriedRun | StoreError] = field(default_factory=dict)
 
     def get_dataset(self, dataset_id: str, workspace: str | None = None) -> PairSet:
-        """The data set, whatever its id is here.
-
-        Parameters
-        ----------
-        dataset_id, workspace : str
-            As `Store.get_dataset` takes them; there is only one to give.
-
-        Returns
-        -------
-        PairSet
-            The one that was brought.
-        """
+        """The data set, whatever its id is here."""
         return self.pairs
 
     def get_run(self, run_id: str, workspace: str | None = None) -> CarriedRun:
-        """A run that was brought.
-
-        Parameters
-        ----------
-        run_id, workspace : str
-            As `Store.get_run` takes them.
-
-        Returns
-        -------
-        CarriedRun
-            With specification and pipeline.
-
-        Raises
-        ------
-        StoreError
-            The one that the store answered, or if it was not brought.
-        """
+        """A run that was brought."""
         found = self.runs.get(run_id, StoreError(f"Run {run_id} was not sent along."))
         if isinstance(found, StoreError):
             raise found
@@ -104,20 +61,7 @@ class Carried:
 
 
 def runs_of(spec: JobSpec, store: Store) -> dict[str, CarriedRun | StoreError]:
-    """The runs that a job builds on.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        What is asked for, with its workspace.
-    store : Store
-        Where the runs are.
-
-    Returns
-    -------
-    dict of str to CarriedRun or StoreError
-        Those of a blend, by id; of any other job none.
-    """
+    """The runs that a job builds on."""
     found: dict[str, CarriedRun | StoreError] = {}
     for run_id in (spec.params[role] for role in _ROLES) if spec.method == BLEND else ():
         try:
@@ -136,21 +80,7 @@ _ENDED = ("closing", "closed", "failed")
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One job, as it is sent.
-
-    Parameters
-    ----------
-    call : callable
-        `simviz.jobs.work.run_job`.
-    spec : JobSpec
-        What is asked for.
-    job_id : str
-        Who tells.
-    topic : str
-        Where the app listens.
-    version : str
-        Of simviz in the app.
-    """
+    """One job, as it is sent."""
 
     call: Callable[..., Any]
     spec: JobSpec
@@ -160,15 +90,7 @@ class Task:
 
 
 class TopicChannel:
-    """Tells the app through the scheduler.
-
-    Parameters
-    ----------
-    worker : distributed.Worker
-        Who tells.
-    topic : str
-        What the app listens to.
-    """
+    """Tells the app through the scheduler."""
 
     def __init__(self, worker: Any, topic: str) -> None:
         self._worker, self._topic = worker, topic
@@ -180,18 +102,10 @@ class TopicChannel:
 
 
 class Unwanted:
-    """Whether nobody waits for the result of a task any more.
+    """Whether nobody waits for the result of a task any more."""
 
-    The scheduler tells a worker at once when a job was cancelled, or when its
-    app is gone; looking costs no message.
-
-    Parameters
-    ----------
-    worker : distributed.Worker
-        Where the task runs.
-    key : str
-        Its name.
-    """
+    # The scheduler tells a worker at once when a job was cancelled, or when its app is gone;
+    # looking costs no message.
 
     def __init__(self, worker: Any, key: Any) -> None:
         self._worker, self._key = worker, key
@@ -203,28 +117,7 @@ class Unwanted:
 
 
 def work(task: Task, pairs: PairSet, runs: Mapping[str, CarriedRun | StoreError]) -> Any:
-    """Do a job; see `simviz.jobs.work.run_job` for what it answers.
-
-    Parameters
-    ----------
-    task : Task
-        What to do.
-    pairs : PairSet
-        The data set.
-    runs : mapping of str to CarriedRun or StoreError
-        What a blend is made of.
-
-    Returns
-    -------
-    RunFiles or Found
-        What the app keeps.
-
-    Raises
-    ------
-    JobError
-        If this worker has another version of simviz than the app, and
-        whatever the job raises.
-    """
+    """Do a job; see `simviz.jobs.work.run_job` for what it answers."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -261,18 +154,11 @@ class _Call:
 
 
 class ClusterExecutor(Executor):
-    """Runs jobs of `simviz.jobs.JobQueue` on the workers of a Dask scheduler.
+    """Runs jobs of `simviz.jobs.JobQueue` on the workers of a Dask scheduler."""
 
-    Data sets and trained parts are read here and travel through Dask, so that
-    workers need no disk of this machine; progress and results come back the
-    same way. A connection is made when the first job comes, and anew after it
-    broke.
-
-    Parameters
-    ----------
-    address : str
-        Of the scheduler, such as "tcp://127.0.0.1:8786".
-    """
+    # Data sets and trained parts are read here and travel through Dask, so that workers need no
+    # disk of this machine; progress and results come back the same way. A connection is made
+    # when the first job comes, and anew after it broke.
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -282,42 +168,12 @@ class ClusterExecutor(Executor):
         self._sender = DaemonPool(1, "simviz-cluster")
 
     def n_workers(self) -> int | None:
-        """How many workers there are.
-
-        Returns
-        -------
-        int or None
-            None before the first job, and where the scheduler is lost.
-        """
+        """How many workers there are."""
         link = self._link
         return None if link is None else link.n_workers()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Send a job soon.
-
-        Parameters
-        ----------
-        fn : callable
-            `simviz.jobs.work.run_job`.
-        *args : tuple
-            Its arguments. Store and channel stay here; the worker is given
-            what stands for them. What tells it to stop is the cancelling of
-            the answer, and its threads are those that it was started with.
-        **kwargs : dict
-            None are taken.
-
-        Returns
-        -------
-        Future
-            Of what the job answers.
-
-        Raises
-        ------
-        TypeError
-            If these are not the arguments of a job.
-        RuntimeError
-            If the executor was shut down.
-        """
+        """Send a job soon."""
         if kwargs or len(args) != 6 or not isinstance(args[0], JobSpec):
             raise TypeError("This executor runs the jobs of a JobQueue and nothing else.")
         spec, store, job_id, channel = args[:4]
@@ -329,15 +185,7 @@ class ClusterExecutor(Executor):
         return call.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let go of the cluster, see `concurrent.futures.Executor.shutdown`.
-
-        Parameters
-        ----------
-        wait : bool, default=True
-            Whether to wait until the jobs that were sent have ended.
-        cancel_futures : bool, default=False
-            Cancel them, those that run among them.
-        """
+        """Let go of the cluster, see `concurrent.futures.Executor.shutdown`."""
         calls = list(self._calls.values())
         if cancel_futures:
             for call in calls:
@@ -448,35 +296,14 @@ class ClusterExecutor(Executor):
 
 
 class ClusterQueue(JobQueue):
-    """A queue that knows who does its jobs; made by `cluster_queue`.
-
-    Parameters
-    ----------
-    store : Store
-        Where data sets and runs are.
-    executor : ClusterExecutor
-        Sends jobs to the cluster.
-    limit : int
-        Jobs of one workspace that may wait or run.
-    """
+    """A queue that knows who does its jobs; made by `cluster_queue`."""
 
     def __init__(self, store: Store, executor: ClusterExecutor, limit: int) -> None:
         super().__init__(store, executor=executor, limit=limit)
         self._cluster = executor
 
     def in_words(self, *, with_address: bool = True) -> str:
-        """Who does the jobs.
-
-        Parameters
-        ----------
-        with_address : bool, default=True
-            Whether to say where; not every visitor has to know.
-
-        Returns
-        -------
-        str
-            A sentence.
-        """
+        """Who does the jobs."""
         n, at = self._cluster.n_workers(), f" at {self._cluster.address}" if with_address else ""
         if n is None:
             return f"Jobs are sent to a cluster{at}."
@@ -485,28 +312,7 @@ class ClusterQueue(JobQueue):
 
 
 def cluster_queue(store: Store, address: str, limit: int = 8) -> ClusterQueue:
-    """Train on a Dask cluster what would be trained in this process.
-
-    Parameters
-    ----------
-    store : Store
-        Where data sets and runs are; only this process writes there.
-    address : str
-        Of the scheduler, such as "tcp://127.0.0.1:8786".
-    limit : int, default=8
-        Jobs of one workspace that may wait or run.
-
-    Returns
-    -------
-    ClusterQueue
-        It can be made while the scheduler is away: jobs then fail with a
-        sentence that says so, and can be repeated.
-
-    Raises
-    ------
-    SimvizError
-        If Dask is not installed.
-    """
+    """Train on a Dask cluster what would be trained in this process."""
     if find_spec("distributed") is None:
         raise SimvizError(
             'Jobs on a cluster need Dask: pip install "simviz[cluster]". '

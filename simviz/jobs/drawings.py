@@ -39,17 +39,7 @@ MAX_WAITING, _REMEMBERED = 20, 100
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """How far a drawing is.
-
-    Parameters
-    ----------
-    state : {"waiting", "drawing", "done", "failed"}
-        "done": it is kept with the run.
-    fraction : float
-        How much is done, in [0, 1].
-    message : str
-        Why it failed.
-    """
+    """How far a drawing is."""
 
     state: Literal["waiting", "drawing", "done", "failed"]
     fraction: float = 0.0
@@ -57,24 +47,7 @@ class Sketch:
 
 
 def kept_name(drawing: str) -> str:
-    """The name under which a run keeps a drawing, see `drawing_name`.
-
-    Parameters
-    ----------
-    drawing : str
-        Method and dimensions, such as "umap-2", and what is done about the gap
-        between the sides unless they are centred, such as "umap-2-none".
-
-    Returns
-    -------
-    str
-        Such as "umap-2-center".
-
-    Raises
-    ------
-    ValueError
-        If there is no such drawing.
-    """
+    """The name under which a run keeps a drawing, see `drawing_name`."""
     return "{}-2-{}".format(*_parsed(drawing))
 
 
@@ -89,22 +62,10 @@ def _parsed(drawing: str) -> tuple[Method, Balance]:
 
 
 class DrawingDesk:
-    """Makes drawings of runs in the background and keeps them with the run.
+    """Makes drawings of runs in the background and keeps them with the run."""
 
-    The same drawing is made once, however many ask for it. What is made is
-    in the store: everybody who may see the run sees the same picture.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor, optional
-        Draws; one thread of its own when omitted.
-
-    Examples
-    --------
-    >>> desk = DrawingDesk()
-    >>> kept_name("umap-2")
-    'umap-2-center'
-    """
+    # The same drawing is made once, however many ask for it. What is made is in the store:
+    # everybody who may see the run sees the same picture.
 
     def __init__(self, executor: Executor | None = None) -> None:
         self._executor = executor or DaemonPool(1, "simviz-drawing")
@@ -112,29 +73,7 @@ class DrawingDesk:
         self._sketches: dict[tuple[str, str], Sketch] = {}
 
     def ask(self, run: Run, pairs: PairSet, drawing: str, workspace: str = "") -> Sketch:
-        """Ask for a drawing, or how far it is.
-
-        Parameters
-        ----------
-        run : Run
-            What was trained.
-        pairs : PairSet
-            The data set it was trained on.
-        drawing : str
-            Method and dimensions, such as "umap-2".
-        workspace : str, default=""
-            Who asks: workspaces are served in turn.
-
-        Returns
-        -------
-        Sketch
-            As it is now. One that failed stays so until `forget`.
-
-        Raises
-        ------
-        ValueError
-            If there is no such drawing.
-        """
+        """Ask for a drawing, or how far it is."""
         method, balance = _parsed(drawing)
         key = run.id, drawing
         if kept_name(drawing) in run.maps():

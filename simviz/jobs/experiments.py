@@ -24,30 +24,7 @@ MOST_TRAIN, MOST_POOL = 5_000, 1_500
 def experiment_spec(
     name: str, dataset_id: str, dataset_digest: str, *, size: Size = "demo", workspace: str = ""
 ) -> JobSpec:
-    """Ask for an experiment.
-
-    Parameters
-    ----------
-    name : str
-        Its id.
-    dataset_id, dataset_digest : str
-        Data set of the store; the experiment's own demo is read as the
-        command line reads it.
-    size : {"demo", "full"}, default="demo"
-        How much to try.
-    workspace : str, default=""
-        Who asks.
-
-    Returns
-    -------
-    JobSpec
-        To be submitted like any other.
-
-    Raises
-    ------
-    JobError
-        If there is no such experiment.
-    """
+    """Ask for an experiment."""
     spec = JobSpec(
         dataset_id, dataset_digest, EXPERIMENT, {"name": name, "size": size}, workspace=workspace
     )
@@ -56,18 +33,7 @@ def experiment_spec(
 
 
 def check_experiment(params: Mapping[str, Any]) -> None:
-    """Refuse a request for an experiment that cannot be met.
-
-    Parameters
-    ----------
-    params : mapping
-        Of a `JobSpec` whose method is "experiment".
-
-    Raises
-    ------
-    ValueError
-        Saying what is wrong.
-    """
+    """Refuse a request for an experiment that cannot be met."""
     for name in params:
         if name not in _PARAMS:
             raise ValueError(unknown_name("parameter of an experiment", name, _PARAMS))
@@ -77,29 +43,7 @@ def check_experiment(params: Mapping[str, Any]) -> None:
 
 
 def run_experiment(spec: JobSpec, pairs: PairSet, report: Report) -> Found:
-    """Run an experiment.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        What is asked for.
-    pairs : PairSet
-        The data set it names.
-    report : callable
-        Hears of progress; a true answer stops it.
-
-    Returns
-    -------
-    Found
-        To be kept with the job; `findings_of` reads it.
-
-    Raises
-    ------
-    JobCancelled
-        If `report` asked to stop.
-    JobError
-        If the data do not suit the experiment.
-    """
+    """Run an experiment."""
     name, size = str(spec.params["name"]), spec.params["size"]
     experiment = get_experiment(name)
     seed = spec.split.seed
@@ -123,23 +67,7 @@ def run_experiment(spec: JobSpec, pairs: PairSet, report: Report) -> Found:
 
 
 def findings_of(found: Found) -> Findings:
-    """What an experiment found, read again.
-
-    Parameters
-    ----------
-    found : Found
-        What a job answered.
-
-    Returns
-    -------
-    Findings
-        Tables, figures and claims.
-
-    Raises
-    ------
-    StoreError
-        If it is damaged, or of something else.
-    """
+    """What an experiment found, read again."""
     try:
         return Findings.from_json(found.tree["findings"])
     except (KeyError, TypeError, ValueError) as error:

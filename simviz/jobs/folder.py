@@ -25,16 +25,10 @@ Event = Mapping[str, Any]
 
 
 class JobFolder:
-    """Reads and writes the files of one job.
+    """Reads and writes the files of one job."""
 
-    Only the process that runs a job writes its status. Reading never fails:
-    a damaged file is an unknown status, a damaged line is left out.
-
-    Parameters
-    ----------
-    path : Path
-        The directory.
-    """
+    # Only the process that runs a job writes its status. Reading never fails: a damaged file is
+    # an unknown status, a damaged line is left out.
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -137,48 +131,24 @@ def retire_owner(owner: str) -> None:
 
 
 class JobArchive:
-    """Reads the jobs of a store, whoever runs or ran them.
-
-    Parameters
-    ----------
-    store : Store
-        Where they are.
-    """
+    """Reads the jobs of a store, whoever runs or ran them."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
 
     def folder(self, job_id: str, workspace: str | None = None) -> JobFolder:
-        """The files of a job.
-
-        Raises
-        ------
-        StoreError
-            If there is no such job for this workspace.
-        """
+        """The files of a job."""
         return JobFolder(self.store.attempt_folder(job_id, workspace))
 
     def status(self, job_id: str, *, history: bool = True) -> JobStatus:
-        """What the files of a job say.
-
-        Raises
-        ------
-        StoreError
-            If there is no such job.
-        """
+        """What the files of a job say."""
         folder = self.folder(job_id)
         record = self.settled(job_id, folder)
         events = tuple(folder.read_events()) if history else ()
         return make_status(job_id, record, folder.read_spec(), events)
 
     def result(self, job_id: str, workspace: str | None = None) -> Found:
-        """What a search found.
-
-        Raises
-        ------
-        StoreError
-            If there is no such job for this workspace, or it found nothing.
-        """
+        """What a search found."""
         tree = self.folder(job_id, workspace).read_result()
         if tree is None:
             raise StoreError("This job has no result of a search. Repeat it.")

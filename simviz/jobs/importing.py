@@ -24,37 +24,7 @@ def keep_run(
     split: SplitSpec,
     workspace: str,
 ) -> str:
-    """Measure imported scores as a trained method is, and keep them as a run.
-
-    Parameters
-    ----------
-    store : Store
-        Where the data set is.
-    dataset_id : str
-        Of the data set; no demo, whose runs all visitors share.
-    pairs : PairSet
-        Its content.
-    run : ImportedRun
-        From `simviz.evaluation.trec.read_run`.
-    split : SplitSpec
-        On whose test part it is measured, with its items as candidates.
-    workspace : str
-        Whose run it is.
-
-    Returns
-    -------
-    str
-        Id of the run. The same scores on the same split are kept once.
-
-    Raises
-    ------
-    JobError
-        If the data set is a demo, or too large to measure at once.
-    DatasetError
-        If the data cannot be split so.
-    StoreError
-        If the workspace is full.
-    """
+    """Measure imported scores as a trained method is, and keep them as a run."""
     params = {"name": run.name[:80], "scores": _digest(run), "notes": list(run.notes)}
     spec = JobSpec(dataset_id, pairs.digest, IMPORTED, params, split, workspace=workspace)
     if spec.is_demo:

@@ -16,34 +16,10 @@ if TYPE_CHECKING:
 
 
 def cluster_here(n_workers: int = 2, *, port: int = 0, **how: Any) -> LocalCluster:
-    """Start a scheduler and workers that only this machine can reach.
-
-    Nobody looks at their dashboard, so they neither serve one nor watch
-    themselves closely, which takes some hundredths of a core each; and where
-    workers are threads, the frames that Dask takes of them can stop a process of
-    Python 3.11 for good.
-
-    Parameters
-    ----------
-    n_workers : int, default=2
-        Worker processes, each doing one task at a time.
-    port : int, default=0
-        Of the scheduler; any that is free when 0.
-    **how : dict
-        Further arguments of `distributed.LocalCluster`.
-
-    Returns
-    -------
-    distributed.LocalCluster
-        Running; a context manager that ends it.
-
-    Raises
-    ------
-    ImportError
-        If Dask is not installed.
-    RuntimeError
-        If the port is taken.
-    """
+    """Start a scheduler and workers that only this machine can reach."""
+    # Nobody looks at their dashboard, so they neither serve one nor watch themselves closely,
+    # which takes some hundredths of a core each; and where workers are threads, the frames that
+    # Dask takes of them can stop a process of Python 3.11 for good.
     import dask
     from distributed import LocalCluster
 
@@ -61,18 +37,7 @@ def cluster_here(n_workers: int = 2, *, port: int = 0, **how: Any) -> LocalClust
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start a scheduler and workers, and wait until they are interrupted.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the command line when omitted.
-
-    Returns
-    -------
-    int
-        0, or 2 where it cannot be started.
-    """
+    """Start a scheduler and workers, and wait until they are interrupted."""
     parser = argparse.ArgumentParser(
         prog="python -m simviz.jobs.dask",
         description="Start a Dask scheduler and workers that only this machine can reach.",

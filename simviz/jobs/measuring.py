@@ -20,50 +20,14 @@ from simviz.store.store import Store
 
 
 def why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
-    """Why a run cannot be measured on a part; empty where it can.
-
-    Parameters
-    ----------
-    run : Run
-        A stored run.
-    part : {"validation", "test"}
-        The part.
-    pairs : PairSet
-        The data set it was trained on.
-
-    Returns
-    -------
-    str
-        A sentence, or nothing.
-    """
+    """Why a run cannot be measured on a part; empty where it can."""
     if run.info.method == IMPORTED and not has_scores(run.pipeline(), _part(run, pairs, part)):
         return f"It was imported without scores for the {part} part."
     return ""
 
 
 def measure_run(store: Store, run: Run, pairs: PairSet, part: Part, tell: Tell) -> None:
-    """Measure a stored run on a part of its split, and keep what is found out with it.
-
-    Parameters
-    ----------
-    store : Store
-        Where the run is.
-    run : Run
-        With its pipeline and its split.
-    pairs : PairSet
-        The data set it was trained on.
-    part : {"validation", "test"}
-        The part.
-    tell : callable
-        Told how much is done, in [0, 1]; answers True to stop.
-
-    Raises
-    ------
-    JobCancelled
-        If it was told to stop.
-    StoreError
-        If the run was deleted in the meantime, or is damaged.
-    """
+    """Measure a stored run on a part of its split, and keep what is found out with it."""
 
     def heard(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
         return tell(step / total if total else 1.0)
@@ -81,18 +45,7 @@ def _part(run: Run, pairs: PairSet, part: str) -> PairSet:
 
 
 def why_no_curve(run: Run) -> str:
-    """Why a run cannot have a learning curve; empty where it can.
-
-    Parameters
-    ----------
-    run : Run
-        What was trained.
-
-    Returns
-    -------
-    str
-        A sentence, or nothing.
-    """
+    """Why a run cannot have a learning curve; empty where it can."""
     if run.info.method == BLEND:
         return "A blend is not trained; look at the curves of its two parts."
     if run.info.method == IMPORTED:
@@ -101,29 +54,7 @@ def why_no_curve(run: Run) -> str:
 
 
 def learning_records(run: Run, pairs: PairSet, part: Part, tell: Tell) -> list[dict[str, Any]]:
-    """Train a run's method on shares of its training part, and measure on another part.
-
-    Parameters
-    ----------
-    run : Run
-        What was trained; the last point is measured as it stands.
-    pairs : PairSet
-        The data set it was trained on.
-    part : {"validation", "test"}
-        What is measured on.
-    tell : callable
-        Told how much is done, in [0, 1]; answers True to stop.
-
-    Returns
-    -------
-    list of dict
-        See `simviz.evaluation.LearningCurve.to_records`.
-
-    Raises
-    ------
-    JobCancelled
-        If it was told to stop.
-    """
+    """Train a run's method on shares of its training part, and measure on another part."""
     spec = JobSpec.from_json(run.spec)
     at = run.arrays()
     train, validation, test = (

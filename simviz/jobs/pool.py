@@ -16,22 +16,10 @@ _REMEMBERED = 10_000
 
 
 class Turns:
-    """Serves all who wait in turn, and what each of them waits for in order.
+    """Serves all who wait in turn, and what each of them waits for in order."""
 
-    Whoever was served longest ago is next, so that one who asks for twenty
-    things at once delays another by one of them.
-
-    Examples
-    --------
-    >>> turns = Turns()
-    >>> waiting = [("ann",), ("ann",), ("ann",), ("bob",), ("bob",)]
-    >>> turns.order(waiting)
-    [0, 3, 1, 4, 2]
-    >>> turns.take(waiting)
-    0
-    >>> turns.order(waiting[1:])  # ann was served, so bob is next
-    [2, 0, 3, 1]
-    """
+    # Whoever was served longest ago is next, so that one who asks for twenty things at once
+    # delays another by one of them.
 
     def __init__(self) -> None:
         self._served: dict[str, int] = {}
@@ -39,37 +27,13 @@ class Turns:
         self._lock = threading.Lock()
 
     def order(self, waiting: Sequence[Collection[str]]) -> list[int]:
-        """The order in which all will be served if nobody else comes.
-
-        Parameters
-        ----------
-        waiting : sequence of collection of str
-            For each thing, in the order in which they were asked for, those who
-            wait for it. What several wait for is served at the first turn of
-            any of them.
-
-        Returns
-        -------
-        list of int
-            Indices of `waiting`; what nobody waits for comes last.
-        """
+        """The order in which all will be served if nobody else comes."""
         with self._lock:
             found = [i for i, _ in self._rounds(waiting)]
         return found + [i for i, whose in enumerate(waiting) if not whose]
 
     def take(self, waiting: Sequence[Collection[str]]) -> int:
-        """Serve the next.
-
-        Parameters
-        ----------
-        waiting : sequence of collection of str
-            As in `order`; not empty.
-
-        Returns
-        -------
-        int
-            Index of what is served.
-        """
+        """Serve the next."""
         with self._lock:
             for i, whose in self._rounds(waiting):
                 self._count += 1
@@ -117,29 +81,12 @@ class _Task(NamedTuple):
 
 
 class DaemonPool(Executor):
-    """Runs calls in daemon threads: first come, first served, but all in turn.
+    """Runs calls in daemon threads: first come, first served, but all in turn."""
 
-    `concurrent.futures.ThreadPoolExecutor` joins its threads when the
-    interpreter ends, before anybody may tell them to stop: an app that is
-    closed would hang until the last model is trained. Where threads have a
-    priority of their own (Linux), these give way to all others: a page that
-    is asked for need not wait for a share of a core that trains.
-
-    Parameters
-    ----------
-    max_workers : int
-        Calls that run at once.
-    name : str
-        Of the threads.
-    turns : Turns, optional
-        Says whose call is next where calls of several wait, see `submit_for`.
-
-    Examples
-    --------
-    >>> with DaemonPool(2, "example") as pool:
-    ...     pool.submit(pow, 2, 10).result()
-    1024
-    """
+    # `concurrent.futures.ThreadPoolExecutor` joins its threads when the interpreter ends, before
+    # anybody may tell them to stop: an app that is closed would hang until the last model is
+    # trained. Where threads have a priority of their own (Linux), these give way to all others:
+    # a page that is asked for need not wait for a share of a core that trains.
 
     def __init__(self, max_workers: int, name: str, turns: Turns | None = None) -> None:
         if max_workers < 1:
@@ -167,27 +114,7 @@ class DaemonPool(Executor):
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Future[T]:
-        """Call a function when it is the turn of somebody who waits for it.
-
-        Parameters
-        ----------
-        whose : callable
-            Answers who waits for this call; asked each time a thread is free.
-        fn : callable
-            What to call.
-        *args, **kwargs
-            What to call it with.
-
-        Returns
-        -------
-        Future
-            Of what it answers.
-
-        Raises
-        ------
-        RuntimeError
-            If the pool was shut down.
-        """
+        """Call a function when it is the turn of somebody who waits for it."""
         future: Future[T] = Future()
         with self._changed:
             if self._is_shut:
@@ -249,24 +176,7 @@ class DaemonPool(Executor):
 def submit_in_turn(
     executor: Executor, whose: Callable[[], Collection[str]], fn: Callable[..., T], *args: Any
 ) -> Future[T]:
-    """Submit a call for somebody, where the executor knows of turns.
-
-    Parameters
-    ----------
-    executor : Executor
-        A `DaemonPool`, or another one, which then has an order of its own.
-    whose : callable
-        See `DaemonPool.submit_for`.
-    fn : callable
-        What to call.
-    *args
-        What to call it with.
-
-    Returns
-    -------
-    Future
-        Of what it answers.
-    """
+    """Submit a call for somebody, where the executor knows of turns."""
     if isinstance(executor, DaemonPool):
         return executor.submit_for(whose, fn, *args)
     return executor.submit(fn, *args)
@@ -281,25 +191,7 @@ _VARIABLE = "OMP_NUM_THREADS"
 
 
 def threads_per_job(max_workers: int, cores: int | None = None) -> int:
-    """Threads of linear algebra for each of some jobs, one core left for pages.
-
-    Parameters
-    ----------
-    max_workers : int
-        Jobs that run at once.
-    cores : int, optional
-        Cores of the machine; those this process may use when omitted.
-
-    Returns
-    -------
-    int
-        At least 1.
-
-    Examples
-    --------
-    >>> [threads_per_job(2, cores) for cores in (1, 2, 8, 16)]
-    [1, 1, 3, 7]
-    """
+    """Threads of linear algebra for each of some jobs, one core left for pages."""
     if cores is None:
         affinity = getattr(os, "sched_getaffinity", None)
         cores = len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -307,20 +199,12 @@ def threads_per_job(max_workers: int, cores: int | None = None) -> int:
 
 
 def limit_threads(n: int) -> None:
-    """Limit BLAS, OpenMP and compiled kernels, from the thread of a job.
-
-    The limit of OpenBLAS holds for the whole process, whichever thread sets
-    it (that of OpenMP and numba only for the thread). Setting it for a while
-    would therefore take effect in pages and other jobs at random, and the
-    last one to leave would restore what another still needs. So it is set
-    for good: pages, whose products are small, compute with as many threads
-    as a job does.
-
-    Parameters
-    ----------
-    n : int
-        Threads.
-    """
+    """Limit BLAS, OpenMP and compiled kernels, from the thread of a job."""
+    # The limit of OpenBLAS holds for the whole process, whichever thread sets it (that of OpenMP
+    # and numba only for the thread). Setting it for a while would therefore take effect in pages
+    # and other jobs at random, and the last one to leave would restore what another still needs.
+    # So it is set for good: pages, whose products are small, compute with as many threads as a
+    # job does.
     import numba
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

@@ -39,23 +39,9 @@ _SAVE_SECONDS = 0.2
 
 
 class Job:
-    """What a queue knows about a job that waits or runs.
+    """What a queue knows about a job that waits or runs."""
 
-    All but `save` is called under the lock of the ledger.
-
-    Parameters
-    ----------
-    id : str
-        Its id.
-    spec : JobSpec
-        What is asked for.
-    folder : JobFolder
-        Its files.
-    record : Record
-        Its status.
-    flag : Flag
-        Tells the worker to stop.
-    """
+    # All but `save` is called under the lock of the ledger.
 
     def __init__(
         self, id: str, spec: JobSpec, folder: JobFolder, record: Record, flag: Any
@@ -110,18 +96,7 @@ class Job:
             self._is_thinned = True
 
     def save(self, lock: AbstractContextManager[Any]) -> bool:
-        """Bring the files up to date, unless they were a moment ago.
-
-        Parameters
-        ----------
-        lock : lock
-            Held while the state is copied, not while it is written.
-
-        Returns
-        -------
-        bool
-            Whether its last state is on the disk.
-        """
+        """Bring the files up to date, unless they were a moment ago."""
         with lock:
             is_last = not self.is_active
             if not self.is_dirty or (
@@ -156,24 +131,10 @@ _BATCH = 500
 
 
 class Ledger:
-    """Hears the workers through a channel and is the only one to write a status.
+    """Hears the workers through a channel and is the only one to write a status."""
 
-    States change in memory, under one lock, and are seen at once; a thread
-    brings the files up to date. A job leaves the ledger when its last state
-    is on the disk.
-
-    Parameters
-    ----------
-    channel : queue.Queue or alike
-        Brings ``(job_id, what, content)``, or None to look up.
-    turns : Turns
-        Knows in which order those who wait are served.
-
-    Attributes
-    ----------
-    lock : RLock
-        Guards all jobs.
-    """
+    # States change in memory, under one lock, and are seen at once; a thread brings the files up
+    # to date. A job leaves the ledger when its last state is on the disk.
 
     def __init__(self, channel: Any, turns: Turns) -> None:
         self.channel = channel

@@ -30,20 +30,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
-    """Everything that a run keeps of a result.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        What was asked for.
-    result : RunResult
-        What was found out.
-
-    Returns
-    -------
-    RunFiles
-        Plain arrays and JSON, and the pipeline.
-    """
+    """Everything that a run keeps of a result."""
     drawn = pack_map(result.drawing, result.x_drawn, result.y_drawn)
     return RunFiles(
         spec=spec.to_json(),
@@ -63,18 +50,7 @@ def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
 
 
 def part_files(measured: Measured) -> PartFiles:
-    """Everything that a run keeps of one part.
-
-    Parameters
-    ----------
-    measured : Measured
-        What was found out on it.
-
-    Returns
-    -------
-    PartFiles
-        Plain arrays and JSON.
-    """
+    """Everything that a run keeps of one part."""
     evaluation = measured.evaluation
     rankings: Arrays = {}
     per_query: Arrays = {}
@@ -158,27 +134,7 @@ def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None)
 
 
 def load_figures(run: Run, part: Part = "test") -> dict[str, Any]:
-    """The figures of a run on a part of its split, see `PartFiles.evaluation`.
-
-    Parameters
-    ----------
-    run : Run
-        A stored run.
-    part : {"validation", "test"}, default="test"
-        On which part of its split.
-
-    Returns
-    -------
-    dict
-        As JSON. Older runs counted queries that cannot fail, see
-        `Evaluation.n_certain`: their figures are taken from their ranks, and
-        those of their baselines, which kept none, are left out.
-
-    Raises
-    ------
-    StoreError
-        If it was not measured on that part, or a file is missing or damaged.
-    """
+    """The figures of a run on a part of its split, see `PartFiles.evaluation`."""
     told = run.part(part).evaluation()
     if missing := {"records", "metrics", "directions", "pool"} - told.keys():
         raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")

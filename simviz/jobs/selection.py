@@ -115,13 +115,7 @@ def search_spec(
 
 
 def check_search(spec: JobSpec) -> None:
-    """Refuse a search that cannot be done.
-
-    Raises
-    ------
-    ValueError
-        Saying what is wrong.
-    """
+    """Refuse a search that cannot be done."""
     asked: Mapping[str, Any] = spec.search or {}
     for name in asked:
         if name not in _ASKED:
@@ -163,29 +157,7 @@ def unit_of(how: SplitSpec, pairs: PairSet) -> UnitBy:
 
 
 def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> Found:
-    """Try the settings; the test part is set aside first.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        With what to search.
-    pairs : PairSet
-        The data set it names.
-    report : callable
-        Hears of progress; a true answer stops the search.
-
-    Returns
-    -------
-    Found
-        To be kept with the job.
-
-    Raises
-    ------
-    JobCancelled
-        If `report` asked to stop.
-    DatasetError, ValueError
-        If the data or a parameter do not fit.
-    """
+    """Try the settings; the test part is set aside first."""
     asked: Mapping[str, Any] = spec.search or {}
     how = spec.split
     start = time.monotonic()

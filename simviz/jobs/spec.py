@@ -13,7 +13,7 @@ from typing import Any, Self
 from simviz.data.augment import from_json as augmenters
 from simviz.data.splitting import By
 from simviz.deployment import LOCAL_WORKSPACE
-from simviz.exceptions import DatasetError, JobError
+from simviz.exceptions import DatasetError, JobError as JobError
 from simviz.methods import get_method
 from simviz.params import param_specs, validate_params
 from simviz.pipeline import Features, encoder_of, why_no_adapter

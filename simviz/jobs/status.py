@@ -75,15 +75,7 @@ class JobStatus:
 
 @dataclass(slots=True)
 class Record:
-    """The part of a status that is written down.
-
-    Parameters
-    ----------
-    state, stage, fraction, message, created, started, finished, run_id
-        As in `JobStatus`.
-    owner : str
-        The queue that may write it.
-    """
+    """The part of a status that is written down."""
 
     state: State = "queued"
     stage: str = ""
@@ -122,64 +114,19 @@ def _number(value: Any) -> float | None:
 
 
 def eta_seconds(record: Record, now: float) -> float | None:
-    """Seconds a running job may still take, from how far it came.
-
-    Parameters
-    ----------
-    record : Record
-        The job.
-    now : float
-        Seconds since 1970.
-
-    Returns
-    -------
-    float or None
-        None while too little is done to tell.
-
-    Examples
-    --------
-    >>> eta_seconds(Record("running", fraction=0.25, started=100.0), now=110.0)
-    30.0
-    """
+    """Seconds a running job may still take, from how far it came."""
     if record.state != "running" or record.started is None or record.fraction < _KNOWN_FRACTION:
         return None
     return max(0.0, now - record.started) * (1 - record.fraction) / record.fraction
 
 
 def is_mendable(error: BaseException) -> bool:
-    """Whether an error says itself what a user can do about it.
-
-    Parameters
-    ----------
-    error : BaseException
-        What a worker left.
-
-    Returns
-    -------
-    bool
-        False for bugs, whose words are not for users.
-    """
+    """Whether an error says itself what a user can do about it."""
     return isinstance(error, SimvizError | ValueError | MemoryError)
 
 
 def explain(error: BaseException) -> str:
-    """A sentence for whoever waits.
-
-    Parameters
-    ----------
-    error : BaseException
-        What a worker left.
-
-    Returns
-    -------
-    str
-        Without anything of the inside, unless it is meant for users.
-
-    Examples
-    --------
-    >>> explain(ValueError("Take fewer components."))
-    'Take fewer components.'
-    """
+    """A sentence for whoever waits."""
     if isinstance(error, MemoryError):
         return "There was not enough memory. Take a sample of the data or fewer components."
     if is_mendable(error):

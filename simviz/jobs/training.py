@@ -36,38 +36,12 @@ class Report(Protocol):
     """Hears how far a job is, and tells it to stop."""
 
     def __call__(self, stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
-        """Hear of progress.
-
-        Parameters
-        ----------
-        stage : str
-            A key of `STAGES`.
-        fraction : float
-            Of the whole job that is done, in [0, 1].
-        metrics : mapping of str to float
-            What is known so far.
-
-        Returns
-        -------
-        bool
-            True to stop.
-        """
+        """Hear of progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What was found out on one part of a split.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        Both directions.
-    baselines : mapping of str to list of Record
-        The same metrics of scorers that know nothing ("chance") or only how
-        popular an item is ("popularity").
-    curve : DimensionCurve or None
-        Quality by dimension, for nested methods.
-    """
+    """What was found out on one part of a split."""
 
     evaluation: Evaluation
     baselines: Mapping[str, list[Record]]
@@ -213,32 +187,7 @@ def measure(
     *,
     asks: Direction = "x2y",
 ) -> Measured:
-    """Measure a trained pipeline, and what knows nothing, on a part of a split.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        Trained on the training part.
-    train, held_out : PairSet
-        The training part, and the one to measure on.
-    dimensions : sequence of int, optional
-        Points of the quality-by-dimension curve; chosen when omitted.
-    callback : callable, optional
-        See `simviz.callbacks`.
-    asks : {"x2y", "y2x"}, default="x2y"
-        The side that asks first, of which figures are where no other is
-        named; both are measured.
-
-    Returns
-    -------
-    Measured
-        Figures, baselines, and the curve of a nested method.
-
-    Raises
-    ------
-    JobCancelled
-        If the callback asked to stop.
-    """
+    """Measure a trained pipeline, and what knows nothing, on a part of a split."""
     sides = (held_out.x, held_out.y, held_out.relevance)
     directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
     heard = _within(callback, 0.0, 0.4)
@@ -257,10 +206,8 @@ def measure(
 
 
 def _measurable(parts: Split, ready: Pipeline | None) -> dict[Part, float]:
-    """Parts to measure with their shares of the work, the smaller first: its figures come soon.
-
-    An imported run has the parts for which it brings scores.
-    """
+    """Parts to measure with their shares of the work, the smaller first: its figures come soon."""
+    # An imported run has the parts for which it brings scores.
     held_out: dict[Part, PairSet] = {"validation": parts.validation, "test": parts.test}
     if ready is not None:
         scored = {part: pairs for part, pairs in held_out.items() if has_scores(ready, pairs)}
@@ -296,25 +243,7 @@ def _within(callback: Callback | None, start: float, stop: float) -> Callback | 
 
 
 def augmented(steps: Sequence[Mapping[str, Any]], parts: Split) -> PairSet:
-    """The training part with what augmenting it makes, texts of other parts excepted.
-
-    Parameters
-    ----------
-    steps : sequence of mapping
-        See `simviz.data.augment.from_json`.
-    parts : Split
-        Train, validation and test.
-
-    Returns
-    -------
-    PairSet
-        The training part itself where there are no steps.
-
-    Raises
-    ------
-    DatasetError
-        If a step is unknown, or a side is not made of texts.
-    """
+    """The training part with what augmenting it makes, texts of other parts excepted."""
     if not steps:
         return parts.train
     kept_apart = (side for part in (parts.validation, parts.test) for side in (part.x, part.y))

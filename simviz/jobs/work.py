@@ -49,35 +49,7 @@ class Flag(Protocol):
 def run_job(
     spec: JobSpec, store: Source, job_id: str, channel: Channel, stop: Flag, n_threads: int
 ) -> RunFiles | Found:
-    """Read the data set, train, and answer with the files of the run.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        What is asked for.
-    store : Store or Source
-        Where the data set is, and the runs that a blend is of.
-    job_id : str
-        Who tells.
-    channel : Channel
-        Hears ``(job_id, "started", {})`` and ``(job_id, "progress", event)``.
-    stop : Flag
-        Set by whoever wants it to end.
-    n_threads : int
-        Threads it may use.
-
-    Returns
-    -------
-    RunFiles or Found
-        Everything the run keeps, or what a search or an experiment found.
-
-    Raises
-    ------
-    JobCancelled
-        If it was stopped.
-    JobError
-        If the data set has changed or the work is too large.
-    """
+    """Read the data set, train, and answer with the files of the run."""
     if stop.is_set():
         raise JobCancelled("Cancelled.")
     channel.put((job_id, "started", {"time": time.time()}))

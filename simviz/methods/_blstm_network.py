@@ -28,23 +28,7 @@ _ORDERS = 2, 3  # characters of an n-gram
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the network is made of.
-
-    Parameters
-    ----------
-    n_characters : int
-        Ids that have a vector of their own; id 0 has none.
-    embedding_size : int
-        Length of such a vector.
-    convolution : int
-        Characters seen by each unit of the convolution; 0 for none.
-    n_layers, hidden_units : int
-        Recurrent layers, and units of each of their two directions.
-    n_components : int
-        Length of the vector of a text.
-    n_grams : int
-        Vectors that all n-grams share; 0 for none.
-    """
+    """What the network is made of."""
 
     n_characters: int
     embedding_size: int
@@ -83,21 +67,7 @@ class Shape:
         return sum(map(prod, self.parts().values()))
 
     def start(self, rng: Any, *, common: bool = True) -> NDArray[np.float64]:
-        """Draw parameters to begin with, as a flat vector.
-
-        Parameters
-        ----------
-        rng : RandomState
-            Draws.
-        common : bool, default=True
-            Whether one network reads all texts, so that n-grams of two texts
-            can be the same.
-
-        Returns
-        -------
-        ndarray of shape (size,)
-            In the order of `parts`.
-        """
+        """Draw parameters to begin with, as a flat vector."""
         drawn = []
         for name, shape in self.parts().items():
             if name == "characters":
@@ -130,19 +100,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Dropout:
-    """What is left out in training.
-
-    Parameters
-    ----------
-    layers : float
-        Share of the units between layers; the same ones at all steps.
-    recurrent : float
-        Share of the recurrent weights, anew for every batch.
-    characters : float
-        Share of the characters that become unknown.
-    generator : torch.Generator
-        Draws; torch's global state is left alone.
-    """
+    """What is left out in training."""
 
     layers: float
     recurrent: float
@@ -170,13 +128,7 @@ class Dropout:
 
 @contextmanager
 def threads_for(n_units: int) -> Iterator[None]:
-    """One thread for what is too small to share: others would wait busily for it to end.
-
-    Parameters
-    ----------
-    n_units : int
-        Units of all texts of a step.
-    """
+    """One thread for what is too small to share: others would wait busily for it to end."""
     import torch
 
     before = torch.get_num_threads()
@@ -197,27 +149,7 @@ def encode(
     lengths: Tensor,
     dropout: Dropout | None = None,
 ) -> Tensor:
-    """Vectors of texts.
-
-    Parameters
-    ----------
-    parts : mapping of str to tensor
-        Parameters by name; see `Shape.split`.
-    shape : Shape
-        Of the network.
-    ids : tensor of int64, shape (steps, texts)
-        Characters, 0 for none.
-    lengths : tensor of int64, shape (texts,)
-        Steps that count, from the first one on, at least 1 each. What stands
-        behind them changes nothing.
-    dropout : Dropout, optional
-        In training.
-
-    Returns
-    -------
-    tensor of shape (texts, n_components)
-        Of the floating type of the parameters.
-    """
+    """Vectors of texts."""
     import torch
     from torch.nn import functional
 
@@ -319,15 +251,7 @@ NONE, UNKNOWN = 0, 1  # what the network reads where there is no character, or a
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Characters of texts, as the network reads them.
-
-    Parameters
-    ----------
-    ids : ndarray of int64, shape (n, longest)
-        Left-aligned, `NONE` behind the end.
-    lengths : ndarray of int64, shape (n,)
-        Characters of each.
-    """
+    """Characters of texts, as the network reads them."""
 
     ids: Index
     lengths: Index
@@ -336,25 +260,7 @@ class Texts:
         return len(self.lengths)
 
     def steps(self, rows: Index, fixed: int | None, rng: Any = None) -> tuple[Index, Index]:
-        """Time-major ids and the number of steps of some texts.
-
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (n,)
-            Which texts.
-        fixed : int or None
-            Steps that every text has, its characters somewhere among them;
-            None for as many as it has characters.
-        rng : RandomState, optional
-            Draws where the characters begin; in the middle without one.
-
-        Returns
-        -------
-        ids : ndarray of int64, shape (steps, n)
-            Characters.
-        lengths : ndarray of int64, shape (n,)
-            Steps that count, at least 1.
-        """
+        """Time-major ids and the number of steps of some texts."""
         lengths = self.lengths[rows]
         longest = max(1, int(lengths.max(initial=0)))
         if fixed is None:
@@ -395,20 +301,7 @@ def known_characters(*sides: Matrix) -> Index:
 
 
 def as_texts(ids: sp.csr_array, characters: Index) -> Texts:
-    """Texts over an alphabet; what is not in it is the unknown character.
-
-    Parameters
-    ----------
-    ids : CSR array of int64, shape (n, longest)
-        From `read_ids`.
-    characters : ndarray of int64
-        From `known_characters`, of the training texts.
-
-    Returns
-    -------
-    Texts
-        In the order of the rows.
-    """
+    """Texts over an alphabet; what is not in it is the unknown character."""
     found = np.full(len(ids.data), UNKNOWN, dtype=np.int64)
     if len(characters):
         place = np.minimum(np.searchsorted(characters, ids.data), len(characters) - 1)

@@ -37,15 +37,7 @@ _BLOCK = 1024
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Texts of both sides, and which of their pairs count.
-
-    Parameters
-    ----------
-    x, y : ndarray of int64, shape (n_x,) and (n_y,)
-        Items.
-    positive, negative : ndarray of float, shape (n_x, n_y)
-        Weights of pairs.
-    """
+    """Texts of both sides, and which of their pairs count."""
 
     x: Index
     y: Index
@@ -54,23 +46,7 @@ class Batch:
 
 
 class Batches:
-    """Batches of pairs whose other items are negatives of one another.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        Training judgments.
-    texts : tuple of ndarray or None
-        Number of the text of each item of either side, where both sides are
-        read by one network: a text says nothing when compared with itself,
-        and one that is an item of both sides is compared as both.
-    size : int
-        Texts of a batch, about; fewer where there would be few batches.
-    n_negatives : int or None
-        Negative pairs drawn for each positive one; None for all of the batch.
-    rng : RandomState
-        Draws.
-    """
+    """Batches of pairs whose other items are negatives of one another."""
 
     def __init__(
         self,
@@ -109,21 +85,8 @@ class Batches:
         self.n = max(1, n_texts // self.size)
 
     def epoch(self, near: NDArray[np.floating] | None = None) -> Iterator[Batch]:
-        """Read every query about once, or go through judged pairs.
-
-        A query whose best grade is some times the usual one is read as often.
-
-        Parameters
-        ----------
-        near : ndarray of shape (n_x, k), optional
-            Unit vectors of the x items: those with near ones then stand in one
-            batch with them.
-
-        Yields
-        ------
-        Batch
-            In a new order.
-        """
+        """Read every query about once, or go through judged pairs."""
+        # A query whose best grade is some times the usual one is read as often.
         for x, y in self._judged() if self.judged is not None else self._groups(near):
             yield self._batch(np.unique(x), np.unique(y))
 
@@ -205,22 +168,7 @@ def _item_of(texts: Index, n: int) -> Index:
 
 
 def together(queries: Index, near: NDArray[np.floating], rng: Any) -> Index:
-    """Reorder queries so that each is followed by near ones.
-
-    Parameters
-    ----------
-    queries : ndarray of int64, shape (n,)
-        In random order.
-    near : ndarray of shape (n, k)
-        Their unit vectors.
-    rng : RandomState
-        Draws the order of the bunches.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The same queries.
-    """
+    """Reorder queries so that each is followed by near ones."""
     n = len(queries)
     n_near = min(n, 4 * _NEAR)
     neighbors = np.empty((n, n_near), dtype=np.int64)
@@ -242,25 +190,7 @@ def together(queries: Index, near: NDArray[np.floating], rng: Any) -> Index:
 def hold_out_groups(
     relevance: Relevance, texts: tuple[Index, Index], fraction: float, rng: Any
 ) -> tuple[Index, Index, Index, Index] | None:
-    """Divide groups of texts into those to learn from and those to watch.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        Judgments.
-    texts : tuple of ndarray
-        Number of the text of each item of either side.
-    fraction : float
-        Share of the queries to hold out.
-    rng : RandomState
-        Draws groups.
-
-    Returns
-    -------
-    tuple or None
-        Rows and columns to learn from, rows and columns to watch; None where
-        the sides have few texts in common, or there are few groups.
-    """
+    """Divide groups of texts into those to learn from and those to watch."""
     x, y = texts
     if np.isin(y, x).mean() < 0.5:
         return None
@@ -284,22 +214,7 @@ Tensor = Any
 
 
 def negative_loss(E: Tensor, form: str, margin: float) -> Tensor:
-    """What the cosine of a pair that does not belong together costs.
-
-    Parameters
-    ----------
-    E : tensor
-        Cosines.
-    form : {"above", "below", "always", "hinge"}
-        E² where E > m; E² where E < m; E² always; max(0, E − m)².
-    margin : float
-        m.
-
-    Returns
-    -------
-    tensor
-        Of the same shape.
-    """
+    """What the cosine of a pair that does not belong together costs."""
     if form == "hinge":
         return (E - margin).clamp(min=0).square()
     squares = E.square()
@@ -311,65 +226,20 @@ def negative_loss(E: Tensor, form: str, margin: float) -> Tensor:
 
 
 def contrastive(E: Tensor, P: Tensor, N: Tensor, form: str, margin: float) -> Tensor:
-    """¼(1 − E)² of pairs that belong together, and `negative_loss` of others.
-
-    Parameters
-    ----------
-    E : tensor of shape (n_x, n_y)
-        Cosines.
-    P, N : tensor of shape (n_x, n_y)
-        Weights of positive and of negative pairs.
-    form, margin : str and float
-        See `negative_loss`.
-
-    Returns
-    -------
-    tensor
-        The weighted mean.
-    """
+    """¼(1 − E)² of pairs that belong together, and `negative_loss` of others."""
     total = 0.25 * (P * (1 - E).square()).sum() + (N * negative_loss(E, form, margin)).sum()
     return total / (P.sum() + N.sum()).clamp(min=1)
 
 
 def triplet(E: Tensor, P: Tensor, N: Tensor, margin: float) -> Tensor:
-    """max(0, m − E⁺ + E⁻), over the negatives of the row of each positive pair.
-
-    Parameters
-    ----------
-    E : tensor of shape (n_x, n_y)
-        Cosines.
-    P, N : tensor of shape (n_x, n_y)
-        Weights of positive and of negative pairs.
-    margin : float
-        m.
-
-    Returns
-    -------
-    tensor
-        The mean over triples that cost anything: easy ones would drown the rest.
-    """
+    """max(0, m − E⁺ + E⁻), over the negatives of the row of each positive pair."""
     rows, columns = P.nonzero(as_tuple=True)
     gaps = (margin - E[rows, columns, None] + E[rows]).clamp(min=0) * N[rows]
     return gaps.sum() / (gaps > 0).sum().clamp(min=1)
 
 
 def softmax(E: Tensor, P: Tensor, N: Tensor, scale: float) -> Tensor:
-    """log(1 + Σ exp(γ(E⁻ − E⁺))), over all negatives of the row of a positive pair.
-
-    Parameters
-    ----------
-    E : tensor of shape (n_x, n_y)
-        Cosines.
-    P, N : tensor of shape (n_x, n_y)
-        Weights of positive and of negative pairs.
-    scale : float
-        γ.
-
-    Returns
-    -------
-    tensor
-        The mean over positive pairs.
-    """
+    """log(1 + Σ exp(γ(E⁻ − E⁺))), over all negatives of the row of a positive pair."""
     from torch.nn.functional import softplus
 
     # Not −∞, whose gradient is no number in a row without negatives.
@@ -391,22 +261,7 @@ _LONGEST_STEP = 5.0  # norm that gradients are clipped to
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is minimised.
-
-    Parameters
-    ----------
-    loss : {"softmax", "contrastive", "triplet"}
-        Which loss.
-    negative_loss : str
-        Term of negative pairs of the contrastive loss.
-    margin : float
-        Of the contrastive and the triplet loss.
-    scale : float
-        Of the softmax.
-    pooled : bool
-        Whether pairs are compared with those of other rows: where only some
-        pairs were judged, few rows have both kinds.
-    """
+    """What is minimised."""
 
     loss: str
     negative_loss: str
@@ -433,17 +288,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads texts by a network.
-
-    Parameters
-    ----------
-    shape : Shape
-        Of the network.
-    fixed : int or None
-        Steps of every text; None for as many as it has characters.
-    device : str
-        Where it runs.
-    """
+    """Reads texts by a network."""
 
     shape: Shape
     fixed: int | None
@@ -519,24 +364,7 @@ def place_for(name: str) -> str:
 
 
 class Trainer:
-    """Adam on batches of texts, and the running average of its points.
-
-    Parameters
-    ----------
-    reader : Reader
-        Of all networks: they have one shape.
-    sides : tuple
-        Texts of each network, and for each side which network reads it and
-        which of its texts each item is.
-    goal : Goal
-        What is minimised.
-    rate : float
-        Length of a step.
-    dropout : Dropout
-        In training.
-    rng : RandomState
-        Draws where texts begin among the steps.
-    """
+    """Adam on batches of texts, and the running average of its points."""
 
     def __init__(
         self,
@@ -576,26 +404,7 @@ class Trainer:
     def iterate(
         self, start: Array, batches: Batches, tick: Tick, near: Callable[[Array], Any]
     ) -> Iterator[tuple[float, Array]]:
-        """Go through the batches again and again.
-
-        Parameters
-        ----------
-        start : ndarray of shape (n_networks, size)
-            Parameters to begin with; not changed.
-        batches : Batches
-            Of each pass.
-        tick : callable
-            Called before every chunk of texts.
-        near : callable
-            From parameters to what `Batches.epoch` takes.
-
-        Yields
-        ------
-        loss : float
-            Mean of the batches of a pass.
-        point : ndarray of shape (n_networks, size)
-            The running average, which the next pass changes in place.
-        """
+        """Go through the batches again and again."""
         import torch
 
         theta = torch.from_numpy(start.copy()).to(self.reader.device).requires_grad_()
@@ -658,21 +467,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a fit learns from.
-
-    Parameters
-    ----------
-    characters : list of ndarray
-        Ids known to each side.
-    texts : list of Texts
-        What each network reads: one where it is shared.
-    items : list of tuple
-        For each side, which network reads it, and which of its texts each item is.
-    relevance : Relevance
-        Judgments between the items.
-    validation : tuple or None
-        What `score` takes.
-    """
+    """What a fit learns from."""
 
     characters: list[Index]
     texts: list[Texts]
@@ -687,24 +482,7 @@ class Data:
 
 
 def prepare(model: Any, data: tuple[Any, Any, Relevance], validation: Any, rng: Any) -> Data:
-    """Read rows as texts, each once, and hold some out where none are given to watch.
-
-    Parameters
-    ----------
-    model : SiameseBLSTM
-        Its parameters are used.
-    data : tuple
-        Rows of both sides, and judgments.
-    validation : tuple or None
-        The same, to watch.
-    rng : RandomState
-        Draws what is held out.
-
-    Returns
-    -------
-    Data
-        Ready to learn from.
-    """
+    """Read rows as texts, each once, and hold some out where none are given to watch."""
     X, Y, relevance = data
     pair_weights(model, relevance)  # refuses judgments without any relevant pair
     ids = [read_ids(side, model.max_length) for side in (X, Y)]
@@ -734,26 +512,7 @@ def prepare(model: Any, data: tuple[Any, Any, Relevance], validation: Any, rng: 
 
 
 def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch:
-    """Go down from random parameters.
-
-    Parameters
-    ----------
-    model : SiameseBLSTM
-        Its parameters are used; its weights are set to be scored.
-    reader : Reader
-        Knows the network.
-    data : Data
-        From `prepare`.
-    dtype : dtype
-        Of the parameters.
-    rng : RandomState
-        Draws the start, batches, and what is left out.
-
-    Returns
-    -------
-    Watch
-        Knows the best parameters, one row a network.
-    """
+    """Go down from random parameters."""
     import torch
 
     settings = model.settings()

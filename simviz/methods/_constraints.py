@@ -17,15 +17,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constraints:
-    """Distinct pairs of items in random order.
-
-    Parameters
-    ----------
-    x, y : ndarray of int, shape (n,)
-        Rows of the two sides.
-    sign : ndarray of float, shape (n,)
-        1 for a similar pair, -1 for a dissimilar one.
-    """
+    """Distinct pairs of items in random order."""
 
     x: Ints
     y: Ints
@@ -42,34 +34,10 @@ class Constraints:
 def draw_constraints(
     data: tuple[Matrix, Matrix, Relevance], n: int, rng: Any, name: str
 ) -> Constraints:
-    """Draw pairs from judgments, without replacement.
-
-    Half of them are relevant pairs; where there are fewer, all of these and
-    the more others. The others are those judged not relevant, or any that are
-    not relevant where unjudged pairs are negative. Pairs of an item without
-    any known feature say nothing and are left out.
-
-    Parameters
-    ----------
-    data : tuple
-        Items of both sides, and judgments.
-    n : int
-        Pairs wanted; fewer where there are no more.
-    rng : RandomState
-        Draws them.
-    name : str
-        Method named in the error.
-
-    Returns
-    -------
-    Constraints
-        At most `n`.
-
-    Raises
-    ------
-    ValueError
-        If all judgments are of one sign and unjudged pairs are ignored.
-    """
+    """Draw pairs from judgments, without replacement."""
+    # Half of them are relevant pairs; where there are fewer, all of these and the more others.
+    # The others are those judged not relevant, or any that are not relevant where unjudged pairs
+    # are negative. Pairs of an item without any known feature say nothing and are left out.
     X, Y, relevance = data
     judged = relevance.unjudged == "ignore"
     positives = _codes(relevance.positives)

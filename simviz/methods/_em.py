@@ -16,24 +16,7 @@ from simviz.methods import _em_kernels
 
 
 class Counts:
-    """Counts of one side by items, of the form that kernels read.
-
-    Parameters
-    ----------
-    C : array or CSR of shape (n, V)
-        Counts; never changed.
-    known : ndarray of bool, shape (V,), optional
-        Words that count; others are left out.
-    dtype : type, optional
-        Floating type of the values; that of `C` by default.
-
-    Attributes
-    ----------
-    ptr, idx, val : ndarray
-        Limits of the rows, columns and values of the non-zeros.
-    totals : ndarray of float64, shape (n,)
-        Sum of each row.
-    """
+    """Counts of one side by items, of the form that kernels read."""
 
     def __init__(self, C: Any, known: Any = None, dtype: Any = None) -> None:
         self.matrix = self._clean(C, known, dtype or C.dtype)
@@ -63,24 +46,7 @@ class Counts:
 
 
 class Side(Counts):
-    """Counts of one side, by items and by words, and the units its items are in.
-
-    Parameters
-    ----------
-    C : array or CSR of shape (n, V)
-        Counts.
-    items : ndarray of int, shape (n_units,)
-        The item of each unit: an item may be in several, or in none.
-    weights : ndarray of shape (n_units,)
-        How much each unit counts.
-
-    Attributes
-    ----------
-    columns : tuple of ndarray
-        For each word the units it occurs in and weighted counts, as limits,
-        units and values, where each item is in one unit. Else limits, items
-        and counts, and how to come from items to units and their weights.
-    """
+    """Counts of one side, by items and by words, and the units its items are in."""
 
     def __init__(self, C: Any, items: Index, weights: Array) -> None:
         super().__init__(C)
@@ -118,15 +84,7 @@ _BLOCK = 2**22  # entries that elementwise passes take at a time
 
 
 class Progress(NamedTuple):
-    """What a step found before it changed anything.
-
-    Parameters
-    ----------
-    objective : float
-        What steps raise.
-    log_likelihood : float
-        Of all counted words, without priors.
-    """
+    """What a step found before it changed anything."""
 
     objective: float
     log_likelihood: float
@@ -137,20 +95,7 @@ class Stopped(Exception):  # noqa: N818 -- a wish, not an error
 
 
 def equal_parts(work: NDArray[Any], n_topics: int) -> list[Index]:
-    """Limits of parts of equal work, one array a call.
-
-    Parameters
-    ----------
-    work : ndarray of shape (n,)
-        Non-zeros that each row meets.
-    n_topics : int
-        What each of them costs.
-
-    Returns
-    -------
-    list of ndarray of int
-        Limits of consecutive parts; the last of one is the first of the next.
-    """
+    """Limits of parts of equal work, one array a call."""
     total = np.concatenate([[0.0], np.cumsum(work, dtype=np.float64)])
     n_calls = max(1, int(np.ceil(total[-1] * n_topics / _STEPS_A_CALL)))
     shares = np.linspace(0, total[-1], n_calls * _PARTS_A_CALL + 1)
@@ -164,15 +109,7 @@ def equal_parts(work: NDArray[Any], n_topics: int) -> list[Index]:
 
 @dataclass
 class Topics:
-    """Shares of topics of the units, and words of the topics.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (n_units, K)
-        Rows sum to 1.
-    phis : list of ndarray of shape (V, K)
-        One a vocabulary; columns sum to 1.
-    """
+    """Shares of topics of the units, and words of the topics."""
 
     theta: Array
     phis: list[Array]
@@ -180,23 +117,7 @@ class Topics:
 
 @dataclass
 class EM:
-    r"""Steps that raise Σ_u w_u (Σ c log θ_u·φ_w + a Σ log θ_u) + b Σ log φ.
-
-    Parameters
-    ----------
-    sides : list of Side
-        One or two.
-    weights : ndarray of float64, shape (n_units,)
-        Weights of the units.
-    a : ndarray of float64, shape (K,)
-        What is added to the expected counts of a unit's topics.
-    b : float
-        What is added to those of a topic's words.
-    shared : bool
-        Whether the sides have one vocabulary.
-    notify : callable
-        Asked within long steps whether to stop.
-    """
+    r"""Steps that raise Σ_u w_u (Σ c log θ_u·φ_w + a Σ log θ_u) + b Σ log φ."""
 
     sides: list[Side]
     weights: Array
@@ -246,23 +167,7 @@ class EM:
         return self.phi(topics, side)
 
     def step(self, topics: Topics) -> Progress:
-        """Replace θ by a better one, then φ, already expecting with the new θ.
-
-        Parameters
-        ----------
-        topics : Topics
-            Changed in place; untouched where the step is stopped.
-
-        Returns
-        -------
-        Progress
-            Of θ and φ before the step.
-
-        Raises
-        ------
-        Stopped
-            If a callback asked to stop.
-        """
+        """Replace θ by a better one, then φ, already expecting with the new θ."""
         objective = self.log_prior(topics)
         seen, cost = self.tilted(topics)
         new, logs = self._space_like(topics), np.empty(self.n_units)
@@ -337,24 +242,7 @@ class EM:
 
 
 def folded(counts: Counts, topics: Array, prior: Array, n_iter: int) -> Array:
-    """Topics of items, those of words being given.
-
-    Parameters
-    ----------
-    counts : Counts
-        Items.
-    topics : ndarray of shape (K, V)
-        Words of each topic.
-    prior : ndarray of shape (K,)
-        What is added to the expected counts of an item's topics.
-    n_iter : int
-        Steps, from equal shares.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        Rows that sum to 1; zeros for an item without any known word.
-    """
+    """Topics of items, those of words being given."""
     dtype = counts.val.dtype
     phi = np.ascontiguousarray(topics.T, dtype=dtype)
     out = np.empty((len(counts.totals), len(prior)), dtype)
@@ -365,22 +253,7 @@ def folded(counts: Counts, topics: Array, prior: Array, n_iter: int) -> Array:
 
 
 def normalized_words(N: Array, b: float, known: NDArray[np.bool_]) -> Array:
-    """φ ∝ N + b over known words, in place; a topic without any word stays 0.
-
-    Parameters
-    ----------
-    N : ndarray of shape (V, K)
-        Counts.
-    b : float
-        What is added to each.
-    known : ndarray of bool, shape (V,)
-        Words that occur.
-
-    Returns
-    -------
-    ndarray of shape (V, K)
-        Columns that sum to 1.
-    """
+    """φ ∝ N + b over known words, in place; a topic without any word stays 0."""
     parts = np.linspace(0, len(N), _PARTS_A_CALL + 1).astype(np.int64)
     sums = np.empty((_PARTS_A_CALL, N.shape[1]))
     with threads_for(N.size):
@@ -433,26 +306,7 @@ class LearnedPriorEM(EM):
 
 
 def likelier_prior(a: Array, N: Array, weights: Array) -> Array:
-    """One step of Minka's fixed point for a Dirichlet prior of multinomial counts.
-
-    Parameters
-    ----------
-    a : ndarray of float64, shape (K,)
-        The prior.
-    N : ndarray of shape (n, K)
-        Counts of topics of each unit.
-    weights : ndarray of shape (n,)
-        How much each unit counts.
-
-    Returns
-    -------
-    ndarray of float64, shape (K,)
-        At least 0.001 each.
-
-    References
-    ----------
-    Minka (2000), Estimating a Dirichlet distribution, section 4.
-    """
+    """One step of Minka's fixed point for a Dirichlet prior of multinomial counts."""
     above, below = np.zeros(len(a)), 0.0
     for rows in blocks(N):
         block = N[rows].astype(np.float64)
@@ -465,21 +319,7 @@ def likelier_prior(a: Array, N: Array, weights: Array) -> Array:
 
 @dataclass
 class TiltedEM(EM):
-    """Posterior regularisation: expectation under the nearest distribution that agrees.
-
-    Parameters
-    ----------
-    epsilon : float
-        How far a topic's shares in the two items of a pair may be apart.
-    n_steps : int
-        Steps on the dual for each pair, each time from where they ended before.
-
-    Attributes
-    ----------
-    gaps : ndarray of float64, shape (n_units,)
-        By how much the worst topic of each pair was beyond `epsilon` before
-        the last of those steps.
-    """
+    """Posterior regularisation: expectation under the nearest distribution that agrees."""
 
     epsilon: float = 0.0
     n_steps: int = 5
@@ -527,18 +367,10 @@ class TiltedEM(EM):
 
 @dataclass
 class VariationalEM(EM):
-    """Raises the evidence lower bound of latent Dirichlet allocation.
+    """Raises the evidence lower bound of latent Dirichlet allocation."""
 
-    Here ``topics.theta`` holds the Dirichlet parameters γ of the items and
-    ``topics.phis`` those of the topics, λ; `a` and `b` are the priors.
-
-    Parameters
-    ----------
-    n_steps : int
-        Updates of an item's γ in a step at most.
-    change : float
-        Mean change of γ at which they end.
-    """
+    # Here ``topics.theta`` holds the Dirichlet parameters γ of the items and ``topics.phis``
+    # those of the topics, λ; `a` and `b` are the priors.
 
     n_steps: int = 100
     change: float = 1e-3
@@ -559,23 +391,7 @@ class VariationalEM(EM):
         return normalized_words(self.phi(topics, side).copy(), 0, self.known[0])
 
     def step(self, topics: Topics) -> Progress:
-        """Update γ to rest, then λ.
-
-        Parameters
-        ----------
-        topics : Topics
-            Changed in place.
-
-        Returns
-        -------
-        Progress
-            With the bound for the new γ and the λ before the step.
-
-        Raises
-        ------
-        Stopped
-            If a callback asked to stop; λ is as it was.
-        """
+        """Update γ to rest, then λ."""
         side, gamma, lam = self.sides[0], topics.theta, topics.phis[0]
         bound, B = _topics_bound(lam, self.b, self.known[0])
         T, logs = np.empty_like(gamma), np.zeros(self.n_units)
@@ -608,26 +424,7 @@ def expected_log_words(lam: Array, known: NDArray[np.bool_]) -> Array:
 
 
 def varied(counts: Counts, B: Array, prior: Array, n_iter: int, change: float) -> Array:
-    """Expected topics of items that were not trained on.
-
-    Parameters
-    ----------
-    counts : Counts
-        Items.
-    B : ndarray of shape (V, K)
-        See `expected_log_words`.
-    prior : ndarray of shape (K,)
-        Of the topics of an item.
-    n_iter : int
-        Updates at most.
-    change : float
-        Mean change at which they end.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        Rows that sum to 1; zeros for an item without any known word.
-    """
+    """Expected topics of items that were not trained on."""
     dtype = counts.val.dtype
     gamma = np.ones((len(counts.totals), len(prior)), dtype)
     T, logs = np.empty_like(gamma), np.empty(len(gamma))

@@ -89,11 +89,9 @@ def _expect_and_judge(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any,
 @njit(parallel=True)
 def expect_rows(ptr: Any, idx: Any, val: Any, items: Any, T: Any, phi: Any, more: bool,
                 bounds: Any, out: Any, logs: Any) -> None:  # fmt: skip
-    """Write each unit's expected topic counts to `out`, its log-likelihood to `logs`.
-
-    Unit u holds item ``items[u]`` and has topics ``T[u]``; `bounds` are limits
-    of parts of the units. With `more`, adds to what is there.
-    """
+    """Write each unit's expected topic counts to `out`, its log-likelihood to `logs`."""
+    # Unit u holds item ``items[u]`` and has topics ``T[u]``; `bounds` are limits of parts of the
+    # units. With `more`, adds to what is there.
     for part in prange(len(bounds) - 1):
         buffer = np.empty(T.shape[1], T.dtype)
         for u in range(bounds[part], bounds[part + 1]):
@@ -106,10 +104,8 @@ def expect_rows(ptr: Any, idx: Any, val: Any, items: Any, T: Any, phi: Any, more
 @njit(parallel=True)
 def expect_columns(ptr: Any, idx: Any, val: Any, T: Any, phi: Any, more: bool, bounds: Any,
                    out: Any) -> None:  # fmt: skip
-    """Write each word's expected topic counts to `out`; with `more`, add them.
-
-    `ptr`, `idx`, `val` list the units of each word.
-    """
+    """Write each word's expected topic counts to `out`; with `more`, add them."""
+    # `ptr`, `idx`, `val` list the units of each word.
     for part in prange(len(bounds) - 1):
         buffer = np.empty(T.shape[1], T.dtype)
         for w in range(bounds[part], bounds[part + 1]):
@@ -124,11 +120,9 @@ def expect_shared_columns(
     ptr: Any, idx: Any, val: Any, unit_ptr: Any, units: Any, weights: Any, T: Any, phi: Any,
     more: bool, bounds: Any, out: Any,
 ) -> None:  # fmt: skip
-    """The same where `ptr`, `idx`, `val` list the items of each word.
-
-    Those of item i are the units ``units[unit_ptr[i]:unit_ptr[i + 1]]``, which
-    count with their `weights`.
-    """
+    """The same where `ptr`, `idx`, `val` list the items of each word."""
+    # Those of item i are the units ``units[unit_ptr[i]:unit_ptr[i + 1]]``, which count with
+    # their `weights`.
     floor, ceiling = T.dtype.type(FLOOR), T.dtype.type(_CEILING)
     for part in prange(len(bounds) - 1):
         buffer = np.empty(T.shape[1], T.dtype)
@@ -202,10 +196,8 @@ def sum_logs(A: Any, weights: Any, out: Any) -> None:
 @njit(parallel=True)
 def fold_in(ptr: Any, idx: Any, val: Any, phi: Any, prior: Any, n_iter: int, bounds: Any,
             out: Any) -> None:  # fmt: skip
-    """Topics of items given φ, by so many steps from equal shares; 0 without known words.
-
-    θ ∝ N + `prior`. The words of an item stay in the caches over all its steps.
-    """
+    """Topics of items given φ, by so many steps from equal shares; 0 without known words."""
+    # θ ∝ N + `prior`. The words of an item stay in the caches over all its steps.
     for part in prange(len(bounds) - 1):
         buffer = np.empty(phi.shape[1], phi.dtype)
         for i in range(bounds[part], bounds[part + 1]):
@@ -252,14 +244,11 @@ def _likelihood(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any) -> float
 @njit(parallel=True)
 def agree(side: Any, other: Any, T: Any, duals: Any, n_steps: int, epsilon: Any,
           bounds: Any, T_x: Any, T_y: Any, apart: Any) -> None:  # fmt: skip
-    """Tilt the topics of each unit until both sides use them in equal shares.
-
-    Maximises −Σ c log Z(λ) − ε‖λ‖₁ over λ by FISTA, from where `duals` stand:
-    its gradient is the difference of the sides' shares of topics. Writes λ,
-    the tilted θ e^{−λ/N_x} and θ e^{λ/N_y}, and how far the shares were still
-    apart. A side is (ptr, idx, val, items, rates, phi), with rates 1/N of the
-    units, 0 for those with an empty side.
-    """
+    """Tilt the topics of each unit until both sides use them in equal shares."""
+    # Maximises −Σ c log Z(λ) − ε‖λ‖₁ over λ by FISTA, from where `duals` stand: its gradient is
+    # the difference of the sides' shares of topics. Writes λ, the tilted θ e^{−λ/N_x} and θ
+    # e^{λ/N_y}, and how far the shares were still apart. A side is (ptr, idx, val, items, rates,
+    # phi), with rates 1/N of the units, 0 for those with an empty side.
     for part in prange(len(bounds) - 1):
         buffers = np.empty((3, T.shape[1]), T.dtype)
         for u in range(bounds[part], bounds[part + 1]):
@@ -342,11 +331,9 @@ def _exp_digamma(x: float, more: float) -> float:
 @njit(parallel=True)
 def vary(ptr: Any, idx: Any, val: Any, B: Any, prior: Any, n_iter: int, tol: float,
          bounds: Any, gamma: Any, T: Any, logs: Any) -> None:  # fmt: skip
-    """Update each item's Dirichlet `gamma` until it changes by less than `tol` on average.
-
-    Words have the weights `B`, e^{E log φ}; writes e^ψ(γ) to `T` and Σ c log s to
-    `logs`. An item without known words gets γ = 0.
-    """
+    """Update each item's Dirichlet `gamma` until it changes by less than `tol` on average."""
+    # Words have the weights `B`, e^{E log φ}; writes e^ψ(γ) to `T` and Σ c log s to `logs`. An
+    # item without known words gets γ = 0.
     for part in prange(len(bounds) - 1):
         buffer = np.empty(B.shape[1], B.dtype)
         for i in range(bounds[part], bounds[part + 1]):
@@ -401,12 +388,10 @@ def _vary(ptr: Any, idx: Any, val: Any, i: int, B: Any, prior: Any, n_iter: int,
 def sweep(start: int, stop: int, token_ptr: Any, words: Any, split: Any, weights: Any,
           draws: Any, a: Any, b: float, sizes: Any, z: Any, N_u: Any, N_w: Any, N_k: Any,
           p: Any) -> float:  # fmt: skip
-    """Draw the topic of each token of units `start` to `stop` anew, given all others.
-
-    The tokens of unit u are ``token_ptr[u]`` to ``token_ptr[u + 1]``, those
-    from ``split[u]`` on of the second vocabulary. `N_w` (V, K) and `N_k`
-    (vocabularies, K) are weighted. Returns Σ w log p(token | all others).
-    """
+    """Draw the topic of each token of units `start` to `stop` anew, given all others."""
+    # The tokens of unit u are ``token_ptr[u]`` to ``token_ptr[u + 1]``, those from ``split[u]``
+    # on of the second vocabulary. `N_w` (V, K) and `N_k` (vocabularies, K) are weighted. Returns
+    # Σ w log p(token | all others).
     n_topics, total_a = len(a), a.sum()
     inverse = 1 / (N_k + (b * sizes).reshape(-1, 1))
     found, first = 0.0, token_ptr[start]

@@ -13,17 +13,10 @@ from simviz.relevance import Relevance
 
 
 class ImportedScores(PairModel):
-    """A table of scores between known items; all others score 0.
+    """A table of scores between known items; all others score 0."""
 
-    It learns nothing and is no method to choose: it holds what another system
-    answered, so that it is measured, compared and drawn as ours are.
-
-    Parameters
-    ----------
-    scores : csr_array of shape (n_x, n_y)
-        Above 0 where there is a score. Rows and columns are those of
-        `simviz.features.keywords.KnownItems`.
-    """
+    # It learns nothing and is no method to choose: it holds what another system answered, so
+    # that it is measured, compared and drawn as ours are.
 
     tags: ClassVar[MethodTags] = MethodTags(
         title="Imported scores",

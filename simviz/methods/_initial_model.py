@@ -21,34 +21,7 @@ def initial_model(
     *,
     shared: bool,
 ) -> LinearPairModel:
-    """Resolve ``model.init``: fit what is named or not fitted, cut what is too large.
-
-    Parameters
-    ----------
-    model : PairModel
-        Has `init` (an id or a linear model), `n_components` and `random_state`.
-    data : tuple
-        Items of both sides, and judgments, to fit it on.
-    notify : callable
-        Called while it is fitted; true to stop.
-    shared : bool
-        Whether one matrix should serve both sides.
-
-    Returns
-    -------
-    LinearPairModel
-        Fitted, with `n_components` dimensions if it has as many.
-
-    Raises
-    ------
-    ValueError
-        If it was fitted on features of other widths.
-
-    Warns
-    -----
-    UserWarning
-        If the data cannot give as many dimensions.
-    """
+    """Resolve ``model.init``: fit what is named or not fitted, cut what is too large."""
     linear: LinearPairModel = model.init
     if isinstance(model.init, str):
         from simviz.methods import get_method

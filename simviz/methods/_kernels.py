@@ -30,22 +30,10 @@ _LOCALITY = 4.0  # gamma times the median squared distance, at most
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel and its settings.
+    """A kernel and its settings."""
 
-    An item without any known feature has the kernel 0 with everything, as if
-    its feature vector were zero: there is no evidence to compare.
-
-    Parameters
-    ----------
-    name : str or callable
-        One of `NAMES`, "precomputed", or a function of two matrices of rows.
-    gamma : float
-        Width of "rbf" and "chi2", scale of "polynomial".
-    degree : int
-        Of "polynomial".
-    coef0 : float
-        Of "polynomial".
-    """
+    # An item without any known feature has the kernel 0 with everything, as if its feature
+    # vector were zero: there is no evidence to compare.
 
     name: str | KernelFunction
     gamma: float = 1.0
@@ -91,22 +79,7 @@ class Kernel:
         return K
 
     def blocks(self, X: Matrix, landmarks: Any) -> Iterator[tuple[slice, Array]]:
-        """The same in blocks of rows, with the rows that each block covers.
-
-        Parameters
-        ----------
-        X : matrix of shape (n, d)
-            Items; where kernels are precomputed, those with the n training items.
-        landmarks : matrix of shape (m, d) or ndarray of int, shape (m,)
-            What `pick` kept.
-
-        Yields
-        ------
-        rows : slice
-            Into `X`.
-        K : ndarray of shape (rows, m)
-            Kernels.
-        """
+        """The same in blocks of rows, with the rows that each block covers."""
         values = self._prepared(landmarks)
         known = nonzero_rows(X)
         size = max(16, _BLOCK_ENTRIES // max(1, _length(landmarks)))
@@ -138,26 +111,7 @@ class Kernel:
 
 
 def default_gamma(name: str | KernelFunction, X: Matrix) -> float | None:
-    """A width that suits the data of one side, where a kernel has one.
-
-    Parameters
-    ----------
-    name : str or callable
-        Kernel.
-    X : matrix of shape (n, d)
-        Training items.
-
-    Returns
-    -------
-    float or None
-        For "rbf" and "chi2" 1 over the squared distance to the nearest other
-        item (the median of up to 500, evenly taken, equal items aside), but at
-        most 4 over the median squared distance. Near items decide then:
-        neighbours have the kernel e⁻¹, and in few dimensions, where they come
-        ever closer the more there are, items taken at random have e⁻⁴. For
-        "polynomial" 1 over the mean squared length. Items without any known
-        feature do not count.
-    """
+    """A width that suits the data of one side, where a kernel has one."""
     if name not in ("rbf", "chi2", "polynomial"):
         return None
     index = np.flatnonzero(nonzero_rows(X))
@@ -183,23 +137,7 @@ def _inverse(squares: float) -> float:
 
 
 def check_kernel_input(name: str | KernelFunction, X: Matrix, side: str) -> None:
-    """Refuse training items that a kernel is not made for.
-
-    Parameters
-    ----------
-    name : str or callable
-        Kernel.
-    X : matrix of shape (n, d)
-        Training items.
-    side : str
-        "x" or "y", for the message.
-
-    Raises
-    ------
-    ValueError
-        If precomputed kernels are not square, or "chi2" meets
-        a negative value.
-    """
+    """Refuse training items that a kernel is not made for."""
     if name == "precomputed":
         if X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -212,20 +150,7 @@ def check_kernel_input(name: str | KernelFunction, X: Matrix, side: str) -> None
 
 
 def refuse_negative(X: Matrix, side: str) -> None:
-    """Refuse negative values, which "chi2" cannot compare.
-
-    Parameters
-    ----------
-    X : matrix of shape (n, d)
-        Items.
-    side : str
-        "x" or "y", for the message.
-
-    Raises
-    ------
-    ValueError
-        If a value is below 0.
-    """
+    """Refuse negative values, which "chi2" cannot compare."""
     lowest = float((X.data if sp.issparse(X) else X).min(initial=0.0))
     if lowest < 0:
         raise ValueError(
@@ -322,25 +247,10 @@ _ROUNDING = 1e-14  # what centring leaves of a mean that is larger than all diff
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Features of one side, by their singular value decomposition G = U diag(s).
+    """Features of one side, by their singular value decomposition G = U diag(s)."""
 
-    An item is mapped to ``k(item, landmarks) @ weights``, less one of the
-    offsets where the features are centred; on the training items that is G.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n, r)
-        Orthonormal; rows scaled by the square root of the weights where the
-        features are centred.
-    s : ndarray of shape (r,)
-        Descending.
-    landmarks : matrix of shape (m, d) or ndarray of int, shape (m,)
-        Training items whose kernels decide.
-    weights : ndarray of shape (m, r)
-        Of the landmarks.
-    offsets : ndarray of shape (g, r) or None
-        The means of the features, where they are centred.
-    """
+    # An item is mapped to ``k(item, landmarks) @ weights``, less one of the offsets where the
+    # features are centred; on the training items that is G.
 
     U: Array
     s: Array
@@ -358,35 +268,7 @@ def kernel_features(
     rng: np.random.RandomState,
     notify: Notify,
 ) -> Features:
-    """Features of the items of one side.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : matrix of shape (n, d)
-        Training items.
-    means : ndarray of shape (n, g), optional
-        Weights of the items in the mean of their group, 0 in those of other
-        groups. Features are then centred group by group, and their rows scaled
-        by the square roots of the weights.
-    max_landmarks : int
-        Up to so many items the features are exact.
-    rng : RandomState
-        Proposes the landmarks above it.
-    notify : callable
-        Called between rounds of landmarks; a true answer ends with those found.
-
-    Returns
-    -------
-    Features
-        As many as the rank of the kernel, or fewer.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not symmetric and positive semi-definite.
-    """
+    """Features of the items of one side."""
     if X.shape[0] <= max_landmarks:
         found = _eigenvectors(kernel, X, means)
     else:
@@ -456,33 +338,7 @@ def _groups(means: Array) -> tuple[Array, Array]:
 def pivoted_cholesky(
     kernel: Kernel, X: Matrix, limit: int, rng: np.random.RandomState, notify: Notify
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Features F (n, m) with K ≈ F Fᵀ, exact on the m items that are pivots.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel.
-    X : matrix of shape (n, d)
-        Items.
-    limit : int
-        Pivots at most.
-    rng : RandomState
-        Proposes pivots in proportion to what the ones so far leave unexplained.
-    notify : callable
-        As in `kernel_features`.
-
-    Returns
-    -------
-    F : ndarray of shape (n, m)
-        Features; their rows at the pivots are lower triangular.
-    index : ndarray of int, shape (m,)
-        The pivots in order.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not symmetric and positive semi-definite.
-    """
+    """Features F (n, m) with K ≈ F Fᵀ, exact on the m items that are pivots."""
     n = X.shape[0]
     left = checked(kernel.diagonal(X))
     scale = float(left.max(initial=0.0))
@@ -602,11 +458,10 @@ KERNEL_PARAMETERS: dict[str, list[Any]] = {
 
 
 class KernelPairModel(EmbeddingModel):
-    """A pair model that knows its items by their kernels with landmarks.
+    """A pair model that knows its items by their kernels with landmarks."""
 
-    Subclasses have the parameters of `KERNEL_PARAMETERS`; their ``_fit`` turns
-    the `Features` of both sides into one small matrix each.
-    """
+    # Subclasses have the parameters of `KERNEL_PARAMETERS`; their ``_fit`` turns the `Features`
+    # of both sides into one small matrix each.
 
     x_kernel: str | KernelFunction
     y_kernel: str | KernelFunction

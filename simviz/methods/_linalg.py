@@ -36,40 +36,7 @@ def leading_eigenpairs(
     tol: float = 2e-2,
     notify: Notify | None = None,
 ) -> tuple[Array, Array]:
-    """The k algebraically largest eigenvalues and their eigenvectors.
-
-    Parameters
-    ----------
-    apply : callable
-        The matrix times a block (side, b).
-    side : int
-        Rows of the matrix.
-    k : int
-        Pairs wanted, at most `side`.
-    start : ndarray of shape (side, b)
-        First block, in general position; its type is the working precision
-        and its width that of all blocks.
-    tol : float, default=2e-2
-        Accepted residual ‖A v − θ v‖ / θ of each pair. An eigenvalue is then
-        wrong by about its square.
-    notify : callable, optional
-        Called as ``notify(step, total)`` after each product; a true answer
-        ends the search with what has been found.
-
-    Returns
-    -------
-    values : ndarray of shape (k',)
-        Descending; fewer than `k` only when the search was ended.
-    vectors : ndarray of shape (side, k')
-        Orthonormal columns.
-
-    References
-    ----------
-    Golub & Underwood (1977), The block Lanczos method for computing
-    eigenvalues. Mathematical Software III.
-    Stathopoulos & Wu (2002), A block orthogonalization procedure with constant
-    synchronization requirements. SIAM J. Sci. Comput. 23.
-    """
+    """The k algebraically largest eigenvalues and their eigenvectors."""
     width = start.shape[1]
     limit = min(side, 2 * k + _SPARE, max(_MOST, k + k // 2))
     basis = _Basis(side, min(side, limit + width), start.dtype)
@@ -113,19 +80,7 @@ def leading_eigenpairs(
 
 
 def unit_of(Z: Array) -> float:
-    """By what to divide lest squares of squares leave the range of single precision.
-
-    Parameters
-    ----------
-    Z : ndarray
-        Products with data.
-
-    Returns
-    -------
-    float
-        1 for most, else the power of 2 next to the largest entry: dividing by
-        it rounds nothing.
-    """
+    """By what to divide lest squares of squares leave the range of single precision."""
     largest = float(np.abs(Z).max(initial=0.0))
     if _SMALL < largest < 1 / _SMALL or not 0 < largest < np.inf:
         return 1.0
@@ -149,11 +104,9 @@ def _next_check(checks: list[tuple[int, float]], width: int, tol: float) -> int:
 def _orthonormal(
     Z: Array, floor: float = 0.0, norm: float = 0.0, basis: _Basis | None = None
 ) -> tuple[Array, Array]:
-    """Z = Q R with orthonormal columns, leaving out directions shorter than `floor`.
-
-    Z is orthogonal to the basis up to rounding of a matrix of that `norm`; directions that
-    are so short that this would show are made so once more.
-    """
+    """Z = Q R with orthonormal columns, leaving out directions shorter than `floor`."""
+    # Z is orthogonal to the basis up to rounding of a matrix of that `norm`; directions that are
+    # so short that this would show are made so once more.
     Q = Z
     for first in (True, False):
         G = np.asarray(Q.T @ Q, dtype=np.float64)
@@ -249,31 +202,7 @@ def truncated_svd(
     random_state: Any = None,
     notify: Notify | None = None,
 ) -> tuple[Array, Array, Array]:
-    """The k leading singular triplets.
-
-    Parameters
-    ----------
-    op : Operator
-        Of shape (m, n).
-    k : int
-        Triplets wanted; at most ``min(m, n)`` are returned.
-    tol : float, default=2e-2
-        Accepted residual of the iterative route, see `leading_eigenpairs`.
-    random_state : int, RandomState or None
-        Start of the iterative route.
-    notify : callable, optional
-        Called as ``notify(step, total)`` between passes of the iterative
-        route; a true answer ends it with the triplets found so far.
-
-    Returns
-    -------
-    U : ndarray of shape (m, k)
-        Left singular vectors.
-    s : ndarray of shape (k,)
-        Singular values, descending.
-    Vt : ndarray of shape (k, n)
-        Right singular vectors; the largest entry of each row is positive.
-    """
+    """The k leading singular triplets."""
     m, n = op.shape
     k = min(k, m, n)
     if m * n * min(m, n) <= _DENSE_FLOPS:
@@ -290,29 +219,9 @@ def truncated_svd(
 def left_svd(
     op: Operator, k: int, *, random_state: Any = None, notify: Notify | None = None
 ) -> tuple[Array, Array]:
-    """Left singular vectors and singular values, where the right ones are not needed.
-
-    With few rows this saves the product with all columns, which is the larger
-    part of the work: what is wanted of the right side is ``op.rmatmat(U / s)``
-    times a narrow matrix.
-
-    Parameters
-    ----------
-    op : Operator
-        Of shape (m, n).
-    k : int
-        Pairs wanted; at most ``min(m, n)`` are returned.
-    random_state, notify
-        As for `truncated_svd`.
-
-    Returns
-    -------
-    U : ndarray of shape (m, k)
-        Left singular vectors.
-    s : ndarray of shape (k,)
-        Singular values, descending; from a Gram matrix, hence those below
-        ``s[0] · √eps`` are rounding.
-    """
+    """Left singular vectors and singular values, where the right ones are not needed."""
+    # With few rows this saves the product with all columns, which is the larger part of the
+    # work: what is wanted of the right side is ``op.rmatmat(U / s)`` times a narrow matrix.
     m, n = op.shape
     k = min(k, m, n)
     if m > n or not _whole(m, k):
@@ -330,28 +239,7 @@ def leading_symmetric(
     random_state: Any = None,
     notify: Notify | None = None,
 ) -> tuple[Array, Array]:
-    """The k algebraically largest eigenvalues of a symmetric matrix, and their eigenvectors.
-
-    Parameters
-    ----------
-    apply : callable
-        The matrix times a block (side, b).
-    side : int
-        Its rows.
-    k : int
-        Pairs wanted; at most `side` are returned.
-    dtype : type
-        Precision of the iterative route.
-    random_state, notify
-        As for `truncated_svd`.
-
-    Returns
-    -------
-    values : ndarray of shape (k,)
-        Descending.
-    vectors : ndarray of shape (side, k)
-        Orthonormal columns.
-    """
+    """The k algebraically largest eigenvalues of a symmetric matrix, and their eigenvectors."""
     k = min(k, side)
     if _whole(side, k):
         return _leading_eigenvectors(apply(np.eye(side, dtype=dtype)).astype(np.float64), k)
@@ -360,23 +248,7 @@ def leading_symmetric(
 
 
 def numerical_rank(s: Array, shape: tuple[int, int]) -> int:
-    """How many singular values stand above rounding error.
-
-    Parameters
-    ----------
-    s : ndarray of shape (k,)
-        Singular values, descending.
-    shape : tuple of int
-        Of the matrix they come from.
-
-    Returns
-    -------
-    int
-        Values above ``s[0] · √(eps · max(shape))`` in double precision, since
-        those from a Gram matrix are known to the square root of the working
-        precision, and above ``s[0] · 8 eps · √max(shape)`` in single, where
-        they are norms of products.
-    """
+    """How many singular values stand above rounding error."""
     if not len(s) or s[0] <= 0:
         return 0
     eps, size = np.finfo(s.dtype).eps, max(shape)
@@ -385,30 +257,10 @@ def numerical_rank(s: Array, shape: tuple[int, int]) -> int:
 
 
 def product_svd(Y: Any, K: Array, X: Any, k: int) -> tuple[Array, Array, Array]:
-    """Leading singular triplets of Yᵀ K X for few items with many features.
-
-    With G = Y Yᵀ and H = X Xᵀ, they follow from one symmetric eigenproblem of
-    the size of a side: G^½ K H Kᵀ G^½ w = σ² w. No inverse is needed, since the
-    singular vectors are Xᵀ Kᵀ G^½ w / σ and their images.
-
-    Parameters
-    ----------
-    Y, X : array or CSR of shape (n_y, d_y) and (n_x, d_x)
-        Items of the two sides.
-    K : ndarray of shape (n_y, n_x)
-        What stands between them.
-    k : int
-        Triplets wanted; at most ``min(n_x, n_y)`` are returned.
-
-    Returns
-    -------
-    U : ndarray of shape (d_y, k)
-        Left singular vectors.
-    s : ndarray of shape (k,)
-        Singular values, descending.
-    Vt : ndarray of shape (k, d_x)
-        Right singular vectors; the largest entry of each row is positive.
-    """
+    """Leading singular triplets of Yᵀ K X for few items with many features."""
+    # With G = Y Yᵀ and H = X Xᵀ, they follow from one symmetric eigenproblem of the size of a
+    # side: G^½ K H Kᵀ G^½ w = σ² w. No inverse is needed, since the singular vectors are Xᵀ Kᵀ
+    # G^½ w / σ and their images.
     values, W = _leading_eigenvectors(_gram_matrix(Y), Y.shape[0])
     T = (W * np.sqrt(np.maximum(values, 0.0))) @ (W.T @ K)
     _, W2 = _leading_eigenvectors(T @ _gram_matrix(X) @ T.T, min(k, *K.shape))

@@ -17,14 +17,7 @@ _PARTS = 64  # pieces of about equally many non-zeros: words are as unequal as Z
 
 
 class Products:
-    """A data matrix known by its products with blocks of vectors.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, d)
-        Data, of one floating type. It is not copied; its transpose is, once,
-        when it is first needed.
-    """
+    """A data matrix known by its products with blocks of vectors."""
 
     def __init__(self, X: Any) -> None:
         self.X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
@@ -40,11 +33,9 @@ class Products:
         return self._transpose
 
     def matmat(self, B: Array, out: Array | None = None, *, half: bool = False) -> Array:
-        """X B of shape (n, b) for B of shape (d, b), into `out` if it is given.
-
-        With `half` a sparse float32 X meets B rounded to bfloat16, of which twice as
-        much fits into the caches; sums stay in float32.
-        """
+        """X B of shape (n, b) for B of shape (d, b), into `out` if it is given."""
+        # With `half` a sparse float32 X meets B rounded to bfloat16, of which twice as much fits
+        # into the caches; sums stay in float32.
         return _product(self.X, B, out, half)
 
     def rmatmat(self, C: Array, out: Array | None = None, *, half: bool = False) -> Array:
@@ -84,22 +75,7 @@ def _product(A: Any, B: Array, out: Array | None, half: bool) -> Array:
 
 
 def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
-    """A B as a dense matrix, never holding a sparse one of that size.
-
-    Parameters
-    ----------
-    A : array or CSR of shape (m, n)
-        Left factor.
-    B : array or CSR of shape (n, p)
-        Right factor.
-    dtype : type, default=float64
-        Of the result and of all sums.
-
-    Returns
-    -------
-    ndarray of shape (m, p)
-        Row-major.
-    """
+    """A B as a dense matrix, never holding a sparse one of that size."""
     if not (sp.issparse(A) and sp.issparse(B)):
         return np.asarray(A.astype(dtype, copy=False) @ B.astype(dtype, copy=False))
     from simviz._numba import threads_for
@@ -122,24 +98,7 @@ Array = NDArray[np.floating]
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A matrix known by its products.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Rows and columns (m, n).
-    matmat : callable
-        Block (n, b) to block (m, b).
-    rmatmat : callable
-        Block (m, b) to block (n, b), with the transpose.
-    gram : callable, optional
-        Takes a floating type and gives A Aᵀ of shape (m, m) in it, where there
-        is a shorter way than products.
-    rgram : callable, optional
-        Aᵀ A of shape (n, n), likewise.
-    dtype : type, default=float64
-        Precision in which products are taken.
-    """
+    """A matrix known by its products."""
 
     shape: tuple[int, int]
     matmat: Callable[[Array], Array]
@@ -157,18 +116,7 @@ class Operator:
 
 
 def matrix_operator(C: Array) -> Operator:
-    """A dense matrix.
-
-    Parameters
-    ----------
-    C : ndarray of shape (m, n)
-        The matrix.
-
-    Returns
-    -------
-    Operator
-        Of the same shape.
-    """
+    """A dense matrix."""
     return Operator(
         C.shape,
         lambda B: C @ B,
@@ -180,23 +128,7 @@ def matrix_operator(C: Array) -> Operator:
 
 
 def rows_operator(Z: Any, weights: Array | None = None, groups: Sequence[slice] = ()) -> Operator:
-    """Data as diag(√weights)(Z − means), sparse data staying sparse.
-
-    Parameters
-    ----------
-    Z : array or CSR of shape (n, d)
-        Data.
-    weights : ndarray of shape (n,), optional
-        Row weights; None are ones.
-    groups : sequence of slice, optional
-        Rows that are centred together, each group about its own weighted
-        mean; without any nothing is centred.
-
-    Returns
-    -------
-    Operator
-        Of shape (n, d).
-    """
+    """Data as diag(√weights)(Z − means), sparse data staying sparse."""
     products = Products(Z)
     Z = products.X
     n = products.shape[0]
@@ -249,22 +181,7 @@ def rows_operator(Z: Any, weights: Array | None = None, groups: Sequence[slice] 
 
 
 def group_means(Z: Any, weights: Array, groups: Sequence[slice]) -> list[Array]:
-    """Weighted mean of each group of rows.
-
-    Parameters
-    ----------
-    Z : array or CSR of shape (n, d)
-        Data.
-    weights : ndarray of shape (n,)
-        Row weights.
-    groups : sequence of slice
-        Rows that belong together.
-
-    Returns
-    -------
-    list of ndarray of shape (d,)
-        In float64; zeros for a group without weight.
-    """
+    """Weighted mean of each group of rows."""
     return [
         np.asarray(weights[rows] @ Z[rows], dtype=np.float64).ravel()
         / max(weights[rows].sum(), np.finfo(np.float64).tiny)

@@ -55,10 +55,8 @@ def round_columns(B: Any, left: int, out: Any) -> None:
 def sparse_dense(
     indptr: Any, indices: Any, data: Any, B: Any, bounds: Any, left: int, out: Any
 ) -> None:
-    """Columns of A B from `left` on into `out`, part by part of the rows.
-
-    `B` holds floats, or bits of bfloat16.
-    """
+    """Columns of A B from `left` on into `out`, part by part of the rows."""
+    # `B` holds floats, or bits of bfloat16.
     for part in prange(len(bounds) - 1):
         for i in range(bounds[part], bounds[part + 1]):
             row = out[i, left : left + B.shape[1]]

@@ -111,15 +111,12 @@ def _fold(values: Any) -> Any:
 @njit(parallel=True)
 def compare_matched(S: Any, scale: Any, a: Any, b: Any, every: int, rows: Any, cols: Any,
                     logs: Any) -> None:  # fmt: skip
-    """Both directions at once, where an item has one relevant partner at most.
-
-    `S` (b, m) holds s, −∞ for relevant pairs, and becomes the sum of the sigmoids
-    x/(1+x) of row and column; 2 to the power of s times `scale` is exp(γ s).
-    `a` (b,) and `b` (m,) are exp(−γ s⁺), 0 where there is no partner; they and
-    `scale` tell the type to work in. Adds sums of sigmoids to `rows` (chunks, b)
-    and `cols` (m,), summed losses to `logs` (chunks,). `every` tells how many
-    rows' factors a double can hold.
-    """
+    """Both directions at once, where an item has one relevant partner at most."""
+    # `S` (b, m) holds s, −∞ for relevant pairs, and becomes the sum of the sigmoids x/(1+x) of
+    # row and column; 2 to the power of s times `scale` is exp(γ s). `a` (b,) and `b` (m,) are
+    # exp(−γ s⁺), 0 where there is no partner; they and `scale` tell the type to work in. Adds
+    # sums of sigmoids to `rows` (chunks, b) and `cols` (m,), summed losses to `logs` (chunks,).
+    # `every` tells how many rows' factors a double can hold.
     n, m = S.shape
     one = a.dtype.type(1)
     for c in prange((m + WIDTH - 1) // WIDTH):
@@ -161,10 +158,8 @@ def compare_matched(S: Any, scale: Any, a: Any, b: Any, every: int, rows: Any, c
 
 @njit(parallel=True)
 def sum_exponentials(S: Any, scale: Any, rows: Any, cols: Any) -> None:
-    """Add sums of exp(γ s) to `rows` (chunks, b) and `cols` (m,); see `compare_matched`.
-
-    `scale` has one number, whose type is worked in.
-    """
+    """Add sums of exp(γ s) to `rows` (chunks, b) and `cols` (m,); see `compare_matched`."""
+    # `scale` has one number, whose type is worked in.
     n, m = S.shape
     for c in prange((m + WIDTH - 1) // WIDTH):
         lo = c * WIDTH
@@ -202,13 +197,11 @@ def compare_rows(
     E: Any, G: Any, indptr: Any, factor: Any, weight: Any, hinge: bool, every: int, rho: Any,
     loss: Any,
 ) -> None:  # fmt: skip
-    """Compare every listed partner of a row with all other items of the row.
-
-    For log-losses `E` (b, m) holds exp(γ s), 0 for relevant pairs, and `factor`
-    exp(−γ s⁺) of each listed partner; for hinges s, −inf for relevant pairs, and
-    s⁺ − margin. Derivatives are added to `G` (b, m) and, summed, to `rho` of
-    each listed partner; both and the `loss` of each row times `weight` (b,).
-    """
+    """Compare every listed partner of a row with all other items of the row."""
+    # For log-losses `E` (b, m) holds exp(γ s), 0 for relevant pairs, and `factor` exp(−γ s⁺) of
+    # each listed partner; for hinges s, −inf for relevant pairs, and s⁺ − margin. Derivatives
+    # are added to `G` (b, m) and, summed, to `rho` of each listed partner; both and the `loss`
+    # of each row times `weight` (b,).
     m = E.shape[1]
     one = np.float32(1)
     for i in prange(E.shape[0]):
@@ -257,13 +250,11 @@ def compare_listed(
     kind: int, high: Any, low: Any, ptr: Any, lower: Any, weight: Any, margin: float, out: Any,
     loss: Any,
 ) -> None:  # fmt: skip
-    """Compare listed pairs of a query with those of lower grade.
-
-    Pairs are sorted by query and grade; the first ``lower[e]`` of a query are
-    graded below pair e. `high` is exp(−γ s) and `low` exp(γ s); for hinges −s and
-    s. Derivatives by the scores (but for γ) are added to `out`, the `loss`
-    of each query is written; both times `weight` of the query.
-    """
+    """Compare listed pairs of a query with those of lower grade."""
+    # Pairs are sorted by query and grade; the first ``lower[e]`` of a query are graded below
+    # pair e. `high` is exp(−γ s) and `low` exp(γ s); for hinges −s and s. Derivatives by the
+    # scores (but for γ) are added to `out`, the `loss` of each query is written; both times
+    # `weight` of the query.
     for q in prange(len(ptr) - 1):
         first = ptr[q]
         total = 0.0
@@ -319,10 +310,8 @@ def pair_scores(P: Any, Q: Any, x: Any, y: Any, out: Any) -> None:
 
 @njit(parallel=True)
 def add_pairs(ptr: Any, other: Any, weight: Any, order: Any, Z: Any, out: Any) -> None:
-    """Add to each row of `out` its listed rows of `Z`, weighted, in place.
-
-    Row i lists the places ``order[ptr[i]:ptr[i + 1]]`` of `other` and `weight`.
-    """
+    """Add to each row of `out` its listed rows of `Z`, weighted, in place."""
+    # Row i lists the places ``order[ptr[i]:ptr[i + 1]]`` of `other` and `weight`.
     for i in prange(len(ptr) - 1):
         row = out[i]
         for p in range(ptr[i], ptr[i + 1]):
@@ -364,10 +353,8 @@ def unit_rows(P: Any, bias: Any, known: Any, inverse: Any) -> None:
 
 @njit(parallel=True)
 def tangent_rows(P: Any, inverse: Any, dP: Any) -> None:
-    """Derivatives by unit rows become those by the rows before, in place.
-
-    What points along a row is lost, the rest is divided by its length.
-    """
+    """Derivatives by unit rows become those by the rows before, in place."""
+    # What points along a row is lost, the rest is divided by its length.
     for i in prange(len(P)):
         p, d = P[i], dP[i]
         products = np.zeros(8)

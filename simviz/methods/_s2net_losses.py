@@ -58,17 +58,7 @@ class Memory:
 
 
 class FloatBlocks:
-    """Products of numpy, in the type of the vectors.
-
-    Parameters
-    ----------
-    P, Q : ndarray of shape (n_x, k) and (n_y, k)
-        Vectors of both sides, one row an item.
-    rows : int, optional
-        Rows of a block; by default some 64 MB of float32.
-    memory : Memory, optional
-        Where arrays are kept that later blocks may overwrite.
-    """
+    """Products of numpy, in the type of the vectors."""
 
     def __init__(
         self, P: Array, Q: Array, rows: int | None = None, *, memory: Memory | None = None
@@ -104,10 +94,8 @@ class FloatBlocks:
     nowhere: float = -np.inf
 
     def spread(self, rows: slice, W: NDArray[Any], scale: float) -> None:
-        """Add the derivatives that ``scale`` W, by the scores, is for the vectors.
-
-        W is in the type of the vectors, or in that of `entries`.
-        """
+        """Add the derivatives that ``scale`` W, by the scores, is for the vectors."""
+        # W is in the type of the vectors, or in that of `entries`.
         add_product(self.dP[rows], W, self.Q, scale)
         add_product(self.dQ, W.T, self.P[rows], scale)
 
@@ -124,21 +112,7 @@ class FloatBlocks:
 
 
 class TorchBlocks(FloatBlocks):
-    """Products of torch: in bfloat16, or on another device.
-
-    Parameters
-    ----------
-    P, Q : ndarray of shape (n_x, k) and (n_y, k)
-        Vectors of both sides.
-    rows : int, optional
-        Rows of a block.
-    dtype : str, optional
-        Type of the factors, such as "bfloat16"; sums over blocks stay in float32.
-    device : str, default="cpu"
-        Where the products are taken.
-    memory : Memory, optional
-        As for `FloatBlocks`.
-    """
+    """Products of torch: in bfloat16, or on another device."""
 
     def __init__(
         self,
@@ -218,20 +192,7 @@ def has_fast_bfloat16() -> bool:
 
 
 class Maker:
-    """How blocks are made, chosen once for a fit; new ones overwrite those before.
-
-    Parameters
-    ----------
-    precision : {"auto", "float32", "bfloat16"}
-        Of the products. "auto" takes bfloat16 for float32 data where the processor
-        is made for it and both vectors and items are many.
-    device : {"auto", "cpu", "cuda"}
-        Where they are taken; "auto" is a GPU where there is one.
-    dtype : dtype
-        Of the data.
-    n_components : int
-        Width of the vectors.
-    """
+    """How blocks are made, chosen once for a fit; new ones overwrite those before."""
 
     def __init__(self, precision: str, device: str, dtype: Any, n_components: int) -> None:
         self.device = _device(device)
@@ -295,17 +256,7 @@ def alone(steps: Steps[T]) -> T:
 
 
 class Pairs:
-    """Relevant pairs in both orders, and how much each query counts.
-
-    Parameters
-    ----------
-    positives : CSR array of shape (n_x, n_y)
-        Stored entries are relevant.
-    direction : {"x2y", "y2x", "both"}
-        Which sides ask.
-    balanced : bool
-        Whether a query counts 1, instead of 1 for each comparison.
-    """
+    """Relevant pairs in both orders, and how much each query counts."""
 
     def __init__(self, positives: sp.csr_array, direction: str, balanced: bool) -> None:
         self.shape = positives.shape
@@ -374,17 +325,7 @@ class Pairs:
 
 
 class AllOthers:
-    """Relevant pairs against all other pairs of their row and their column.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        What is relevant.
-    gamma : float
-        Slope of the logistic loss log(1 + exp(−γ Δ)).
-    margin : float, optional
-        Instead, the hinge max(0, margin − Δ).
-    """
+    """Relevant pairs against all other pairs of their row and their column."""
 
     def __init__(self, pairs: Pairs, gamma: float, margin: float | None = None) -> None:
         self.pairs, self.gamma, self.margin = pairs, gamma, margin
@@ -476,20 +417,10 @@ class AllOthers:
 
 
 class Softmax:
-    """Each relevant pair against all others of its row, and column, together.
+    """Each relevant pair against all others of its row, and column, together."""
 
-    The loss log(1 + Σ exp(−γ Δ)), known as InfoNCE. Sums over columns are known
-    only when all blocks have passed, so they pass twice; few are kept instead.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        What is relevant; a query counts 1 for each of its relevant items.
-    gamma : float
-        Inverse temperature.
-    balanced : bool
-        Whether a query counts 1 instead.
-    """
+    # The loss log(1 + Σ exp(−γ Δ)), known as InfoNCE. Sums over columns are known only when all
+    # blocks have passed, so they pass twice; few are kept instead.
 
     def __init__(self, pairs: Pairs, gamma: float, balanced: bool) -> None:
         self.pairs, self.gamma = pairs, gamma
@@ -575,17 +506,7 @@ _GROUP = 4096  # judged pairs that are compared with one another where no query 
 
 
 class Order:
-    """Judged pairs of each query, by grade.
-
-    Parameters
-    ----------
-    query : ndarray of int, shape (n,)
-        Whose judgment each pair is.
-    grade : ndarray of shape (n,)
-        Its grade.
-    balanced : bool
-        Whether a query counts 1, instead of 1 for each comparison.
-    """
+    """Judged pairs of each query, by grade."""
 
     def __init__(self, query: Ints, grade: Reals, balanced: bool) -> None:
         self.order = np.lexsort((grade, query))
@@ -619,22 +540,10 @@ class Order:
 
 
 class Listed:
-    """Judged pairs against pairs of lower grade, of the same query.
+    """Judged pairs against pairs of lower grade, of the same query."""
 
-    Where no query has two grades, all judged pairs are compared, in random
-    groups of some thousands.
-
-    Parameters
-    ----------
-    judged : CSR array of shape (n_x, n_y)
-        Grades.
-    settings : tuple
-        Kind of loss, γ, margin, direction, and whether queries are balanced.
-    rng : RandomState
-        Draws the groups.
-    pooled : bool, default=True
-        Whether pairs of different queries may be compared at all.
-    """
+    # Where no query has two grades, all judged pairs are compared, in random groups of some
+    # thousands.
 
     def __init__(
         self, judged: sp.csr_array, settings: tuple[int, float, float, str, bool], rng: Any,
@@ -662,19 +571,9 @@ class Listed:
 
 
 class Hardest:
-    """Relevant pairs against the most similar others of each query.
+    """Relevant pairs against the most similar others of each query."""
 
-    They are looked for anew at every evaluation.
-
-    Parameters
-    ----------
-    positives : CSR array of shape (n_x, n_y)
-        Stored entries are relevant.
-    n_hard : int
-        How many others of each query.
-    settings : tuple
-        As for `Listed`.
-    """
+    # They are looked for anew at every evaluation.
 
     def __init__(
         self, positives: sp.csr_array, n_hard: int, settings: tuple[int, float, float, str, bool]
@@ -723,18 +622,10 @@ class Hardest:
 
 
 class SquaredError:
-    """Half the squared error of every similarity, 1 where relevant and 0 elsewhere.
+    """Half the squared error of every similarity, 1 where relevant and 0 elsewhere."""
 
-    The sum over all pairs is that of two small Gram matrices,
-    Σ s² = ⟨PᵀP, QᵀQ⟩, so nothing of size n² is computed.
-
-    Parameters
-    ----------
-    target : CSR array of shape (n_x, n_y)
-        What the similarity of each listed pair should be.
-    others : float
-        Weight of a pair that is not listed, whose similarity should be 0.
-    """
+    # The sum over all pairs is that of two small Gram matrices, Σ s² = ⟨PᵀP, QᵀQ⟩, so nothing of
+    # size n² is computed.
 
     def __init__(self, target: sp.csr_array, others: float) -> None:
         self.pairs = Pairs(target, "both", balanced=False)
@@ -788,17 +679,7 @@ class Settings:
 
 
 class Loss:
-    """Mean loss over all comparisons that the judgments allow.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        Judgments of the items at hand.
-    settings : Settings
-        Parameters.
-    rng : RandomState
-        Where groups of pairs have to be drawn.
-    """
+    """Mean loss over all comparisons that the judgments allow."""
 
     def __init__(self, relevance: Relevance, settings: Settings, rng: Any) -> None:
         parts: list[Part] = list(_parts(relevance, settings, rng))
@@ -822,13 +703,7 @@ class Loss:
         )
 
     def of_rows(self, rows: slice) -> Self:
-        """The share of some rows in the same mean.
-
-        Raises
-        ------
-        ValueError
-            If it is a loss whose rows depend on one another by more than sums.
-        """
+        """The share of some rows in the same mean."""
         own = copy(self)
         own.parts = []
         for part in self.parts:

@@ -23,20 +23,7 @@ _UNUSED = 2  # references to an array: from where it is kept, and from asking fo
 
 
 def activate(G: Array, activation: str | None) -> Array:
-    """The activation of each entry, in place.
-
-    Parameters
-    ----------
-    G : ndarray of shape (n, k)
-        Sums.
-    activation : {"tanh", "sigmoid"} or None
-        Which function; None is the identity.
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-        The same array.
-    """
+    """The activation of each entry, in place."""
     if activation is not None:
         # σ(g) = (1 + tanh(g / 2)) / 2 neither overflows nor branches.
         half = G.dtype.type(0.5 if activation == "sigmoid" else 1.0)
@@ -56,18 +43,7 @@ class Vectors(NamedTuple):
 
 
 class Side:
-    """Items of one side as unit vectors P = f(X A + 1 bᵀ) / ‖·‖.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n, d)
-        Data.
-    activation : {"tanh", "sigmoid"} or None
-        Applied before the vectors are scaled to length 1.
-    half : bool, default=False
-        Whether products with sparse data may round parameters, and derivatives,
-        to bfloat16.
-    """
+    """Items of one side as unit vectors P = f(X A + 1 bᵀ) / ‖·‖."""
 
     def __init__(self, X: Matrix, activation: str | None, *, half: bool = False) -> None:
         self.products, self.half = Products(X), half
@@ -92,10 +68,8 @@ class Side:
     def backward(
         self, vectors: Vectors, dP: Array, A: Array, bias: Array, *, more: bool = False
     ) -> None:
-        """Write to `A` and `bias` what derivatives by the unit vectors are for them.
-
-        `dP` is overwritten. With `more`, `A` is added to.
-        """
+        """Write to `A` and `bias` what derivatives by the unit vectors are for them."""
+        # `dP` is overwritten. With `more`, `A` is added to.
         P, inverse = vectors
         with threads_for(P.size):
             tangent_rows(P, inverse, dP)
@@ -111,39 +85,12 @@ class Side:
 
 
 def parts(theta: Array, d_x: int, shared: bool) -> tuple[Array, Array, Array, Array]:
-    """Matrix and bias of each side, as views on all parameters.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (d_x + d_y + 2, k) or (d_x + 2, k) where shared
-        The matrices, one under the other, and a bias a side.
-    d_x : int
-        Features of the x side.
-    shared : bool
-        Whether one matrix serves both sides.
-
-    Returns
-    -------
-    A, a, B, b : ndarray
-        Of shapes (d_x, k), (k,), (d_y, k) and (k,).
-    """
+    """Matrix and bias of each side, as views on all parameters."""
     return theta[:d_x], theta[-2], theta[:-2] if shared else theta[d_x:-2], theta[-1]
 
 
 class Network:
-    """Both sides and their parameters, one array.
-
-    Parameters
-    ----------
-    X, Y : array or CSR
-        Data.
-    shared : bool
-        Whether one matrix serves both sides.
-    activation : {"tanh", "sigmoid"} or None
-        See `Side`.
-    half : bool, default=False
-        See `Side`.
-    """
+    """Both sides and their parameters, one array."""
 
     def __init__(
         self, X: Matrix, Y: Matrix, shared: bool, activation: str | None, *, half: bool = False
@@ -164,23 +111,7 @@ class Network:
 
 
 class Objective:
-    """Loss and gradient of the parameters.
-
-    Parameters
-    ----------
-    network : Network
-        Of the items at hand.
-    loss : callable
-        ``loss(blocks, tick)``, see `simviz.methods._s2net_losses.Loss`.
-    make_blocks : callable
-        Blocks of two arrays of unit vectors.
-    tick : callable
-        Called once a block.
-    start : ndarray, optional
-        Parameters that the weighted penalty draws to.
-    penalty : float, default=0.0
-        Its weight β.
-    """
+    """Loss and gradient of the parameters."""
 
     def __init__(
         self, network: Network, loss: Any, make_blocks: Any, tick: Any,
@@ -229,26 +160,7 @@ class Objective:
 def start_parameters(
     model: Any, X: Matrix, Y: Matrix, relevance: Relevance, notify: Any, rng: Any
 ) -> Array:
-    """Where to start, scaled such that vectors have length 1 on average.
-
-    Parameters
-    ----------
-    model : S2Net
-        Its parameters say where.
-    X, Y : array or CSR
-        Training items.
-    relevance : Relevance
-        Training judgments.
-    notify : callable
-        Callback of the method that is fitted first.
-    rng : RandomState
-        Noise.
-
-    Returns
-    -------
-    ndarray of shape (d_x + d_y + 2, k) or (d_x + 2, k) where one matrix is shared
-        Parameters, see `simviz.methods._s2net_network.parts`.
-    """
+    """Where to start, scaled such that vectors have length 1 on average."""
     if isinstance(model.init, str) and model.init == "random":
         A, B = (rng.standard_normal((Z.shape[1], model.n_components)) for Z in (X, Y))
         a = b = np.zeros(model.n_components)
@@ -267,19 +179,7 @@ def start_parameters(
 
 
 def rescale(theta: Array, like: Array, X: Matrix, Y: Matrix, shared: bool) -> None:
-    """Divide parameters, in place, by the mean length of the vectors that others give.
-
-    Parameters
-    ----------
-    theta : ndarray of shape (d, k)
-        Parameters to divide.
-    like : ndarray of shape (d, j)
-        Parameters whose vectors should have mean length 1.
-    X, Y : array or CSR
-        Items.
-    shared : bool
-        Whether one matrix serves both sides, which then keep one scale.
-    """
+    """Divide parameters, in place, by the mean length of the vectors that others give."""
     A, a, B, b = parts(like, X.shape[1], shared)
     x, y = _mean_length(X, A, a), _mean_length(Y, B, b)
     if shared:
@@ -290,24 +190,7 @@ def rescale(theta: Array, like: Array, X: Matrix, Y: Matrix, shared: bool) -> No
 
 
 def widened(start: Array, learned: Array | None, data: tuple[Any, ...], shared: bool) -> Array:
-    """Learned columns, and further ones of the start on the same scale.
-
-    Parameters
-    ----------
-    start : ndarray of shape (d, k)
-        Parameters of as many components as wanted, all of the start.
-    learned : ndarray of shape (d, j), optional
-        What became of the first of them, j < k.
-    data : tuple
-        Items of both sides, and judgments.
-    shared : bool
-        Whether one matrix serves both sides.
-
-    Returns
-    -------
-    ndarray of shape (d, k)
-        Parameters to start from.
-    """
+    """Learned columns, and further ones of the start on the same scale."""
     theta = start.copy()
     j = start.shape[1] if learned is None else learned.shape[1]
     # Learning began with vectors of mean length 1 in the columns there were.

@@ -26,19 +26,7 @@ def batches_of_a_pass(n_queries: int, size: int) -> int:
 
 
 class Batches:
-    """Random batches of queries with all items that they were judged with.
-
-    Parameters
-    ----------
-    X, Y : array or CSR
-        Data.
-    relevance : Relevance
-        Judgments.
-    size : int
-        Queries of a batch, about; fewer where there would be few batches.
-    rng : RandomState
-        Shuffles.
-    """
+    """Random batches of queries with all items that they were judged with."""
 
     def __init__(self, X: Matrix, Y: Matrix, relevance: Relevance, size: int, rng: Any) -> None:
         self.X, self.Y, self.relevance, self.rng = X, Y, relevance, rng
@@ -55,38 +43,15 @@ class Batches:
 
 
 class Adam:
-    """Adaptive moments, and the running average of the points visited.
+    """Adaptive moments, and the running average of the points visited."""
 
-    The average is what counts: it needs no schedule of falling rates.
-
-    Parameters
-    ----------
-    objective : callable
-        Value and gradient on a batch.
-    rate : float
-        Step, as a share of the root mean square of the start.
-    """
+    # The average is what counts: it needs no schedule of falling rates.
 
     def __init__(self, objective: BatchObjective, rate: float) -> None:
         self.objective, self.rate = objective, rate
 
     def iterate(self, start: Array, batches: Batches) -> Iterator[tuple[float, Array]]:
-        """Go through the batches again and again.
-
-        Parameters
-        ----------
-        start : ndarray of shape (d, k)
-            Where to begin; not changed.
-        batches : Batches
-            Of each pass.
-
-        Yields
-        ------
-        value : float
-            Mean loss of the batches of a pass.
-        point : ndarray of shape (d, k)
-            The running average, which the next pass changes in place.
-        """
+        """Go through the batches again and again."""
         x, average = start.copy(), start.copy()
         mean, square = np.zeros_like(x), np.zeros_like(x)
         scale = float(np.sqrt(np.mean(np.square(x), dtype=np.float64)))
@@ -119,34 +84,13 @@ def inner(a: Array, b: Array) -> float:
 
 
 class LBFGS:
-    """Minimise a smooth function by limited-memory BFGS.
-
-    Parameters
-    ----------
-    function : callable
-        Value and gradient at an array (d, k).
-    first_step : float
-        Length of the first step, as a share of the length of the start.
-    """
+    """Minimise a smooth function by limited-memory BFGS."""
 
     def __init__(self, function: Function, first_step: float) -> None:
         self.function, self.first_step = function, first_step
 
     def iterate(self, start: Array) -> Iterator[tuple[float, Array]]:
-        """Go down step by step.
-
-        Parameters
-        ----------
-        start : ndarray of shape (d, k)
-            Where to begin; not changed.
-
-        Yields
-        ------
-        value : float
-            Of the function.
-        point : ndarray of shape (d, k)
-            Where it was reached. Ends where no step goes down any more.
-        """
+        """Go down step by step."""
         x = start
         value, gradient = self.function(x)
         n_pairs = int(np.clip(_MEMORY // max(1, 2 * x.nbytes), *_PAIRS))

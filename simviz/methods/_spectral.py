@@ -23,11 +23,10 @@ TOLERANCE = 5e-2
 
 
 class RegularizationPathMixin:
-    """For methods whose every regularisation follows from one decomposition.
+    """For methods whose every regularisation follows from one decomposition."""
 
-    Subclasses write ``_decompose(X, Y, relevance, many=True)`` and
-    ``_solve(decomposition)``, which reads ``self.regularization``.
-    """
+    # Subclasses write ``_decompose(X, Y, relevance, many=True)`` and ``_solve(decomposition)``,
+    # which reads ``self.regularization``.
 
     def regularization_path(
         self: Any,
@@ -37,32 +36,9 @@ class RegularizationPathMixin:
         *,
         values: Iterable[float],
     ) -> Iterator[Any]:
-        """One fitted model for each regularisation, sharing what does not depend on it.
-
-        With principal directions (a `rank`, or few items or features) that is
-        nearly everything; where a factor is used, only what is known of the
-        data.
-
-        Parameters
-        ----------
-        X, y : array or sparse matrix of shape (n_x, d_x) and (n_y, d_y)
-            Training items, as in `fit`.
-        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-            Training judgments; None pairs row i with row i.
-        values : iterable of float
-            Regularisations.
-
-        Yields
-        ------
-        estimator
-            A fitted model of the same class with that `regularization`; this
-            object itself is left as it was.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, a shape or a value does not fit.
-        """
+        """One fitted model for each regularisation, sharing what does not depend on it."""
+        # With principal directions (a `rank`, or few items or features) that is nearly
+        # everything; where a factor is used, only what is known of the data.
         model = clone(self).set_callbacks(*getattr(self, "_callbacks", ()))
         decomposition = None
         for value in values:
@@ -79,18 +55,7 @@ class RegularizationPathMixin:
 
 
 def all_rows(X: Matrix, Y: Matrix) -> Matrix:
-    """The items of both sides, one below the other; once where they are the same.
-
-    Parameters
-    ----------
-    X, Y : array or CSR of shape (n_x, d) and (n_y, d)
-        Items.
-
-    Returns
-    -------
-    array or CSR of shape (n_x + n_y, d) or (n_x, d)
-        All of them.
-    """
+    """The items of both sides, one below the other; once where they are the same."""
     return X if Y is X else stacked(X, Y)
 
 
@@ -102,24 +67,7 @@ def stacked(X: Matrix, Y: Matrix) -> Matrix:
 def capped_components(
     model: Any, s: NDArray[np.floating], shape: tuple[int, int], most: int | None = None
 ) -> int:
-    """How many of the asked components the data can give, warning if fewer.
-
-    Parameters
-    ----------
-    model : estimator
-        Has `n_components`.
-    s : ndarray
-        Leading singular values, descending.
-    shape : tuple of int
-        Of the decomposed matrix.
-    most : int, optional
-        Directions after which others tell nothing.
-
-    Returns
-    -------
-    int
-        At least 1, at most ``model.n_components``.
-    """
+    """How many of the asked components the data can give, warning if fewer."""
     rank = max(1, numerical_rank(s, shape))
     rank = rank if most is None else min(rank, most)
     # Fewer values than were asked for and possible: a fit that was ended, not poor data.
@@ -135,25 +83,7 @@ def capped_components(
 
 
 def pair_weights(model: Any, relevance: Relevance) -> sp.csr_array:
-    """Relevant pairs with their grades as weights that sum to 1.
-
-    Parameters
-    ----------
-    model : estimator
-        Named in the error.
-    relevance : Relevance
-        Judgments.
-
-    Returns
-    -------
-    CSR array of shape (n_x, n_y)
-        Weights of the pairs.
-
-    Raises
-    ------
-    ValueError
-        If no pair is relevant.
-    """
+    """Relevant pairs with their grades as weights that sum to 1."""
     positives = relevance.positives
     if not positives.nnz:
         raise ValueError(
@@ -169,27 +99,7 @@ Array = NDArray[np.floating]
 def signed_weights(
     relevance: Relevance, negative_weight: str | float
 ) -> tuple[sp.csr_array, Array, Array]:
-    """Split signed pair weights into R = P − a bᵀ, P sparse.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        Judgments of shape (n_x, n_y).
-    negative_weight : str or float
-        As in `simviz.methods.heterogeneous_svd.HeterogeneousSVD`.
-
-    Returns
-    -------
-    P : CSR array of shape (n_x, n_y)
-        The sparse part.
-    a, b : ndarray of shape (n_x,) and (n_y,)
-        The rank-one part: all pairs as negatives.
-
-    Raises
-    ------
-    ValueError
-        If nothing is relevant.
-    """
+    """Split signed pair weights into R = P − a bᵀ, P sparse."""
     positives = relevance.positives
     if not positives.nnz:
         raise ValueError(

@@ -54,11 +54,9 @@ def _absent(listed: Any, first: Any, last: Any, rank: Any) -> Any:
 @njit()
 def draw(queries: Any, relevant: Any, ptr: Any, listed: Any, judged: bool, n_y: int, group: int,
          triples: Any, seed: int) -> None:  # fmt: skip
-    """Fill `triples` (n, 3): pairs uniformly, each with `group` others, uniformly.
-
-    ``listed[ptr[q]:ptr[q + 1]]`` are the items `judged` not relevant to q, from
-    which the others are taken; else, sorted, those that may not be taken.
-    """
+    """Fill `triples` (n, 3): pairs uniformly, each with `group` others, uniformly."""
+    # ``listed[ptr[q]:ptr[q + 1]]`` are the items `judged` not relevant to q, from which the
+    # others are taken; else, sorted, those that may not be taken.
     state = _start(seed)
     pair = np.int64(0)
     for i in range(len(triples)):
@@ -155,13 +153,10 @@ def _gather(rows: Any, i: int, v: Any) -> float:
 @njit(fastmath=_FAST)
 def low_rank_steps(x: Any, y: Any, triples: Any, group: int, U: Any, V: Any, margin: float,
                    rate: Any, identity: bool) -> float:  # fmt: skip
-    """Step U and V in place on the triples that violate the margin; the summed loss.
-
-    `U` (d_x, N) and `V` (d_y, N) may be one array, for the symmetric form; rows that
-    fill cache lines, see `simviz.methods._triples.aligned`, are fastest. Up to
-    `group` successive triples of one pair make one step: they share the costly
-    sums over its terms.
-    """
+    """Step U and V in place on the triples that violate the margin; the summed loss."""
+    # `U` (d_x, N) and `V` (d_y, N) may be one array, for the symmetric form; rows that fill
+    # cache lines, see `simviz.methods._triples.aligned`, are fastest. Up to `group` successive
+    # triples of one pair make one step: they share the costly sums over its terms.
     one = V.dtype.type(1)
     t = np.empty(U.shape[1], U.dtype)
     best, pull = np.empty_like(t), np.empty_like(t)
@@ -245,12 +240,10 @@ def diagonal_steps(x: Any, y: Any, triples: Any, w: Any, margin: float, rate: An
 @njit()
 def full_steps(x: Any, y: Any, triples: Any, W: Any, margin: float, rate: Any, passive: bool,
                lag: Any, done: int) -> float:  # fmt: skip
-    """Step the whole matrix `W` (d_x, d_y) in place; the summed loss.
-
-    With `passive` a step is as long as meets the margin, at most `rate`. `lag`,
-    unless empty, sums the updates times the number of steps before them:
-    ``W - lag / n`` is the mean of W over n steps.
-    """
+    """Step the whole matrix `W` (d_x, d_y) in place; the summed loss."""
+    # With `passive` a step is as long as meets the margin, at most `rate`. `lag`, unless empty,
+    # sums the updates times the number of steps before them: ``W - lag / n`` is the mean of W
+    # over n steps.
     one = W.dtype.type(1)
     delta = np.zeros(W.shape[1], W.dtype)
     total = 0.0

@@ -19,27 +19,7 @@ _LINE = 64  # bytes
 
 
 class TripleSource:
-    """Draws triples: from judgments, or from a list of them.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        Judgments. Others are drawn from all items that are not relevant where
-        unjudged pairs are negative, else from those judged not relevant.
-    links : bool
-        Whether both sides are the same items: then none is drawn with itself.
-    given : ndarray of int of shape (n, 3), optional
-        Triples to draw from, uniformly, in place of the judgments.
-    group : int
-        Others that are drawn for a pair at a time.
-    name : str
-        Method named in the error.
-
-    Raises
-    ------
-    ValueError
-        If the judgments are of one sign.
-    """
+    """Draws triples: from judgments, or from a list of them."""
 
     def __init__(
         self,
@@ -81,20 +61,7 @@ class TripleSource:
         return len(self.queries if self.given is None else self.given)
 
     def draw(self, n: int, seed: int) -> Triples:
-        """Draw triples (query, relevant item, other item).
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        seed : int
-            The same triples for the same seed.
-
-        Returns
-        -------
-        ndarray of int32, shape (n, 3)
-            None at all where everything is relevant.
-        """
+        """Draw triples (query, relevant item, other item)."""
         if not len(self):
             return np.empty((0, 3), np.int32)
         if self.given is not None:
@@ -108,18 +75,7 @@ class TripleSource:
 
 
 def rows_of(Z: Matrix) -> Rows:
-    """The rows of a matrix as the kernels read them, without a copy.
-
-    Parameters
-    ----------
-    Z : ndarray or CSR array of shape (n, d)
-        One side.
-
-    Returns
-    -------
-    ptr, first, idx, val : ndarray
-        See `simviz.methods._triple_kernels`.
-    """
+    """The rows of a matrix as the kernels read them, without a copy."""
     if sp.issparse(Z):
         ptr = Z.indptr.astype(np.int64)
         return ptr, ptr, Z.indices, Z.data
@@ -134,18 +90,7 @@ def rows_of(Z: Matrix) -> Rows:
 
 
 def aligned(A: NDArray[Any]) -> NDArray[Any]:
-    """A copy whose rows begin and end with cache lines, behind its columns zeros.
-
-    Parameters
-    ----------
-    A : ndarray of shape (d, N)
-        Factors that steps add rows of, one by one.
-
-    Returns
-    -------
-    ndarray of shape (d, N or some more)
-        Steps leave the zeros as they are.
-    """
+    """A copy whose rows begin and end with cache lines, behind its columns zeros."""
     d, n = A.shape
     per_line = _LINE // A.itemsize
     width = -(-n // per_line) * per_line
@@ -157,34 +102,12 @@ def aligned(A: NDArray[Any]) -> NDArray[Any]:
 
 
 def filled(Z: Matrix) -> float:
-    """Entries of a row that are not zero, on average.
-
-    Parameters
-    ----------
-    Z : ndarray or CSR array of shape (n, d)
-        One side.
-
-    Returns
-    -------
-    float
-        Between 0 and d.
-    """
+    """Entries of a row that are not zero, on average."""
     return float(np.count_nonzero(Z.data if sp.issparse(Z) else Z)) / Z.shape[0]
 
 
 def same_items(X: Matrix, Y: Matrix) -> bool:
-    """Whether both sides hold the same rows in the same order.
-
-    Parameters
-    ----------
-    X, Y : ndarray or CSR array
-        Sides.
-
-    Returns
-    -------
-    bool
-        True for links between the items of one collection.
-    """
+    """Whether both sides hold the same rows in the same order."""
     if X is Y or X.shape != Y.shape or sp.issparse(X) != sp.issparse(Y):
         return X is Y
     if not sp.issparse(X):
@@ -213,36 +136,7 @@ class TripleMixin(IterativeMixin):
         *,
         triples: ArrayLike | None = None,
     ) -> Any:
-        """Learn which items should score higher, stopping early on validation data.
-
-        Parameters
-        ----------
-        X, y : array or sparse matrix of shape (n_x, d_x) and (n_y, d_y)
-            Training items, as in `PairModel.fit`.
-        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-            Training judgments; None pairs row i with row i. Where both sides
-            hold the same items and the judgments say more than that, they are
-            links, and no item is compared with itself.
-        X_val, y_val : array or sparse matrix, optional
-            Items that are only watched; without them the fit runs to
-            ``max_iter``.
-        relevance_val : Relevance or sparse matrix, optional
-            Their judgments; None pairs row i with row i.
-        triples : array-like of int, shape (n, 3), optional
-            Preferences that judgments cannot say: a row of `X`, the row of `y`
-            that should score higher for it, and one that should score lower.
-            Where they are given, they alone are learned from.
-
-        Returns
-        -------
-        self
-            The same object.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, a shape or a value does not fit.
-        """
+        """Learn which items should score higher, stopping early on validation data."""
         if triples is not None:
             n_x, n_y = np.shape(X)[0], np.shape(X if y is None else y)[0]
             self._given = _checked(triples, n_x, n_y)
@@ -268,10 +162,8 @@ class TripleMixin(IterativeMixin):
         seed: int,
         learned: Callable[[], dict[str, NDArray[Any]]],
     ) -> None:
-        """Make passes until none is better; `learned` names what a pass changes.
-
-        Sets `loss_curve_`, `validation_scores_`, `n_iter_`, `best_iter_`.
-        """
+        """Make passes until none is better; `learned` names what a pass changes."""
+        # Sets `loss_curve_`, `validation_scores_`, `n_iter_`, `best_iter_`.
         self.loss_curve_: list[float] = []
         self.validation_scores_: list[float] = []
         kept: dict[str, NDArray[Any]] = {}
@@ -329,20 +221,7 @@ class TripleMixin(IterativeMixin):
     def iter_similarity(
         self: Any, X: Matrix, y: Matrix | None = None, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating]]:
-        """Similarities in blocks of rows, as in `PairModel.iter_similarity`.
-
-        Parameters
-        ----------
-        X, y : matrices of shape (n_x, d_x) and (n_y, d_y)
-            Queries and candidates.
-        block_size : int, optional
-            Rows of a block; by default about 16 MB of float32.
-
-        Yields
-        ------
-        ndarray of shape (rows, n_y)
-            Blocks in the order of the rows of `X`.
-        """
+        """Similarities in blocks of rows, as in `PairModel.iter_similarity`."""
         for block in super().iter_similarity(X, y, block_size):  # type: ignore[misc]
             yield block
             step = getattr(self, "_watching", None)
@@ -386,42 +265,15 @@ _WIDE = 128  # features below which single steps cost less than preparing a prod
 
 
 def is_dense(Z: Matrix) -> bool:
-    """Whether a side is better handled as a dense one, however it is stored.
-
-    Parameters
-    ----------
-    Z : ndarray or CSR array of shape (n, d)
-        One side.
-
-    Returns
-    -------
-    bool
-        True where rows are wide and more than three tenths of them are filled.
-    """
+    """Whether a side is better handled as a dense one, however it is stored."""
     return Z.shape[1] > _WIDE and filled(Z) > _DENSE * Z.shape[1]
 
 
 class BatchSteps:
-    """Gradient steps on U and V, in place, a batch at a time.
+    """Gradient steps on U and V, in place, a batch at a time."""
 
-    A batch takes the steps that its triples ask for at its start. It holds at
-    most a sixteenth of the pairs, so that few steps are taken twice.
-
-    Parameters
-    ----------
-    X, Y : ndarray or CSR array
-        Sides; no more than a batch of rows is ever made dense.
-    U : ndarray of shape (d_x, N)
-        Learned.
-    V : ndarray of shape (d_y, N) or None
-        Learned; None is the identity, which stays.
-    n_pairs : int
-        Triples are drawn from so many pairs.
-    margin, rate : float
-        Of the loss, and of a step.
-    identity : bool
-        Whether the inner product of the rows is added to a score.
-    """
+    # A batch takes the steps that its triples ask for at its start. It holds at most a sixteenth
+    # of the pairs, so that few steps are taken twice.
 
     def __init__(
         self,
@@ -441,18 +293,7 @@ class BatchSteps:
         self.margin, self.rate, self.identity = margin, U.dtype.type(rate), identity
 
     def __call__(self, triples: Triples) -> float:
-        """Step on triples.
-
-        Parameters
-        ----------
-        triples : ndarray of int of shape (n, 3)
-            Queries, relevant items, other items.
-
-        Returns
-        -------
-        float
-            Summed loss, each batch's before its step.
-        """
+        """Step on triples."""
         total = 0.0
         for start in range(0, len(triples), self.size):
             columns = np.ascontiguousarray(triples[start : start + self.size].T)
@@ -532,22 +373,7 @@ MAX_ENTRIES = 2**27  # half a gigabyte of float32
 
 
 def check_size(name: str, d_x: int, d_y: int, remedy: str) -> None:
-    """Refuse a matrix of weights that would not fit into memory.
-
-    Parameters
-    ----------
-    name : str
-        What asks for it.
-    d_x, d_y : int
-        Widths of the two sides.
-    remedy : str
-        What else to do, as the end of a sentence.
-
-    Raises
-    ------
-    ValueError
-        If there would be more than `MAX_ENTRIES` weights.
-    """
+    """Refuse a matrix of weights that would not fit into memory."""
     if d_x * d_y > MAX_ENTRIES:
         raise ValueError(
             f"{name} learns a weight for every pair of features: {d_x:,} of X × {d_y:,} of y are "
@@ -558,39 +384,13 @@ def check_size(name: str, d_x: int, d_y: int, remedy: str) -> None:
 
 
 def row_scorer(X: Matrix, W: NDArray[np.floating], Y: Matrix) -> RowScorer:
-    """Blocks of X W Yᵀ.
-
-    Parameters
-    ----------
-    X, Y : ndarray or CSR array of shape (n_x, d_x) and (n_y, d_y)
-        Sides.
-    W : ndarray of shape (d_x, d_y)
-        Weights.
-
-    Returns
-    -------
-    callable
-        From a slice of rows to a dense block.
-    """
+    """Blocks of X W Yᵀ."""
     W = W.astype(X.dtype, copy=False)
     return lambda rows: np.asarray(Y @ np.asarray(X[rows] @ W).T).T
 
 
 def pair_score(X: Matrix, W: NDArray[np.floating], Y: Matrix) -> NDArray[np.floating]:
-    """Row-wise xᵀ W y.
-
-    Parameters
-    ----------
-    X, Y : ndarray or CSR array of shape (n, d_x) and (n, d_y)
-        Sides.
-    W : ndarray of shape (d_x, d_y)
-        Weights.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Scores.
-    """
+    """Row-wise xᵀ W y."""
     W = W.astype(X.dtype, copy=False)
     size = max(1, 2**24 // W.shape[1])
     parts = [np.empty(0, X.dtype)]

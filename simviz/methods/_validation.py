@@ -24,19 +24,7 @@ class Stopped(Exception):  # noqa: N818 -- a wish, not an error
 
 
 class Watch:
-    """Progress, the validation score of every iteration, and the best parameters.
-
-    Parameters
-    ----------
-    theta : ndarray
-        Parameters before the first iteration: they may remain the best.
-    notify : callable
-        ``notify(step, total, **metrics)``; true to stop.
-    score : callable or None
-        Validation score of parameters.
-    limits : tuple of int
-        Iterations planned, and without a better score before stopping.
-    """
+    """Progress, the validation score of every iteration, and the best parameters."""
 
     def __init__(
         self, theta: Array, notify: Callable[..., bool], score: Callable[[Array], float] | None,
@@ -94,22 +82,7 @@ class Watch:
 def validation_sample(
     validation: tuple[Matrix, Matrix, object], rng: Any
 ) -> tuple[Matrix, Matrix, Relevance]:
-    """At most 4,096 queries and candidates, the relevant ones among them.
-
-    Parameters
-    ----------
-    validation : tuple
-        Items of both sides, and judgments as `fit` takes them.
-    rng : RandomState
-        Draws queries and other candidates.
-
-    Returns
-    -------
-    X, Y : array or CSR
-        Some of the items.
-    relevance : Relevance
-        Judgments between them.
-    """
+    """At most 4,096 queries and candidates, the relevant ones among them."""
     X, Y, relevance = validation
     judged = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
     rows, columns = np.arange(X.shape[0]), np.arange(Y.shape[0])
@@ -123,26 +96,9 @@ def validation_sample(
 
 
 def hold_out(relevance: Relevance, fraction: float, rng: Any) -> tuple[Any, Any, Any, Any] | None:
-    """Divide items into some to learn from and some to watch.
-
-    Queries are held out; their partners too where nobody else has them, so
-    that one-to-one pairs stay whole.
-
-    Parameters
-    ----------
-    relevance : Relevance
-        Judgments.
-    fraction : float
-        Share of the queries to hold out.
-    rng : RandomState
-        Draws them.
-
-    Returns
-    -------
-    tuple or None
-        Rows and columns to learn from, rows and columns to watch; None where too
-        few queries would be watched to tell anything.
-    """
+    """Divide items into some to learn from and some to watch."""
+    # Queries are held out; their partners too where nobody else has them, so that one-to-one
+    # pairs stay whole.
     matrix = relevance.matrix
     queries = np.flatnonzero(np.diff(matrix.indptr))
     n = round(fraction * len(queries))

@@ -30,20 +30,7 @@ _PANEL = 1_024  # columns of a Cholesky factor that are found together
 
 
 def factor_whitening(op: Operator, rank: int | None) -> type[CholeskyWhitening] | None:
-    """The shortest way to whiten all of an operator by factors, if there is one.
-
-    Parameters
-    ----------
-    op : Operator
-        Ẑ of shape (n, d).
-    rank : int or None
-        Principal directions that were asked for; a number decides against it.
-
-    Returns
-    -------
-    type or None
-        None where principal directions are the shorter way.
-    """
+    """The shortest way to whiten all of an operator by factors, if there is one."""
     m, n = op.shape
     if rank is not None or min(m, n) <= _FEW:
         return None
@@ -72,21 +59,7 @@ class Whitening(Protocol):
 
 
 class Directions:
-    """The principal directions of Ẑ = U diag(s) Vᵀ, for any ridge.
-
-    Parameters
-    ----------
-    op : Operator
-        Ẑ of shape (n, d).
-    rank : int or None
-        How many directions; None are all, up to 3,000.
-    random_state : int, RandomState or None
-        Start of the iterative solver.
-    notify : callable, optional
-        Progress of the iterative solver.
-    keep : bool, default=False
-        Whether V is kept, for many whitenings to come.
-    """
+    """The principal directions of Ẑ = U diag(s) Vᵀ, for any ridge."""
 
     def __init__(
         self,
@@ -107,48 +80,18 @@ class Directions:
         self._V = op.rmatmat(self.U) / self.s if keep else None
 
     def right(self, B: Array) -> Array:
-        """V B, with V = Ẑᵀ U / s taken for the columns of B only unless it was kept.
-
-        Parameters
-        ----------
-        B : ndarray of shape (r, b)
-            Coordinates.
-
-        Returns
-        -------
-        ndarray of shape (d, b)
-            Directions.
-        """
+        """V B, with V = Ẑᵀ U / s taken for the columns of B only unless it was kept."""
         if self._V is not None:
             return self._V @ B
         return self.op.rmatmat(self.U @ (B / self.s[:, None]))
 
     def whitened(self, ridge: float) -> SpectralWhitening:
-        """W = V diag(1 / √(s² + κ)).
-
-        Parameters
-        ----------
-        ridge : float
-            κ ≥ 0.
-
-        Returns
-        -------
-        SpectralWhitening
-            Sharing these directions.
-        """
+        """W = V diag(1 / √(s² + κ))."""
         return SpectralWhitening(self, ridge)
 
 
 class SpectralWhitening:
-    """Whitening by principal directions.
-
-    Parameters
-    ----------
-    directions : Directions
-        Of the data.
-    ridge : float
-        κ ≥ 0.
-    """
+    """Whitening by principal directions."""
 
     def __init__(self, directions: Directions, ridge: float) -> None:
         self.principal, self.U, self.s = directions, directions.U, directions.s
@@ -175,24 +118,7 @@ class SpectralWhitening:
 
 
 class CholeskyWhitening:
-    """Whitening by C + κI = L Lᵀ, W = L⁻ᵀ.
-
-    Parameters
-    ----------
-    op : Operator
-        Ẑ of shape (n, d) that knows its `rgram`.
-    ridge : float
-        κ ≥ 0.
-    dtype : type
-        Precision of the factor.
-    notify : callable, optional
-        Progress, called between panels; a wish to stop is heard by the caller.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If C + κI is not positive definite in that precision.
-    """
+    """Whitening by C + κI = L Lᵀ, W = L⁻ᵀ."""
 
     def __init__(
         self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
@@ -224,18 +150,10 @@ class CholeskyWhitening:
 
 
 class RowsWhitening(CholeskyWhitening):
-    """The same for fewer rows than columns, by factors of the size of the rows.
+    """The same for fewer rows than columns, by factors of the size of the rows."""
 
-    With Ẑ Ẑᵀ = G Gᵀ the rows of G are those of Ẑ in an orthonormal basis
-    V = Ẑᵀ G⁻ᵀ, so that GᵀG + κI is all that is factored.
-
-    Parameters
-    ----------
-    op : Operator
-        Ẑ of shape (n, d) that knows its `gram`.
-    ridge, dtype, notify
-        As for `CholeskyWhitening`.
-    """
+    # With Ẑ Ẑᵀ = G Gᵀ the rows of G are those of Ẑ in an orthonormal basis V = Ẑᵀ G⁻ᵀ, so that
+    # GᵀG + κI is all that is factored.
 
     def __init__(
         self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
@@ -273,20 +191,7 @@ def _trace_of_variance(G: Array) -> float:
 
 
 def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
-    """Put the Cholesky factor of C into its lower triangle, panel by panel.
-
-    Parameters
-    ----------
-    C : ndarray of shape (d, d)
-        Symmetric positive definite, row-major; its upper triangle is left.
-    notify : callable, optional
-        Called as ``notify(panel, panels)``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If C is not positive definite.
-    """
+    """Put the Cholesky factor of C into its lower triangle, panel by panel."""
     d = len(C)
     panels = -(-d // _PANEL)
     for panel, start in enumerate(range(0, d, _PANEL)):
@@ -303,15 +208,7 @@ def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
 
 
 class Blocks:
-    """Several whitenings side by side: of data that share neither rows nor columns.
-
-    Parameters
-    ----------
-    parts : sequence of Whitening
-        In the order of rows, coordinates and columns.
-    n_rows : sequence of int
-        Rows of each.
-    """
+    """Several whitenings side by side: of data that share neither rows nor columns."""
 
     def __init__(self, parts: Sequence[Whitening], n_rows: Sequence[int]) -> None:
         self.parts = parts
@@ -342,15 +239,7 @@ class Blocks:
 
 
 class Inflated:
-    """A whitening of C + κI + δδᵀ from one of C + κI.
-
-    Parameters
-    ----------
-    base : Whitening
-        With Wᵀ(C + κI)W = I.
-    delta : ndarray of shape (r,)
-        Wᵀδ.
-    """
+    """A whitening of C + κI + δδᵀ from one of C + κI."""
 
     def __init__(self, base: Whitening, delta: Array) -> None:
         self.base, self.rank, self.n_features = base, base.rank, base.n_features
@@ -383,32 +272,7 @@ _LEAST_RIDGE = 1e-6  # of the mean variance: what double precision still sees
 
 
 class PairedSides:
-    """Both sides' rows, weighted by the pairs they are in and centred side by side.
-
-    Parameters
-    ----------
-    model : estimator
-        Has `shared`, `rank`, `random_state` and reports progress.
-    X, Y : array or CSR of shape (n_x, d_x) and (n_y, d_y)
-        Items.
-    weights : CSR array of shape (n_x, n_y)
-        Weights of the pairs, summing to 1.
-    many : bool, default=False
-        Whether many regularisations will be asked for.
-
-    Attributes
-    ----------
-    linked : CSR array of shape (n_x, n_y)
-        diag(w_x)^-½ R diag(w_y)^-½, which turns weighted rows of one side into
-        those of the other.
-    x_mean, y_mean : ndarray of shape (d_x,) and (d_y,)
-        Weighted means.
-    variances : list of float
-        Mean variance of the principal directions of each block: of both sides
-        together if they share a vocabulary, else of either.
-    noise_variance : float
-        Mean variance of the items around the centred mean of their pair.
-    """
+    """Both sides' rows, weighted by the pairs they are in and centred side by side."""
 
     def __init__(
         self, model: Any, X: Matrix, Y: Matrix, weights: sp.csr_array, *, many: bool = False
@@ -440,18 +304,7 @@ class PairedSides:
         self._between: Array | None = None  # of the principal directions of both sides
 
     def whitenings(self, ridges: list[float]) -> list[Whitening]:
-        """One whitening a block.
-
-        Parameters
-        ----------
-        ridges : list of float
-            κ of each block.
-
-        Returns
-        -------
-        list of Whitening
-            By factors or principal directions, whichever is the shorter way.
-        """
+        """One whitening a block."""
         return [self._whitening(block, ridge) for block, ridge in enumerate(ridges)]
 
     def _whitening(self, block: int, ridge: float) -> Whitening:
@@ -479,18 +332,7 @@ class PairedSides:
         return self._directions[block]
 
     def correlations(self, x: Whitening, y: Whitening) -> Operator:
-        """(Ẑ_x W_x)ᵀ R Ẑ_y W_y, whose singular values are the canonical correlations.
-
-        Parameters
-        ----------
-        x, y : Whitening
-            Of the two sides.
-
-        Returns
-        -------
-        Operator
-            Of shape (r_x, r_y).
-        """
+        """(Ẑ_x W_x)ᵀ R Ẑ_y W_y, whose singular values are the canonical correlations."""
         if isinstance(x, SpectralWhitening) and isinstance(y, SpectralWhitening):
             if self._between is None:
                 self._between = (x.U.T @ (self.linked @ y.U)).astype(self.dtype)
@@ -503,18 +345,7 @@ class PairedSides:
         )
 
     def across(self, F: Array) -> Array:
-        """Each row's partners: [[0, R], [Rᵀ, 0]] times stacked rows of both sides.
-
-        Parameters
-        ----------
-        F : ndarray of shape (n_x + n_y, b)
-            Rows of the x side above those of the y side.
-
-        Returns
-        -------
-        ndarray of shape (n_x + n_y, b)
-            In the same order.
-        """
+        """Each row's partners: [[0, R], [Rᵀ, 0]] times stacked rows of both sides."""
         linked, back = self.linked.astype(F.dtype), self._linked_back.astype(F.dtype)
         return np.vstack([linked @ F[self.n_x :], back @ F[: self.n_x]])
 

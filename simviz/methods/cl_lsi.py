@@ -110,11 +110,9 @@ class CLLSI(LinearPairModel):
 
 
 def _last_coupled(Vt: Array, split: int) -> int | None:
-    """How many leading directions tell of both sides together; None where no number does.
-
-    All directions of the data make V Vᵀ a projection that leaves each side to itself: what
-    it has between the sides, which is what similarities are made of, is rounding.
-    """
+    """How many leading directions tell of both sides together; None where no number does."""
+    # All directions of the data make V Vᵀ a projection that leaves each side to itself: what it
+    # has between the sides, which is what similarities are made of, is rounding.
     A = Vt[:, :split]
     inner = A @ A.T
     own = np.cumsum(np.diagonal(inner))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz._numba import njit
 from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
-from simviz.methods._constraints import Constraints
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -261,7 +258,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         self, start: LinearPairModel, data: _Data, rng: Any, watch: Any, gammas: list[float]
     ) -> None:
         """Sweep with one γ after the other; `gammas` hears of each sweep's."""
-        pass
+        from simviz.methods._bregman import LogDetProjections
         from simviz.methods._constraints import draw_constraints
 
         X, Y, _ = data
@@ -319,134 +316,3 @@ def _root(B: NDArray[np.floating]) -> NDArray[np.floating]:
     except np.linalg.LinAlgError:
         values, U = np.linalg.eigh(B)
         return np.asarray(U * np.sqrt(np.maximum(values, 0.0)))
-
-
-Reals = NDArray[np.float64]
-
-_BLOCK = 64  # projections at a time: their Gram matrix stays in the first-level cache
-_SMALLEST = 1e-12  # of its bound: a distance below it is none
-
-
-class LogDetProjections:
-    """Keeps B close to the identity while distances are brought within their bounds.
-
-    Parameters
-    ----------
-    P, Q : ndarray of shape (n_x, k) and (n_y, k)
-        Vectors of the two sides.
-    pairs : Constraints
-        Which pairs should lie close together or apart, in the order in which
-        they are visited.
-    bounds : tuple of float
-        Squared distance u that similar pairs should not exceed, and l that
-        dissimilar ones should reach; both above 0.
-    gamma : float
-        What it costs to miss a bound, against leaving the identity.
-
-    Attributes
-    ----------
-    B : ndarray of shape (k, k)
-        Symmetric, positive definite.
-    multipliers : ndarray of shape (n,)
-        Dual variables, at least 0.
-    """
-
-    def __init__(
-        self,
-        P: NDArray[np.floating],
-        Q: NDArray[np.floating],
-        pairs: Constraints,
-        bounds: tuple[float, float],
-        gamma: float,
-    ) -> None:
-        self.P, self.Q, self.pairs, self.gamma = P, Q, pairs, gamma
-        self.bounds = np.where(pairs.sign > 0, *bounds)
-        self.slack = self.bounds.copy()
-        self.multipliers = np.zeros(len(pairs))
-        self.B: Reals = np.eye(P.shape[1])
-
-    def sweep(self, tick: Callable[[], None]) -> tuple[float, float]:
-        """Project onto every constraint once.
-
-        Parameters
-        ----------
-        tick : callable
-            Called between blocks; may raise to stop, which leaves B valid, and
-            the one before the sweep as it was.
-
-        Returns
-        -------
-        violation : float
-            By how much of its bound a distance missed it when it was visited,
-            on average.
-        change : float
-            Summed changes of the multipliers, relative to their sum.
-        """
-        violation = change = 0.0
-        self.B = self.B.copy()  # whoever holds the last one keeps it
-        for first in range(0, len(self.pairs), _BLOCK):
-            missed, moved = self._project(slice(first, first + _BLOCK))
-            violation += missed
-            change += moved
-            tick()
-        self.B = (self.B + self.B.T) / 2
-        total = self.multipliers.sum()
-        return violation / max(1, len(self.pairs)), change / total if total else 0.0
-
-    def _project(self, block: slice) -> tuple[float, float]:
-        x, y = self.pairs.x[block], self.pairs.y[block]
-        W = self.P[x].astype(np.float64) - self.Q[y]
-        V = W @ self.B
-        T, beta = np.eye(len(W)), np.zeros(len(W))
-        missed, moved = _project(
-            V @ W.T, self.pairs.sign[block], self.bounds[block], self.gamma,
-            self.multipliers[block], self.slack[block], T, beta,
-        )  # fmt: skip
-        active = beta != 0
-        if active.any():
-            U = T[active] @ V  # B w, as B was when the pair's turn came
-            self.B += (U.T * beta[active]) @ U
-        return missed, moved
-
-
-@njit(fastmath=frozenset({"contract", "reassoc"}))
-def _project(
-    G: Reals,
-    sign: Reals,
-    bound: Reals,
-    gamma: float,
-    multiplier: Reals,
-    slack: Reals,
-    T: Reals,
-    beta: Reals,
-) -> Any:
-    """Project onto the constraints of a block, by their Gram matrix alone.
-
-    G, of wᵀBw, is overwritten on and above its diagonal. Of constraint c,
-    ``T[c] @ V`` becomes Bw as it is on its turn, V being Bw as it was at the
-    start of the block, and ``beta[c]`` the weight of its update.
-    """
-    rate = gamma / (gamma + 1)
-    missed, moved = 0.0, 0.0
-    for c in range(len(sign)):
-        for e in range(c):
-            if beta[e] != 0:
-                share = beta[e] * G[e, c]
-                for j in range(e + 1):
-                    T[c, j] += share * T[e, j]
-        p, delta = G[c, c], sign[c]
-        if p <= _SMALLEST * bound[c]:
-            continue
-        missed += max(0.0, delta * (p - bound[c]) / bound[c])
-        a = min(multiplier[c], delta * rate * (1 / p - 1 / slack[c]))
-        if a == 0:
-            continue
-        multiplier[c] -= a
-        moved += abs(a)
-        slack[c] = 1 / (1 / slack[c] + delta * a / gamma)
-        beta[c] = delta * a / (1 - delta * a * p)
-        for i in range(c + 1, len(sign)):
-            share = beta[c] * G[c, i]
-            for j in range(i, len(sign)):
-                G[i, j] += share * G[c, j]
-    return missed, moved

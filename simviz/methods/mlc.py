@@ -297,22 +297,7 @@ class DiagonalMatrix:
 
 
 def ascend(problem: Any) -> Iterator[tuple[Reals, float, float]]:
-    """Go up by accelerated projected gradients, for as long as steps can be taken.
-
-    Parameters
-    ----------
-    problem : FullMatrix or DiagonalMatrix
-        What is maximised, and over which set.
-
-    Yields
-    ------
-    C : ndarray
-        Never worse than the one before.
-    value : float
-        Mean distance f(C).
-    gap : float
-        By what share of it f may still rise, at most.
-    """
+    """Go up by accelerated projected gradients, for as long as steps can be taken."""
     C = Z = problem.start
     squares = z_squares = problem.squares(C)
     value = z_value = _mean_root(squares)
@@ -346,23 +331,7 @@ def ascend(problem: Any) -> Iterator[tuple[Reals, float, float]]:
 
 
 def nearest_of_simplex(v: Reals) -> Reals:
-    """The nearest vector of entries that are at least 0 and sum to 1.
-
-    Parameters
-    ----------
-    v : ndarray of shape (r,)
-        Any vector.
-
-    Returns
-    -------
-    ndarray of shape (r,)
-        ``max(v - t, 0)`` for the one t that makes the sum 1.
-
-    Examples
-    --------
-    >>> nearest_of_simplex(np.array([0.9, 0.5, -1.0]))
-    array([0.7, 0.3, 0. ])
-    """
+    """The nearest vector of entries that are at least 0 and sum to 1."""
     v = v - v.max()  # moves t by as much; beside a number like 1e30 a sum of 1 is nothing
     largest = np.sort(v)[::-1]
     excess = (np.cumsum(largest) - 1) / np.arange(1, len(v) + 1)

@@ -17,18 +17,7 @@ from simviz.relevance import Relevance
 
 
 def same_rows(Q: sp.csr_array, D: sp.csr_array) -> sp.csr_array:
-    """Which documents equal which queries, feature by feature.
-
-    Parameters
-    ----------
-    Q, D : CSR array of shape (n_q, d) and (n_d, d)
-        Rows without stored zeros, sorted, of one floating type.
-
-    Returns
-    -------
-    CSR array of bool, shape (n_q, n_d)
-        True where both rows are the same and not empty.
-    """
+    """Which documents equal which queries, feature by feature."""
     at: dict[tuple[bytes, bytes], list[int]] = {}
     for row, key in enumerate(_keys(D)):
         at.setdefault(key, []).append(row)
@@ -47,23 +36,7 @@ def _keys(rows: sp.csr_array) -> list[tuple[bytes, bytes]]:
 
 
 def share_of_feedback(scores: NDArray[Any], own: sp.csr_array, n_feedback: int) -> sp.csr_array:
-    """How much each document feeds each query.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (b, n_d)
-        Similarity of the documents to each query.
-    own : CSR array of bool, shape (b, n_d)
-        Documents that are the query itself.
-    n_feedback : int
-        Documents that feed a query at most.
-
-    Returns
-    -------
-    CSR array of float64, shape (b, n_d)
-        Rows that sum to 1, or to 0 where no document scores above 0. Those
-        level at the last place share what is left of the places.
-    """
+    """How much each document feeds each query."""
     told = np.where(np.asarray(scores) > 0, scores, 0)
     rows = np.repeat(np.arange(len(told)), np.diff(own.indptr))
     told[rows, own.indices] = 0
@@ -82,20 +55,7 @@ def share_of_feedback(scores: NDArray[Any], own: sp.csr_array, n_feedback: int) 
 
 
 def heaviest_terms(rows: sp.csr_array, n_terms: int | None) -> sp.csr_array:
-    """The terms of largest absolute weight in each row.
-
-    Parameters
-    ----------
-    rows : CSR array of shape (b, d)
-        Weighted terms.
-    n_terms : int or None
-        Terms kept of a row, of equal ones the first; None keeps all.
-
-    Returns
-    -------
-    CSR array of shape (b, d)
-        Of the same type.
-    """
+    """The terms of largest absolute weight in each row."""
     if n_terms is None or not rows.nnz:
         return rows
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

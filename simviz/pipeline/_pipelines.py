@@ -339,40 +339,13 @@ Normalization = Literal["global_std", "none", "minmax_query", "z_query"]
 
 
 def check_normalization(normalization: str) -> None:
-    """Refuse a normalisation that does not exist.
-
-    Parameters
-    ----------
-    normalization : str
-        Its name.
-
-    Raises
-    ------
-    ValueError
-        Naming those that do.
-    """
+    """Refuse a normalisation that does not exist."""
     if normalization not in get_args(Normalization):
         raise ValueError(unknown_name("normalization", normalization, get_args(Normalization)))
 
 
 def scaled(scores: Block, normalization: Normalization, spread: float) -> Block:
-    """Similarities of whole rows on the scale asked for.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (b, n_y)
-        One row an x item, all y items.
-    normalization : str
-        See `BlendPipeline`.
-    spread : float
-        Standard deviation in training, for "global_std".
-
-    Returns
-    -------
-    ndarray of shape (b, n_y)
-        What depends on the query is in float64; a row without differences
-        becomes 0.
-    """
+    """Similarities of whole rows on the scale asked for."""
     if normalization == "none":
         return scores
     if normalization == "global_std":
@@ -389,20 +362,7 @@ def scaled(scores: Block, normalization: Normalization, spread: float) -> Block:
 
 
 def filled_in(learned: Block, lexical: Block, x_known: Mask, y_known: Mask) -> Block:
-    """The learned similarities, with the lexical ones where nothing was learned of an item.
-
-    Parameters
-    ----------
-    learned, lexical : ndarray of shape (b, n_y)
-        On one scale.
-    x_known, y_known : ndarray of bool, shape (b,) and (n_y,)
-        Whether the learned vector of an item is not zero.
-
-    Returns
-    -------
-    ndarray of shape (b, n_y)
-        Blended with any weight, such a pair has its lexical score.
-    """
+    """The learned similarities, with the lexical ones where nothing was learned of an item."""
     if x_known.all() and y_known.all():
         return learned
     filled = learned.astype(np.result_type(learned, lexical), copy=True)
@@ -412,24 +372,7 @@ def filled_in(learned: Block, lexical: Block, x_known: Mask, y_known: Mask) -> B
 
 
 def scored(part: Pipeline, x: Items, y: Items, size: int) -> tuple[Mask, Mask, Iterator[Block]]:
-    """Which items a part knows, and its similarities; features are made once for both.
-
-    Parameters
-    ----------
-    part : PairPipeline or BlendPipeline
-        Fitted.
-    x, y : Items
-        Items of the two sides.
-    size : int
-        Rows of a block.
-
-    Returns
-    -------
-    x_known, y_known : ndarray of bool
-        Whether features and vector of an item are not zero.
-    blocks : iterator of ndarray of shape (rows, n_y)
-        Similarities.
-    """
+    """Which items a part knows, and its similarities; features are made once for both."""
     if not isinstance(part, PairPipeline):
         return *part.known(x, y), part.iter_similarity(x, y, size)
     model = part.model_

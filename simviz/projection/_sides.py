@@ -16,24 +16,7 @@ BLOCK_BYTES = 16_000_000
 
 
 def check_sides(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Both sides as finite float64 matrices of one width.
-
-    Parameters
-    ----------
-    x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
-        Coordinates in one space.
-
-    Returns
-    -------
-    x, y : ndarray of float64
-        The same numbers.
-
-    Raises
-    ------
-    ValueError
-        If a side is sparse, not two-dimensional, empty or not finite, or if
-        the widths differ.
-    """
+    """Both sides as finite float64 matrices of one width."""
     sides = []
     for name, vectors in (("x", x_vectors), ("y", y_vectors)):
         if sp.issparse(vectors):
@@ -75,23 +58,7 @@ def centred(points: FloatArray) -> FloatArray:
 def distance_blocks(
     points: FloatArray, rows: NDArray[np.intp]
 ) -> Iterator[tuple[NDArray[np.intp], FloatArray]]:
-    """Squared Euclidean distances from some rows to all points, block by block.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, k)
-        Coordinates, best centred: the products then lose fewest digits.
-    rows : ndarray of int
-        Points to measure from.
-
-    Yields
-    ------
-    block : ndarray of int, shape (b,)
-        Part of `rows`.
-    squared : ndarray of shape (b, n)
-        Never negative; infinite from a point to itself, so that no point is
-        its own neighbour. May be overwritten by the receiver.
-    """
+    """Squared Euclidean distances from some rows to all points, block by block."""
     norms = np.einsum("ij,ij->i", points, points)
     size = max(1, BLOCK_BYTES // (8 * len(points)))
     for start in range(0, len(rows), size):
@@ -106,23 +73,9 @@ def distance_blocks(
 
 
 def principal_axes(covariance: FloatArray, n_axes: int) -> FloatArray:
-    """Leading eigenvectors of a covariance, strongest first, signs fixed.
-
-    An axis along which nothing varies is returned as zeros, and so is every
-    axis beyond the width of the space: the map is then flat there.
-
-    Parameters
-    ----------
-    covariance : ndarray of shape (k, k)
-        Symmetric, positive semi-definite.
-    n_axes : int
-        Number of axes wanted.
-
-    Returns
-    -------
-    axes : ndarray of shape (k, n_axes)
-        In each axis the entry that is largest in size is positive.
-    """
+    """Leading eigenvectors of a covariance, strongest first, signs fixed."""
+    # An axis along which nothing varies is returned as zeros, and so is every axis beyond the
+    # width of the space: the map is then flat there.
     k = len(covariance)
     axes = np.zeros((k, n_axes))
     found = min(n_axes, k)

@@ -112,26 +112,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A drawing and the items on it.
+    """A drawing and the items on it."""
 
-    A large data set is drawn in part: then the rows of the drawing are not
-    those of the data set.
-
-    Parameters
-    ----------
-    drawing : JointMap
-        Positions.
-    x_rows, y_rows : ndarray of int
-        The items on it by their position in the data set, ascending.
-
-    Examples
-    --------
-    >>> from simviz.projection import joint_map
-    >>> drawn = joint_map([[0.0, 1.0], [1.0, 0.0]], [[0.1, 1.0], [1.0, 0.2]])
-    >>> placed = Placed(drawn, np.array([3, 7]), np.array([0, 5]))
-    >>> placed.row_of("x", 7), placed.row_of("x", 4)
-    (1, None)
-    """
+    # A large data set is drawn in part: then the rows of the drawing are not those of the data
+    # set.
 
     drawing: JointMap
     x_rows: Index
@@ -154,20 +138,7 @@ class Placed:
         return Neighbors(neighbors.side, index, neighbors.scores[is_drawn])
 
     def kept_near(self, item: int, neighbors: Neighbors) -> Mask:
-        """Which neighbours in the model are neighbours on the drawing too.
-
-        Parameters
-        ----------
-        item : int
-            Position in the data set of the item whose neighbours they are.
-        neighbors : Neighbors
-            By their positions in the data set.
-
-        Returns
-        -------
-        ndarray of bool, shape (len(neighbors),)
-            False for what is not drawn; see `simviz.projection.kept_near`.
-        """
+        """Which neighbours in the model are neighbours on the drawing too."""
         side: Side = "x" if neighbors.side == "y" else "y"
         kept = np.isin(neighbors.index, self.rows(neighbors.side))
         row = self.row_of(side, item)
@@ -185,16 +156,7 @@ GROUPS = (FIRST, SOON, LATE, NOTHING)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What a run finds for each item of a drawing among all of the other side on it.
-
-    Parameters
-    ----------
-    x, y : ndarray of shape (n_x,) and (n_y,)
-        Reciprocal rank of the first item that belongs to it, expected over
-        random order of ties; NaN where none on the drawing does.
-    x_best, y_best : ndarray of shape (n_x,) and (n_y,)
-        Similarity to the nearest item of the other side.
-    """
+    """What a run finds for each item of a drawing among all of the other side on it."""
 
     x: FloatArray
     y: FloatArray
@@ -218,32 +180,7 @@ class Found:
 
 
 def find_all(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> Found:
-    """Ask a run about every item on a drawing, from both sides.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        What was trained.
-    pairs : PairSet
-        The data set.
-    placed : Placed
-        A drawing of it.
-
-    Returns
-    -------
-    Found
-        One value an item of the drawing.
-
-    Examples
-    --------
-    >>> from simviz.pipeline import default_pipeline
-    >>> from simviz.projection import joint_map
-    >>> pairs = PairSet.from_texts(["red car", "blue sea"], ["a red car", "the blue sea"])
-    >>> pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
-    >>> drawn = joint_map([[0.0, 1.0], [1.0, 0.0]], [[0.1, 1.0], [1.0, 0.2]])
-    >>> find_all(pipeline, pairs, Placed(drawn, np.arange(2), np.arange(2))).x.tolist()
-    [1.0, 1.0]
-    """
+    """Ask a run about every item on a drawing, from both sides."""
     x, y = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
     relevance = pairs.relevance.take(placed.x_rows, placed.y_rows)
     searched = evaluate(pipeline, x, y, relevance, [MRR()], pool="all")

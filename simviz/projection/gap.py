@@ -17,29 +17,11 @@ _DIMENSIONS = 50
 
 
 def rank_matched(x: FloatArray, y: FloatArray, seed: int = 0) -> tuple[FloatArray, FloatArray]:
-    """Coordinates in which the other side is as near as the own side.
-
-    The j-th nearest item of the other side gets the distance that the item
-    of the same rank has on the own side; what the two items of a pair say is
-    averaged. So each item's list of the other side keeps its order as far as
-    both sides agree on it, and a gap between the sides, which is in every
-    distance across, is in no rank.
-
-    Parameters
-    ----------
-    x, y : ndarray of shape (n_x, k) and (n_y, k)
-        Coordinates of both sides in one space.
-    seed : int, default=0
-        Of the sample of landmarks, where there are more than 1,500 items.
-
-    Returns
-    -------
-    x, y : ndarray of shape (n_x, d) and (n_y, d)
-        Classical scaling (Torgerson 1952) of the joint distances; d is 50 at
-        most. Items that are no landmarks are put where their distances to
-        the landmarks say (de Silva & Tenenbaum 2004). Where a side has fewer
-        than three items the sides are centred instead.
-    """
+    """Coordinates in which the other side is as near as the own side."""
+    # The j-th nearest item of the other side gets the distance that the item of the same rank
+    # has on the own side; what the two items of a pair say is averaged. So each item's list of
+    # the other side keeps its order as far as both sides agree on it, and a gap between the
+    # sides, which is in every distance across, is in no rank.
     if min(len(x), len(y)) < 3:
         return centred(x), centred(y)
     rng = np.random.default_rng(seed)
@@ -84,10 +66,8 @@ def _to_marks(
 
 
 def _quantiles(ascending: FloatArray, shares: FloatArray) -> FloatArray:
-    """Row by row the value at a share of ascending ones, the first of them left out.
-
-    That is the item itself; one that is no landmark loses its nearest landmark, one of many.
-    """
+    """Row by row the value at a share of ascending ones, the first of them left out."""
+    # That is the item itself; one that is no landmark loses its nearest landmark, one of many.
     ascending = ascending[:, 1:]
     at = shares * (ascending.shape[1] - 1)
     low = np.minimum(at.astype(np.intp), max(ascending.shape[1] - 2, 0))

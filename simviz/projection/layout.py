@@ -217,20 +217,7 @@ def warm_up() -> None:
 
 
 def nearest_points(points: FloatArray, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Each point, then its k exact nearest neighbours, with Euclidean distances.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Coordinates.
-    k : int
-        Neighbours wanted, fewer than n.
-
-    Returns
-    -------
-    indices, distances : ndarray of shape (n, k + 1)
-        The point itself first, at distance 0, then nearest first.
-    """
+    """Each point, then its k exact nearest neighbours, with Euclidean distances."""
     n = len(points)
     indices = np.empty((n, k + 1), dtype=np.int32)
     distances = np.zeros((n, k + 1), dtype=np.float32)
@@ -246,11 +233,9 @@ def nearest_points(points: FloatArray, k: int) -> tuple[NDArray[np.int32], NDArr
 
 
 def _let_go(layouts: Any) -> None:
-    """Let other threads run while UMAP's kernel does.
-
-    It keeps the interpreter for each of hundreds of epochs, and a page that is drawn
-    meanwhile waits for one of them at every element that it sends.
-    """
+    """Let other threads run while UMAP's kernel does."""
+    # It keeps the interpreter for each of hundreds of epochs, and a page that is drawn meanwhile
+    # waits for one of them at every element that it sends.
     make = getattr(layouts, "_get_optimize_layout_euclidean_single_epoch_fn", None)
     kernel = make(False) if make is not None else None
     if kernel is not None and not kernel.signatures:  # not compiled yet

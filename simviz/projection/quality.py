@@ -15,24 +15,7 @@ from simviz.relevance import Relevance
 
 
 def mean_reciprocal_rank(points: FloatArray, n_x: int, relevance: Relevance) -> float | None:
-    """Mean over x items of 1 / rank of their nearest relevant y item.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_x + n_y, k)
-        The x side, then the y side, centred and of unit size.
-    n_x : int
-        Items of the x side.
-    relevance : Relevance of shape (n_x, n_y)
-        What belongs together. Where unjudged pairs are ignored, an item is
-        searched among those judged for it.
-
-    Returns
-    -------
-    float or None
-        The value expected over random order of ties; None where no x item
-        has a relevant partner.
-    """
+    """Mean over x items of 1 / rank of their nearest relevant y item."""
     only_judged = relevance.unjudged == "ignore"
     positives = relevance.positives
     queries = np.flatnonzero(np.diff(positives.indptr))
@@ -260,15 +243,7 @@ def _joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, int]:
 
 
 def _intruders(truth: FloatArray, shown: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """For each row, how far the k nearest by `shown` exceed rank k by `truth`.
-
-    Returns
-    -------
-    excess : ndarray of shape (b,)
-        Sum of (rank − k) over those that are not among the k nearest.
-    kept : ndarray of shape (b,)
-        Share of them that are.
-    """
+    """For each row, how far the k nearest by `shown` exceed rank k by `truth`."""
     if k >= shown.shape[1]:
         return np.zeros(len(shown)), np.ones(len(shown))
     near = np.argpartition(shown, k - 1, axis=1)[:, :k]
@@ -293,17 +268,5 @@ _LEVELS = (
 
 
 def trust_level(quality: Quality) -> str:
-    """Call a drawing by how many nearest neighbours it keeps.
-
-    Parameters
-    ----------
-    quality : Quality
-        What `map_quality` measured.
-
-    Returns
-    -------
-    str
-        From "Close to the model" (half of them and more) over "A fair
-        sketch" (a quarter) and "A rough sketch" (a tenth) to "Only a hint".
-    """
+    """Call a drawing by how many nearest neighbours it keeps."""
     return next(words for least, words in _LEVELS if quality.overlap >= least)

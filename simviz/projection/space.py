@@ -18,26 +18,7 @@ Side = Literal["x", "y"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelSpace:
-    """The items of a data set as a trained pipeline sees them, ready to be asked.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline
-        What was trained.
-    x_rows, y_rows : matrix
-        Coordinates of both sides; where the method only gives similarities,
-        their features.
-    x_known, y_known : ndarray of bool
-        Whether anything in an item is known to the model.
-
-    Examples
-    --------
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["corazón rojo", "coche azul"])
-    >>> space = ModelSpace.of(default_pipeline("cca", pairs, n_components=1).fit(pairs), pairs)
-    >>> space.n_dimensions, space.nearest("x", 1, k=1).index.tolist()
-    (1, [1])
-    """
+    """The items of a data set as a trained pipeline sees them, ready to be asked."""
 
     pipeline: PairPipeline
     x_rows: Matrix
@@ -47,20 +28,7 @@ class ModelSpace:
 
     @classmethod
     def of(cls, pipeline: PairPipeline, pairs: PairSet) -> ModelSpace:
-        """Place all items of a data set.
-
-        Parameters
-        ----------
-        pipeline : PairPipeline
-            What was trained.
-        pairs : PairSet
-            Whose items.
-
-        Returns
-        -------
-        ModelSpace
-            Holding one row an item.
-        """
+        """Place all items of a data set."""
         if isinstance(pipeline.model_, EmbeddingModel):
             x, y = pipeline.coordinates(pairs.x, pairs.y)
         else:
@@ -78,32 +46,7 @@ class ModelSpace:
         return isinstance(self.pipeline.model_, EmbeddingModel)
 
     def truncate(self, k: int) -> ModelSpace:
-        """The space of the first k dimensions of a nested method; nothing is learned anew.
-
-        Parameters
-        ----------
-        k : int
-            Dimensions wanted, at most `n_dimensions`.
-
-        Returns
-        -------
-        ModelSpace
-            As `of` gives it for ``pipeline.truncate(k)``.
-
-        Raises
-        ------
-        ValueError
-            If the method is not nested, or has fewer dimensions.
-
-        Examples
-        --------
-        >>> from simviz.pipeline import default_pipeline
-        >>> texts = ["red heart", "blue car", "green sea"]
-        >>> pairs = PairSet.from_texts(texts, texts)
-        >>> space = ModelSpace.of(default_pipeline("lsa", pairs, n_components=2).fit(pairs), pairs)
-        >>> space.truncate(1).n_dimensions
-        1
-        """
+        """The space of the first k dimensions of a nested method; nothing is learned anew."""
         if not self._has_vectors:
             name = type(self.pipeline.model_).__name__
             raise ValueError(f"{name} is not nested: it has no dimensions to leave out.")
@@ -122,29 +65,7 @@ class ModelSpace:
         return bool((self.x_known if side == "x" else self.y_known)[index])
 
     def nearest(self, side: Side, index: int, k: int = 10) -> Neighbors:
-        """Items of the other side that the model finds most similar to one item.
-
-        Parameters
-        ----------
-        side : {"x", "y"}
-            Side of the item.
-        index : int
-            Its row on that side.
-        k : int, default=10
-            Neighbours wanted; capped at the size of the other side.
-
-        Returns
-        -------
-        Neighbors
-            With the model's own scores, equal ones ordered by row. None where
-            the model knows nothing in the item, or scores everything 0: there
-            is no order then.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
-        """
+        """Items of the other side that the model finds most similar to one item."""
         own, other = (self.x_rows, self.y_rows) if side == "x" else (self.y_rows, self.x_rows)
         if not 0 <= index < own.shape[0]:
             raise ValueError(f"index must lie in 0..{own.shape[0] - 1}, got {index}.")
@@ -156,25 +77,7 @@ class ModelSpace:
         return Neighbors(found.side, found.index[:0], found.scores[:0])
 
     def scores(self, side: Side, item: Items) -> NDArray[np.float64]:
-        """Similarity of an item, known or new, to all items of the other side.
-
-        Parameters
-        ----------
-        side : {"x", "y"}
-            Side that the item is of.
-        item : Items
-            One item.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_other,)
-            The model's own scores.
-
-        Raises
-        ------
-        ValueError
-            If there is not one item.
-        """
+        """Similarity of an item, known or new, to all items of the other side."""
         if len(item) != 1:
             raise ValueError(f"Ask about one item at a time; got {len(item)}.")
         pipeline, other = self.pipeline, self.y_rows if side == "x" else self.x_rows
@@ -216,47 +119,16 @@ def _unit_rows(rows: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def ranked(scores: NDArray[np.float64], side: Side, k: int) -> Neighbors:
-    """The best of all items of the other side, equal ones ordered by row.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_other,)
-        Similarity of an item to them.
-    side : {"x", "y"}
-        Side of that item.
-    k : int
-        How many at most.
-
-    Returns
-    -------
-    Neighbors
-        With their scores.
-    """
+    """The best of all items of the other side, equal ones ordered by row."""
     order = np.lexsort((np.arange(len(scores)), -scores))[:k]
     return Neighbors("y" if side == "x" else "x", order, scores[order])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlendSpace:
-    """The items of a data set as a blend sees them, ready to be asked.
+    """The items of a data set as a blend sees them, ready to be asked."""
 
-    It answers as `ModelSpace` does. A blend has no vectors, only similarities.
-
-    Parameters
-    ----------
-    pipeline : BlendPipeline
-        Fitted, with a normalisation under which a score depends on its two
-        items alone.
-    learned, lexical : ModelSpace or BlendSpace
-        What its parts see.
-    pairs : PairSet
-        Whose items.
-
-    Raises
-    ------
-    ValueError
-        If a score depends on other items too.
-    """
+    # It answers as `ModelSpace` does. A blend has no vectors, only similarities.
 
     pipeline: BlendPipeline
     learned: Space
@@ -284,27 +156,7 @@ class BlendSpace:
         return self.learned.knows(side, index) or self.lexical.knows(side, index)
 
     def nearest(self, side: Side, index: int, k: int = 10) -> Neighbors:
-        """Items of the other side that the blend finds most similar to one item.
-
-        Parameters
-        ----------
-        side : {"x", "y"}
-            Side of the item.
-        index : int
-            Its row on that side.
-        k : int, default=10
-            Neighbours wanted; capped at the size of the other side.
-
-        Returns
-        -------
-        Neighbors
-            As `ModelSpace.nearest` gives them.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range.
-        """
+        """Items of the other side that the blend finds most similar to one item."""
         own = self.pairs.x if side == "x" else self.pairs.y
         if not 0 <= index < len(own):
             raise ValueError(f"index must lie in 0..{len(own) - 1}, got {index}.")
@@ -317,25 +169,7 @@ class BlendSpace:
         return Neighbors(found.side, found.index[:0], found.scores[:0])
 
     def scores(self, side: Side, item: Items) -> NDArray[np.float64]:
-        """Similarity of an item, known or new, to all items of the other side.
-
-        Parameters
-        ----------
-        side : {"x", "y"}
-            Side that the item is of.
-        item : Items
-            One item.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_other,)
-            The blend's own scores.
-
-        Raises
-        ------
-        ValueError
-            If there is not one item.
-        """
+        """Similarity of an item, known or new, to all items of the other side."""
         learned, lexical = (
             part.scores(side, item) / (spread if self.pipeline.normalization != "none" else 1.0)
             for part, spread in zip(
@@ -351,28 +185,7 @@ Space = ModelSpace | BlendSpace
 
 
 def space_of(pipeline: Pipeline, pairs: PairSet) -> Space:
-    """Place all items of a data set.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        What was trained.
-    pairs : PairSet
-        Whose items.
-
-    Returns
-    -------
-    ModelSpace or BlendSpace
-        Ready to be asked for neighbours.
-
-    Examples
-    --------
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(["red car", "blue sea"], ["a car in red", "a blue sea"])
-    >>> parts = [default_pipeline(m, pairs).fit(pairs) for m in ("tfidf_cosine", "bm25")]
-    >>> space_of(BlendPipeline.of(*parts, pairs), pairs).nearest("x", 1, k=1).index.tolist()
-    [1]
-    """
+    """Place all items of a data set."""
     if isinstance(pipeline, PairPipeline):
         return ModelSpace.of(pipeline, pairs)
     learned, lexical = (space_of(p, pairs) for p in (pipeline.learned_, pipeline.lexical_))

@@ -22,11 +22,9 @@ def count_rows(
     tied: Ints,
     listed: Reals,
 ) -> int:
-    """Count, for each listed candidate, the row's entries above it and equal to it.
-
-    Fills `above`, `tied` and `listed` (the candidate's own score) and returns
-    the number of NaN met.
-    """
+    """Count, for each listed candidate, the row's entries above it and equal to it."""
+    # Fills `above`, `tied` and `listed` (the candidate's own score) and returns the number of
+    # NaN met.
     n_y = scores.shape[1]
     n_nan = 0
     for i in prange(scores.shape[0]):
@@ -80,11 +78,9 @@ def count_rows(
 
 @njit()
 def first_relevant_reciprocal(above: Ints, tied: Ints, relevant: Ints, out: Reals) -> None:
-    """Expect 1 / rank of the first of `relevant` ones within `tied`, in random order.
-
-    With F the place of the first relevant one inside its tie group,
-    P(F = 1) = r / t and P(F = f + 1) / P(F = f) = (t - f - r + 1) / (t - f).
-    """
+    """Expect 1 / rank of the first of `relevant` ones within `tied`, in random order."""
+    # With F the place of the first relevant one inside its tie group, P(F = 1) = r / t and P(F =
+    # f + 1) / P(F = f) = (t - f - r + 1) / (t - f).
     for q in range(len(out)):
         t, r = tied[q], relevant[q]
         probability = r / t

@@ -504,10 +504,8 @@ def expected_auc(ranking: Ranking) -> Reals:
 
 
 def _tie_groups(ranking: Ranking) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Each tie group with a relevant candidate: query, above, tied, relevant, earlier.
-
-    The last two count its relevant candidates, and those of the groups above it.
-    """
+    """Each tie group with a relevant candidate: query, above, tied, relevant, earlier."""
+    # The last two count its relevant candidates, and those of the groups above it.
     keep = ranking.grade > 0
     query, above, tied = ranking.query[keep], ranking.above[keep], ranking.tied[keep]
     order = np.lexsort((above, query))

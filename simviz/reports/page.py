@@ -45,21 +45,7 @@ ThemeName = Literal["light", "dark"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chart:
-    """A chart with what it shows in words and in figures.
-
-    Parameters
-    ----------
-    id, title : str
-        Name in the page, and heading.
-    light, dark : plotly Figure
-        The same in two looks.
-    height : int
-        In pixels.
-    caption : str
-        What it shows.
-    head, rows : sequence of str
-        A table of figures read off it; empty where there is none.
-    """
+    """A chart with what it shows in words and in figures."""
 
     id: str
     title: str
@@ -190,19 +176,7 @@ def map_chart(one: Told, pairs: PairSet, drawing: str) -> Chart | None:
 
 
 def chart_data(figure: go.Figure) -> dict[str, Any]:
-    """A figure as JSON's types, drawn with SVG alone.
-
-    Parameters
-    ----------
-    figure : plotly Figure
-        Any figure in two dimensions.
-
-    Returns
-    -------
-    dict
-        With "data" and "layout". Plotly compiles what it draws with WebGL,
-        which a page that forbids evaluated code cannot allow.
-    """
+    """A figure as JSON's types, drawn with SVG alone."""
     told: dict[str, Any] = json.loads(figure.to_json(validate=False))
     told["layout"].pop("meta", None)  # the page has it in words
     for trace in told["data"]:

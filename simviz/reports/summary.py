@@ -39,28 +39,7 @@ BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Told:
-    """A stored run, read once.
-
-    Parameters
-    ----------
-    run : Run
-        Where its files are.
-    label : str
-        What to call it.
-    look : str
-        What `simviz.charts.method_style` knows its colour and dash by.
-    spec, meta, evaluation : mapping
-        What it was asked for; versions, times and notes; its figures.
-    curve : sequence of mapping
-        Quality by dimension; empty where there is none.
-    part : {"validation", "test"}
-        The part of its split that figures and curve are of.
-    size : tuple of int
-        Items of both sides of that part.
-    validation : mapping or None
-        Its figures on the validation part, by which runs are ordered; None
-        where it was not measured there.
-    """
+    """A stored run, read once."""
 
     run: Run
     label: str
@@ -88,31 +67,7 @@ def read_runs(
     looks: Mapping[str, str] | None = None,
     part: Part = "test",
 ) -> list[Told]:
-    """Read runs that were measured on the same part of one split.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        At least one.
-    labels, looks : mapping of str to str, optional
-        By run id; by default the run's name or its method's title, and its
-        method's look.
-    part : {"validation", "test"}, default="test"
-        The part.
-
-    Returns
-    -------
-    list of Told
-        In the same order; no two labels alike.
-
-    Raises
-    ------
-    ValueError
-        If there is no run, or they were not measured on one split.
-    StoreError
-        If a run was not measured on that part, or a file is missing or
-        damaged.
-    """
+    """Read runs that were measured on the same part of one split."""
     if not runs:
         raise ValueError("There is nothing to report: bring at least one run.")
     told = []
@@ -150,24 +105,7 @@ def shared_metrics(told: Sequence[Told]) -> list[str]:
 
 
 def ranked(told: Sequence[Told], metric: str, direction: str) -> list[Told]:
-    """Runs by a metric, the best first, what was not measured last.
-
-    Parameters
-    ----------
-    told : sequence of Told
-        The runs.
-    metric : str
-        The metric.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-
-    Returns
-    -------
-    list of Told
-        In the order of the validation part, whichever part they were read of;
-        of the part they were read of only where no run was measured on
-        validation.
-    """
+    """Runs by a metric, the best first, what was not measured last."""
     sign = -1.0 if parse_metric(metric).higher_is_better else 1.0
     is_known = is_ordered_by_validation(told)
 
@@ -184,23 +122,7 @@ def is_ordered_by_validation(told: Sequence[Told]) -> bool:
 
 
 def table_rows(told: Sequence[Told], metrics: Sequence[str], direction: str) -> list[TableRow]:
-    """Lines of the results table: the runs, then what knows nothing.
-
-    Parameters
-    ----------
-    told : sequence of Told
-        The runs.
-    metrics : sequence of str
-        The columns.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-
-    Returns
-    -------
-    list of TableRow
-        On the part that the runs were read of. The baselines are those of the
-        first run: all share data and part.
-    """
+    """Lines of the results table: the runs, then what knows nothing."""
     rows = [
         TableRow(
             one.label,
@@ -277,22 +199,7 @@ class Asked(NamedTuple):
 
 
 def asked(one: Told, pairs: PairSet, direction: str) -> Asked:
-    """Who asks whom.
-
-    Parameters
-    ----------
-    one : Told
-        Any of the runs.
-    pairs : PairSet
-        Their data set.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-
-    Returns
-    -------
-    Asked
-        In the data set's words.
-    """
+    """Who asks whom."""
     arrays = one.run.arrays()
     held_out = {s: arrays[f"{s}_{one.part}"] for s in "xy"}
     unseen = {s: not np.isin(held_out[s], arrays[f"{s}_train"]).any() for s in "xy"}
@@ -304,22 +211,7 @@ def asked(one: Told, pairs: PairSet, direction: str) -> Asked:
 
 
 def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
-    """What was compared, as names and values.
-
-    Parameters
-    ----------
-    told : sequence of Told
-        The runs.
-    pairs : PairSet
-        Their data set.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-
-    Returns
-    -------
-    list of (str, str)
-        Plain texts.
-    """
+    """What was compared, as names and values."""
     first = told[0]
     dataset_id = str(first.spec["dataset_id"])
     demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX)) if first.run.info.is_demo else None
@@ -364,27 +256,7 @@ def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[st
 def findings(
     told: Sequence[Told], pairs: PairSet, metric: str, direction: str, compared: Comparisons | None
 ) -> list[str]:
-    """The best run in a sentence, and whether the next one is really behind.
-
-    Parameters
-    ----------
-    told : sequence of Told
-        The runs in their order.
-    pairs : PairSet
-        Their data set.
-    metric : str
-        The main metric.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-    compared : Comparisons or None
-        What a test found, see `compare_runs`.
-
-    Returns
-    -------
-    list of str
-        Sentences. On the validation part the second says by how much a run is
-        ahead; whether that is luck is for the test part.
-    """
+    """The best run in a sentence, and whether the next one is really behind."""
     best = told[0]
     record = best.record(metric, direction)
     if record is None or isnan(record["value"]):
@@ -429,27 +301,8 @@ def findings(
 def compare_runs(
     told: Sequence[Told], pairs: PairSet, metric: str, direction: str
 ) -> Comparisons | None:
-    """All pairs of runs by the usual test, corrected after Holm.
-
-    That is the randomisation test of queries, or the bootstrap of judged pairs.
-
-    Parameters
-    ----------
-    told : sequence of Told
-        The runs.
-    pairs : PairSet
-        Their data set.
-    metric : str
-        The main metric.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-
-    Returns
-    -------
-    Comparisons or None
-        By label; None for a single run, and on the validation part, by which
-        runs are chosen: the verdict belongs to the test part.
-    """
+    """All pairs of runs by the usual test, corrected after Holm."""
+    # That is the randomisation test of queries, or the bootstrap of judged pairs.
     if len(told) < 2 or told[0].part == "validation":
         return None
     return compare_all_evaluations(_evaluations(told, pairs), metric, _asking(direction))
@@ -468,18 +321,7 @@ def tested_metric(told: Sequence[Told], pairs: PairSet, metric: str) -> str:
 
 
 def settings(one: Told) -> list[tuple[str, str, bool]]:
-    """Every parameter of a run: name, value, and whether it was set.
-
-    Parameters
-    ----------
-    one : Told
-        The run.
-
-    Returns
-    -------
-    list of (str, str, bool)
-        Those that were left alone have their method's default.
-    """
+    """Every parameter of a run: name, value, and whether it was set."""
     from simviz.methods import all_methods
 
     given: Mapping[str, Any] = one.spec.get("params", {})

@@ -22,18 +22,7 @@ META = "meta.json"
 
 @contextmanager
 def drafted(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which takes its name when all of it is written.
-
-    Parameters
-    ----------
-    path : Path
-        Its name at the end.
-
-    Yields
-    ------
-    file
-        Open for writing.
-    """
+    """A file to write, which takes its name when all of it is written."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with draft.open("wb") as file:
@@ -51,27 +40,7 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def map_array(path: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An npy file mapped into memory, read as it is used.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    dtype : dtype
-        That it should have.
-    shape : tuple of int
-        That it should have.
-
-    Returns
-    -------
-    ndarray
-        Read-only.
-
-    Raises
-    ------
-    StoreError
-        If it is missing, damaged, or of another type or shape.
-    """
+    """An npy file mapped into memory, read as it is used."""
     try:
         if 0 in shape:  # nothing to map
             array = np.load(path, allow_pickle=False)
@@ -96,25 +65,7 @@ def write_meta(folder: Path, meta: dict[str, Any]) -> None:
 
 
 def read_meta(folder: Path, format_name: str) -> dict[str, Any]:
-    """What a folder says that it holds.
-
-    Parameters
-    ----------
-    folder : Path
-        With a file ``meta.json``.
-    format_name : str
-        The format that it should name.
-
-    Returns
-    -------
-    dict
-        Its content.
-
-    Raises
-    ------
-    StoreError
-        If it is missing, damaged, or of another format.
-    """
+    """What a folder says that it holds."""
     path = folder / META
     if not path.is_file():
         raise StoreError(
@@ -132,13 +83,7 @@ def read_meta(folder: Path, format_name: str) -> dict[str, Any]:
 
 
 def new_folder(folder: str | Path) -> Path:
-    """A directory for new shards; one that holds finished ones is refused.
-
-    Raises
-    ------
-    StoreError
-        If shards are there already.
-    """
+    """A directory for new shards; one that holds finished ones is refused."""
     folder = Path(folder)
     if (folder / META).exists():
         raise StoreError(
@@ -158,13 +103,7 @@ def write_names(folder: Path, name: str, ids: Sequence[str]) -> None:
 
 
 def read_names(folder: Path, name: str, n: int) -> list[str]:
-    """The ids of a shard of `n` items.
-
-    Raises
-    ------
-    StoreError
-        If they are missing or damaged.
-    """
+    """The ids of a shard of `n` items."""
     ends = map_array(folder / f"{name}.id_ends.npy", np.int64, (n,))
     size = int(ends[-1]) if n else 0
     raw = map_array(folder / f"{name}.id_bytes.npy", np.uint8, (max(0, size),)).tobytes()
@@ -389,29 +328,7 @@ class SparseShards:
 def write_shard(
     folder: Path, name: str, matrix: sp.csr_array, ids: Sequence[str] | None
 ) -> WrittenShard:
-    """Write the files of one shard.
-
-    Parameters
-    ----------
-    folder : Path
-        Where.
-    name : str
-        Their names begin with it.
-    matrix : sparse matrix of shape (n, d)
-        The features.
-    ids : sequence of str or None
-        The ids of its rows.
-
-    Returns
-    -------
-    WrittenShard
-        To be passed to `finish`.
-
-    Raises
-    ------
-    ValueError
-        If ids are not as many as rows, or there are too many entries for one.
-    """
+    """Write the files of one shard."""
     matrix = sp.csr_array(matrix)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -434,25 +351,7 @@ def write_shard(
 
 
 def finish(folder: Path, written: Sequence[WrittenShard]) -> SparseShards:
-    """Say what a folder holds, which makes it complete.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the shards were written.
-    written : sequence of WrittenShard
-        All of them, in the order of their rows.
-
-    Returns
-    -------
-    SparseShards
-        All shards.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or their widths differ.
-    """
+    """Say what a folder holds, which makes it complete."""
     widths = sorted({shard.n_features for shard in written})
     if len(widths) != 1:
         raise ValueError(

@@ -131,21 +131,7 @@ def fit_s2net(
 
 
 class Stream:
-    """Batches of a pass, read from shards a buffer at a time.
-
-    Parameters
-    ----------
-    X, Y : SparseShards
-        Features of both sides.
-    pairs : PairRows
-        Judgments.
-    queries : ndarray of int
-        Ascending x rows to go through.
-    batch_size : int
-        Queries of a batch, as `S2Net` takes it.
-    buffer_size : int
-        Queries that are held at a time.
-    """
+    """Batches of a pass, read from shards a buffer at a time."""
 
     def __init__(
         self, X: SparseShards, Y: SparseShards, pairs: PairRows, queries: NDArray[np.integer],

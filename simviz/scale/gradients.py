@@ -37,20 +37,7 @@ _KEPT = 4
 
 
 class Link:
-    """One connection; when it breaks, another one is made.
-
-    Parameters
-    ----------
-    address : str
-        Of the scheduler, such as "tcp://127.0.0.1:8786".
-    hear : callable
-        Called with every message ``[job_id, what, content]`` of a worker.
-
-    Raises
-    ------
-    JobError
-        If nobody answers there.
-    """
+    """One connection; when it breaks, another one is made."""
 
     def __init__(self, address: str, hear: Callable[[Any], None]) -> None:
         from distributed import Client
@@ -85,28 +72,13 @@ class Link:
         )
 
     def listen(self) -> None:
-        """Hear what workers tell.
-
-        Said before every job: a scheduler that was started anew meanwhile, and found
-        by the same connection, knows nothing of whoever listened to the last one.
-        """
+        """Hear what workers tell."""
+        # Said before every job: a scheduler that was started anew meanwhile, and found by the
+        # same connection, knows nothing of whoever listened to the last one.
         self.client.subscribe_topic(self.topic, lambda event: self._hear(event[1]))
 
     def sent(self, name: Any, make: Callable[[], Any]) -> Any:
-        """Data on the workers, sent unless they are there from an earlier job.
-
-        Parameters
-        ----------
-        name : hashable
-            What is the same for equal data.
-        make : callable
-            Answers the data.
-
-        Returns
-        -------
-        distributed.Future
-            Stands for them.
-        """
+        """Data on the workers, sent unless they are there from an earlier job."""
         found = self._kept.get(name)
         if found is None or found.status != "finished":
             found = self._kept[name] = self.scatter(make())
@@ -116,18 +88,7 @@ class Link:
         return found
 
     def scatter(self, data: Any) -> Any:
-        """Send data to a worker.
-
-        Parameters
-        ----------
-        data : object
-            What is sent, whole.
-
-        Returns
-        -------
-        distributed.Future
-            Stands for them.
-        """
+        """Send data to a worker."""
         for _ in range(_CALLS - 1):
             try:
                 return self._scatter(data)
@@ -218,27 +179,7 @@ def add(a: Any, b: Any) -> Any:
 
 
 def branches(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int = 2) -> list[Any]:
-    """Join neighbours, then neighbours of those, until few are left.
-
-    Parameters
-    ----------
-    values : sequence
-        At least one.
-    join : callable
-        Of two values.
-    left : int, default=2
-        How many may be left.
-
-    Returns
-    -------
-    list
-        Those that are left, in order.
-
-    Examples
-    --------
-    >>> branches("abcde", lambda a, b: f"({a}{b})")
-    ['((ab)(cd))', 'e']
-    """
+    """Join neighbours, then neighbours of those, until few are left."""
     values = list(values)
     while len(values) > left:
         pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
@@ -247,40 +188,12 @@ def branches(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int =
 
 
 def tree(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
-    """Join all values, as `branches` does.
-
-    Parameters
-    ----------
-    values : sequence
-        At least one.
-    join : callable
-        Of two values.
-
-    Returns
-    -------
-    object
-        Of all.
-
-    Examples
-    --------
-    >>> tree("abcde", lambda a, b: f"({a}{b})")
-    '(((ab)(cd))e)'
-    """
+    """Join all values, as `branches` does."""
     return branches(values, join, left=1)[0]
 
 
 class LocalRows:
-    """All shares in this process, one after another.
-
-    Parameters
-    ----------
-    make : callable
-        ``make(*own, *common)`` is a share.
-    own : sequence of tuple
-        What each share has for itself.
-    common : tuple
-        What all need.
-    """
+    """All shares in this process, one after another."""
 
     def __init__(self, make: Make, own: Sequence[tuple[Any, ...]], common: tuple[Any, ...]):
         self._shares = [make(*o, *common) for o in own]
@@ -304,24 +217,13 @@ class LocalRows:
 
 
 class ClusterRows:
-    """Shares on the workers of a cluster, where their data stay.
+    """Shares on the workers of a cluster, where their data stay."""
 
-    An evaluation is one graph of tasks: parameters are sent in pieces, one a
-    worker, which pass them on to one another; sums go from worker to worker by
-    a tree, and loss and gradient come back, by way of the scheduler only where
-    workers cannot be reached. Where a worker is lost, its shares are built anew
-    on the others and the evaluation is repeated: shares are summed in the same
-    order wherever they are, so that the result is the same.
-
-    Parameters
-    ----------
-    make, own, common
-        As for `LocalRows`.
-    client : distributed.Client
-        Of the cluster.
-    tick : callable
-        Called while it waits; may raise to stop.
-    """
+    # An evaluation is one graph of tasks: parameters are sent in pieces, one a worker, which
+    # pass them on to one another; sums go from worker to worker by a tree, and loss and gradient
+    # come back, by way of the scheduler only where workers cannot be reached. Where a worker is
+    # lost, its shares are built anew on the others and the evaluation is repeated: shares are
+    # summed in the same order wherever they are, so that the result is the same.
 
     def __init__(
         self, make: Make, own: Sequence[tuple[Any, ...]], common: tuple[Any, ...],
@@ -335,13 +237,7 @@ class ClusterRows:
         self._places: list[str] = []
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
-        """Loss and gradient, summed over all shares.
-
-        Raises
-        ------
-        JobError
-            If the scheduler is lost, or one worker after another.
-        """
+        """Loss and gradient, summed over all shares."""
         from distributed.client import ClosedClientError
 
         error: BaseException | None = None
@@ -439,60 +335,12 @@ def fit_s2net(
     n_shares: int | None = None,
     **validation: Any,
 ) -> M:
-    r"""Fit S2Net by L-BFGS with rows of X shared out among workers.
-
-    "The gradient computation is easily parallelizable" (section 2.2 of the
-    paper): the loss is a sum over pairs of rows, so each worker keeps some
-    rows of X and all of Y, computes P_B Qᵀ for its block of rows, and what
-    follows for the parameters. Two sums over columns, of some bytes an item of
-    the y side, and one of gradients go from worker to worker; parameters go
-    out once an evaluation. The start, the validation score and L-BFGS stay
-    here.
-
-    Parameters
-    ----------
-    model : S2Net
-        With ``solver="lbfgs"`` and a loss over all other pairs: "logistic",
-        "softmax" or "triplet".
-    X, y, relevance : matrices
-        As `S2Net.fit` takes them; unjudged pairs are negative.
-    client : distributed.Client, optional
-        Of a cluster; without one the same steps are taken here, one share
-        after another.
-    n_shares : int, optional
-        Shares that the rows are cut into; one a worker when omitted. The
-        model depends on their number in the last digits only, and not at all
-        on where they are.
-    **validation : dict
-        ``X_val``, ``y_val`` and ``relevance_val``, as `S2Net.fit` takes them.
-
-    Returns
-    -------
-    S2Net
-        The same model, fitted.
-
-    Raises
-    ------
-    ValueError
-        If the solver or the loss is one that is not divided, or as in `fit`.
-    JobError
-        If the scheduler is lost.
-
-    Notes
-    -----
-    A worker that is killed costs the evaluation under way. Memory of a worker:
-    its rows and all of Y as CSR, vectors of both, parameters and a gradient,
-    and a block of 64 MB.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.random((60, 9)), rng.random((60, 7))
-    >>> model = S2Net(3, loss="logistic", solver="lbfgs", max_iter=5, random_state=0)
-    >>> shared_out = fit_s2net(S2Net(**model.get_params()), X, Y, n_shares=3)
-    >>> float(abs(shared_out.x_projection_ - model.fit(X, Y).x_projection_).max()) < 1e-5
-    True
-    """
+    r"""Fit S2Net by L-BFGS with rows of X shared out among workers."""
+    # "The gradient computation is easily parallelizable" (section 2.2 of the paper): the loss is
+    # a sum over pairs of rows, so each worker keeps some rows of X and all of Y, computes P_B Qᵀ
+    # for its block of rows, and what follows for the parameters. Two sums over columns, of some
+    # bytes an item of the y side, and one of gradients go from worker to worker; parameters go
+    # out once an evaluation. The start, the validation score and L-BFGS stay here.
     if model.solver != "lbfgs":
         raise ValueError(
             f"solver={model.solver!r} takes many small steps, each too short to be divided among "
@@ -511,20 +359,7 @@ def fit_s2net(
 
 
 class Share(Objective):
-    """Rows of X against all of Y.
-
-    Parameters
-    ----------
-    X : array or CSR of shape (n_own, d_x)
-        These rows.
-    loss : Loss
-        Their share of it.
-    Y : array or CSR of shape (n_y, d_y)
-        All of the y side.
-    how : tuple
-        ``shared``, ``activation``, whether sparse products may be rounded, and
-        the arguments of `Maker`.
-    """
+    """Rows of X against all of Y."""
 
     def __init__(self, X: Matrix, loss: Loss, Y: Matrix, how: tuple[Any, ...]) -> None:
         shared, activation, half, making = how

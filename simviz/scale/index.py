@@ -29,13 +29,7 @@ TYPES = {"lists": "IndexIVFScalarQuantizer", "graph": "IndexHNSWSQ"}
 
 
 def library() -> Any:
-    """faiss, of an extra.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed.
-    """
+    """faiss, of an extra."""
     try:
         import faiss
     except ImportError as error:
@@ -249,22 +243,7 @@ def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Reals:
 
 
 def rescored(Q: Reals, query: Positions, rows: NDArray[Any], block: NDArray[Any]) -> Reals:
-    """Scores of listed pairs, each computed alike: products and sum in float64.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n_queries, k)
-        Queries.
-    query, rows : ndarray of int, shape (n,)
-        Query of each pair, and its row in `block`.
-    block : ndarray of shape (n_rows, k)
-        Vectors.
-
-    Returns
-    -------
-    ndarray of float32, shape (n,)
-        Rounded at the end.
-    """
+    """Scores of listed pairs, each computed alike: products and sum in float64."""
     scores = np.empty(len(query), dtype=np.float32)
     step = max(1, _LISTED // Q.shape[1])
     for start in range(0, len(query), step):
@@ -351,18 +330,7 @@ _RESCORED = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recall:
-    """How much of what an exact search finds an index finds.
-
-    Parameters
-    ----------
-    per_query : ndarray of float64, shape (n_queries,)
-        Share of the k places taken by an item that is as good as the k-th
-        best or better.
-    mean : float
-        Over all queries.
-    interval : tuple of float
-        Ends of the 95 % interval of the mean, by resampling queries.
-    """
+    """How much of what an exact search finds an index finds."""
 
     per_query: NDArray[np.float64]
     mean: float

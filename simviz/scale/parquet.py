@@ -142,27 +142,7 @@ IDS, GRADES = _ID, ("numbers", _is_number)
 
 
 def open_files(where: str | Path, wanted: Wanted) -> tuple[tuple[Path, ...], tuple[int, ...]]:
-    """Find Parquet files and make sure that they have columns.
-
-    Parameters
-    ----------
-    where : str or Path
-        Directory, pattern or file.
-    wanted : dict
-        Columns, and what they may hold.
-
-    Returns
-    -------
-    files : tuple of Path
-        In the order of their names.
-    rows : tuple of int
-        Rows of each.
-
-    Raises
-    ------
-    DatasetError
-        If there are none, no rows, or one lacks a column.
-    """
+    """Find Parquet files and make sure that they have columns."""
     import pyarrow.parquet as pq
 
     files = _found(Path(where))
@@ -190,27 +170,7 @@ def open_files(where: str | Path, wanted: Wanted) -> tuple[tuple[Path, ...], tup
 
 
 def read_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[Any]:
-    """Read some columns of a Parquet file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    columns : list of str
-        To read.
-    n_rows : int
-        Rows of a batch; only the last has fewer.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        Rows.
-
-    Raises
-    ------
-    DatasetError
-        If the file is damaged.
-    """
+    """Read some columns of a Parquet file."""
     import pyarrow.parquet as pq
 
     with reading(path):
@@ -227,13 +187,7 @@ def read_batches(path: Path, columns: list[str], n_rows: int) -> Iterator[Any]:
 
 
 def id_texts(path: Path, batch: Any, column: str) -> list[str]:
-    """Ids of a batch of rows as texts.
-
-    Raises
-    ------
-    DatasetError
-        If one is missing.
-    """
+    """Ids of a batch of rows as texts."""
     values = batch[column]
     if values.null_count:
         raise DatasetError(

@@ -456,19 +456,7 @@ def embed(model: PairModel | Pipeline, items: Any, side: Side) -> NDArray[np.flo
 
 
 def model_digest(model: PairModel | Pipeline) -> str:
-    """What tells a fitted model from every other one.
-
-    Parameters
-    ----------
-    model : PairModel or PairPipeline
-        Fitted. Of a pipeline the method counts, not the features: these may
-        have been applied before.
-
-    Returns
-    -------
-    str
-        The same for equal parameters and learned arrays, wherever it is loaded.
-    """
+    """What tells a fitted model from every other one."""
     return state_digest({"model": getattr(model, "model_", model)})
 
 

@@ -24,24 +24,7 @@ T = TypeVar("T")
 def each(
     call: Callable[..., T], parts: Sequence[Any], *common: Any, client: Client | None = None
 ) -> Iterator[T]:
-    """Yield ``call(part, *common)`` of each part, in their order.
-
-    Parameters
-    ----------
-    call : callable
-        Of a part and of what all need.
-    parts : sequence
-        What to go through.
-    *common : object
-        Sent to every worker once.
-    client : distributed.Client, optional
-        Of a cluster; without one it is done here, one part after another.
-
-    Yields
-    ------
-    object
-        Results.
-    """
+    """Yield ``call(part, *common)`` of each part, in their order."""
     if client is None:
         yield from (call(part, *common) for part in parts)
     else:
@@ -55,27 +38,7 @@ def joined(
     *common: Any,
     client: Client | None = None,
 ) -> T:
-    """Join the results of ``call(part, *common)`` of all parts, in their order.
-
-    Parameters
-    ----------
-    call : callable
-        Of a part and of what all need.
-    join : callable
-        Of two neighbouring results; associative, may change the first.
-    parts : sequence
-        At least one.
-    *common : object
-        Sent to every worker once.
-    client : distributed.Client, optional
-        Of a cluster, where neighbours are joined by a tree; without one all are
-        added to the first, one after another.
-
-    Returns
-    -------
-    object
-        Of all parts.
-    """
+    """Join the results of ``call(part, *common)`` of all parts, in their order."""
     if client is None:
         results: Iterable[T] = iter(each(call, parts, *common))
         total = next(iter(results))

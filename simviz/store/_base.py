@@ -28,28 +28,7 @@ _TOUCH_SECONDS = 60.0
 
 
 class StoreBase:
-    """Root directory, index and limits of a store.
-
-    Parameters
-    ----------
-    root : Path, optional
-        Directory of the store; made when it is missing. By default the
-        environment variable ``SIMVIZ_HOME``, else ``~/.local/share/simviz``.
-    limits : Limits, optional
-        How much a workspace may keep.
-
-    Attributes
-    ----------
-    root : Path
-        Where it is.
-    limits : Limits
-        How much a workspace may keep.
-
-    Raises
-    ------
-    StoreError
-        If the directory cannot be used.
-    """
+    """Root directory, index and limits of a store."""
 
     def __init__(self, root: Path | str | None = None, limits: Limits | None = None) -> None:
         self.root = Path(root) if root is not None else default_root()
@@ -67,13 +46,7 @@ class StoreBase:
     # -- workspaces -----------------------------------------------------------------
 
     def create_workspace(self) -> str:
-        """Make a workspace.
-
-        Returns
-        -------
-        str
-            Its id, which nobody can guess; whoever has it, has the workspace.
-        """
+        """Make a workspace."""
         workspace = secrets.token_urlsafe(18)
         now = time.time()
         with self._index.writing() as db:
@@ -81,25 +54,8 @@ class StoreBase:
         return workspace
 
     def open_workspace(self, workspace: str) -> str:
-        """Make a workspace of a given id unless it is there.
-
-        For a server that one person uses: such an id can be guessed.
-
-        Parameters
-        ----------
-        workspace : str
-            Its id, of at most 64 letters, digits, ``-`` and ``_``.
-
-        Returns
-        -------
-        str
-            The same id.
-
-        Raises
-        ------
-        StoreError
-            If the id is not one.
-        """
+        """Make a workspace of a given id unless it is there."""
+        # For a server that one person uses: such an id can be guessed.
         if not _WORKSPACE.fullmatch(workspace):
             raise StoreError(f"{workspace!r} cannot be the id of a workspace.")
         now = time.time()
@@ -116,18 +72,7 @@ class StoreBase:
             return _has_workspace(db, workspace)
 
     def touch_workspace(self, workspace: str) -> None:
-        """Note that a workspace is in use, which keeps it from being swept.
-
-        Parameters
-        ----------
-        workspace : str
-            Its id.
-
-        Raises
-        ------
-        StoreError
-            If there is no such workspace.
-        """
+        """Note that a workspace is in use, which keeps it from being swept."""
         now = time.time()
         with self._index.reading() as db:
             require_workspace(db, workspace)
@@ -137,18 +82,7 @@ class StoreBase:
                 db.execute("UPDATE workspaces SET touched=? WHERE id=?", (now, workspace))
 
     def delete_workspace(self, workspace: str) -> None:
-        """Delete a workspace with all that belongs to it.
-
-        Parameters
-        ----------
-        workspace : str
-            Its id.
-
-        Raises
-        ------
-        StoreError
-            If there is no such workspace.
-        """
+        """Delete a workspace with all that belongs to it."""
         with self._index.writing() as db:
             require_workspace(db, workspace)
             db.execute("DELETE FROM workspaces WHERE id=?", (workspace,))
@@ -206,15 +140,8 @@ class StoreBase:
     # -- sweeping -------------------------------------------------------------------
 
     def sweep(self) -> int:
-        """Remove what killed processes left and workspaces that nobody opened.
-
-        Called when a store is opened; a long-running app may call it daily.
-
-        Returns
-        -------
-        int
-            Workspaces removed.
-        """
+        """Remove what killed processes left and workspaces that nobody opened."""
+        # Called when a store is opened; a long-running app may call it daily.
         oldest = time.time() - self.limits.idle_days * 86_400
         with self._index.writing() as db:
             idle = db.execute("DELETE FROM workspaces WHERE touched < ?", (oldest,)).rowcount
@@ -242,11 +169,9 @@ class StoreBase:
         return idle
 
     def _bring_to_trash(self, db: sqlite3.Connection) -> None:
-        """Finish what was begun with deleted runs: one may still, or again, be among the others.
-
-        Deleting and bringing back move a directory and change the index, and a
-        process may die in between. What the index says holds.
-        """
+        """Finish a deletion, or a return from the trash, that a dead process began."""
+        # Deleting and bringing back move a directory and change the index, and a process may die
+        # in between. What the index says holds.
         query = "SELECT id FROM trash WHERE id NOT IN (SELECT id FROM runs)"
         for row in db.execute(query).fetchall():
             place, other = self._folder("trash", row["id"]), self._folder("runs", row["id"])
@@ -258,13 +183,7 @@ class StoreBase:
 
 
 def default_root() -> Path:
-    """Where the store is unless somebody says otherwise.
-
-    Returns
-    -------
-    Path
-        ``$SIMVIZ_HOME``, else ``~/.local/share/simviz``.
-    """
+    """Where the store is unless somebody says otherwise."""
     home = os.environ.get("SIMVIZ_HOME")
     return Path(home) if home else Path.home() / ".local" / "share" / "simviz"
 
@@ -284,13 +203,7 @@ def not_found(kind: str) -> StoreError:
 
 
 def require_workspace(db: sqlite3.Connection, workspace: str) -> None:
-    """Refuse a workspace that does not exist.
-
-    Raises
-    ------
-    StoreError
-        If there is no such workspace.
-    """
+    """Refuse a workspace that does not exist."""
     if not _has_workspace(db, workspace):
         raise no_workspace()
 
@@ -322,13 +235,7 @@ def used_bytes(db: sqlite3.Connection, workspace: str) -> int:
 
 
 def refuse_beyond(limit: int, used: int, what: str) -> None:
-    """Refuse one more when `limit` are there.
-
-    Raises
-    ------
-    StoreError
-        Saying how many there may be and what to do.
-    """
+    """Refuse one more when `limit` are there."""
     if used >= limit:
         raise StoreError(
             f"This workspace holds {used:,} {what}, as many as it may. Delete some first."
@@ -336,13 +243,7 @@ def refuse_beyond(limit: int, used: int, what: str) -> None:
 
 
 def refuse_bytes(limit: int, used: int, more: int) -> None:
-    """Refuse to grow beyond `limit` bytes.
-
-    Raises
-    ------
-    StoreError
-        Saying how much there may be and what to do.
-    """
+    """Refuse to grow beyond `limit` bytes."""
     if used + more > limit:
         raise StoreError(
             f"This needs {more / 1e6:,.1f} MB, and the workspace holds {used / 1e6:,.1f} of "

@@ -37,20 +37,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def write_pairs(pairs: PairSet, folder: Path) -> None:
-    """Write a pair set as ``pairs.json`` and ``arrays.npz``.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What to write.
-    folder : Path
-        An existing directory.
-
-    Raises
-    ------
-    StoreError
-        If a metadata column is of a kind that cannot be stored.
-    """
+    """Write a pair set as ``pairs.json`` and ``arrays.npz``."""
     arrays: Arrays = {}
     relevance = pairs.relevance
     one_collection = pairs.x is pairs.y
@@ -71,23 +58,7 @@ def write_pairs(pairs: PairSet, folder: Path) -> None:
 
 
 def read_pairs(folder: Path) -> PairSet:
-    """Read what `write_pairs` wrote.
-
-    Parameters
-    ----------
-    folder : Path
-        The directory.
-
-    Returns
-    -------
-    PairSet
-        With the same digest and names; one collection stays one.
-
-    Raises
-    ------
-    StoreError
-        If a file is missing or damaged.
-    """
+    """Read what `write_pairs` wrote."""
     tree = read_json(folder / "pairs.json")
     arrays = read_arrays(folder / "arrays.npz")
     try:
@@ -187,28 +158,7 @@ class DatasetStore(StoreBase):
     """Puts, opens, lists and deletes data sets; see `Store`."""
 
     def put_dataset(self, pairs: PairSet, workspace: str, notes: Sequence[str] = ()) -> str:
-        """Keep a pair set in a workspace.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What to keep.
-        workspace : str
-            Whose it is.
-        notes : sequence of str
-            What to know about it, such as what a reader left out.
-
-        Returns
-        -------
-        str
-            Its id. The same content in the same workspace has the same id
-            and is kept once, with the first names and notes.
-
-        Raises
-        ------
-        StoreError
-            If the workspace is full or gone, or a column cannot be stored.
-        """
+        """Keep a pair set in a workspace."""
         digest = pairs.digest
         with self._index.reading() as db:
             require_workspace(db, workspace)
@@ -240,25 +190,7 @@ class DatasetStore(StoreBase):
         return dataset_id
 
     def get_dataset(self, dataset_id: str, workspace: str | None = None) -> PairSet:
-        """Open a data set.
-
-        Parameters
-        ----------
-        dataset_id : str
-            Its id, or "demo:..." for a demo.
-        workspace : str, optional
-            Who asks; whoever is trusted (a job, a share) may leave it out.
-
-        Returns
-        -------
-        PairSet
-            As it was put.
-
-        Raises
-        ------
-        StoreError
-            If there is none for this workspace.
-        """
+        """Open a data set."""
         if is_demo(dataset_id):
             return _demo(dataset_id.removeprefix(DEMO_PREFIX))
         self.get_dataset_info(dataset_id, workspace)
@@ -279,23 +211,7 @@ class DatasetStore(StoreBase):
         return _info(row)
 
     def list_datasets(self, workspace: str) -> list[DatasetInfo]:
-        """Data sets of a workspace, newest first, then the demos.
-
-        Parameters
-        ----------
-        workspace : str
-            Whose.
-
-        Returns
-        -------
-        list of DatasetInfo
-            Without their content.
-
-        Raises
-        ------
-        StoreError
-            If there is no such workspace.
-        """
+        """Data sets of a workspace, newest first, then the demos."""
         with self._index.reading() as db:
             require_workspace(db, workspace)
             rows = db.execute(
@@ -304,20 +220,7 @@ class DatasetStore(StoreBase):
         return [*map(_info, rows), *_demos()]
 
     def delete_dataset(self, dataset_id: str, workspace: str) -> None:
-        """Delete a data set and the runs trained on it.
-
-        Parameters
-        ----------
-        dataset_id : str
-            Its id.
-        workspace : str
-            Who asks.
-
-        Raises
-        ------
-        StoreError
-            If there is none in this workspace, or it is a demo.
-        """
+        """Delete a data set and the runs trained on it."""
         if is_demo(dataset_id):
             raise StoreError("A demo belongs to all and cannot be deleted.")
         self.get_dataset_info(dataset_id, workspace)

@@ -96,23 +96,10 @@ UPDATE trash SET summary='{}' WHERE method='imported';
 
 
 class Index:
-    """Short transactions on the index file, each with a connection of its own.
+    """Short transactions on the index file, each with a connection of its own."""
 
-    Connections are not shared between threads and not kept: opening one takes
-    a fraction of a millisecond, and nothing is left behind by a thread, a
-    fork or a killed process.
-
-    Parameters
-    ----------
-    path : Path
-        The file; made when it is missing. It must lie on a local disk, for
-        the write-ahead log needs shared memory.
-
-    Raises
-    ------
-    StoreError
-        If the file is not an index that this version can read.
-    """
+    # Connections are not shared between threads and not kept: opening one takes a fraction of a
+    # millisecond, and nothing is left behind by a thread, a fork or a killed process.
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -35,32 +35,7 @@ class RunStore(DatasetStore):
     def put_run(
         self, run_id: str, files: RunFiles, dataset_id: str, method: str, workspace: str
     ) -> bool:
-        """Keep a run.
-
-        Parameters
-        ----------
-        run_id : str
-            Its id: 32 hexadecimal digits that only its owner can know, unless
-            it was trained on a demo.
-        files : RunFiles
-            What to keep.
-        dataset_id : str
-            What it was trained on. Runs of demos belong to all.
-        method : str
-            Id of the method.
-        workspace : str
-            Whose run it is.
-
-        Returns
-        -------
-        bool
-            False if there is such a run already, which then stays.
-
-        Raises
-        ------
-        StoreError
-            If the workspace is full or gone, or the data set was deleted.
-        """
+        """Keep a run."""
         owner = None if is_demo(dataset_id) else workspace
         evicted: list[str] = []
         with self._draft() as draft:
@@ -95,22 +70,7 @@ class RunStore(DatasetStore):
         return True
 
     def put_part(self, run_id: str, part: Part, files: PartFiles) -> None:
-        """Keep what a run found out on one more part of its split.
-
-        Parameters
-        ----------
-        run_id : str
-            The run.
-        part : {"validation", "test"}
-            The part; what is kept of it already stays.
-        files : PartFiles
-            What was found out.
-
-        Raises
-        ------
-        StoreError
-            If the run was deleted in the meantime.
-        """
+        """Keep what a run found out on one more part of its split."""
         place = self._folder("runs", run_id) / part
         with self._draft() as draft:
             files.write(draft)
@@ -134,25 +94,7 @@ class RunStore(DatasetStore):
             return _row(db, run_id) is not None
 
     def get_run(self, run_id: str, workspace: str | None = None) -> Run:
-        """Open a run.
-
-        Parameters
-        ----------
-        run_id : str
-            Its id.
-        workspace : str, optional
-            Who asks; whoever is trusted (a share) may leave it out.
-
-        Returns
-        -------
-        Run
-            Whose parts are read when they are asked for.
-
-        Raises
-        ------
-        StoreError
-            If there is none for this workspace.
-        """
+        """Open a run."""
         folder = self._folder("runs", run_id)
         with self._index.reading() as db:
             row = _row(db, run_id)
@@ -165,20 +107,7 @@ class RunStore(DatasetStore):
         return Run(_info(row), folder)
 
     def list_runs(self, workspace: str, dataset_id: str | None = None) -> list[RunInfo]:
-        """Runs of a workspace, newest first.
-
-        Parameters
-        ----------
-        workspace : str
-            Whose.
-        dataset_id : str, optional
-            Only those trained on it; for a demo, everybody's.
-
-        Returns
-        -------
-        list of RunInfo
-            Without their content.
-        """
+        """Runs of a workspace, newest first."""
         query = "SELECT * FROM runs WHERE workspace=?"
         values: tuple[str, ...] = (workspace,)
         if dataset_id is not None:
@@ -195,20 +124,7 @@ class RunStore(DatasetStore):
     def rename_run(
         self, run_id: str, workspace: str, name: str | None = None, note: str | None = None
     ) -> None:
-        """Give a run a name or a note.
-
-        Parameters
-        ----------
-        run_id, workspace : str
-            The run and who asks.
-        name, note : str, optional
-            New text; None leaves it as it is.
-
-        Raises
-        ------
-        StoreError
-            If there is none in this workspace, or it is a demo's.
-        """
+        """Give a run a name or a note."""
         self._require_own(run_id, workspace)
         with self._index.writing() as db:
             for column, text, longest in (
@@ -222,18 +138,7 @@ class RunStore(DatasetStore):
                     )
 
     def delete_run(self, run_id: str, workspace: str) -> None:
-        """Delete a run; for an hour, `restore_run` brings it back.
-
-        Parameters
-        ----------
-        run_id, workspace : str
-            The run and who asks.
-
-        Raises
-        ------
-        StoreError
-            If there is none in this workspace, or it is a demo's.
-        """
+        """Delete a run; for an hour, `restore_run` brings it back."""
         self._require_own(run_id, workspace)
         now = time.time()
         with self._index.writing() as db:
@@ -256,18 +161,7 @@ class RunStore(DatasetStore):
                     here.replace(place)
 
     def restore_run(self, run_id: str, workspace: str) -> None:
-        """Bring back a run that was deleted.
-
-        Parameters
-        ----------
-        run_id, workspace : str
-            The run and who asks.
-
-        Raises
-        ------
-        StoreError
-            If it is gone for good, or there is no room for it.
-        """
+        """Bring back a run that was deleted."""
         place = self._folder("trash", run_id)
         with self._index.writing() as db:
             row = db.execute(
@@ -285,18 +179,7 @@ class RunStore(DatasetStore):
             db.execute("DELETE FROM trash WHERE id=?", (run_id,))
 
     def deleted_runs(self, workspace: str, dataset_id: str) -> list[RunInfo]:
-        """Runs that can be brought back.
-
-        Parameters
-        ----------
-        workspace, dataset_id : str
-            Whose, and trained on what.
-
-        Returns
-        -------
-        list of RunInfo
-            The one deleted last comes first.
-        """
+        """Runs that can be brought back."""
         with self._index.reading() as db:
             rows = db.execute(
                 "SELECT * FROM trash WHERE workspace=? AND dataset_id=? AND deleted >= ? "

@@ -34,34 +34,7 @@ class ShareStore(RunStore):
         view: Mapping[str, str] | None = None,
         days: float | None = None,
     ) -> str:
-        """Let everybody who has the token read some runs and data sets.
-
-        Parameters
-        ----------
-        workspace : str
-            Who publishes.
-        kind : str
-            What is shown, such as "map" or "compare".
-        run_ids, dataset_ids : sequences of str
-            What may be read; the data sets of the runs are included.
-        view : mapping of str to str, optional
-            How it is shown: parameters of the page, never content.
-        days : float, optional
-            How long the link works; by default until it is withdrawn.
-
-        Returns
-        -------
-        str
-            The token, which nobody can guess.
-
-        Raises
-        ------
-        StoreError
-            If something does not belong to the workspace, nothing is shared,
-            or there are too many shares.
-        ValueError
-            If the days are not positive.
-        """
+        """Let everybody who has the token read some runs and data sets."""
         if days is not None and not days > 0:
             raise ValueError(f"days must be positive, got {days!r}.")
         runs = [self.get_run(run_id, workspace).info for run_id in dict.fromkeys(run_ids)]
@@ -94,25 +67,8 @@ class ShareStore(RunStore):
         return token
 
     def resolve(self, token: str) -> Share:
-        """Find what was published; its ids may be opened without a workspace.
-
-        Looking at a share keeps the workspace it comes from.
-
-        Parameters
-        ----------
-        token : str
-            What `publish` answered.
-
-        Returns
-        -------
-        Share
-            Without what was deleted since.
-
-        Raises
-        ------
-        StoreError
-            If it is unknown, withdrawn or expired, or nothing of it is left.
-        """
+        """Find what was published; its ids may be opened without a workspace."""
+        # Looking at a share keeps the workspace it comes from.
         key = printable(token)
         with self._index.reading() as db:
             query = f"SELECT * FROM shares WHERE token=? AND {_ALIVE}"
@@ -127,18 +83,7 @@ class ShareStore(RunStore):
         return share
 
     def withdraw(self, token: str, workspace: str) -> None:
-        """End a share; its link stops working at once.
-
-        Parameters
-        ----------
-        token, workspace : str
-            The share and who asks.
-
-        Raises
-        ------
-        StoreError
-            If this workspace has no such share.
-        """
+        """End a share; its link stops working at once."""
         with self._index.writing() as db:
             ended = db.execute(
                 "DELETE FROM shares WHERE token=? AND workspace=?",
@@ -148,18 +93,7 @@ class ShareStore(RunStore):
             raise StoreError("This workspace has no such share; it may be withdrawn already.")
 
     def list_shares(self, workspace: str) -> list[Share]:
-        """Shares of a workspace, newest first.
-
-        Parameters
-        ----------
-        workspace : str
-            Whose.
-
-        Returns
-        -------
-        list of Share
-            Also those of which nothing is left.
-        """
+        """Shares of a workspace, newest first."""
         with self._index.reading() as db:
             require_workspace(db, workspace)
             rows = db.execute(

@@ -22,15 +22,7 @@ MAX_BYTES = 8 * 2**30
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file; a reader sees the old content or the new, never a part.
-
-    Parameters
-    ----------
-    path : Path
-        File to write, in a directory that exists.
-    data : bytes
-        Its content.
-    """
+    """Replace a file; a reader sees the old content or the new, never a part."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with draft.open("wb") as file:
@@ -51,13 +43,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds.
-
-    Raises
-    ------
-    StoreError
-        If it is missing or damaged.
-    """
+    """What a JSON file holds."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -65,13 +51,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Replace an npz file, see `write_bytes`; nothing is pickled.
-
-    Raises
-    ------
-    StoreError
-        If an array holds Python objects.
-    """
+    """Replace an npz file, see `write_bytes`; nothing is pickled."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, array in arrays.items():
@@ -86,13 +66,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any]]:
-    """All arrays of an npz file by name.
-
-    Raises
-    ------
-    StoreError
-        If it is missing, damaged, or unpacks to more than `max_bytes`.
-    """
+    """All arrays of an npz file by name."""
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
@@ -107,13 +81,7 @@ def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any
 
 
 def sync_tree(folder: Path) -> int:
-    """Make sure that a directory and all that is in it are on the disk.
-
-    Returns
-    -------
-    int
-        Bytes of its files.
-    """
+    """Make sure that a directory and all that is in it are on the disk."""
     size = 0
     for path in folder.iterdir():
         if path.is_dir():
@@ -149,30 +117,12 @@ def _own(pid: int) -> str:
 
 
 def own_process() -> str:
-    """A name for this process that no later process repeats.
-
-    Returns
-    -------
-    str
-        Process id, start time and a part of the id of this boot, since process
-        ids are used again.
-    """
+    """A name for this process that no later process repeats."""
     return _own(os.getpid())
 
 
 def is_alive(process: str) -> bool:
-    """Whether the process that `own_process` described is still running.
-
-    Parameters
-    ----------
-    process : str
-        Its description; anything else is a process that is gone.
-
-    Returns
-    -------
-    bool
-        False after its end, whoever has its number by now.
-    """
+    """Whether the process that `own_process` described is still running."""
     number, _, rest = process.partition("-")
     if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
         return False

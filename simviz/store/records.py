@@ -161,20 +161,7 @@ class Share:
 
 
 def usual_asking(dataset_id: str, pairs: PairSet) -> WhoAsks:
-    """Which side of a stored data set or a demo asks, and why.
-
-    Parameters
-    ----------
-    dataset_id : str
-        Its id; a demo says itself who asks.
-    pairs : PairSet
-        Its content.
-
-    Returns
-    -------
-    WhoAsks
-        As `simviz.data.who_asks` guesses, where it is no demo.
-    """
+    """Which side of a stored data set or a demo asks, and why."""
     demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX))
     if demo is None or not dataset_id.startswith(DEMO_PREFIX):
         return who_asks(pairs)

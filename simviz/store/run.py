@@ -371,13 +371,7 @@ def _renamed(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def map_path(folder: Path, drawing: str) -> Path:
-    """The file of a drawing.
-
-    Raises
-    ------
-    StoreError
-        If the name does not do.
-    """
+    """The file of a drawing."""
     if not isinstance(drawing, str) or not _DRAWING.fullmatch(drawing):
         raise StoreError(
             "A drawing is named by at most 40 lower-case letters, digits and '-', such as 'mds-2'."

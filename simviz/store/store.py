@@ -16,33 +16,12 @@ _LISTED = 200
 
 
 class AttemptStore(ShareStore):
-    """Keeps the directories of jobs and who follows them; see `Store`.
+    """Keeps the directories of jobs and who follows them; see `Store`."""
 
-    What is written in those directories is the business of `simviz.jobs`.
-    """
+    # What is written in those directories is the business of `simviz.jobs`.
 
     def add_attempt(self, digest: str, workspace: str, write: Callable[[Path], object]) -> str:
-        """Make the directory of one more attempt at a request.
-
-        Parameters
-        ----------
-        digest : str
-            Of the request: 32 hexadecimal digits.
-        workspace : str
-            Who follows it.
-        write : callable
-            Fills the directory before anybody sees it.
-
-        Returns
-        -------
-        str
-            The id: the digest and the number of the attempt.
-
-        Raises
-        ------
-        StoreError
-            If the workspace is gone.
-        """
+        """Make the directory of one more attempt at a request."""
         with self._draft() as draft:
             write(draft)
             with self._index.writing() as db:
@@ -67,25 +46,7 @@ class AttemptStore(ShareStore):
         return None if row is None else str(row["id"])
 
     def attempt_folder(self, job_id: str, workspace: str | None = None) -> Path:
-        """The directory of an attempt.
-
-        Parameters
-        ----------
-        job_id : str
-            Its id.
-        workspace : str, optional
-            Who asks; whoever is trusted may leave it out.
-
-        Returns
-        -------
-        Path
-            A directory that exists.
-
-        Raises
-        ------
-        StoreError
-            If there is none that this workspace follows.
-        """
+        """The directory of an attempt."""
         folder = self._folder("jobs", job_id)
         follows = workspace is None or workspace in self.followers(job_id)
         if not follows or not folder.is_dir():
@@ -134,30 +95,7 @@ class FeedbackStore(AttemptStore):
     """Keeps the corrections of a data set; see `Store`."""
 
     def put_feedback(self, dataset_id: str, workspace: str, verdicts: Iterable[Verdict]) -> int:
-        """Keep what somebody said about answers.
-
-        Parameters
-        ----------
-        dataset_id : str
-            Data set that the answers are from.
-        workspace : str
-            Who says so.
-        verdicts : iterable of (str, str, float)
-            Input, text or group of the y side, and above 0 where they belong
-            together, below 0 where they do not. The last one on an input and
-            a target holds.
-
-        Returns
-        -------
-        int
-            How many are kept now.
-
-        Raises
-        ------
-        StoreError
-            If the data set does not belong to the workspace, or there are too
-            many corrections.
-        """
+        """Keep what somebody said about answers."""
         self.get_dataset_info(dataset_id, workspace)
         rows = [
             (workspace, dataset_id, printable(x)[:_LONGEST], printable(y)[:_LONGEST], float(told))
@@ -176,20 +114,7 @@ class FeedbackStore(AttemptStore):
         return int(count)
 
     def list_feedback(self, dataset_id: str, workspace: str) -> list[Verdict]:
-        """The corrections of a data set, the oldest first.
-
-        Parameters
-        ----------
-        dataset_id : str
-            Which data set.
-        workspace : str
-            Whose corrections.
-
-        Returns
-        -------
-        list of (str, str, float)
-            As they were given.
-        """
+        """The corrections of a data set, the oldest first."""
         with self._index.reading() as db:
             rows = db.execute(
                 "SELECT input, target, verdict FROM feedback WHERE workspace=? AND dataset_id=? "
@@ -199,17 +124,7 @@ class FeedbackStore(AttemptStore):
         return [(str(r["input"]), str(r["target"]), float(r["verdict"])) for r in rows]
 
     def drop_feedback(self, dataset_id: str, workspace: str, input: str | None = None) -> None:
-        """Take corrections back.
-
-        Parameters
-        ----------
-        dataset_id : str
-            Which data set.
-        workspace : str
-            Whose corrections.
-        input : str, optional
-            Only those on this input; all when omitted.
-        """
+        """Take corrections back."""
         with self._index.writing() as db:
             db.execute(
                 "DELETE FROM feedback WHERE workspace=? AND dataset_id=? "
@@ -225,26 +140,7 @@ class ShownStore(FeedbackStore):
     """Keeps how a data set is looked at; see `Store`."""
 
     def keep_shown(self, dataset_id: str, workspace: str, name: Shown, value: str) -> None:
-        """Remember one choice of how a data set is looked at.
-
-        Parameters
-        ----------
-        dataset_id : str
-            A data set of the workspace, or a demo.
-        workspace : str
-            Who looks.
-        name : {"part", "direction"}
-            What was chosen.
-        value : str
-            "validation" or "test"; "x2y", "y2x" or "mean".
-
-        Raises
-        ------
-        StoreError
-            If the data set does not belong to the workspace.
-        ValueError
-            If there is no such choice or value.
-        """
+        """Remember one choice of how a data set is looked at."""
         known = _VALUES.get(name)
         if known is None:
             raise ValueError(f"name must be {' or '.join(map(repr, _VALUES))}, got {name!r}.")
@@ -259,22 +155,7 @@ class ShownStore(FeedbackStore):
             )
 
     def shown(self, dataset_id: str, workspace: str, name: Shown) -> str | None:
-        """What was chosen last.
-
-        Parameters
-        ----------
-        dataset_id : str
-            Which data set.
-        workspace : str
-            Who looks.
-        name : {"part", "direction"}
-            Which choice.
-
-        Returns
-        -------
-        str or None
-            None where nobody has chosen.
-        """
+        """What was chosen last."""
         with self._index.reading() as db:
             row = db.execute(
                 "SELECT value FROM shown WHERE workspace=? AND dataset_id=? AND name=?",

@@ -41,17 +41,7 @@ _LOOKS = {"holds": "sv-yes", "does not hold": "sv-no", "not comparable": "sv-ope
 
 
 def show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> None:
-    """Show what a finished job found.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        Whose findings they are.
-    status : JobStatus
-        A job that succeeded.
-    key : str
-        Sets the widgets apart from those of other cards.
-    """
+    """Show what a finished job found."""
     from simviz.jobs.experiments import findings_of
 
     try:
@@ -76,18 +66,7 @@ def show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> N
 
 
 def claims_html(claims: tuple[Claim, ...]) -> str:
-    """Claims as a list: verdict by colour and sign, numbers, the test, the paper's numbers.
-
-    Parameters
-    ----------
-    claims : tuple of Claim
-        In order.
-
-    Returns
-    -------
-    str
-        HTML, every text escaped.
-    """
+    """Claims as a list: verdict by colour and sign, numbers, the test, the paper's numbers."""
     from simviz.experiments import SIGNS
 
     entries = []
@@ -150,17 +129,7 @@ Known = Mapping[tuple[str, str], "JobStatus"]
 
 
 class Target(NamedTuple):
-    """Data that an experiment can be run on.
-
-    Parameters
-    ----------
-    dataset_id : str
-        Of the store.
-    words : str
-        On the button.
-    place : str
-        "demo" or "own".
-    """
+    """Data that an experiment can be run on."""
 
     dataset_id: str
     words: str
@@ -186,18 +155,7 @@ def demo_title(experiment: Experiment[Any]) -> str:
 
 
 def job_targets(experiment: Experiment[Any]) -> list[Target]:
-    """The demo, and the current data set where its kinds fit.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What would be run.
-
-    Returns
-    -------
-    list of Target
-        The demo first.
-    """
+    """The demo, and the current data set where its kinds fit."""
     demo_id = f"demo:{experiment.demo}"
     found = [Target(demo_id, "Run on the demo", "demo")]
     own = state.current_dataset_id()

@@ -37,28 +37,7 @@ def show(
     direction: str,
     key: str,
 ) -> list[Run]:
-    """Show what runs on one split found on the part that is looked at.
-
-    Parameters
-    ----------
-    dataset_id : str
-        The data set.
-    pairs : PairSet
-        Its content.
-    runs : sequence of Run
-        At least one, all of one split.
-    metric : str
-        What they are ranked by.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-    key : str
-        Sets the widgets apart from those of other places.
-
-    Returns
-    -------
-    list of Run
-        Those that were measured on the part, the best on validation first.
-    """
+    """Show what runs on one split found on the part that is looked at."""
     part = settings.current_part(dataset_id)
     measured = {run.id: naming.read_measured(run) for run in runs}
     ordered = naming.ranked(runs, measured, metric, direction, part)
@@ -189,15 +168,7 @@ KEY = "map-alone"
 
 
 def show_map_alone(run: Run, pairs: PairSet) -> None:
-    """Draw both sides as a run sees them; what is clicked is opened on the map.
-
-    Parameters
-    ----------
-    run : Run
-        Whose eyes to see with.
-    pairs : PairSet
-        Its data set.
-    """
+    """Draw both sides as a run sees them; what is clicked is opened on the map."""
     from simviz.charts.canvas import map_alt
 
     picked = canvas.news("picked", KEY)

@@ -242,12 +242,12 @@ def test_what_roles_cannot_hold_is_mended_by_another_role(app, name):
 
 
 def test_file_is_read_once(app, monkeypatch):
-    import simviz.data.tables
+    import simviz.data
 
     reads = []
-    read = simviz.data.tables.read_table
+    read = simviz.data.read_table
     monkeypatch.setattr(
-        simviz.data.tables, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k)
+        simviz.data, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k)
     )
     app.run()
     hand_in(app, "q.csv", GOOD)

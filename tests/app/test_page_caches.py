@@ -9,9 +9,8 @@ from simviz.data import PairSet
 from simviz.jobs import SplitSpec
 from simviz.methods import get_method
 from simviz.params import param_specs
-from simviz.workbench.compare import curves as compare_curves
 from simviz.workbench.search import query
-from simviz.workbench.shell import frame, state
+from simviz.workbench.shell import figures, frame, state
 from simviz.workbench.train import plan
 from simviz.workbench.train.plan import Setting
 
@@ -60,7 +59,7 @@ def test_an_estimate_does_not_ask_again_whether_words_are_shared(monkeypatch):
 def test_an_estimate_is_made_once(monkeypatch):
     one = setting(pairs_of(60))
     first = cost(one, "opca")
-    monkeypatch.setattr("simviz.jobs.cost", lambda *_: pytest.fail("made anew"))
+    monkeypatch.setattr("simviz.jobs.estimate", lambda *_: pytest.fail("made anew"))
     assert cost(one, "opca") == first
 
 
@@ -81,7 +80,7 @@ def test_pages_get_their_turn_soon(monkeypatch):
 
 def figure(label="CCA", run="r1", *, banded=False):
     curves = [RocCurve("cca", label, [0.0, 0.2, 1.0], [0.0, 0.7, 1.0], 0.75)]
-    return compare_curves.kept_figure(
+    return figures.kept_figure(
         "roc", curves, [run, banded], lambda: roc_figure(curves, theme=state.theme())
     )
 
@@ -92,7 +91,7 @@ def seen(monkeypatch):
         monkeypatch.setattr(state, "theme", lambda: theme)
         monkeypatch.setattr(state, "is_narrow", lambda: narrow)
 
-    compare_curves._figure.clear()
+    figures._figure.clear()
     as_seen()
     return as_seen
 

@@ -5,16 +5,9 @@ import simviz.data
 
 
 def test_every_public_name_is_found_and_listed():
-    assert set(simviz.data.__all__) == set(simviz.data._WHERE) == set(dir(simviz.data))
+    assert set(simviz.data.__all__) == set(dir(simviz.data))
     for name in simviz.data.__all__:
         assert getattr(simviz.data, name).__name__ == name
-
-
-def test_a_function_is_never_hidden_by_its_module():
-    import simviz.data.splitting
-
-    assert callable(simviz.data.splitting)
-    assert not set(simviz.data._WHERE) & set(simviz.data._WHERE.values())
 
 
 def test_importing_and_splitting_need_no_heavy_library():

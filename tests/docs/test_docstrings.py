@@ -38,10 +38,15 @@ def is_package(module: ModuleType) -> bool:
     return hasattr(module, "__path__")
 
 
+#: Single modules whose public names are part of the interface.
+SINGLE = ("simviz.relevance", "simviz.callbacks", "simviz.explain.terms")
+
+
 def modules() -> Iterator[ModuleType]:
     yield simviz
     for info in pkgutil.walk_packages(simviz.__path__, "simviz."):
-        if not any(part.startswith("_") for part in info.name.split(".")):
+        path = info.name.split(".")
+        if not any(part.startswith("_") for part in path) and path[1] != "workbench":
             yield importlib.import_module(info.name)
 
 
@@ -55,24 +60,18 @@ def is_ours(thing: object) -> bool:
 
 
 def exported() -> dict[str, Any]:
-    """The public interface: `__all__` of packages, single modules, and the methods."""
+    """The public interface: `__all__` of packages, some single modules, and the methods."""
     found = list(all_methods().values())
     for module in modules():
         if is_package(module):
             found += [getattr(module, name) for name in getattr(module, "__all__", ())]
-        elif module.__name__.count(".") == 1:
-            found += [t for n, t in vars(module).items() if not n.startswith("_")]
+        elif module.__name__ in SINGLE:
+            found += [
+                t
+                for n, t in vars(module).items()
+                if not n.startswith("_") and getattr(t, "__module__", "") == module.__name__
+            ]
     return {full_name(thing): thing for thing in found if is_ours(thing)}
-
-
-def defined() -> dict[str, Any]:
-    """Everything without an underscore that public modules define."""
-    return {
-        full_name(thing): thing
-        for module in modules()
-        for name, thing in vars(module).items()
-        if is_ours(thing) and thing.__module__ == module.__name__ and not name.startswith("_")
-    }
 
 
 def with_members(things: dict[str, Any]) -> dict[str, Any]:
@@ -87,16 +86,11 @@ def with_members(things: dict[str, Any]) -> dict[str, Any]:
 
 
 EXPORTED = with_members(exported())
-HELPERS = {n: t for n, t in with_members(defined()).items() if n not in EXPORTED}
 
 
 def waived(name: str, thing: Any) -> set[str]:
     """Codes that do not apply, each with its reason."""
     owner = EXPORTED.get(name.rpartition(".")[0])
-    if name in HELPERS:
-        return SECTIONS  # no part of the interface: one true sentence will do
-    if name.startswith("simviz.base.checks.check_"):
-        return SECTIONS  # all take what `yield_checks` gives them, and return nothing
     if getattr(thing, "_is_protocol", False):
         return {"PR01"}  # nobody calls it to make one
     if inspect.isclass(owner):
@@ -107,9 +101,9 @@ def waived(name: str, thing: Any) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("name", [*EXPORTED, *HELPERS])
+@pytest.mark.parametrize("name", EXPORTED)
 def test_numpydoc_finds_nothing(name):
-    skipped = IGNORED.keys() | waived(name, {**EXPORTED, **HELPERS}[name])
+    skipped = IGNORED.keys() | waived(name, EXPORTED[name])
     found = [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in skipped]
     # numpydoc takes any first argument `cls` for that of a class method.
     assert [text for text in found if "Unknown parameters {'cls'}" not in text] == []
@@ -146,9 +140,7 @@ def bodies(thing: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in EXPORTED if not n.startswith("simviz.base.checks.check_")]
-)
+@pytest.mark.parametrize("name", EXPORTED)
 def test_what_is_raised_is_documented(name):
     places = [EXPORTED[name], EXPORTED.get(name.rpartition(".")[0])]  # a class speaks for `fit`
     told = {e.type for place in places if place for e in get_doc_object(place)["Raises"]}
@@ -176,4 +168,4 @@ def test_the_walk_meets_every_package():
         "simviz.ranking._ranks.expected_auc",
     ):
         assert name in EXPORTED
-    assert "simviz.data.splitting.by_pair" in HELPERS
+    assert "simviz.data.splitting.by_pair" not in EXPORTED

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from simviz.exceptions import StoreError
-from simviz.jobs import background as desk_module, load_map
+from simviz.jobs import drawings, load_map
 from simviz.jobs.drawings import MAX_WAITING, DrawingDesk, kept_name
 
 
@@ -95,8 +95,8 @@ def test_progress_is_told_while_it_draws(run, sentences, monkeypatch):
             told.append(desk.progress(run.id, "umap-2"))
         return original(*args, callback=callback, **options)
 
-    original = desk_module.draw
-    monkeypatch.setattr(desk_module, "draw", draw)
+    original = drawings.draw
+    monkeypatch.setattr(drawings, "draw", draw)
     desk.ask(run, sentences, "umap-2")
     later.go()
     assert [(s.state, round(s.fraction, 2)) for s in told] == [
@@ -124,7 +124,7 @@ def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch
 
 
 def test_bug_does_not_leave_anybody_waiting(run, sentences, monkeypatch, caplog):
-    monkeypatch.setattr("simviz.jobs.background.draw", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("simviz.jobs.drawings.draw", lambda *args, **kwargs: 1 / 0)
     later = Later()
     desk = DrawingDesk(later)
     desk.ask(run, sentences, "pca-2")

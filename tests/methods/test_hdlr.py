@@ -10,8 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.methods import get_method, hdlr
+from simviz.methods._bregman import LogDetProjections
 from simviz.methods._constraints import Constraints, draw_constraints
-from simviz.methods.hdlr import HDLR, LogDetProjections, _root
+from simviz.methods.hdlr import HDLR, _root
 from simviz.relevance import Relevance
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "metric_learn.json").read_text())

@@ -21,27 +21,10 @@ GROUP_SEPARATOR = " | "
 
 
 class Groups:
-    """The groups of a pair set, by name, and what is in each.
+    """The groups of a pair set, by name, and what is in each."""
 
-    A metadata column "group" of the y side says it; without one, items that
-    are relevant to a common item stand together.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        Whose items are grouped.
-
-    Examples
-    --------
-    >>> from simviz.relevance import Relevance
-    >>> relevance = Relevance.from_pairs([0, 0, 1], [0, 1, 2], shape=(2, 3))
-    >>> pairs = PairSet.from_texts(["cooks", "vets"], ["cook", "chef", "vet"], relevance)
-    >>> groups = Groups(pairs)
-    >>> list(groups.columns), groups.of_x(0)
-    (['0', '1'], ('0',))
-    >>> groups.texts("0")
-    ['cook', 'chef', 'cooks']
-    """
+    # A metadata column "group" of the y side says it; without one, items that are relevant to a
+    # common item stand together.
 
     def __init__(self, pairs: PairSet) -> None:
         self.pairs = pairs
@@ -108,24 +91,7 @@ MADE_BY, MADE_FROM = "made_by", "made_from"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A text that an augmenter made.
-
-    Parameters
-    ----------
-    text : str
-        What will stand on the x side.
-    source : str
-        The text it is a variant of, empty where there is none.
-    groups : tuple of str
-        Groups whose y items are relevant to it.
-    rejected : tuple of str
-        Groups whose y items were judged not relevant to it.
-    like : int, optional
-        The x item whose judgments it takes over as they are; without one,
-        they follow from the groups.
-    weight : float
-        How many usual judgments one of its judgments counts for.
-    """
+    """A text that an augmenter made."""
 
     text: str
     source: str
@@ -213,22 +179,7 @@ class Augmenter(ABC):
 
 
 def append(groups: Groups, made: Sequence[Made], kind: str) -> PairSet:
-    """Put made texts behind the items of the x side.
-
-    Parameters
-    ----------
-    groups : Groups
-        The pair set and its groups.
-    made : sequence of Made
-        Texts that are not on the x side yet.
-    kind : str
-        What made them.
-
-    Returns
-    -------
-    PairSet
-        With the same y side.
-    """
+    """Put made texts behind the items of the x side."""
     pairs = groups.pairs
     x = pairs.x
     taken = set(x.ids)

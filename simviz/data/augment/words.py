@@ -16,30 +16,7 @@ from simviz.exceptions import DatasetError
 
 
 def best_matches(inputs: Sequence[str], titles: Sequence[str]) -> NDArray[np.intp]:
-    """Position of the title that is nearest to each input by its trigrams.
-
-    Parameters
-    ----------
-    inputs, titles : sequence of str
-        What people wrote, and a taxonomy. Case does not count.
-
-    Returns
-    -------
-    ndarray of shape (len(inputs),)
-        The first of equally near ones.
-
-    Notes
-    -----
-    With a, b and c the numbers of trigrams of the input, of the title and of
-    both, the matcher of Neculoiu et al. (2016), section 4.1, ranks by
-    ``M - a - b + 3 c``; for one input that is ``3 c - b``. A text shorter than
-    three characters has one gram: itself.
-
-    Examples
-    --------
-    >>> best_matches(["head chefs"], ["chef", "head chef", "head teacher"]).tolist()
-    [1]
-    """
+    """Position of the title that is nearest to each input by its trigrams."""
     rows = [_grams(text) for text in (*inputs, *titles)]
     place: dict[str, int] = {}
     indices = [place.setdefault(gram, len(place)) for grams in rows for gram in grams]
@@ -175,23 +152,7 @@ class SampledWords(Augmenter):
 
 
 def mine(inputs: Sequence[str], titles: Sequence[str]) -> list[tuple[str, int]]:
-    """Inputs that hold the title which an n-gram matcher finds, and more.
-
-    Parameters
-    ----------
-    inputs, titles : sequence of str
-        What people wrote, and a taxonomy.
-
-    Returns
-    -------
-    list of tuple of str and int
-        Input and the position of its title.
-
-    Examples
-    --------
-    >>> mine(["Head chef wanted", "chef", "sheriff"], ["chef", "head chef"])
-    [('Head chef wanted', 1)]
-    """
+    """Inputs that hold the title which an n-gram matcher finds, and more."""
     found = []
     for text, j in zip(inputs, best_matches(inputs, titles), strict=True):
         title, folded = titles[j].casefold(), text.casefold()
@@ -315,27 +276,7 @@ class InducedSynonyms(Augmenter):
 
 
 def induce(texts: Sequence[str], whole: set[str]) -> set[tuple[str, str]]:
-    """Synonyms within a group, each in both directions.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Texts of one group.
-    whole : set of str
-        All texts there are, in lower case.
-
-    Returns
-    -------
-    set of tuple of str
-        Words that stand in each other's place, in lower case.
-
-    Examples
-    --------
-    >>> sorted(induce(["tax lawyer", "tax law attorney", "lawyer"], {"lawyer"}))
-    []
-    >>> sorted(induce(["tax lawyer", "tax law attorney"], set()))
-    [('law attorney', 'lawyer'), ('lawyer', 'law attorney')]
-    """
+    """Synonyms within a group, each in both directions."""
     rest_of: dict[tuple[str, str], set[str]] = {}
     for text in texts:
         words = text.casefold().split()
@@ -460,29 +401,7 @@ def alphabet(texts: object) -> list[str]:
 def corrupt(
     text: str, rng: np.random.Generator, substituted: float, deleted: float, letters: list[str]
 ) -> str:
-    """A text with characters replaced and left out at random.
-
-    Parameters
-    ----------
-    text : str
-        What was meant.
-    rng : numpy.random.Generator
-        Source of chance.
-    substituted, deleted : float
-        Chances of each character.
-    letters : list of str
-        What a character may be replaced by.
-
-    Returns
-    -------
-    str
-        What was typed.
-
-    Examples
-    --------
-    >>> corrupt("accountant", np.random.default_rng(1), 0.2, 0.05, ["x", "y"])
-    'acyountany'
-    """
+    """A text with characters replaced and left out at random."""
     draws = rng.random(len(text))
     typed = []
     for character, draw in zip(text, draws, strict=True):

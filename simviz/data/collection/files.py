@@ -31,17 +31,7 @@ _PACKED = (".gz", ".gzip")
 
 
 class Files(Mapping[str, Callable[[], bytes]]):
-    """Paths to what reads them; nothing is read before it is asked for.
-
-    Parameters
-    ----------
-    name : str
-        Of the whole, for messages.
-    openers : mapping of str to callable
-        Path, without what gzip adds, to a function that gives the bytes.
-    notes : sequence of str
-        What was passed over.
-    """
+    """Paths to what reads them; nothing is read before it is asked for."""
 
     def __init__(
         self, name: str, openers: Mapping[str, Callable[[], bytes]], notes: tuple[str, ...] = ()
@@ -62,44 +52,12 @@ class Files(Mapping[str, Callable[[], bytes]]):
         return len(self._openers)
 
     def read(self, path: str) -> bytes:
-        """Content of one file, unpacked where it was gzipped.
-
-        Parameters
-        ----------
-        path : str
-            One of the keys.
-
-        Returns
-        -------
-        bytes
-            Never more than the limits allow.
-
-        Raises
-        ------
-        DatasetError
-            If it is damaged, empty or too large.
-        """
+        """Content of one file, unpacked where it was gzipped."""
         return gunzip(path, self._openers[path]())[1]
 
 
 def from_folder(folder: Path) -> Files:
-    """The files of a folder and of the folders in it; links are not followed.
-
-    Parameters
-    ----------
-    folder : Path
-        An existing folder.
-
-    Returns
-    -------
-    Files
-        Keys are paths relative to the folder.
-
-    Raises
-    ------
-    DatasetError
-        If it holds nothing, or too much.
-    """
+    """The files of a folder and of the folders in it; links are not followed."""
     limits = get_limits()
     openers: dict[str, Callable[[], bytes]] = {}
     links, total = 0, 0
@@ -119,25 +77,7 @@ def from_folder(folder: Path) -> Files:
 
 
 def from_zip(name: str, data: bytes) -> Files:
-    """The files of a zip archive.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    data : bytes
-        The archive.
-
-    Returns
-    -------
-    Files
-        Keys are paths; a folder around all of them is dropped.
-
-    Raises
-    ------
-    DatasetError
-        If it is damaged, unsafe, or holds too much.
-    """
+    """The files of a zip archive."""
     archive = open_zip(name, data)
     entries = safe_entries(name, archive)
     tops = {PurePosixPath(e.filename).parts[0] for e in entries}
@@ -151,25 +91,7 @@ def from_zip(name: str, data: bytes) -> Files:
 
 
 def from_mapping(name: str, sources: Sources) -> Files:
-    """Files that were handed in one by one.
-
-    Parameters
-    ----------
-    name : str
-        Of the whole, for messages.
-    sources : mapping of str to bytes or path
-        File name to content, or to where it lies.
-
-    Returns
-    -------
-    Files
-        Under the names given.
-
-    Raises
-    ------
-    DatasetError
-        If they are too many or too large together.
-    """
+    """Files that were handed in one by one."""
     limits = get_limits()
     total = sum(len(s) for s in sources.values() if isinstance(s, bytes))
     if len(sources) > limits.files or total > limits.unpacked_bytes:
@@ -234,25 +156,7 @@ _IGNORED = re.compile(
 
 @dataclass(slots=True)
 class Plan:
-    """Which file plays which part.
-
-    Parameters
-    ----------
-    x, y : str or None
-        Files with the items of a side.
-    relevance : list of str
-        Files with judgments.
-    about : list of str
-        Files that say more about items: splits, folds, groups.
-    ids : dict of str to str
-        Side, or "" for both, to a file with one id a line.
-    images : list of str
-        Image files.
-    left_over : list of str
-        Files without a part.
-    reasons : dict of str to str
-        File to why it has its part.
-    """
+    """Which file plays which part."""
 
     x: str | None = None
     y: str | None = None
@@ -265,33 +169,7 @@ class Plan:
 
 
 def plan_parts(name: str, paths: Iterable[str], given: Mapping[str, str] | None = None) -> Plan:
-    """Guess which file is which.
-
-    Parameters
-    ----------
-    name : str
-        Of the collection, for messages.
-    paths : iterable of str
-        Its files.
-    given : mapping of part to path, optional
-        What is known already: "x", "y", "relevance".
-
-    Returns
-    -------
-    Plan
-        With a reason for each.
-
-    Raises
-    ------
-    DatasetError
-        If a side has two files, or a file that is given does not exist.
-
-    Examples
-    --------
-    >>> plan = plan_parts("beir", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
-    >>> plan.x, plan.y, plan.relevance
-    ('queries.jsonl', 'corpus.jsonl', ['qrels/test.tsv'])
-    """
+    """Guess which file is which."""
     plan, paths = Plan(), list(paths)
     given = dict(given or {})
     for part, path in given.items():
@@ -323,13 +201,7 @@ def plan_parts(name: str, paths: Iterable[str], given: Mapping[str, str] | None 
 
 
 def part_of(path: str) -> tuple[Part, str]:
-    """The part that a name speaks of, and why.
-
-    Examples
-    --------
-    >>> part_of("data/queries.jsonl"), part_of("README.md")[0], part_of("a/1.png")[0]
-    (('x', "'queries' in its name"), 'other', 'images')
-    """
+    """The part that a name speaks of, and why."""
     pure = PurePosixPath(path)
     ending = pure.suffix.lower()
     if ending in IMAGE_ENDINGS:
@@ -400,32 +272,7 @@ _SPARSE = {"data", "indices", "indptr", "shape", "format"}
 
 
 def read_matrices(name: str, data: bytes) -> dict[str, Matrix]:
-    """Read all matrices of a file.
-
-    Parameters
-    ----------
-    name : str
-        File name; its ending decides how text is read.
-    data : bytes
-        The whole file.
-
-    Returns
-    -------
-    dict of str to matrix
-        By its key in an .npz; elsewhere by "".
-
-    Raises
-    ------
-    DatasetError
-        If the file is damaged, holds Python objects, or too much.
-
-    Examples
-    --------
-    >>> file = io.BytesIO()
-    >>> np.savez(file, x=np.eye(2), y=np.ones((2, 3)))
-    >>> {key: m.shape for key, m in read_matrices("v.npz", file.getvalue()).items()}
-    {'x': (2, 2), 'y': (2, 3)}
-    """
+    """Read all matrices of a file."""
     suffix = PurePosixPath(name).suffix.lower()
     try:
         if data.startswith(b"\x93NUMPY"):

@@ -41,30 +41,7 @@ def looks_like_topics(text: str) -> bool:
 
 
 def read_documents(name: str, text: str) -> Rows:
-    r"""Ids and texts of documents between ``<DOC>`` and ``</DOC>``.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    text : str
-        The whole file.
-
-    Returns
-    -------
-    list of (id, text)
-        Text without its marks, title and body together.
-
-    Raises
-    ------
-    DatasetError
-        If a document has no ``<DOCNO>``, or there is none.
-
-    Examples
-    --------
-    >>> read_documents("d", "<DOC><DOCNO> a1 </DOCNO><TEXT>Red <b>heart</b></TEXT></DOC>")
-    [('a1', 'Red heart')]
-    """
+    r"""Ids and texts of documents between ``<DOC>`` and ``</DOC>``."""
     rows = []
     for found in _DOC.finditer(text):
         body = found.group(1)
@@ -79,30 +56,7 @@ def read_documents(name: str, text: str) -> Rows:
 
 
 def read_topics(name: str, text: str) -> Rows:
-    r"""Ids and titles of topics, as TREC has written them since 1992.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    text : str
-        The whole file.
-
-    Returns
-    -------
-    list of (id, text)
-        The title, else the query, else the description.
-
-    Raises
-    ------
-    DatasetError
-        If a topic has no number or no text, or there is none.
-
-    Examples
-    --------
-    >>> read_topics("t", "<top><num> Number: 301\n<title> red heart\n<desc> Description:\n</top>")
-    [('301', 'red heart')]
-    """
+    r"""Ids and titles of topics, as TREC has written them since 1992."""
     rows = []
     for found in _TOP.finditer(text):
         attributes, body = found.groups()
@@ -125,13 +79,7 @@ def read_topics(name: str, text: str) -> Rows:
 
 
 def looks_like_qrels(text: str) -> bool:
-    r"""Whether the first line is a judgment: query, iteration, document, grade.
-
-    Examples
-    --------
-    >>> looks_like_qrels("301 0 FT911-3 1\n"), looks_like_qrels("query\tdocument\tgrade\n")
-    (True, False)
-    """
+    r"""Whether the first line is a judgment: query, iteration, document, grade."""
     fields = text.lstrip().split("\n", 1)[0].split()
     return len(fields) == 4 and _is_number(fields[3]) and not fields[2].isspace()
 
@@ -145,29 +93,7 @@ def looks_like_run(text: str) -> bool:
 def iter_fields(
     name: str, text: str, n: tuple[int, ...], what: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Lines of words between white space, each with its number.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    text : str
-        The whole file.
-    n : tuple of int
-        How many words a line may have.
-    what : str
-        What a line is, for messages.
-
-    Yields
-    ------
-    tuple of int and list of str
-        Number of the line, and its words.
-
-    Raises
-    ------
-    DatasetError
-        If a line has another number of words.
-    """
+    """Lines of words between white space, each with its number."""
     for line, raw in enumerate(text.split("\n"), start=1):
         fields = raw.split()
         if not fields:
@@ -196,25 +122,7 @@ _IDS = ("query", "document")
 
 @dataclass(slots=True)
 class Judgments:
-    """Pairs of positions with their values.
-
-    Parameters
-    ----------
-    x, y : array of int
-        Positions of the items.
-    values : array of float or None
-        Grades or scores; None where all listed pairs belong together.
-    kind : {"grade", "score"}
-        Of the values.
-    table : Table
-        The file.
-    roles : Roles
-        Which column is which.
-    left_out : list of LeftOut
-        Rows that name no item.
-    notes : list of str
-        What was done.
-    """
+    """Pairs of positions with their values."""
 
     x: Codes
     y: Codes
@@ -234,31 +142,7 @@ def read_judgments(
     threshold: float | None = None,
     labels: Labels | None = None,
 ) -> Judgments:
-    """Read a list of judgments: TREC's qrels, or a table with two columns of ids.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file.
-    data : bytes
-        Its content.
-    x, y : mapping of str to int
-        Positions of the items of both sides by their ids.
-    threshold : float, optional
-        From which score on a pair is relevant.
-    labels : mapping of str to float or None, optional
-        What words mean.
-
-    Returns
-    -------
-    Judgments
-        Of pairs whose ids are known.
-
-    Raises
-    ------
-    DatasetError
-        If no row names an item of both sides.
-    """
+    """Read a list of judgments: TREC's qrels, or a table with two columns of ids."""
     table = read_judgment_table(path, data, x)
     is_trec = tuple(table.columns) == _COLUMNS
     x_column, y_column = id_columns(table, x, y, _IDS if is_trec else ())
@@ -308,27 +192,7 @@ def read_judgments(
 
 
 def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
-    """A file of judgments as a table, with a header or without.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file.
-    data : bytes
-        Its content.
-    x : mapping of str to int
-        Ids of x items: a first line that begins with one is no header.
-
-    Returns
-    -------
-    Table
-        TREC's columns are called query, iteration, document and grade.
-
-    Raises
-    ------
-    DatasetError
-        If it is no such file.
-    """
+    """A file of judgments as a table, with a header or without."""
     name = PurePosixPath(path).name
     if signature(data) is None:
         text, notes = decode_text(name, data)
@@ -348,44 +212,14 @@ def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
 
 
 def positions(table: Table, column: str, index: Index) -> Codes:
-    """Position of the item that each cell names.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    column : str
-        With ids.
-    index : mapping of str to int
-        Positions by id.
-
-    Returns
-    -------
-    array of int, shape (n_rows,)
-        -1 where there is no such item.
-    """
+    """Position of the item that each cell names."""
     coded = table.coded(column)
     at = np.array([index.get(word.strip(), -1) for word in coded.words], dtype=np.intp)
     return at[coded.codes]
 
 
 def id_columns(table: Table, x: Index, y: Index, among: Sequence[str] = ()) -> tuple[str, str]:
-    """The columns whose cells are ids of a side.
-
-    Parameters
-    ----------
-    table : Table
-        The file.
-    x, y : mapping of str to int
-        Positions by id.
-    among : sequence of str, optional
-        The columns to choose from, where that is known.
-
-    Returns
-    -------
-    x_column, y_column : str
-        In the order of the file where both sides share ids.
-    """
+    """The columns whose cells are ids of a side."""
     columns = [c for c in among or table.columns if c not in table.vectors]
     # Grades are small numbers, as are many ids.
     others = [c for c in columns if not is_label_name(c)]

@@ -46,23 +46,7 @@ _SEPARATOR = " | "
 
 
 def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[str]:
-    """Add the columns of a table to the items that it names.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file; "y_split" says that it is about the y side.
-    data : bytes
-        Its content.
-    x, y : Side
-        Both sides; their metadata grows. The same object twice is one side.
-
-    Returns
-    -------
-    list of str
-        What was added, or why nothing was. Values of an item that is named
-        several times are joined by " | ".
-    """
+    """Add the columns of a table to the items that it names."""
     name = PurePosixPath(path).name
     table = read_table(data, name)
     side_name, column = _subject(table, PurePosixPath(path).stem, x, y)
@@ -228,25 +212,7 @@ def read_collection(
 
 
 def open_files(source: str | Path | bytes | Sources, name: str | None = None) -> Files:
-    """The files of a folder, a zip, or of those handed in one by one.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-        As in `read_collection`. A zip that is the only file is opened.
-    name : str, optional
-        Of the whole.
-
-    Returns
-    -------
-    Files
-        Not read yet.
-
-    Raises
-    ------
-    DatasetError
-        If there is no such folder, or the zip is damaged or unsafe.
-    """
+    """The files of a folder, a zip, or of those handed in one by one."""
     if isinstance(source, Mapping):
         if len(source) == 1:
             path, content = next(iter(source.items()))

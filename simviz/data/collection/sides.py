@@ -28,23 +28,7 @@ _TEXT_NAMES = ("text", "contents", "content", "body", "title", "query", "questio
 
 @dataclass(slots=True)
 class Side:
-    """Items without their partners.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        One an item.
-    content : array or matrix
-        What they are.
-    kind : {"text", "keyword", "image", "vector"}
-        Of the content.
-    metadata : dict of str to array
-        What else is known.
-    notes : list of str
-        What was done to read them.
-    aliases : mapping of str to str
-        Other names that judgments may use, to ids.
-    """
+    """Items without their partners."""
 
     ids: Sequence[str]
     content: Any
@@ -59,29 +43,7 @@ class Side:
 
 
 def read_side(path: str, data: bytes, ids: Sequence[str] | None = None) -> Side:
-    """Read the items of one side.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file.
-    data : bytes
-        Its content: a table with ids and texts or vectors, TREC documents or
-        topics, plain lines of text, or a matrix.
-    ids : sequence of str, optional
-        Ids of the rows of a matrix; counted from 0 when omitted.
-
-    Returns
-    -------
-    Side
-        Texts without surrounding spaces; empty items and repetitions dropped,
-        with a note.
-
-    Raises
-    ------
-    DatasetError
-        If no items can be read, or one id stands for two of them.
-    """
+    """Read the items of one side."""
     name = PurePosixPath(path).name
     if PurePosixPath(path).suffix.lower() in ENDINGS or data.startswith(b"\x93NUMPY"):
         return side_of_matrix(name, _only(name, read_matrices(name, data)), ids)
@@ -97,27 +59,7 @@ def read_side(path: str, data: bytes, ids: Sequence[str] | None = None) -> Side:
 
 
 def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
-    """Vectors under their ids.
-
-    Parameters
-    ----------
-    name : str
-        File name for messages.
-    matrix : array or CSR matrix of shape (n, d)
-        The vectors.
-    ids : sequence of str or None
-        One a row; "0", "1", ... if None.
-
-    Returns
-    -------
-    Side
-        Of kind "vector".
-
-    Raises
-    ------
-    DatasetError
-        If there are more or fewer ids than rows.
-    """
+    """Vectors under their ids."""
     n = matrix.shape[0]
     if ids is not None and len(ids) != n:
         raise DatasetError(
@@ -128,23 +70,7 @@ def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
 
 
 def side_of_table(table: Table) -> Side:
-    """Items from a table with a column of ids and one of texts or vectors.
-
-    Parameters
-    ----------
-    table : Table
-        One item a row.
-
-    Returns
-    -------
-    Side
-        Its other columns are metadata.
-
-    Raises
-    ------
-    DatasetError
-        If there is no such column, or an id stands for two items.
-    """
+    """Items from a table with a column of ids and one of texts or vectors."""
     id_column = _id_column(table)
     free = [c for c in table.columns if c != id_column]
     texts = [c for c in free if table.kinds[c] in ("text", "number")]
@@ -175,20 +101,7 @@ def side_of_table(table: Table) -> Side:
 
 
 def read_ids(path: str, data: bytes) -> list[str]:
-    """One id a line.
-
-    Parameters
-    ----------
-    path : str
-        Name of the file.
-    data : bytes
-        Its content.
-
-    Returns
-    -------
-    list of str
-        Without surrounding spaces.
-    """
+    """One id a line."""
     text, _ = decode_text(PurePosixPath(path).name, data)
     return [line.strip() for line in text.splitlines() if line.strip()]
 
@@ -314,26 +227,7 @@ def _length(table: Table, column: str) -> float:
 
 
 def side_of_images(files: Files, paths: Sequence[str]) -> Side:
-    """Images as the items of a side.
-
-    Parameters
-    ----------
-    files : Files
-        Where they are.
-    paths : sequence of str
-        Which of them.
-
-    Returns
-    -------
-    Side
-        64 × 64 RGB under their paths; judgments may also call them by their
-        file name, with its ending or without, where that is unambiguous.
-
-    Raises
-    ------
-    DatasetError
-        If there are too many, or none can be used.
-    """
+    """Images as the items of a side."""
     limit = get_limits().images
     if len(paths) > limit:
         raise DatasetError(
@@ -359,27 +253,7 @@ def side_of_images(files: Files, paths: Sequence[str]) -> Side:
 
 
 def read_picture_files(files: Files, plan: Plan, title: str) -> ReadResult:
-    """Images with a table of keywords or captions, else with folders as keywords.
-
-    Parameters
-    ----------
-    files : Files
-        Images, and perhaps one table.
-    plan : Plan
-        Which is which.
-    title : str
-        Name of the data set.
-
-    Returns
-    -------
-    ReadResult
-        x: the keywords or captions; y: the images.
-
-    Raises
-    ------
-    DatasetError
-        If there are several tables, or neither a table nor folders.
-    """
+    """Images with a table of keywords or captions, else with folders as keywords."""
     candidates = [*plan.relevance, *plan.about, *plan.left_over, *(p for p in (plan.x,) if p)]
     tables = [
         p

@@ -22,11 +22,9 @@ def shared_weight(
     needed: Reals,
     out: Reals,
 ) -> None:
-    """Add up what pairs of sorted sets share, as far as it can still be enough.
-
-    `rest` is what each entry and those after it weigh in its row. Fills `out`
-    with the shared weight of each pair; -1 where it is less than `needed`.
-    """
+    """Add up what pairs of sorted sets share, as far as it can still be enough."""
+    # `rest` is what each entry and those after it weigh in its row. Fills `out` with the shared
+    # weight of each pair; -1 where it is less than `needed`.
     for k in range(len(first)):
         p, p_end = indptr[first[k]], indptr[first[k] + 1]
         q, q_end = indptr[second[k]], indptr[second[k] + 1]

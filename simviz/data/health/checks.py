@@ -35,18 +35,7 @@ _HOLLOW = {"image": "pictures of one colour", "vector": "vectors of zeros"}
 
 
 def find_empty(subject: Subject) -> list[Finding]:
-    """Items that hold nothing: blank texts, pictures of one colour, vectors of zeros.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
-    """
+    """Items that hold nothing: blank texts, pictures of one colour, vectors of zeros."""
     empty = {side: empty_items(subject.items(side)) for side in subject.sides}
     n = sum(map(len, empty.values()))
     if not n:
@@ -78,18 +67,7 @@ def find_empty(subject: Subject) -> list[Finding]:
 
 
 def find_duplicates(subject: Subject) -> list[Finding]:
-    """Items of one side with the same content.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
-    """
+    """Items of one side with the same content."""
     extra = {
         side: len(subject.items(side)) - len(subject.first_of(side)) for side in subject.sides
     }
@@ -131,18 +109,7 @@ _RANKED = 2.0
 
 
 def find_contradictions(subject: Subject) -> list[Finding]:
-    """Pairs judged relevant and not relevant, by content.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
-    """
+    """Pairs judged relevant and not relevant, by content."""
     relevance = subject.pairs.relevance
     x, y, sign = [], [], []
     for matrix, told in ((relevance.positives, 1), (relevance.negatives, -1)):
@@ -188,18 +155,7 @@ def find_contradictions(subject: Subject) -> list[Finding]:
 
 
 def find_one_class(subject: Subject) -> list[Finding]:
-    """Queries whose judgments are all of one kind, and all of them together.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
-    """
+    """Queries whose judgments are all of one kind, and all of them together."""
     relevance = subject.pairs.relevance
     if relevance.unjudged == "negative":
         return []
@@ -247,18 +203,7 @@ def find_one_class(subject: Subject) -> list[Finding]:
 
 
 def find_unanswered(subject: Subject) -> list[Finding]:
-    """Queries that nothing is relevant to.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
-    """
+    """Queries that nothing is relevant to."""
     relevance = subject.pairs.relevance
     judged_alone = relevance.unjudged == "ignore"
     if subject.pairs.x is subject.pairs.y:
@@ -299,18 +244,7 @@ Ties = Mapping[str, tuple[Index, Index]]
 
 
 def find_leaks(subject: Subject) -> list[Finding]:
-    """Items of the test part that stand in training, or have a twin of the same content there.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none; none without a split.
-    """
+    """Items of the test part that stand in training, or have a twin of the same content there."""
     examples: list[tuple[str, ...]] = []
     ties: dict[str, tuple[Index, Index]] = {}
     n = 0
@@ -346,18 +280,7 @@ def find_leaks(subject: Subject) -> list[Finding]:
 
 
 def find_near(subject: Subject) -> list[Finding]:
-    """Texts of a side that are nearly the same, above all those across the split.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
-    """
+    """Texts of a side that are nearly the same, above all those across the split."""
     examples: list[tuple[str, ...]] = []
     inside: list[tuple[str, ...]] = []
     ties: dict[str, tuple[Index, Index]] = {}
@@ -420,10 +343,8 @@ def _instead(remedy: FixParts | None) -> str:
 
 
 def _tied(subject: Subject, ties: Ties) -> FixParts | None:
-    """Move to training whatever is tied to something in another part, links included.
-
-    None where less than half of the test part would be left.
-    """
+    """Move to training whatever is tied to something in another part, links included."""
+    # None where less than half of the test part would be left.
     offset = {"x": 0, "y": len(subject.items("x"))}
     n = offset["y"] + len(subject.items("y"))
     parts = np.zeros(n, dtype=np.int8)
@@ -485,18 +406,7 @@ _CODES = 0.1
 
 
 def find_identical(subject: Subject) -> list[Finding]:
-    """Relevant pairs whose two sides say the same.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
-    """
+    """Relevant pairs whose two sides say the same."""
     if not (subject.is_text("x") and subject.is_text("y")) or subject.pairs.x is subject.pairs.y:
         return []
     x_texts, y_texts = (
@@ -540,20 +450,7 @@ def find_identical(subject: Subject) -> list[Finding]:
 
 
 def find_codes(subject: Subject, shared: SharedWords | None) -> list[Finding]:
-    """Codes and numbers on both sides that give the answer away.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-    shared : SharedWords or None
-        How far shared words lead.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
-    """
+    """Codes and numbers on both sides that give the answer away."""
     if shared is None or shared.n < _FEWEST:
         return []
     if shared.codes < shared.chance + _CODES * (1.0 - shared.chance):
@@ -573,18 +470,7 @@ def find_codes(subject: Subject, shared: SharedWords | None) -> list[Finding]:
 
 
 def find_unseen(subject: Subject) -> list[Finding]:
-    """Test texts none of whose words occur in training: empty to methods that go by words.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    list of Finding
-        One or none; none without a split.
-    """
+    """Test texts none of whose words occur in training: empty to methods that go by words."""
     examples: list[tuple[str, ...]] = []
     told = []
     n = 0
@@ -616,20 +502,7 @@ def find_unseen(subject: Subject) -> list[Finding]:
 
 
 def measure_shared(subject: Subject) -> SharedWords | None:
-    """How far the words lead that both sides share.
-
-    Parameters
-    ----------
-    subject : Subject
-        What is checked.
-
-    Returns
-    -------
-    SharedWords or None
-        None where a side is not made of text or nothing can be measured. On
-        the test part where there is a split; of many queries a thousand are
-        asked, spread evenly.
-    """
+    """How far the words lead that both sides share."""
     if not (subject.is_text("x") and subject.is_text("y")):
         return None
     pairs = subject.pairs if subject.split is None else subject.split.test

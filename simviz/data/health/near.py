@@ -51,35 +51,7 @@ _OTHER_WORDS = 1 / 6
 
 
 def near_pairs(texts: Sequence[str], threshold: float = NEAR) -> tuple[Index, Index, Reals]:
-    """All pairs of different texts that are nearly the same.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Plain texts, each once; of a long one the first 2,000 characters count.
-    threshold : float, default=0.7
-        Least weighted Jaccard similarity of their character 4-grams.
-
-    Returns
-    -------
-    first, second : ndarray of int, shape (n,)
-        Positions of the texts of each pair, the lower one first.
-    similarity : ndarray of float, shape (n,)
-        Of each pair, in [threshold, 1].
-
-    Notes
-    -----
-    Texts that differ in their numbers are not taken for nearly the same: a
-    year, a size or a part number sets things apart. Nor are texts shorter
-    than 12 characters.
-
-    Examples
-    --------
-    >>> texts = ["a red heart on a card", "a red heart on a cart", "a small blue car"]
-    >>> first, second, similarity = near_pairs(texts)
-    >>> first.tolist(), second.tolist(), similarity.round(2).tolist()
-    ([0], [1], [0.86])
-    """
+    """All pairs of different texts that are nearly the same."""
     none = np.empty(0, dtype=np.intp)
     long_enough = np.flatnonzero([len(text) >= SHORTEST for text in texts])
     if len(long_enough) < 2:
@@ -94,18 +66,7 @@ def near_pairs(texts: Sequence[str], threshold: float = NEAR) -> tuple[Index, In
 
 
 def gram_sets(texts: Sequence[str]) -> sp.csr_array:
-    """The set of character 4-grams of each text, its ends marked by a space.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Any texts.
-
-    Returns
-    -------
-    csr_array of shape (n, n_grams)
-        1 where a text has the n-gram.
-    """
+    """The set of character 4-grams of each text, its ends marked by a space."""
     padded = [f" {text} " for text in texts]
     # Lone surrogates are legal in Python's strings and must not stop us here.
     raw = "".join(padded).encode("utf-32-le", "surrogatepass")

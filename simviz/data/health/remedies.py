@@ -49,17 +49,7 @@ class Remedy(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DropItems:
-    """Leave items out, with all judgments on them.
-
-    Parameters
-    ----------
-    label : str
-        What it does, as a button says it.
-    x, y : array of int
-        Positions of the items to leave out.
-    shape : tuple of int
-        Of the pair set they are from.
-    """
+    """Leave items out, with all judgments on them."""
 
     label: str
     x: Index
@@ -83,17 +73,7 @@ class DropItems:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DropJudgments:
-    """Forget what was said about some pairs; their items stay.
-
-    Parameters
-    ----------
-    label : str
-        What it does, as a button says it.
-    x, y : array of int, shape (n,)
-        The pairs, by the positions of their items.
-    shape : tuple of int
-        Of the pair set they are from.
-    """
+    """Forget what was said about some pairs; their items stay."""
 
     label: str
     x: Index
@@ -120,18 +100,10 @@ class DropJudgments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MergeItems:
-    """Make one item of those that are the same; their judgments add up.
+    """Make one item of those that are the same; their judgments add up."""
 
-    Of several judgments on what becomes one pair the highest stays, and of
-    several parts of a split the earliest: train before validation before test.
-
-    Parameters
-    ----------
-    label : str
-        What it does, as a button says it.
-    x, y : array of int, shapes (n_x,) and (n_y,)
-        A number for each item, equal for those that become one.
-    """
+    # Of several judgments on what becomes one pair the highest stays, and of several parts of a
+    # split the earliest: train before validation before test.
 
     label: str
     x: Index
@@ -151,16 +123,7 @@ class MergeItems:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixParts:
-    """Write down which part each item belongs to, in a column "split".
-
-    Parameters
-    ----------
-    label : str
-        What it does, as a button says it.
-    x, y : array of int or None
-        0, 1 or 2 for train, validation or test, one an item; None for a side
-        that is not kept apart.
-    """
+    """Write down which part each item belongs to, in a column "split"."""
 
     label: str
     x: NDArray[np.int8] | None
@@ -178,15 +141,7 @@ class FixParts:
 
 @dataclass(frozen=True, slots=True)
 class CountUnlisted:
-    """Say what a pair means that is not listed.
-
-    Parameters
-    ----------
-    label : str
-        What it does, as a button says it.
-    unjudged : {"negative", "ignore"}
-        Not relevant, or unknown.
-    """
+    """Say what a pair means that is not listed."""
 
     label: str
     unjudged: Unjudged

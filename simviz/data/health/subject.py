@@ -21,23 +21,7 @@ _WORD = re.compile(r"\w+")
 
 
 def plain_text(text: str) -> str:
-    r"""A text without what no reader minds: case, width of characters, spaces.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Equal for texts that say the same.
-
-    Examples
-    --------
-    >>> plain_text("  Red\tHEART "), plain_text("ﬁne") == plain_text("FINE")
-    ('red heart', True)
-    """
+    r"""A text without what no reader minds: case, width of characters, spaces."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return " ".join(text.casefold().split())
@@ -49,24 +33,7 @@ def words_of(text: str) -> list[str]:
 
 
 def content_codes(items: Items) -> NDArray[np.intp]:
-    """Number items so that those of the same content have the same number.
-
-    Parameters
-    ----------
-    items : Items
-        Of any kind; texts are compared by `plain_text`, pictures and vectors
-        by their numbers.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        In order of first appearance.
-
-    Examples
-    --------
-    >>> content_codes(Items(["a", "b", "c"], ["Car", "bus", "car "], "text")).tolist()
-    [0, 1, 0]
-    """
+    """Number items so that those of the same content have the same number."""
     seen: dict[str | bytes, int] = {}
     return np.array([seen.setdefault(key, len(seen)) for key in _keys(items)], dtype=np.intp)
 
@@ -85,23 +52,7 @@ def _keys(items: Items) -> list[str] | list[bytes]:
 
 
 def empty_items(items: Items) -> NDArray[np.intp]:
-    """Positions of items that hold nothing.
-
-    Parameters
-    ----------
-    items : Items
-        Of any kind.
-
-    Returns
-    -------
-    ndarray of int
-        Blank texts, pictures of one colour, vectors of zeros.
-
-    Examples
-    --------
-    >>> empty_items(Items(["a", "b"], ["car", " "], "text")).tolist()
-    [1]
-    """
+    """Positions of items that hold nothing."""
     content = items.content
     if items.kind in ("text", "keyword"):
         return np.flatnonzero([not text.strip() for text in content])
@@ -120,17 +71,7 @@ _CELL = 160
 
 
 class Subject:
-    """A pair set under examination.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What is checked.
-    split : Split, optional
-        How it is split; without one nothing is said about leaks.
-    disputed : ndarray of int, shape (n, 2), optional
-        Pairs on which the file contradicted itself, by x and y item.
-    """
+    """A pair set under examination."""
 
     def __init__(
         self, pairs: PairSet, split: Split | None = None, disputed: Index | None = None

@@ -97,19 +97,7 @@ _MOST_RUNS, _ROWS = 6, 5
 
 
 class Found(NamedTuple):
-    """The best weight of a pair of runs.
-
-    Parameters
-    ----------
-    learned, lexical : Entry
-        A share α is of the first.
-    alpha : float
-        The best weight on validation.
-    value : float
-        The metric there.
-    gain : float
-        How far that is ahead of the better of the two alone.
-    """
+    """The best weight of a pair of runs."""
 
     learned: Entry
     lexical: Entry
@@ -125,21 +113,7 @@ def show_blend_search(
     direction: Asking,
     setting: tuple[str, ...],
 ) -> None:
-    """Offer to try every pair, and show what was found.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-        The chosen runs, without blends.
-    pair : callable
-        Which of two is the learned one, which the lexical one.
-    curve : callable
-        Their blend at all weights on the validation part, if it has pairs.
-    direction : {"x2y", "y2x", "mean"}
-        Who asks.
-    setting : tuple of str
-        Metric, scale, ...: what the answer depends on beside the runs.
-    """
+    """Offer to try every pair, and show what was found."""
     pairs = [pair(two) for two in combinations(entries[:_MOST_RUNS], 2)]
     if len(pairs) < 2:
         return
@@ -213,20 +187,7 @@ def _show_found(found: Sequence[Found], setting: tuple[str, ...]) -> None:
 
 
 def alpha_key(learned_id: str, lexical_id: str, normalization: str) -> str:
-    """Where the weight of a blend is in the session.
-
-    Parameters
-    ----------
-    learned_id, lexical_id : str
-        Ids of both runs.
-    normalization : str
-        How they are brought to one scale.
-
-    Returns
-    -------
-    str
-        The key of the slider.
-    """
+    """Where the weight of a blend is in the session."""
     return f"compare-alpha-{learned_id[:8]}-{lexical_id[:8]}-{normalization}"
 
 

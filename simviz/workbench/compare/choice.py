@@ -126,11 +126,9 @@ def linked_query() -> tuple[str, int] | None:
 
 
 def _written(name: str) -> dict[str, None]:
-    """What this page has put into the address before.
-
-    A click may arrive with the address of an earlier run of the page: only what the page
-    never wrote was typed or followed by the visitor.
-    """
+    """What this page has put into the address before."""
+    # A click may arrive with the address of an earlier run of the page: only what the page never
+    # wrote was typed or followed by the visitor.
     values: dict[str, None] = st.session_state.setdefault("compare-written", {}).setdefault(
         name, {}
     )
@@ -148,23 +146,7 @@ _GROUP = "compare-group"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the page shows.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        The data set.
-    entries : sequence of Entry
-        The chosen runs that were measured on the part, the best on validation first.
-    part : {"validation", "test"}
-        Which part of the split all figures are of.
-    direction : {"x2y", "y2x", "mean"}
-        Which side asks.
-    metric : str
-        The main metric.
-    metrics : sequence of str
-        All that every chosen run has, the main one first.
-    """
+    """What the page shows."""
 
     pairs: PairSet
     entries: Sequence[Entry]
@@ -180,20 +162,7 @@ class Choice:
 
 
 def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
-    """Let the visitor choose among finished runs.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set that the visitor may see.
-    pairs : PairSet
-        Its content.
-
-    Returns
-    -------
-    Choice or None
-        None where no run is chosen; the page has said so.
-    """
+    """Let the visitor choose among finished runs."""
     runs: list[Run] = []
     measured: dict[str, MeasuredRun] = {}
     for info in state.runs(dataset_id):
@@ -462,21 +431,7 @@ ALPHA = 0.05
 
 
 class Setting(NamedTuple):
-    """How runs are told apart.
-
-    Parameters
-    ----------
-    chosen : str
-        One of `TESTS`, or of `PAIR_TESTS` where judged pairs are tested.
-    test : str
-        What it means for the metric: a test that `_found` knows.
-    correction : str
-        For how many comparisons there are.
-    against : Entry
-        The run that all others are compared with in the table.
-    caution : str
-        What is to be said about a test of the papers.
-    """
+    """How runs are told apart."""
 
     chosen: str
     test: str

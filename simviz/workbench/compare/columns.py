@@ -84,10 +84,8 @@ def metric_under_test(choice: Choice, now: Setting) -> str:
 
 
 def power(choice: Choice, found: Comparisons) -> str:
-    """How many queries would separate the best neighbours that are level.
-
-    Empty if none are, and where pairs were tested, for which there is no such plan.
-    """
+    """How many queries would separate the best neighbours that are level."""
+    # Empty if none are, and where pairs were tested, for which there is no such plan.
     if tested_runs(choice).level != "query":
         return ""
     order = found.order()
@@ -288,17 +286,7 @@ _LONGEST = 16  # characters of a run's name in a heading
 
 
 class Column(NamedTuple):
-    """A column of the table.
-
-    Parameters
-    ----------
-    head : str
-        Its heading; text.
-    hover : str
-        What it means; text, empty where it goes without saying.
-    cells : sequence of str
-        One a row, from the first; HTML. Rows without one show a dash.
-    """
+    """A column of the table."""
 
     head: str
     hover: str
@@ -306,17 +294,7 @@ class Column(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """What the chosen test found, and what stands beside it.
-
-    Parameters
-    ----------
-    setting : Setting
-        How runs are told apart.
-    found : Comparisons
-        By the chosen test.
-    beside : Comparisons or None
-        By paired randomisation, where the papers' test was chosen.
-    """
+    """What the chosen test found, and what stands beside it."""
 
     setting: Setting
     found: Comparisons
@@ -326,19 +304,8 @@ class Verdicts(NamedTuple):
 def draw_columns(
     rows: Sequence[TableRow], entries: Sequence[Entry], columns: Sequence[Column]
 ) -> None:
-    """Draw a table of runs, then of what knows nothing, in grey.
-
-    On the validation part a dagger marks the runs that stopped by it.
-
-    Parameters
-    ----------
-    rows : sequence of TableRow
-        Runs first.
-    entries : sequence of Entry
-        The runs, one a row.
-    columns : sequence of Column
-        Beside the name of the row.
-    """
+    """Draw a table of runs, then of what knows nothing, in grey."""
+    # On the validation part a dagger marks the runs that stopped by it.
     marks = "".join(
         f".sv-run-{i} {{ background-image: {mark(entry.look)}; }}"
         for i, entry in enumerate(entries)

@@ -25,15 +25,7 @@ if TYPE_CHECKING:
 
 
 def show_export(choice: Choice, table: Callable[[], str]) -> None:
-    """Buttons for everything but the printed table; each file is made when it is asked for.
-
-    Parameters
-    ----------
-    choice : Choice
-        What the page shows.
-    table : callable
-        Writes the table as Markdown.
-    """
+    """Buttons for everything but the printed table; each file is made when it is asked for."""
     from simviz.evaluation.trec import why_no_qrels
 
     # The files are made outside of this page's run: nothing there may ask the page.
@@ -228,10 +220,8 @@ def figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
 
 
 def few(choice: Choice, verdicts: Verdicts) -> list[Cells]:
-    """Tie groups, differences and p-values, one mapping a run, for a printed table.
-
-    On the validation part the interval of the difference takes the place of the verdict.
-    """
+    """Tie groups, differences and p-values, one mapping a run, for a printed table."""
+    # On the validation part the interval of the difference takes the place of the verdict.
     now, found = verdicts.setting, verdicts.found
     delta, letters = f"Δ to {now.against.label}", found.letters()
     told: list[Cells] = []
@@ -297,15 +287,7 @@ scores = model.similarity(x_items, y_items)  # simviz.data.Items of both sides""
 
 
 def show_model_files(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
-    """Buttons with every form in which one of the runs can leave.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        To choose from.
-    labels : mapping of str to str
-        What each is called, by its id.
-    """
+    """Buttons with every form in which one of the runs can leave."""
     ids = [run.id for run in runs]
     chosen = ids[0]
     if len(ids) > 1:

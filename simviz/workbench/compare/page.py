@@ -121,15 +121,7 @@ def show_page() -> None:
 
 
 def show(dataset_id: str, pairs: PairSet) -> None:
-    """Compare the finished runs on a data set.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set that the visitor may see.
-    pairs : PairSet
-        Its content.
-    """
+    """Compare the finished runs on a data set."""
     st.html(_STYLE)
     st.caption(
         plain(

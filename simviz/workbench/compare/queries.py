@@ -35,15 +35,7 @@ _FEWEST = 4
 
 
 class Group(NamedTuple):
-    """Some of the queries.
-
-    Parameters
-    ----------
-    name : str
-        What they share, and part of widgets' keys; empty where all are shown.
-    queries : ndarray of int
-        Their positions among the differences.
-    """
+    """Some of the queries."""
 
     name: str
     queries: NDArray[np.int64]
@@ -52,19 +44,7 @@ class Group(NamedTuple):
 def choose_group(
     a: Entry, b: Entry, found: Differences, sides: Mapping[str, Items], key: str
 ) -> Group:
-    """Let the visitor narrow the queries down.
-
-    Parameters
-    ----------
-    a, b : Entry
-        The runs.
-    found : Differences
-        All queries.
-    sides : mapping of {"x2y", "y2x"} to Items
-        The items of the part that ask in each direction.
-    key : str
-        Names the two runs, the metric and the direction.
-    """
+    """Let the visitor narrow the queries down."""
     name, index = "", np.arange(len(found))
     columns = _columns(key, found, sides)
     if columns:
@@ -199,21 +179,7 @@ MOVES_STYLE = f"""
 
 
 def lines_between(left: list[int | None], right: list[int | None], gold: set[int]) -> str:
-    """Lines from where each answer stands in one list to where it stands in the other.
-
-    Parameters
-    ----------
-    left, right : list of int or None
-        The answer of each line of either list; None between two.
-    gold : set of int
-        Answers that are right.
-
-    Returns
-    -------
-    str
-        An image, as Streamlit takes drawings out of HTML. Answers of one list
-        alone leave a stub.
-    """
+    """Lines from where each answer stands in one list to where it stands in the other."""
     places = [{c: i for i, c in enumerate(side) if c is not None} for side in (left, right)]
     height = _HEAD + _ROW * max(len(left), len(right))
 
@@ -246,18 +212,7 @@ def lines_between(left: list[int | None], right: list[int | None], gold: set[int
 
 
 def ideal_order(right: Sequence[tuple[str, float]]) -> str:
-    """The right answers as a perfect list would begin.
-
-    Parameters
-    ----------
-    right : sequence of (str, float)
-        Each as HTML with its grade, the best first.
-
-    Returns
-    -------
-    str
-        HTML; empty where nothing is right.
-    """
+    """The right answers as a perfect list would begin."""
     if not right:
         return ""
     graded = len({grade for _, grade in right}) > 1
@@ -296,19 +251,7 @@ def _scores(
 
 
 def show_lists(a: Entry, b: Entry, pairs: PairSet, direction: str, query: int) -> None:
-    """Show what two runs answer to a query.
-
-    Parameters
-    ----------
-    a, b : Entry
-        The runs.
-    pairs : PairSet
-        The part of the split that both are looked at by.
-    direction : {"x2y", "y2x"}
-        Which side asks.
-    query : int
-        The query's position on its side of that part.
-    """
+    """Show what two runs answer to a query."""
     from simviz.evaluation.errors import Answers
 
     # Seen from the side that asks.
@@ -649,10 +592,8 @@ def _draw_bar(both: Both) -> None:
 def _show_lines(
     choice: Choice, every: Both, both: Both, rows: NDArray[Any], shown_as: str
 ) -> Line:
-    """The table of queries; answers with the one to look at.
-
-    The file holds every query, the table those of the group and kind that were chosen.
-    """
+    """The table of queries; answers with the one to look at."""
+    # The file holds every query, the table those of the group and kind that were chosen.
     found = both.found
     sides = {"x2y": both.pairs.x, "y2x": both.pairs.y}
     pictured = any(sides[d].kind == "image" for d in dict.fromkeys(found.direction.tolist()))

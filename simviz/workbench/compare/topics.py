@@ -77,17 +77,8 @@ def runs_with_topics(choice: Choice) -> list[tuple[str, Run]]:
 
 @st.fragment
 def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
-    """Show the topics of one of several runs.
-
-    Run by itself, so that a search leaves the rest of the page alone.
-
-    Parameters
-    ----------
-    labelled : sequence of (str, Run)
-        Runs of topic models with what to call them, the first of them chosen.
-    pairs : PairSet
-        Their data set.
-    """
+    """Show the topics of one of several runs."""
+    # Run by itself, so that a search leaves the rest of the page alone.
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         run = _choose_run(labelled)
         order = st.segmented_control(

@@ -47,17 +47,7 @@ _LEVELS = {"act": "mend", "look": "look"}
 
 
 def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
-    """Show what was found in a data set, and let it be mended.
-
-    Parameters
-    ----------
-    info : DatasetInfo
-        Of the data set.
-    pairs : PairSet
-        Its content.
-    spec : SplitSpec
-        How it is split now.
-    """
+    """Show what was found in a data set, and let it be mended."""
     st.html(_STYLE)
     st.markdown("#### Health")
     if wrong := st.session_state.pop(_PROBLEM, ""):
@@ -121,13 +111,7 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
 
 
 def show_disputed(file: Upload) -> None:
-    """Show what a file says twice and differently, while its rows are still known.
-
-    Parameters
-    ----------
-    file : Upload
-        A file that waits; its pairs change where the remedy is taken.
-    """
+    """Show what a file says twice and differently, while its rows are still known."""
     from simviz.data.health import find_disputed
     from simviz.exceptions import DatasetError
 
@@ -147,20 +131,7 @@ def show_disputed(file: Upload) -> None:
 
 
 def finding_html(finding: Finding, pairs: PairSet) -> str:
-    """A finding as a row that opens: why it matters, and examples.
-
-    Parameters
-    ----------
-    finding : Finding
-        Its texts may hold anything.
-    pairs : PairSet
-        What it is about: items that are pictures are shown.
-
-    Returns
-    -------
-    str
-        HTML, all texts escaped.
-    """
+    """A finding as a row that opens: why it matters, and examples."""
     # Where all examples are of one side, the finding has named it.
     start = 1 if len({row[0] for row in finding.examples if finding.head[0] == "side"}) == 1 else 0
     head = "".join(f"<th>{escape(cell)}</th>" for cell in finding.head[start:])
@@ -255,23 +226,7 @@ def _offer_undo(info: DatasetInfo) -> None:
 
 
 def next_name(name: str) -> str:
-    """What the next version of a data set is called.
-
-    Parameters
-    ----------
-    name : str
-        Of this version.
-
-    Returns
-    -------
-    str
-        With its number at the end.
-
-    Examples
-    --------
-    >>> next_name("titles"), next_name("titles, version 2")
-    ('titles, version 2', 'titles, version 3')
-    """
+    """What the next version of a data set is called."""
     found = re.fullmatch(r"(.*), version (\d{1,6})", name, re.DOTALL)
     base, number = (found[1], int(found[2])) if found else (name, 1)
     return f"{base}, version {number + 1}"

@@ -30,13 +30,7 @@ _STYLE = """
 
 
 def show_description(pairs: PairSet) -> None:
-    """Show counts, lengths, words, scripts and grades.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        A data set.
-    """
+    """Show counts, lengths, words, scripts and grades."""
     told = _described(pairs.digest, pairs)
     sides = (told.x, told.y)
     rows = [
@@ -157,13 +151,7 @@ def _choose_view() -> str:
 
 
 def show(info: DatasetInfo) -> None:
-    """Show a data set the visitor may see.
-
-    Parameters
-    ----------
-    info : DatasetInfo
-        Of the data set.
-    """
+    """Show a data set the visitor may see."""
     with st.spinner("Reading the data"):
         pairs = state.dataset(info.id)
     is_shared = state.share() is not None

@@ -42,25 +42,7 @@ class Parts:
 def choose(
     content_id: str, pairs: PairSet, chosen: SplitSpec, suggestion: SplitSuggestion
 ) -> SplitSpec:
-    """Show how pairs are split, and let it be changed.
-
-    Parameters
-    ----------
-    content_id : str
-        Stands for the content of `pairs`; sets the widgets apart from those
-        of other data.
-    pairs : PairSet
-        What is split.
-    chosen : SplitSpec
-        The split so far.
-    suggestion : SplitSuggestion
-        What was guessed, with the reason.
-
-    Returns
-    -------
-    SplitSpec
-        As the widgets say now.
-    """
+    """Show how pairs are split, and let it be changed."""
     spec = _widgets(content_id, pairs, chosen)
     means = _meaning(spec, pairs)
     if (spec.by, spec.group_key) == (suggestion.by, suggestion.group_key):
@@ -71,17 +53,7 @@ def choose(
 
 
 def tell(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
-    """Show how pairs are split, for reading only.
-
-    Parameters
-    ----------
-    content_id : str
-        As in `choose`.
-    pairs : PairSet
-        What is split.
-    spec : SplitSpec
-        The split.
-    """
+    """Show how pairs are split, for reading only."""
     display.quiet(_meaning(spec, pairs))
     _show_parts(content_id, pairs, spec)
 

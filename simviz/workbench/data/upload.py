@@ -36,27 +36,7 @@ _WAITING, _PROBLEM, _TAKEN, _TURN = (f"data-{n}" for n in ("waiting", "problem",
 
 @dataclass(slots=True)
 class Upload:
-    """A file that could be read, and what is understood of it so far.
-
-    Parameters
-    ----------
-    digest : str
-        Of the bytes that came in.
-    table : Table
-        The file as it is.
-    guessed : Roles
-        The roles as they were guessed.
-    is_fixed : bool
-        Whether several files were read together; the roles are then fixed.
-    roles : Roles
-        The roles in use.
-    result : ReadResult, optional
-        The pairs by these roles.
-    pairs_digest : str
-        Of those pairs.
-    problem : str
-        Why there are no pairs by these roles.
-    """
+    """A file that could be read, and what is understood of it so far."""
 
     digest: str
     table: Table
@@ -135,15 +115,7 @@ def turn() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """Lines that were typed or pasted, as if they were a file.
-
-    Parameters
-    ----------
-    text : str
-        The lines.
-    name : str
-        As which they are shown.
-    """
+    """Lines that were typed or pasted, as if they were a file."""
 
     text: str
     name: str = "pasted lines"
@@ -171,14 +143,7 @@ def was_taken(text: str) -> bool:
 
 
 def take(*parts: Any) -> None:
-    """Read what was handed in, once; if it is no good, what waits stays.
-
-    Parameters
-    ----------
-    *parts : UploadedFile or Pasted
-        A table; a zip, with its table beside it where it has none; or several
-        files that belong together.
-    """
+    """Read what was handed in, once; if it is no good, what waits stays."""
     from simviz.exceptions import DatasetError
 
     ids = [part.file_id for part in parts]
@@ -205,27 +170,7 @@ def drop() -> None:
 
 
 def keep(upload: Upload, names: tuple[str, str, str], split: SplitSpec) -> str:
-    """Store what was understood, and work on it from now on.
-
-    Parameters
-    ----------
-    upload : Upload
-        Understood.
-    names : tuple of str
-        Of the data set, of its x items and of its y items.
-    split : SplitSpec
-        How to split it.
-
-    Returns
-    -------
-    str
-        Id of the data set.
-
-    Raises
-    ------
-    StoreError
-        If there is no room for it.
-    """
+    """Store what was understood, and work on it from now on."""
     pairs = upload._pairs()
     given = [n.strip() or old for n, old in zip(names, _names(pairs), strict=True)]
     pairs = replace(pairs, name=given[0], x_name=given[1], y_name=given[2])
@@ -400,20 +345,7 @@ _MEANINGS: dict[str, float | None] = {
 
 
 def ask(file: Upload, column: str) -> dict[str, float | None]:
-    """Ask what each word of a column means.
-
-    Parameters
-    ----------
-    file : Upload
-        That waits.
-    column : str
-        The label.
-
-    Returns
-    -------
-    dict of str to float or None
-        What was chosen and is not known anyway; None is not judged.
-    """
+    """Ask what each word of a column means."""
     from simviz.data.cells import shown
     from simviz.data.labels import label_words
 
@@ -476,13 +408,7 @@ _STYLE = """
 
 
 def show(lines: Sequence[str]) -> None:
-    """Show the notes of a file.
-
-    Parameters
-    ----------
-    lines : sequence of str
-        Sentences, which may hold anything.
-    """
+    """Show the notes of a file."""
     told = ordered(lines)
     if not told:
         return
@@ -496,24 +422,7 @@ def show(lines: Sequence[str]) -> None:
 
 
 def ordered(lines: Iterable[str]) -> list[str]:
-    """Notes in the order of how much they change, each once.
-
-    Parameters
-    ----------
-    lines : iterable of str
-        Sentences. Those about rows that are left out are not among the
-        answer: these rows are listed with their reasons.
-
-    Returns
-    -------
-    list of str
-        Equally weighty ones as they came.
-
-    Examples
-    --------
-    >>> ordered(["Column 'a' is called 'b'.", "2 columns with lists left out: 'c', 'd'."])
-    ["2 columns with lists left out: 'c', 'd'.", "Column 'a' is called 'b'."]
-    """
+    """Notes in the order of how much they change, each once."""
     kept = [line for line in dict.fromkeys(lines) if not _ROWS_LEFT_OUT.match(line)]
     return sorted(_joined(kept), key=_weight)
 

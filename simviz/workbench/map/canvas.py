@@ -36,18 +36,7 @@ STYLE = """
 
 
 def linked(entry: str) -> str:
-    """One source out of a module and all that it imports, each once.
-
-    Parameters
-    ----------
-    entry : str
-        Name of a file in `simviz/charts/canvas/`.
-
-    Returns
-    -------
-    str
-        A module with the default export of the entry.
-    """
+    """One source out of a module and all that it imports, each once."""
     seen: dict[str, str] = {}
 
     def add(name: str) -> None:
@@ -73,30 +62,13 @@ _camera = st.components.v2.component("simviz_map_camera", js=linked("camera_told
 
 
 def send(part: Part, key: str) -> None:
-    """Have the browser keep a part; an equal one is not sent again.
-
-    Parameters
-    ----------
-    part : Part
-        Items or places.
-    key : str
-        Its place on the page: what was sent there before is let go.
-    """
+    """Have the browser keep a part; an equal one is not sent again."""
     with st.container(key=f"map-part-{key}"):
         _parts(key=f"map-sent-{key}", data=part.data, height=1)
 
 
 def show(data: Mapping[str, Any], key: str = KEY) -> None:
-    """Draw the map; what the reader does comes back in the session under a key.
-
-    Parameters
-    ----------
-    data : mapping
-        Digests of ``items`` and ``places``, and all else that `View.update` in
-        `simviz/charts/canvas/view.js` reads.
-    key : str, default=`KEY`
-        Of the map of this page.
-    """
+    """Draw the map; what the reader does comes back in the session under a key."""
     _canvas(
         key=key,
         data=dict(data),
@@ -107,13 +79,7 @@ def show(data: Mapping[str, Any], key: str = KEY) -> None:
 
 
 def listen(on_change: Any) -> None:
-    """Hear of the camera, of what was looked for and of the legend, in a fragment of its own.
-
-    Parameters
-    ----------
-    on_change : callable
-        Called without arguments when the session's `CAMERA_KEY` has changed.
-    """
+    """Hear of the camera, of what was looked for and of the legend, in a fragment of its own."""
     with st.container(key="map-part-camera"):
         _camera(key=CAMERA_KEY, on_at_change=on_change, on_set_change=on_change, height=1)
 

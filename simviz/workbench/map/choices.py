@@ -40,13 +40,7 @@ def checked(told: object) -> Place | None:
 
 
 def parse(text: str | None) -> Place | None:
-    """A place out of a link; None if it says nothing or nonsense.
-
-    Examples
-    --------
-    >>> parse("0.1,-0.25,4"), parse("here")
-    ((0.1, -0.25, 4.0), None)
-    """
+    """A place out of a link; None if it says nothing or nonsense."""
     try:
         return checked([float(value) for value in (text or "")[:60].split(",")])
     except ValueError:
@@ -89,19 +83,7 @@ def item(told: str, pairs: PairSet) -> tuple[Side, int] | None:
 
 
 def take(view: View, told: Mapping[str, str], pairs: PairSet, columns: Sequence[str]) -> None:
-    """Take over what a link says of the map; nonsense changes nothing.
-
-    Parameters
-    ----------
-    view : View
-        Changed in place.
-    told : mapping of str to str
-        The parameters of the link.
-    pairs : PairSet
-        The data set.
-    columns : sequence of str
-        Its columns that colours can mean.
-    """
+    """Take over what a link says of the map; nonsense changes nothing."""
     drawing = _DRAWING.fullmatch(told.get("drawing", ""))
     if drawing:  # there were once drawings in three dimensions
         view.drawing = f"{drawing[1]}-2"
@@ -145,20 +127,7 @@ def take(view: View, told: Mapping[str, str], pairs: PairSet, columns: Sequence[
 
 
 def own_texts(view: View, columns: Sequence[str]) -> dict[str, str]:
-    """What a link says of the map beside whose eyes see it; what is usual goes unsaid.
-
-    Parameters
-    ----------
-    view : View
-        What the map shows.
-    columns : sequence of str
-        Columns of the data that colours can mean.
-
-    Returns
-    -------
-    dict of str to str
-        Parameters of the link, which `take` understands.
-    """
+    """What a link says of the map beside whose eyes see it; what is usual goes unsaid."""
     told: dict[str, str | None] = {
         "drawing": None if view.drawing == FIRST_DRAWING else view.drawing,
         "sel": None if view.item is None else f"{view.item[0]}{view.item[1]}",
@@ -208,26 +177,7 @@ def outline(told: object) -> Outline:
 
 
 def rows_inside(corners: Outline, points: Any) -> Any:
-    """Rows of points that lie inside an outline.
-
-    Parameters
-    ----------
-    corners : sequence of (across, up)
-        In halves of the larger extent of the points, from their middle.
-    points : ndarray of shape (n, 2)
-        All points of the map.
-
-    Returns
-    -------
-    ndarray of int
-        By the even–odd rule, as the map itself finds them.
-
-    Examples
-    --------
-    >>> square = ((-0.6, -0.6), (0.6, -0.6), (0.6, 0.6), (-0.6, 0.6))
-    >>> rows_inside(square, np.array([[-1.0, -1.0], [0.2, 0.1], [1.0, 1.0]])).tolist()
-    [1]
-    """
+    """Rows of points that lie inside an outline."""
     low, high = points.min(axis=0), points.max(axis=0)
     half = max(float((high - low).max()) / 2, 1e-9)
     across, up = ((points - (low + high) / 2) / half).T
@@ -286,54 +236,7 @@ _OF_ALL_PAGES = (settings.PART_LINK, settings.DIRECTION_LINK)
 
 @dataclass(slots=True)
 class View:
-    """What the map shows.
-
-    Parameters
-    ----------
-    dataset_id : str
-        Of which data set.
-    run_id : str, optional
-        As seen by which run.
-    drawing : str
-        Method and dimensions, such as "mds-2".
-    item : (side, int), optional
-        The item that was selected, by its position in the data set.
-    lost : str
-        What of the link could not be followed.
-    regions : bool, optional
-        Whether regions are labelled; None where nobody chose.
-    balance : str
-        One of `BALANCES`.
-    has_halos : bool
-        Whether single items show how far to trust their place.
-    at : tuple of float, optional
-        Where the reader looks; None for the whole map.
-    at_n : int
-        Counts how often the link said where to look: the map then follows.
-    query : (side, str), optional
-        What was asked of the model.
-    outline : tuple of (across, up)
-        What was drawn around items, in halves of the map's extent.
-    enclosed : tuple of int, optional
-        Rows of the drawing inside it, the y side after the x side; None while
-        only the outline is known.
-    outlined : str
-        Digest of the places on which it was drawn; empty while that is not known.
-    colour : str
-        What colours mean, see `map_bar.pick_colour`.
-    side, part : str
-        Which items to show, empty for all.
-    has_table : bool
-        Whether the table of all items is shown.
-    dims : int, optional
-        Where the slider through the dimensions stands; None where it is closed.
-    find : (str, str), optional
-        How items were looked for, and by what.
-    closed : tuple of str
-        Entries of the legend that hide what they stand for.
-    set_n : int
-        Counts how often the link said what of these two the browser shows.
-    """
+    """What the map shows."""
 
     dataset_id: str
     run_id: str | None = None
@@ -376,20 +279,7 @@ def current(dataset_id: str) -> View:
 
 
 def follow_link(view: View, pairs: PairSet) -> list[str]:
-    """Take over what the address says, unless the page itself wrote it there.
-
-    Parameters
-    ----------
-    view : View
-        Changed in place.
-    pairs : PairSet
-        Its data set.
-
-    Returns
-    -------
-    list of str
-        Jobs to wait for, where the link means a run that is being trained.
-    """
+    """Take over what the address says, unless the page itself wrote it there."""
     asked = st.query_params.to_dict()
     own = {name: value for name, value in asked.items() if name not in _OF_ALL_PAGES}
     if own == st.session_state.get("map-link"):
@@ -424,17 +314,7 @@ def choose_run(view: View, infos: Sequence[RunInfo]) -> str:
 
 
 def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
-    """Take over what was clicked, enclosed or asked on the map since the last run.
-
-    Parameters
-    ----------
-    view : View
-        Changed in place.
-    pairs : PairSet
-        Its data set.
-    n_drawn : int
-        Items of both sides on the map.
-    """
+    """Take over what was clicked, enclosed or asked on the map since the last run."""
     from simviz.charts.canvas import rows_of_bits
 
     picked = canvas.news("picked")

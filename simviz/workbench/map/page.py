@@ -45,17 +45,7 @@ def show_unknown(reason: str, title: str = TITLE) -> None:
 
 
 def say_sample(placed: Placed, pairs: PairSet, seed: int) -> None:
-    """Say that a large data set is drawn in part, and how that part was chosen.
-
-    Parameters
-    ----------
-    placed : Placed
-        The drawing as it is kept.
-    pairs : PairSet
-        Its data set.
-    seed : int
-        Of the sample.
-    """
+    """Say that a large data set is drawn in part, and how that part was chosen."""
     parts = [
         f"{len(rows):,} of {len(items):,} {name}"
         for rows, items, name in (
@@ -74,19 +64,7 @@ def say_sample(placed: Placed, pairs: PairSet, seed: int) -> None:
 def show_untrained(
     dataset_id: str, asked: Sequence[str] = (), title: str = TITLE, verb: str = "draw"
 ) -> None:
-    """Nothing has been trained yet; what runs is shown until it has ended.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set the visitor may see.
-    asked : sequence of str, optional
-        Jobs that a link has started.
-    title : str
-        Of the page.
-    verb : str
-        What the page would do.
-    """
+    """Nothing has been trained yet; what runs is shown until it has ended."""
     st.title(title)
     job_ids = list(asked) or [
         status.id

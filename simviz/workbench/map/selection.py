@@ -115,21 +115,7 @@ def show_text(text: str) -> None:
 def show_list(
     view: View, pairs: PairSet, found: Neighbors, belongs: set[int], kept: Any | None
 ) -> None:
-    """List what a model finds nearest, each to be selected.
-
-    Parameters
-    ----------
-    view : View
-        Changed when one is selected.
-    pairs : PairSet
-        The data set.
-    found : Neighbors
-        By their positions in it, best first.
-    belongs : set of int
-        Those that are right.
-    kept : ndarray of bool, optional
-        Which of them the drawing keeps near; None where that means nothing.
-    """
+    """List what a model finds nearest, each to be selected."""
     others, name = _side(pairs, found.side)
     st.markdown(f"**Nearest {escape_markdown(name)}**")
     with st.container(key="map-nearest"):
@@ -415,22 +401,7 @@ def _pick(key: str, keys: list[str]) -> None:
 
 
 def region_frame(scene: Scene, rows: Any, told: Found | None = None) -> pd.DataFrame:
-    """Items as a table: side, id, text, part of the split and the columns of the data.
-
-    Parameters
-    ----------
-    scene : Scene
-        What is drawn.
-    rows : ndarray of int
-        Items of the drawing, the y side after the x side.
-    told : Found, optional
-        Adds how soon each finds what belongs to it.
-
-    Returns
-    -------
-    DataFrame
-        One row an item, with its key ("x7": the eighth item of the x side).
-    """
+    """Items as a table: side, id, text, part of the split and the columns of the data."""
     import pandas as pd
 
     from simviz.charts.style import safe_line
@@ -480,20 +451,7 @@ def region_csv(scene: Scene, rows: Any, told: Found | None = None) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a model says to a query.
-
-    Parameters
-    ----------
-    side : {"x", "y"}
-        Side that the query was read as.
-    text : str
-        The query.
-    found : Neighbors
-        The nearest of the other side, by their positions in the data set.
-    spot : Spot, optional
-        Where it falls on the map; None where the model knows nothing in it,
-        or nothing near it is drawn.
-    """
+    """What a model says to a query."""
 
     side: Side
     text: str

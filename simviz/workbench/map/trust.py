@@ -130,20 +130,7 @@ def _take_gap(view: View) -> None:
 
 
 def halos(quality: Quality, n_items: int) -> dict[str, np.ndarray]:
-    """Strength of both halos of each item, from 0 (none) to 3.
-
-    Parameters
-    ----------
-    quality : Quality
-        Of the drawing.
-    n_items : int
-        Items on it.
-
-    Returns
-    -------
-    dict of str to ndarray of uint8, shape (n_items,)
-        ``false`` and ``missing``; 0 for items that were not judged.
-    """
+    """Strength of both halos of each item, from 0 (none) to 3."""
     made = {}
     for name, values in (
         ("false", quality.false_neighbors),

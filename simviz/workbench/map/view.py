@@ -38,25 +38,7 @@ _AHEAD = 0.025
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """What is drawn, before anything on it is selected.
-
-    Parameters
-    ----------
-    run, pairs, placed : Run, PairSet, Placed
-        Whose eyes, what, and where.
-    parts : tuple of ndarray
-        The part of the split of each x item and each y item of the data set.
-    masks : tuple of ndarray of bool
-        Which items of the drawing are shown.
-    items, places : Part
-        What the browser keeps.
-    colour : str
-        What colours mean, see `map_bar.pick_colour`.
-    regions : sequence
-        See `map_topics.regions`.
-    topics : RunTopics, optional
-        Of a method that has some.
-    """
+    """What is drawn, before anything on it is selected."""
 
     run: Run
     pairs: PairSet
@@ -138,26 +120,7 @@ def scene_of(
     colour: str = "side",
     is_labelled: bool = False,
 ) -> Scene:
-    """All of a drawing that is the same whatever is selected.
-
-    Parameters
-    ----------
-    run, pairs : Run, PairSet
-        Whose eyes, and what.
-    drawing : str
-        A drawing that is kept, such as "umap-2".
-    masks : tuple of ndarray of bool
-        Which items of it are shown.
-    colour : str, default="side"
-        What colours mean.
-    is_labelled : bool, default=False
-        Whether regions have names.
-
-    Returns
-    -------
-    Scene
-        With what the browser is to keep.
-    """
+    """All of a drawing that is the same whatever is selected."""
     placed, parts = drawings.kept(run.id, drawing, run), drawings.parts(run.id, run, pairs)
     topics = map_topics.topics_of(run, pairs)
     notes = None if topics is None else map_topics.notes(run.id, topics)
@@ -178,15 +141,7 @@ def scene_of(
 
 @st.fragment
 def show(view: View, scene: Scene) -> None:
-    """Draw the map, and what is known of what is selected on it.
-
-    Parameters
-    ----------
-    view : View
-        What the reader chose; what was done on the map is taken over first.
-    scene : Scene
-        What is drawn.
-    """
+    """Draw the map, and what is known of what is selected on it."""
     pairs = scene.pairs
     choices.follow_canvas(view, pairs, scene.n_x + len(scene.placed.y_rows))
     k = dimensions.chosen(view, scene)

@@ -36,19 +36,7 @@ KEPT = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A column of texts, put into groups.
-
-    Parameters
-    ----------
-    lines : tuple of str
-        The texts, each once.
-    found : Assignment
-        Their groups.
-    known : tuple of (tuple of str)
-        Groups that each line is known to belong to; empty where nobody said.
-    parts : tuple of str
-        Part of the split that each line is in; empty where it is not in the data.
-    """
+    """A column of texts, put into groups."""
 
     lines: tuple[str, ...]
     found: Assignment
@@ -57,20 +45,7 @@ class Normalised:
 
 
 def parse(text: str) -> tuple[tuple[str, ...], str]:
-    """Lines of what was pasted, and what was left out.
-
-    Parameters
-    ----------
-    text : str
-        One text a line.
-
-    Returns
-    -------
-    lines : tuple of str
-        Each once, without what cannot be seen.
-    told : str
-        What was left out, in a sentence; empty if nothing was.
-    """
+    """Lines of what was pasted, and what was left out."""
     every = [" ".join(line.split())[:LONGEST] for line in text.splitlines()]
     distinct = tuple(dict.fromkeys(line for line in every if line))
     n_left = len(distinct) - MOST_LINES
@@ -82,22 +57,7 @@ def parse(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
-    """Put lines into the groups of the y side, as a run sees them.
-
-    Parameters
-    ----------
-    run : Run
-        Who says it.
-    pairs : PairSet
-        The data set.
-    lines : sequence of str
-        The texts.
-
-    Returns
-    -------
-    Normalised
-        With what is known of lines that stand in the data.
-    """
+    """Put lines into the groups of the y side, as a run sees them."""
     digest = hashlib.blake2b("\n".join(lines).encode("utf-8", "replace")).hexdigest()
     found = _assigned(run.id, digest, run, pairs, tuple(lines))
     groups = groups_of(pairs)

@@ -73,23 +73,7 @@ _STYLE = """
 def show_answers(
     found: Sequence[Answered], pairs: PairSet, query: Query
 ) -> tuple[int, int] | None:
-    """Show the query, then a list a run.
-
-    Parameters
-    ----------
-    found : sequence of Answered
-        What each run says.
-    pairs : PairSet
-        The data set.
-    query : Query
-        What is asked.
-
-    Returns
-    -------
-    tuple of int or None
-        The answer that is to be explained: which run of `found`, and which
-        item of the other side. None where no run gave any answer.
-    """
+    """Show the query, then a list a run."""
     st.html(_STYLE)
     picture = marks.picture(query.item, 0)
     before = f'<img src="{picture}" alt="">' if picture else ""
@@ -225,19 +209,7 @@ _WHY_STYLE = """
 
 
 def show_why(answered: Answered, pairs: PairSet, query: Query, candidate: int) -> None:
-    """Explain one answer of one run.
-
-    Parameters
-    ----------
-    answered : Answered
-        What the run says.
-    pairs : PairSet
-        The data set.
-    query : Query
-        What was asked.
-    candidate : int
-        The answer, by its position on the other side.
-    """
+    """Explain one answer of one run."""
     from simviz.jobs.spec import IMPORTED
 
     others = pairs.y if query.side == "x" else pairs.x
@@ -398,21 +370,7 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What one run says to a query.
-
-    Parameters
-    ----------
-    run : Run
-        Which.
-    label, look : str
-        What it is called, and its style.
-    answers : Answers
-        All items of the other side in its order.
-    seconds : float
-        It took to find them.
-    knows : bool
-        Whether anything in the query is known to it.
-    """
+    """What one run says to a query."""
 
     run: Run
     label: str

@@ -29,17 +29,7 @@ _OF, _WRITTEN = "search-of", "search-written"
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked.
-
-    Parameters
-    ----------
-    side : {"x", "y"}
-        Side that it is of.
-    item : Items
-        The one item.
-    at : int, optional
-        Its position in the data; None for the visitor's own.
-    """
+    """What is asked."""
 
     side: Side
     item: Items
@@ -47,22 +37,7 @@ class Query:
 
 
 def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | None:
-    """Let the visitor ask.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        The data set.
-    part : {"validation", "test"}
-        The part that is looked at.
-    examples : mapping of {"x", "y"} to int
-        An item of each side in that part, to begin with.
-
-    Returns
-    -------
-    Query or None
-        None where nothing is asked yet; the page has said so.
-    """
+    """Let the visitor ask."""
     _follow_link(pairs, part, examples)
     side = _choose_side(pairs)
     items = pairs.x if side == "x" else pairs.y

@@ -59,24 +59,7 @@ def parts(run_id: str, _run: Run, _pairs: PairSet) -> Any:
 
 
 def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
-    """Whether a drawing is kept; if not, have it made and show how far it is.
-
-    Parameters
-    ----------
-    run : Run
-        What was trained.
-    pairs : PairSet
-        Its data set.
-    drawing : str
-        Method and dimensions, such as "umap-2".
-    title : str
-        What the drawing is called.
-
-    Returns
-    -------
-    bool
-        False while it is in the making, or if it failed.
-    """
+    """Whether a drawing is kept; if not, have it made and show how far it is."""
     # Who only looks at what somebody published has no workspace, and needs none.
     whose = st.query_params.get("share") or state.workspace()
     sketch = desk().ask(run, pairs, drawing, whose)

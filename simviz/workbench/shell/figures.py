@@ -37,24 +37,7 @@ def show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def kept_figure(
     kind: str, curves: Sequence[Any], drawn_by: Iterable[object], make: Callable[[], Any]
 ) -> Any:
-    """A figure of curves over all pairs, made once for all who see the same.
-
-    Parameters
-    ----------
-    kind : str
-        Tells figures of the same curves apart.
-    curves : sequence of RocCurve or DetectionCurve
-        What is drawn.
-    drawn_by : iterable
-        What curves and figure follow from: ids of runs, which never change, and settings.
-    make : callable
-        Draws.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Not to be changed.
-    """
+    """A figure of curves over all pairs, made once for all who see the same."""
     # Names are a visitor's own words: they go into one digest rather than into a key.
     named = [[curve.method, curve.label] for curve in curves]
     told = json.dumps([kind, named, state.theme(), _usual_height(), *map(str, drawn_by)])
@@ -73,10 +56,8 @@ def _usual_height() -> int:
 
 
 def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = False) -> Any:
-    """Show a chart, whose camera saves it as was chosen.
-
-    Where points can be pressed, answers with those that are.
-    """
+    """Show a chart, whose camera saves it as was chosen."""
+    # Where points can be pressed, answers with those that are.
     height = height or _usual_height()
     if figure.layout.height != height:  # the figure may be one that others are shown, too
         figure.update_layout(height=height)

@@ -21,20 +21,7 @@ _LARGEST = (1 << 53) - 1  # beyond it, a browser's numbers have gaps
 
 
 def shown_specs(specs: Sequence[ParamSpec], hidden: Sequence[str] = ()) -> tuple[ParamSpec, ...]:
-    """The parameters that a form can ask for.
-
-    Parameters
-    ----------
-    specs : sequence of ParamSpec
-        All parameters of a class.
-    hidden : sequence of str, optional
-        Names to leave out.
-
-    Returns
-    -------
-    tuple of ParamSpec
-        In the same order; objects that only code can give are left out.
-    """
+    """The parameters that a form can ask for."""
     return tuple(s for s in specs if s.kind in _KINDS and s.name not in hidden)
 
 
@@ -45,25 +32,7 @@ def values(
     start: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What the form of this key is set to, as far as it differs from the defaults.
-
-    Parameters
-    ----------
-    specs : sequence of ParamSpec
-        What `shown_specs` answered.
-    key : str
-        Tells forms apart.
-    start : mapping, optional
-        Values to begin with, where they are not the defaults.
-    defaults : mapping, optional
-        Defaults that hold instead of those of the signature, such as what
-        the data decide when a parameter is left out.
-
-    Returns
-    -------
-    dict of str to object
-        Ready for the class.
-    """
+    """What the form of this key is set to, as far as it differs from the defaults."""
     usual = {spec.name: spec.default for spec in specs} | dict(defaults or {})
     begin = usual | dict(start or {})
     found = {
@@ -80,20 +49,7 @@ def show(
     defaults: Mapping[str, Any] | None = None,
     columns: int = 3,
 ) -> dict[str, Any]:
-    """Draw an input for each parameter.
-
-    Parameters
-    ----------
-    specs, key, start, defaults
-        As in `values`.
-    columns : int, default=3
-        Inputs side by side where there is room.
-
-    Returns
-    -------
-    dict of str to object
-        As `values` answers.
-    """
+    """Draw an input for each parameter."""
     begin = {spec.name: spec.default for spec in specs} | dict(defaults or {}) | dict(start or {})
     for first in range(0, len(specs), columns):
         places = st.columns(columns, vertical_alignment="bottom")
@@ -104,23 +60,7 @@ def show(
 
 
 def in_words(params: Mapping[str, Any]) -> str:
-    """Parameters as a line of text.
-
-    Parameters
-    ----------
-    params : mapping
-        Name to value.
-
-    Returns
-    -------
-    str
-        Such as "n_components 400, shared yes".
-
-    Examples
-    --------
-    >>> in_words({"n_components": 400, "shared": True, "rank": None})
-    'n_components 400, shared yes, rank none'
-    """
+    """Parameters as a line of text."""
     return ", ".join(f"{name} {_value(value)}" for name, value in params.items())
 
 
@@ -178,13 +118,7 @@ def _number(spec: ParamSpec, begin: Any, common: dict[str, Any]) -> None:
 
 
 def _step(value: float | None) -> float:
-    """A tenth of a number, rounded to a power of ten.
-
-    Examples
-    --------
-    >>> [_step(value) for value in (1.0, 0.2, 0.0, None, 30.0)]
-    [0.1, 0.01, 0.1, 0.1, 1.0]
-    """
+    """A tenth of a number, rounded to a power of ten."""
     return 10.0 ** (math.floor(math.log10(abs(value))) - 1) if value else 0.1
 
 

@@ -36,11 +36,9 @@ def start() -> threading.Thread:
 
 @st.cache_resource(show_spinner=False)
 def start_topics() -> threading.Thread:
-    """Begin once a server what only topic models need, where methods are chosen.
-
-    Their loops take the longest to compile, and most visitors of the first
-    page never train one.
-    """
+    """Begin once a server what only topic models need, where methods are chosen."""
+    # Their loops take the longest to compile, and most visitors of the first page never train
+    # one.
     first = start()
 
     def load() -> None:
@@ -75,11 +73,9 @@ def _load_topics() -> None:
 
 
 def _set_aside() -> None:
-    """Let the garbage collector pass over what the libraries hold for good.
-
-    A full collection looks through some 400,000 objects of libraries otherwise: 0.2 s in
-    which no visitor is answered.
-    """
+    """Let the garbage collector pass over what the libraries hold for good."""
+    # A full collection looks through some 400,000 objects of libraries otherwise: 0.2 s in which
+    # no visitor is answered.
     gc.collect()
     gc.freeze()
 
@@ -116,15 +112,7 @@ _STYLE = """
 
 
 class Step(NamedTuple):
-    """A page of the tour.
-
-    Parameters
-    ----------
-    words : str
-        What is seen there, in a sentence or two.
-    page, label : str
-        Where it goes on, and what that page is called; empty at the end.
-    """
+    """A page of the tour."""
 
     words: str
     page: str
@@ -171,13 +159,7 @@ def begin_tour() -> None:
 
 
 def follow_tour_link(title: str) -> None:
-    """Begin where the link says so; on Home with a demo, which the others need too.
-
-    Parameters
-    ----------
-    title : str
-        Of the page.
-    """
+    """Begin where the link says so; on Home with a demo, which the others need too."""
     if not st.query_params.pop(PARAMETER, ""):
         return
     st.session_state[_ON] = True
@@ -186,13 +168,7 @@ def follow_tour_link(title: str) -> None:
 
 
 def show_tour(title: str) -> None:
-    """Draw the line of a page, if the visitor is shown around.
-
-    Parameters
-    ----------
-    title : str
-        Of the page, as its tab of the browser says.
-    """
+    """Draw the line of a page, if the visitor is shown around."""
     step = STEPS.get(title)
     if step is None or not st.session_state.get(_ON):
         return
@@ -301,13 +277,7 @@ button[data-variant][data-selected="true"], button[data-variant][data-selected="
 
 
 def begin(title: str) -> None:
-    """Start a page: to be called before anything else is drawn.
-
-    Parameters
-    ----------
-    title : str
-        Name of the page, for the tab of the browser.
-    """
+    """Start a page: to be called before anything else is drawn."""
     st.set_page_config(
         page_title=f"{title} · simviz" if title != "Home" else "simviz",
         page_icon=":material/hub:",

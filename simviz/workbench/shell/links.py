@@ -28,11 +28,9 @@ SHORT = {"k": "n_components"}  # parameters with a short name in links
 
 
 def demo_link(run: Run) -> dict[str, str] | None:
-    """Parameters of the link that trains a demo's run anew, or None where there is none.
-
-    Own runs have none, and neither have blends: they are of two runs that no link can mean.
-    Nor have runs on augmented pairs, whose lists are too long for a link.
-    """
+    """Parameters of the link that trains a demo's run anew, or None where there is none."""
+    # Own runs have none, and neither have blends: they are of two runs that no link can mean.
+    # Nor have runs on augmented pairs, whose lists are too long for a link.
     from simviz.jobs.spec import BLEND
 
     spec = run.spec
@@ -46,10 +44,8 @@ def demo_link(run: Run) -> dict[str, str] | None:
 
 
 def wanted_spec() -> JobSpec | None:
-    """The request that a demo link describes, or None where it describes none.
-
-    Only parameters that the method declares, with values it allows, are taken.
-    """
+    """The request that a demo link describes, or None where it describes none."""
+    # Only parameters that the method declares, with values it allows, are taken.
     from simviz.datasets import DEMOS
     from simviz.methods import all_methods
 
@@ -61,11 +57,8 @@ def wanted_spec() -> JobSpec | None:
 
 
 def wanted_run(dataset_id: str) -> Run | None:
-    """The run that the link asks for, if it is there and may be seen.
-
-    A demo link whose run is not there yet starts its job; show
-    `wanted_jobs` meanwhile.
-    """
+    """The run that the link asks for, if it is there and may be seen."""
+    # A demo link whose run is not there yet starts its job; show `wanted_jobs` meanwhile.
     from simviz.exceptions import SimvizError
 
     try:
@@ -142,17 +135,7 @@ _DAYS = {"a week": 7, "a month": 30, "a year": 365, "until I withdraw it": None}
 
 
 def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None = None) -> None:
-    """Offer a link to this screen.
-
-    Parameters
-    ----------
-    kind : {"compare", "map", "search"}
-        The page.
-    runs : sequence of Run
-        What it shows; a demo link means the first.
-    view : mapping of str to str, optional
-        Further parameters of the page, such as the drawing or the selection.
-    """
+    """Offer a link to this screen."""
     if not runs or state.share() is not None or st.context.is_embedded:
         return
     with st.popover("Share", icon=":material/share:"):

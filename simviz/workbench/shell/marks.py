@@ -66,22 +66,7 @@ _LONGEST = 200
 
 
 def text(items: Items, at: int, longest: int | None = _LONGEST) -> str:
-    """What an item says: its text, else its label.
-
-    Parameters
-    ----------
-    items : Items
-        A side.
-    at : int
-        Which of them.
-    longest : int, optional
-        Cut to so many characters; None keeps all.
-
-    Returns
-    -------
-    str
-        Not escaped.
-    """
+    """What an item says: its text, else its label."""
     from simviz.charts.style import clean_text
 
     said = items.content[at] if items.kind in ("text", "keyword") else items.labels[at]

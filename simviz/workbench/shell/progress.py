@@ -58,20 +58,7 @@ def demo_spec(demo: str, method: str, params: object) -> JobSpec:
 
 
 def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
-    """Show jobs until all have ended; the page runs anew whenever one does.
-
-    Parameters
-    ----------
-    job_ids : sequence of str
-        Jobs to show, in this order.
-    key : str
-        Sets the widgets apart from those of other panels.
-
-    Returns
-    -------
-    list of JobStatus
-        Of all jobs, as this run of the page saw them.
-    """
+    """Show jobs until all have ended; the page runs anew whenever one does."""
     statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
     active = [s for s in statuses if s.is_active]
     names = titles(statuses)

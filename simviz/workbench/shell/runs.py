@@ -25,20 +25,7 @@ if TYPE_CHECKING:
 
 
 def dataset_title(dataset_id: str, name: str) -> str:
-    """What a data set is called: a demo by its title, one's own by its name.
-
-    Parameters
-    ----------
-    dataset_id : str
-        Its id.
-    name : str
-        That its content bears.
-
-    Returns
-    -------
-    str
-        Such as "Two languages".
-    """
+    """What a data set is called: a demo by its title, one's own by its name."""
     from simviz.datasets import DEMOS
 
     demo = DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
@@ -51,20 +38,7 @@ def run_title(info: RunInfo) -> str:
 
 
 def trained_title(method: str, spec: Mapping[str, Any]) -> str:
-    """The title of a method, with what its texts and pairs became where not the usual.
-
-    Parameters
-    ----------
-    method : str
-        Its id, "blend" or "experiment".
-    spec : mapping
-        The request, as JSON.
-
-    Returns
-    -------
-    str
-        Such as "S2Net on pretrained vectors", "CCA, augmented", or "0.3 CCA + 0.7 BM25".
-    """
+    """The title of a method, with what its texts and pairs became where not the usual."""
     from simviz.jobs.spec import BLEND, EXPERIMENT, IMPORTED
     from simviz.methods import get_method
 
@@ -127,20 +101,7 @@ FEW = 5
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the files of a run say about one part of its split; small, so that it can be kept.
-
-    Parameters
-    ----------
-    n_x, n_y : int
-        Items of the part.
-    unseen : mapping of str to bool
-        By side, whether no item of the part was in training.
-    told : mapping
-        The evaluation, as JSON; without the metrics and the directions that have no figure,
-        since no query of theirs can fail.
-    curve : sequence of mapping
-        Quality by dimension; empty where there is none.
-    """
+    """What the files of a run say about one part of its split; small, so that it can be kept."""
 
     n_x: int
     n_y: int
@@ -172,28 +133,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """What the files of a run say about its split.
-
-    Parameters
-    ----------
-    split : str
-        Digest of the held-out parts: equal for runs with the same queries and answers.
-    parts : mapping of {"validation", "test"} to Measured
-        The parts it was measured on.
-    """
+    """What the files of a run say about its split."""
 
     split: str
     parts: Mapping[Part, Measured]
 
     @classmethod
     def of(cls, run: Run) -> MeasuredRun:
-        """Read it from the files of a run.
-
-        Raises
-        ------
-        StoreError
-            If a file is missing, damaged, or of another version.
-        """
+        """Read it from the files of a run."""
         from simviz.jobs.results import load_figures
 
         arrays = run.arrays()
@@ -224,21 +171,7 @@ class MeasuredRun:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run among those to compare.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    label : str
-        What to call it here: no two are called the same.
-    look : str
-        What `simviz.charts.method_style` knows its colour and dash by.
-    part : {"validation", "test"}
-        Which part of the split its figures are of.
-    measured : Measured
-        How it did on that part.
-    """
+    """A run among those to compare."""
 
     run: Run
     label: str
@@ -266,13 +199,7 @@ def read_measured(run: Run) -> MeasuredRun:
 
 
 def entries_of(runs: Sequence[Run], part: Part) -> list[Entry]:
-    """Runs as they did on a part, those without it left out.
-
-    Raises
-    ------
-    StoreError
-        If the results of a run cannot be read.
-    """
+    """Runs as they did on a part, those without it left out."""
     infos = [run.info for run in runs]
     labels, styles = label_runs(infos), looks(infos)
     return [
@@ -289,11 +216,9 @@ def ranked(
     direction: str,
     part: Part,
 ) -> list[Run]:
-    """Runs by the validation part, the best first; never by the test where another part tells.
-
-    Runs without a validation part come last, in the order in which they were trained. Where no
-    run has one, such as those of other systems, they stand as they did on the part shown.
-    """
+    """Runs by the validation part, the best first; never by the test where another part tells."""
+    # Runs without a validation part come last, in the order in which they were trained. Where no
+    # run has one, such as those of other systems, they stand as they did on the part shown.
     values = {run.id: measured[run.id].choosing_value(metric, direction) for run in runs}
     if all(value != value for value in values.values()):
         for run in runs:
@@ -343,20 +268,7 @@ def estimate(record: Mapping[str, Any] | None) -> Estimate:
 
 
 def group(runs: Sequence[Run], measured: Mapping[str, MeasuredRun]) -> dict[str, list[Run]]:
-    """Runs that were measured on the same thing, the largest group first.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        On one data set, newest first.
-    measured : mapping of str to MeasuredRun
-        By run id; a run without one is left out.
-
-    Returns
-    -------
-    dict of str to list of Run
-        By what they share: data, held-out parts and pool.
-    """
+    """Runs that were measured on the same thing, the largest group first."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         if run.id in measured:
@@ -404,18 +316,7 @@ def group_labels(
 
 
 def label_runs(infos: Sequence[RunInfo]) -> dict[str, str]:
-    """What to call each run: its name or its method, and what sets it apart.
-
-    Parameters
-    ----------
-    infos : sequence of RunInfo
-        Runs that are shown together.
-
-    Returns
-    -------
-    dict of str to str
-        By run id; no two alike.
-    """
+    """What to call each run: its name or its method, and what sets it apart."""
     titles = {i.id: run_title(i) for i in infos}
     counts = Counter(titles.values())
     labels = {}
@@ -462,20 +363,7 @@ def _numbered(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def usual_metric(dataset_id: str, pairs: PairSet) -> str:
-    """The metric to look at first.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set; a demo names its own.
-    pairs : PairSet
-        Its content.
-
-    Returns
-    -------
-    str
-        Name of a metric.
-    """
+    """The metric to look at first."""
     from simviz.datasets import DEMOS
 
     demo = dataset_id.removeprefix("demo:")
@@ -492,22 +380,7 @@ def _default_metric(digest: str, _relevance: Relevance) -> str:
 
 
 def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list[RunInfo]:
-    """Runs in the order of what is looked at first; the newest first where they are level.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set.
-    pairs : PairSet
-        Its content.
-    runs : sequence of RunInfo
-        Runs on it, the newest first.
-
-    Returns
-    -------
-    list of RunInfo
-        Those that were never measured by it come last.
-    """
+    """Runs in the order of what is looked at first; the newest first where they are level."""
     if not runs:
         return []
     metric, direction = (
@@ -526,22 +399,7 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
 
 
 def main_metric(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> str:
-    """The metric to look at first, of those that some runs have.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set.
-    pairs : PairSet
-        Its content.
-    runs : sequence of RunInfo
-        Runs on it.
-
-    Returns
-    -------
-    str
-        Name of a metric that all of them have.
-    """
+    """The metric to look at first, of those that some runs have."""
     usual = usual_metric(dataset_id, pairs)
     known = [name for name in runs[0].summary if all(name in run.summary for run in runs)]
     return usual if usual in known or not known else known[0]

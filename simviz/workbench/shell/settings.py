@@ -28,22 +28,7 @@ _LATE = 3.0
 
 
 def kept_choice(name: Shown, dataset_id: str, known: Collection[str]) -> str | None:
-    """What was chosen: as the link says, else as here before, else as published or stored.
-
-    Parameters
-    ----------
-    name : {"part", "direction"}
-        The choice, and its parameter of the link.
-    dataset_id : str
-        A data set that the visitor may see.
-    known : collection of str
-        What can be chosen.
-
-    Returns
-    -------
-    str or None
-        None where nobody has chosen.
-    """
+    """What was chosen: as the link says, else as here before, else as published or stored."""
     chosen: dict[str, tuple[str, float]] = st.session_state.setdefault(f"{name}-chosen", {})
     before, at = chosen.get(dataset_id, (None, 0.0))
     linked = st.query_params.get(name)
@@ -62,17 +47,7 @@ def kept_choice(name: Shown, dataset_id: str, known: Collection[str]) -> str | N
 
 
 def keep(name: Shown, dataset_id: str, value: str) -> None:
-    """Look at it so from now on, here and in other browsers of this workspace.
-
-    Parameters
-    ----------
-    name : {"part", "direction"}
-        The choice.
-    dataset_id : str
-        A data set that the visitor may see.
-    value : str
-        What was chosen.
-    """
+    """Look at it so from now on, here and in other browsers of this workspace."""
     st.session_state.setdefault(f"{name}-chosen", {})[dataset_id] = value, time.monotonic()
     put_in_link(name, value)
     if state.share() is None:
@@ -83,15 +58,7 @@ def keep(name: Shown, dataset_id: str, value: str) -> None:
 
 
 def put_in_link(name: Shown, value: str) -> None:
-    """Write what is shown into the address.
-
-    Parameters
-    ----------
-    name : {"part", "direction"}
-        The choice.
-    value : str
-        What is shown.
-    """
+    """Write what is shown into the address."""
     st.session_state[f"{name}-written"] = value
     if st.query_params.get(name) != value:
         st.query_params[name] = value
@@ -104,22 +71,7 @@ _DIRECTION_WIDGET = "compare-direction"
 
 
 def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] = _SIDES) -> str:
-    """The direction that figures are of: as the link says, else as was chosen before.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set that the visitor may see.
-    pairs : PairSet
-        Its content.
-    measured : sequence of {"x2y", "y2x"}
-        What the runs shown were measured in.
-
-    Returns
-    -------
-    {"x2y", "y2x", "mean"}
-        Where nobody has chosen, what a demo says or the data suggest.
-    """
+    """The direction that figures are of: as the link says, else as was chosen before."""
     found = (
         kept_choice("direction", dataset_id, _ALL) or usual_direction(dataset_id, pairs).direction
     )
@@ -127,22 +79,7 @@ def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] =
 
 
 def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -> str:
-    """Let the visitor choose who asks, and keep the choice in the link.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set that the visitor may see.
-    pairs : PairSet
-        Its content.
-    measured : sequence of {"x2y", "y2x"}
-        What the runs shown were measured in.
-
-    Returns
-    -------
-    {"x2y", "y2x", "mean"}
-        The direction to show.
-    """
+    """Let the visitor choose who asks, and keep the choice in the link."""
     x, y = plain(pairs.x_name), plain(pairs.y_name)
     words = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
     direction = st.session_state[_DIRECTION_WIDGET] = current_direction(
@@ -165,20 +102,7 @@ def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -
 
 
 def usual_direction(dataset_id: str, pairs: PairSet) -> WhoAsks:
-    """Who asks where nobody has chosen, and why.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set that the visitor may see.
-    pairs : PairSet
-        Its content.
-
-    Returns
-    -------
-    WhoAsks
-        As a demo says, else as the data suggest.
-    """
+    """Who asks where nobody has chosen, and why."""
     return _usual_direction(dataset_id, pairs.digest, (pairs.x_name, pairs.y_name), pairs)
 
 
@@ -227,36 +151,13 @@ _HELP = (
 
 
 def current_part(dataset_id: str) -> Part:
-    """The part that figures are of: as the link says, else as was chosen before.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set that the visitor may see.
-
-    Returns
-    -------
-    {"validation", "test"}
-        Where nobody has chosen: the test part of a demo, the validation part
-        of one's own data, and of a published view what its owner saw.
-    """
+    """The part that figures are of: as the link says, else as was chosen before."""
     found = kept_choice("part", dataset_id, get_args(Part))
     return _usual_part(dataset_id) if found is None else cast(Part, found)
 
 
 def part_switch(dataset_id: str) -> Part:
-    """Let the visitor choose the part, and keep the choice in the link.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set that the visitor may see.
-
-    Returns
-    -------
-    {"validation", "test"}
-        The part to show.
-    """
+    """Let the visitor choose the part, and keep the choice in the link."""
     part = st.session_state[_PART_WIDGET] = current_part(dataset_id)
     st.segmented_control(
         "Part",
@@ -287,19 +188,7 @@ def part_button(dataset_id: str, part: Part, label: str, key: str) -> None:
 def offer_missing_part(
     runs: Sequence[tuple[Run, str]], part: Part, pairs: PairSet, key: str
 ) -> None:
-    """Say which runs were not measured on a part, and offer to do so.
-
-    Parameters
-    ----------
-    runs : sequence of (Run, str)
-        Runs without that part, each with its label.
-    part : {"validation", "test"}
-        The part.
-    pairs : PairSet
-        Their data set.
-    key : str
-        Sets the widgets apart from those of other places.
-    """
+    """Say which runs were not measured on a part, and offer to do so."""
     able, names = [], []
     for run, label in runs:
         if reason := _why_not(run.id, part, run, pairs):
@@ -384,23 +273,7 @@ def _watch(runs: Sequence[tuple[str, str]], part: Part) -> None:
 
 
 def current_split(dataset_id: str) -> SplitSpec:
-    """The split to train a data set on.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set the visitor may see.
-
-    Returns
-    -------
-    SplitSpec
-        As chosen on the Data page in this session; else as suggested.
-
-    Raises
-    ------
-    StoreError
-        If there is no such data set for this visitor.
-    """
+    """The split to train a data set on."""
     from simviz.jobs import SplitSpec
 
     chosen = st.session_state.get("split", {}).get(dataset_id)
@@ -424,27 +297,13 @@ def as_spec(suggestion: SplitSuggestion) -> SplitSpec:
 
 
 def choose_split(dataset_id: str, split: SplitSpec) -> None:
-    """Train on this split of a data set from now on.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set the visitor may see.
-    split : SplitSpec
-        How to split it.
-    """
+    """Train on this split of a data set from now on."""
     # One entry a data set: whoever comes back to one finds it split as before.
     st.session_state.setdefault("split", {})[dataset_id] = asdict(split)
 
 
 def suggested_split(dataset_id: str) -> SplitSuggestion:
-    """How a data set is best split, and why; the demos know it themselves.
-
-    Raises
-    ------
-    StoreError
-        If there is no such data set for this visitor.
-    """
+    """How a data set is best split, and why; the demos know it themselves."""
     from simviz.data.suggestion import SplitSuggestion
 
     info = _demo(dataset_id)

@@ -72,11 +72,9 @@ def is_warm() -> bool:
 
 
 def workspace() -> str:
-    """The visitor's workspace, made at the first need.
-
-    Whoever sits at the computer of a server that is not public has one and the same in
-    every browser; anybody else has one under an id that only their browser knows.
-    """
+    """The visitor's workspace, made at the first need."""
+    # Whoever sits at the computer of a server that is not public has one and the same in every
+    # browser; anybody else has one under an id that only their browser knows.
     if "workspace" not in st.session_state and is_at_home():
         st.session_state.workspace = store().open_workspace(LOCAL_WORKSPACE)
     if "workspace" not in st.session_state:
@@ -124,35 +122,21 @@ def _dataset(dataset_id: str, owner: str) -> PairSet:
 
 
 def share() -> Share | None:
-    """The published view that the link opens, or None for an ordinary visit.
-
-    Raises
-    ------
-    StoreError
-        If it was withdrawn or never was.
-    """
+    """The published view that the link opens, or None for an ordinary visit."""
     token = st.query_params.get("share")
     return None if token is None else store().resolve(token)
 
 
 def dataset(dataset_id: str) -> PairSet:
-    """A data set the visitor may see, kept in memory for the next page.
-
-    Raises
-    ------
-    StoreError
-        If there is none of that id for this visitor.
-    """
+    """A data set the visitor may see, kept in memory for the next page."""
     seen = share()
     is_open = dataset_id.startswith("demo:") or (seen and dataset_id in seen.dataset_ids)
     return _dataset(dataset_id, "" if is_open else workspace())
 
 
 def current_dataset_id() -> str | None:
-    """The data set being worked on: of the link, else of this session, else None.
-
-    ``?demo=icons`` is short for ``?data=demo:icons``.
-    """
+    """The data set being worked on: of the link, else of this session, else None."""
+    # ``?demo=icons`` is short for ``?data=demo:icons``.
     asked = st.query_params.get("data")
     if "share" in st.query_params:
         return _shared_dataset_id()
@@ -204,13 +188,7 @@ def runs(dataset_id: str) -> list[RunInfo]:
 
 
 def run(run_id: str) -> Run:
-    """A run that the visitor may see.
-
-    Raises
-    ------
-    StoreError
-        If there is none of that id for this visitor.
-    """
+    """A run that the visitor may see."""
     seen = share()
     is_open = seen is not None and run_id in seen.run_ids
     return store().get_run(run_id, None if is_open else workspace())

@@ -30,15 +30,7 @@ _MOST = 30
 
 
 class Values(NamedTuple):
-    """What a visitor wants tried.
-
-    Parameters
-    ----------
-    lists : mapping of str to list
-        Values by the name of their parameter.
-    problem : str
-        What cannot be read; empty where all can.
-    """
+    """What a visitor wants tried."""
 
     lists: Mapping[str, list[Any]]
     problem: str = ""
@@ -50,25 +42,7 @@ class Values(NamedTuple):
 
 
 def usual_names(specs: Sequence[ParamSpec]) -> list[str]:
-    """The parameters to vary where nobody says which.
-
-    Parameters
-    ----------
-    specs : sequence of ParamSpec
-        Of a method.
-
-    Returns
-    -------
-    list of str
-        Dimensions and ridge where there are such; else the first number.
-
-    Examples
-    --------
-    >>> from simviz.methods import get_method
-    >>> from simviz.params import param_specs
-    >>> usual_names(param_specs(get_method("cca"))), usual_names(param_specs(get_method("bm25")))
-    (['n_components', 'regularization'], ['k1'])
-    """
+    """The parameters to vary where nobody says which."""
     names = [spec.name for spec in specs]
     found = [name for name in _FIRST if name in names]
     numbers = [s.name for s in specs if s.kind in ("int", "float") and s.name != "random_state"]
@@ -76,32 +50,7 @@ def usual_names(specs: Sequence[ParamSpec]) -> list[str]:
 
 
 def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
-    """Values worth trying around the one that is set.
-
-    Parameters
-    ----------
-    spec : ParamSpec
-        The parameter.
-    begin : object
-        Its value now.
-
-    Returns
-    -------
-    list
-        Of values that it allows.
-
-    Examples
-    --------
-    >>> from simviz.methods import get_method
-    >>> from simviz.params import param_specs
-    >>> specs = {spec.name: spec for spec in param_specs(get_method("cca"))}
-    >>> suggested(specs["n_components"], 200)
-    [25, 50, 100, 200, 400]
-    >>> suggested(specs["regularization"], 1.0)
-    [0.01, 0.1, 1.0, 10.0]
-    >>> suggested(specs["correlation_power"], 0.5)
-    [0.0, 0.25, 0.5, 0.75, 1.0]
-    """
+    """Values worth trying around the one that is set."""
     if spec.kind == "bool":
         return [True, False]
     if spec.kind == "choice":
@@ -122,32 +71,7 @@ def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
 
 
 def read(spec: ParamSpec, text: str) -> list[Any]:
-    """Values written in a line, apart by commas or spaces.
-
-    Parameters
-    ----------
-    spec : ParamSpec
-        A number.
-    text : str
-        Such as "25, 50, 100".
-
-    Returns
-    -------
-    list of int or float
-        Without repetition, in their order.
-
-    Raises
-    ------
-    ValueError
-        Saying which word is no value of it.
-
-    Examples
-    --------
-    >>> from simviz.methods import get_method
-    >>> from simviz.params import param_specs
-    >>> read(param_specs(get_method("cca"))[0], "25, 50; 50 100")
-    [25, 50, 100]
-    """
+    """Values written in a line, apart by commas or spaces."""
     make: Any = int if spec.kind == "int" else float
     values = []
     for word in text.replace(",", " ").replace(";", " ").split():
@@ -168,22 +92,7 @@ def read(spec: ParamSpec, text: str) -> list[Any]:
 
 
 def ask(specs: Sequence[ParamSpec], start: Mapping[str, Any], *, key: str) -> Values:
-    """Ask which parameters to vary, and over which values.
-
-    Parameters
-    ----------
-    specs : sequence of ParamSpec
-        What may be varied.
-    start : mapping
-        Values that are set now.
-    key : str
-        Tells the inputs apart.
-
-    Returns
-    -------
-    Values
-        What to try, or what is wrong.
-    """
+    """Ask which parameters to vary, and over which values."""
     by_name = {spec.name: spec for spec in specs}
     names = st.multiselect(
         "Vary",
@@ -248,22 +157,7 @@ _MOST_SPLITS = 10
 
 
 def show_cards(methods: Sequence[str], setting: Setting, *, ticked: bool) -> list[Choice]:
-    """Cards in rows.
-
-    Parameters
-    ----------
-    methods : sequence of str
-        Their ids.
-    setting : Setting
-        What they meet.
-    ticked : bool
-        Whether they are wanted at first.
-
-    Returns
-    -------
-    list of Choice
-        What is set, one a method.
-    """
+    """Cards in rows."""
     choices = []
     for start in range(0, len(methods), _COLUMNS):
         row = methods[start : start + _COLUMNS]
@@ -276,13 +170,7 @@ def show_cards(methods: Sequence[str], setting: Setting, *, ticked: bool) -> lis
 
 
 def show_unfit(reasons: Iterable[tuple[str, str]]) -> None:
-    """Methods that the data do not suit, each with the reason.
-
-    Parameters
-    ----------
-    reasons : iterable of (str, str)
-        Id and reason.
-    """
+    """Methods that the data do not suit, each with the reason."""
     from simviz.methods import get_method
 
     for method, reason in reasons:
@@ -505,22 +393,7 @@ SPACES = {"one": "One space for both sides", "two": "One map a side"}
 
 
 def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") -> str | None:
-    """Why a method does not fit a data set, in one sentence; None where it fits.
-
-    Parameters
-    ----------
-    cls : type
-        A method.
-    pairs : PairSet
-        The data set.
-    features : {"usual", "pretrained"} or str, default="usual"
-        What texts and pictures become.
-
-    Returns
-    -------
-    str or None
-        What the method asks for and what the data have.
-    """
+    """Why a method does not fit a data set, in one sentence; None where it fits."""
     from simviz.features import why_impossible
     from simviz.pipeline import why_no_adapter
 
@@ -550,54 +423,14 @@ def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") 
 
 
 def first_choice(fitting: Sequence[str], *, one_vocabulary: bool) -> tuple[str, ...]:
-    """Methods worth a first try: a quick baseline, CCA, and one more.
-
-    Parameters
-    ----------
-    fitting : sequence of str
-        Ids of the methods that fit.
-    one_vocabulary : bool
-        Whether the sides have words in common; without them, a baseline that
-        compares words has nothing to say.
-
-    Returns
-    -------
-    tuple of str
-        At most three ids.
-
-    Examples
-    --------
-    >>> first_choice(["bm25", "cca", "cl_lsi", "lsa"], one_vocabulary=True)
-    ('bm25', 'cca', 'cl_lsi')
-    >>> first_choice(["bm25", "cca", "cl_lsi", "lsa"], one_vocabulary=False)
-    ('cca', 'cl_lsi')
-    """
+    """Methods worth a first try: a quick baseline, CCA, and one more."""
     lines = FIRST_CHOICES if one_vocabulary else FIRST_CHOICES[1:]
     firsts = (next((m for m in line if m in fitting), None) for line in lines)
     return tuple(m for m in firsts if m is not None)
 
 
 def plain_line(cls: type[PairModel], *, one_vocabulary: bool) -> str:
-    """What a method learns and needs, from its docstring and tags.
-
-    Parameters
-    ----------
-    cls : type
-        A method.
-    one_vocabulary : bool
-        Whether the sides of the data share one.
-
-    Returns
-    -------
-    str
-        Two short sentences.
-
-    Examples
-    --------
-    >>> from simviz.methods import get_method
-    >>> plain_line(get_method("cca"), one_vocabulary=False)
-    'Directions on which the two sides agree. One map a side; needs only matching pairs.'
-    """
+    """What a method learns and needs, from its docstring and tags."""
     summary = (inspect.getdoc(cls) or "").partition("\n")[0].rstrip(".")
     # "CCA: directions on which …" says the name again, which stands beside it.
     learns = summary.rpartition(": ")[2]
@@ -609,13 +442,7 @@ def plain_line(cls: type[PairModel], *, one_vocabulary: bool) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A rough time in words.
-
-    Examples
-    --------
-    >>> [duration(s) for s in (0.2, 4.3, 14, 370, 9000)]
-    ['about 1 s', 'about 4 s', 'about 15 s', 'about 6 min', 'about 2.5 h']
-    """
+    """A rough time in words."""
     if seconds < 10:
         return f"about {max(1, round(seconds))} s"
     if seconds < 90:
@@ -626,11 +453,5 @@ def duration(seconds: float) -> str:
 
 
 def memory(n_bytes: float) -> str:
-    """A rough size in words.
-
-    Examples
-    --------
-    >>> memory(323e6), memory(2.4e9)
-    ('0.3 GB', '2.4 GB')
-    """
+    """A rough size in words."""
     return f"{max(0.1, n_bytes / 1e9):.1f} GB"

@@ -31,14 +31,7 @@ TURN = "train-turn"
 
 
 def submit(specs: Iterable[JobSpec]) -> None:
-    """Ask for jobs; the page then runs anew and shows them.
-
-    Parameters
-    ----------
-    specs : iterable of JobSpec
-        What to train. Where one is refused, those before it are asked for and
-        the reason is shown beside them.
-    """
+    """Ask for jobs; the page then runs anew and shows them."""
     try:
         for spec in specs:
             state.queue().submit(spec)
@@ -135,13 +128,7 @@ _SHOWN_SEARCHES = 6
 
 
 def show_searches(dataset_id: str) -> None:
-    """Show the searches on a data set, newest first.
-
-    Parameters
-    ----------
-    dataset_id : str
-        The data set.
-    """
+    """Show the searches on a data set, newest first."""
     found = searches(dataset_id)
     if not found:
         return

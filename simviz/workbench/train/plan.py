@@ -47,15 +47,7 @@ _VERDICTS = "feedback"
 
 @dataclass(frozen=True, slots=True)
 class Augmentation:
-    """What the visitor wants, and how much it adds.
-
-    Parameters
-    ----------
-    steps : tuple of mapping
-        As `simviz.jobs.JobSpec` takes them.
-    growth : float
-        Texts to train on, as a multiple of what there is without.
-    """
+    """What the visitor wants, and how much it adds."""
 
     steps: Steps = ()
     growth: float = 1.0
@@ -63,17 +55,7 @@ class Augmentation:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What steps made of the training pairs.
-
-    Parameters
-    ----------
-    before, after : int
-        Texts on the x side.
-    samples : mapping of str to tuple
-        By kind, how many were made, and some of them: source and text.
-    problem : str
-        What is wrong, where nothing could be made.
-    """
+    """What steps made of the training pairs."""
 
     before: int = 0
     after: int = 0
@@ -82,22 +64,7 @@ class Preview:
 
 
 def choose(dataset_id: str, pairs: PairSet, split: SplitSpec) -> Augmentation:
-    """Offer augmentations where both sides are texts, and show what they make.
-
-    Parameters
-    ----------
-    dataset_id : str
-        A data set the visitor may see.
-    pairs : PairSet
-        The data set.
-    split : SplitSpec
-        How it is split; only its training part is augmented.
-
-    Returns
-    -------
-    Augmentation
-        No steps where none are wanted, or where they cannot be applied.
-    """
+    """Offer augmentations where both sides are texts, and show what they make."""
     if pairs.x.kind != "text" or pairs.y.kind != "text":
         return Augmentation()
     key = f"train-{dataset_id}-augment"
@@ -280,27 +247,7 @@ def _show_preview(found: Preview) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What every method on the page meets.
-
-    Parameters
-    ----------
-    dataset_id, digest : str
-        The data set and its content.
-    pairs : PairSet
-        The data set.
-    split : SplitSpec
-        How it is split.
-    one_vocabulary : bool
-        Whether its sides have words in common.
-    start : mapping of str to mapping
-        Parameters to begin with, by method.
-    marks : mapping of str to str
-        What became of requests, by their digest.
-    features : {"usual", "pretrained"} or str
-        What texts and pictures become.
-    augmentation : Augmentation
-        What is made of the training pairs.
-    """
+    """What every method on the page meets."""
 
     dataset_id: str
     digest: str
@@ -364,17 +311,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One training that may be asked for.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        The request.
-    expected : Estimate
-        What it will cost.
-    mark : str
-        "trained", "in training", or nothing.
-    """
+    """One training that may be asked for."""
 
     spec: JobSpec
     expected: Estimate
@@ -388,20 +325,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One method as it is set on the page.
-
-    Parameters
-    ----------
-    method, title : str
-        Which one.
-    ticked : bool
-        Whether it is wanted.
-    tasks : tuple of Task
-        Its trainings: one, or those of a sweep; none while its settings are
-        chosen by validation.
-    once : Task
-        The training with its form as it is.
-    """
+    """One method as it is set on the page."""
 
     method: str
     title: str
@@ -411,18 +335,7 @@ class Choice:
 
 
 def total(tasks: Sequence[Task]) -> tuple[float, float]:
-    """Seconds and bytes of several trainings: two run at once.
-
-    Parameters
-    ----------
-    tasks : sequence of Task
-        At least one.
-
-    Returns
-    -------
-    seconds, bytes : float
-        The slowest sets the pace where it is alone.
-    """
+    """Seconds and bytes of several trainings: two run at once."""
     seconds = [task.expected.seconds for task in tasks]
     needed = sum(sorted(task.expected.bytes for task in tasks)[-2:])
     return max(max(seconds), sum(seconds) / 2), needed
@@ -431,24 +344,7 @@ def total(tasks: Sequence[Task]) -> tuple[float, float]:
 def swept(
     spec: JobSpec, lists: Mapping[str, Iterable[Any]], n_splits: int, usual: Mapping[str, Any]
 ) -> list[JobSpec]:
-    """Every combination of values, on so many random splits.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        What stays as it is.
-    lists : mapping of str to iterable
-        Values by parameter.
-    n_splits : int
-        Splits, of seeds that follow one another.
-    usual : mapping
-        Defaults: a value equal to one is the same request as leaving it out.
-
-    Returns
-    -------
-    list of JobSpec
-        In the order of the values.
-    """
+    """Every combination of values, on so many random splits."""
     from itertools import product
 
     made = []

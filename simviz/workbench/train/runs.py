@@ -29,13 +29,7 @@ _PROBLEM = "train-run-problem"
 
 
 def show_name_and_note(run: RunInfo) -> None:
-    """Inputs for the name and the note of a run.
-
-    Parameters
-    ----------
-    run : RunInfo
-        One of the visitor's own.
-    """
+    """Inputs for the name and the note of a run."""
     for field, label, longest, hint in (
         ("name", "Name", 80, "the name of its method"),
         ("note", "Note", 2_000, "what it was for, what you saw"),
@@ -54,13 +48,7 @@ def show_name_and_note(run: RunInfo) -> None:
 
 
 def show_again(run: RunInfo) -> None:
-    """Train the same again with one parameter changed.
-
-    Parameters
-    ----------
-    run : RunInfo
-        Any run of a method.
-    """
+    """Train the same again with one parameter changed."""
     from dataclasses import replace
 
     from simviz.jobs import JobSpec
@@ -104,15 +92,7 @@ def _seed_spec(seed: int) -> ParamSpec:
 
 
 def show_differences(runs: Sequence[RunInfo], names: Sequence[str]) -> None:
-    """A table of the settings in which some runs differ.
-
-    Parameters
-    ----------
-    runs : sequence of RunInfo
-        Two or more.
-    names : sequence of str
-        What the table calls them.
-    """
+    """A table of the settings in which some runs differ."""
     chosen = {name for run in runs for name in naming.differing(run.method, run.spec["params"])}
     rows = differing_rows([run_settings(run) for run in runs], chosen)
     if not rows:
@@ -122,18 +102,7 @@ def show_differences(runs: Sequence[RunInfo], names: Sequence[str]) -> None:
 
 
 def run_settings(run: RunInfo) -> dict[str, str]:
-    """All that was set for a run, in words.
-
-    Parameters
-    ----------
-    run : RunInfo
-        A run.
-
-    Returns
-    -------
-    dict of str to str
-        Setting to value: method, features, augmentation, split, parameters.
-    """
+    """All that was set for a run, in words."""
     spec = run.spec
     split = spec["split"]
     augmented = [str(step.get("kind", "")) for step in spec.get("augment", ())]
@@ -157,30 +126,7 @@ def run_settings(run: RunInfo) -> dict[str, str]:
 def differing_rows(
     told: Sequence[Mapping[str, str]], chosen: Set[str] = frozenset()
 ) -> list[tuple[str, list[str]]]:
-    """Settings that are not the same everywhere.
-
-    Parameters
-    ----------
-    told : sequence of mapping
-        Settings of each run.
-    chosen : set of str
-        Settings that somebody changed: shown even where only one run has such
-        a setting. What one method alone has, at its default, is no difference
-        that was made.
-
-    Returns
-    -------
-    list of (str, list of str)
-        Name and a value a run; a dash where a run has no such setting.
-
-    Examples
-    --------
-    >>> told = [{"method": "CCA", "k": "5", "rank": "none"}, {"method": "LSA", "k": "9"}]
-    >>> differing_rows(told)
-    [('method', ['CCA', 'LSA']), ('k', ['5', '9'])]
-    >>> differing_rows(told, {"rank"})[-1]
-    ('rank', ['none', '–'])
-    """
+    """Settings that are not the same everywhere."""
     names = list(dict.fromkeys(name for one in told for name in one))
     rows = []
     for name in names:
@@ -191,13 +137,7 @@ def differing_rows(
 
 
 def delete(run_ids: Sequence[str]) -> None:
-    """Delete runs, which can be brought back for an hour.
-
-    Parameters
-    ----------
-    run_ids : sequence of str
-        Which ones.
-    """
+    """Delete runs, which can be brought back for an hour."""
     for run_id in run_ids:
         try:
             state.store().delete_run(run_id, state.workspace())
@@ -206,13 +146,7 @@ def delete(run_ids: Sequence[str]) -> None:
 
 
 def show_deleted(dataset_id: str) -> None:
-    """What was deleted within the hour, with a button to undo it.
-
-    Parameters
-    ----------
-    dataset_id : str
-        The data set.
-    """
+    """What was deleted within the hour, with a button to undo it."""
     if problem := st.session_state.pop(_PROBLEM, None):
         display.problem(problem)
     deleted = state.store().deleted_runs(state.workspace(), dataset_id)
@@ -254,15 +188,7 @@ _SAID, _TURN = "import-said", "import-turn"
 
 
 def show(dataset_id: str, pairs: PairSet) -> None:
-    """Offer to bring a run, where runs are one's own.
-
-    Parameters
-    ----------
-    dataset_id : str
-        The data set.
-    pairs : PairSet
-        Its content.
-    """
+    """Offer to bring a run, where runs are one's own."""
     if dataset_id.startswith("demo:"):
         return
     if said := st.session_state.pop(_SAID, ""):
@@ -311,15 +237,7 @@ _PART = "On the validation part, by which methods and settings are chosen"
 
 
 def show_runs(dataset_id: str, pairs: PairSet) -> None:
-    """Show the runs on a data set, newest first.
-
-    Parameters
-    ----------
-    dataset_id : str
-        The data set.
-    pairs : PairSet
-        Its content.
-    """
+    """Show the runs on a data set, newest first."""
     runs = state.runs(dataset_id)
     if not runs:
         st.markdown("#### Finished runs")
@@ -470,18 +388,7 @@ def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
 
 
 def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
-    """Runs that are equal but for the seed of their split, where there are several.
-
-    Parameters
-    ----------
-    runs : sequence of RunInfo
-        On one data set.
-
-    Returns
-    -------
-    list of list of RunInfo
-        In the order of the runs.
-    """
+    """Runs that are equal but for the seed of their split, where there are several."""
     groups: dict[str, list[RunInfo]] = {}
     for run in runs:
         split = {**run.spec["split"], "seed": None}

@@ -52,19 +52,7 @@ def show(
     traced: Sequence[Traced],
     places: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
 ) -> None:
-    """Show the pairs behind a point, or how to get there.
-
-    Parameters
-    ----------
-    choice : Choice
-        What is compared.
-    event : mapping or None
-        What Streamlit tells of a chart's selection.
-    traced : sequence of Traced
-        The runs of the chart.
-    places : mapping of str to two ndarrays
-        By run id, where each point of its curve lies on both axes.
-    """
+    """Show the pairs behind a point, or how to get there."""
     points = (event or {}).get("selection", {}).get("points", [])
     by_look = {one.entry.look: one for one in traced}
     told = points[0].get("customdata") if points else None
@@ -596,10 +584,8 @@ def _held(
 
 
 def _odds(run: Run, validation: PairSet, test: PairSet) -> float:
-    """By what the odds change from the candidates of one part to those of the other.
-
-    A query has as many relevant candidates in both, among more in the larger one.
-    """
+    """By what the odds change from the candidates of one part to those of the other."""
+    # A query has as many relevant candidates in both, among more in the larger one.
     if test.relevance.unjudged == "ignore":
         return 1.0
     if run.spec["split"]["by"] == "y":
