@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,15 +9,9 @@ from simviz.data import PairSet
 from simviz.exceptions import JobError, StoreError
 from simviz.jobs.spec import BLEND, JobSpec
 from simviz.pipeline import BlendPipeline, Pipeline
-from simviz.registry import unknown_name
 
 if TYPE_CHECKING:
     from simviz.store.records import RunInfo
-
-#: Normalisations under which a score depends on its two items alone, which a run's must.
-NORMALIZATIONS = ("global_std", "none")
-_RUN = re.compile(r"[0-9a-f]{32}")
-_PARAMS = ("learned", "lexical", "alpha", "normalization", "learned_method", "lexical_method")
 
 
 def blend_spec(
@@ -79,26 +72,6 @@ def blend_spec(
     )
     spec.check()
     return spec
-
-
-def check_blend(params: Mapping[str, Any]) -> None:
-    """Refuse a request for a blend that cannot be met."""
-    for name in params:
-        if name not in _PARAMS:
-            raise ValueError(unknown_name("parameter of a blend", name, _PARAMS))
-    runs = [params.get(role) for role in ("learned", "lexical")]
-    if not all(isinstance(run, str) and _RUN.fullmatch(run) for run in runs):
-        raise ValueError(f"A blend names two runs, learned and lexical, by their ids; got {runs}.")
-    if runs[0] == runs[1]:
-        raise ValueError("A run blended with itself is that run. Choose two.")
-    alpha = params.get("alpha")
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
-        raise ValueError(f"alpha is a weight from 0 to 1, got {alpha!r}.")
-    if params.get("normalization") not in NORMALIZATIONS:
-        raise ValueError(
-            f"A run is blended with normalization 'global_std' or 'none', under which a score "
-            f"depends on its two items alone; got {params.get('normalization')!r}."
-        )
 
 
 class Trained(Protocol):

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from simviz.data import PairSet
 from simviz.exceptions import JobError, StoreError
-from simviz.experiments import SIZES, Findings, Progress, Size, get_experiment
+from simviz.experiments import Findings, Progress, Size, get_experiment
 from simviz.jobs.selection import Found
 from simviz.jobs.spec import EXPERIMENT, JobSpec
 from simviz.jobs.training import Report
-from simviz.registry import unknown_name
 from simviz.store.records import DEMO_PREFIX
 
-_PARAMS = ("name", "size")
 #: Training and test items of data that somebody brought, at most.
 MOST_TRAIN, MOST_POOL = 5_000, 1_500
 
@@ -30,16 +26,6 @@ def experiment_spec(
     )
     spec.check()
     return spec
-
-
-def check_experiment(params: Mapping[str, Any]) -> None:
-    """Refuse a request for an experiment that cannot be met."""
-    for name in params:
-        if name not in _PARAMS:
-            raise ValueError(unknown_name("parameter of an experiment", name, _PARAMS))
-    get_experiment(str(params.get("name")))
-    if params.get("size") not in SIZES:
-        raise ValueError(unknown_name("size", str(params.get("size")), SIZES))
 
 
 def run_experiment(spec: JobSpec, pairs: PairSet, report: Report) -> Found:

@@ -5,29 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any, cast
 
 from simviz.data import PairSet, split
 from simviz.evaluation._search_fits import UnitBy, grouped
-from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.search import Selection, development, make_candidates, search
 from simviz.exceptions import StoreError
 from simviz.jobs.cost import MAX_SECONDS, Estimate, estimate
-from simviz.jobs.spec import BLEND, JobSpec, SplitSpec
+from simviz.jobs.spec import JobSpec, SplitSpec
 from simviz.jobs.training import Report
-from simviz.methods import get_method
-from simviz.params import param_specs, validate_params
 from simviz.pipeline import default_pipeline
-from simviz.registry import unknown_name
 from simviz.store.records import usual_asking
 
-#: Values of one parameter, settings tried, and folds, at most.
-MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
-_ASKED = ("params", "folds", "metric", "n_iter")
 _RIDGE = "model__regularization"
-#: Decides which features there are, so it is no setting among others.
-_FIXED = ("shared",)
 #: Settings of which so many are estimated; the others cost what lies between.
 _ESTIMATED = 3
 
@@ -112,39 +102,6 @@ def search_spec(
     made = replace(spec, params=kept, search=asked)
     made.check()
     return made
-
-
-def check_search(spec: JobSpec) -> None:
-    """Refuse a search that cannot be done."""
-    asked: Mapping[str, Any] = spec.search or {}
-    for name in asked:
-        if name not in _ASKED:
-            raise ValueError(unknown_name("part of a search", name, _ASKED))
-    if spec.method == BLEND or spec.augment:
-        raise ValueError("Settings are searched for one method on pairs as they are.")
-    folds, metric, n_iter = asked.get("folds"), asked.get("metric"), asked.get("n_iter")
-    if isinstance(folds, bool) or not isinstance(folds, int) or not 1 <= folds <= MAX_FOLDS:
-        raise ValueError(f"A search has 1 to {MAX_FOLDS} folds, got {folds!r}.")
-    if n_iter is not None and (not isinstance(n_iter, int) or n_iter < 1):
-        raise ValueError(f"Settings are drawn at least once, got {n_iter!r}.")
-    parse_metric(str(metric))
-    values = asked.get("params")
-    if not isinstance(values, Mapping) or not values:
-        raise ValueError("Name at least one parameter to search.")
-    cls = get_method(spec.method)
-    known = [s.name for s in param_specs(cls) if s.name not in _FIXED]
-    for name, some in values.items():
-        if name not in known:
-            raise ValueError(unknown_name(f"parameter of {spec.method} to search", name, known))
-        if not isinstance(some, list) or not 1 <= len(some) <= MAX_VALUES:
-            raise ValueError(f"Give 1 to {MAX_VALUES} values of {name}.")
-        for value in some:
-            validate_params(cls(**{**spec.params, name: value}))
-    n = min(prod(map(len, values.values())), n_iter or MAX_SETTINGS + 1)
-    if n > MAX_SETTINGS:
-        raise ValueError(
-            f"{n:,} settings are more than the {MAX_SETTINGS} of one search. Give fewer values."
-        )
 
 
 def unit_of(how: SplitSpec, pairs: PairSet) -> UnitBy:

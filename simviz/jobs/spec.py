@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
+from math import prod
 from typing import Any, Self
 
 from simviz.data.augment import from_json as augmenters
@@ -26,6 +28,16 @@ BLEND = "blend"
 EXPERIMENT = "experiment"
 #: And what another system answered, see `simviz.jobs.importing`.
 IMPORTED = "imported"
+#: Normalisations under which a score depends on its two items alone, which a run's must.
+NORMALIZATIONS = ("global_std", "none")
+_RUN = re.compile(r"[0-9a-f]{32}")
+_BLEND = ("learned", "lexical", "alpha", "normalization", "learned_method", "lexical_method")
+_EXPERIMENT = ("name", "size")
+#: Values of one parameter, settings tried, and folds, at most.
+MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
+_SEARCH = ("params", "folds", "metric", "n_iter")
+#: Decides which features there are, so it is no setting among others.
+_FIXED = ("shared",)
 
 
 @cache
@@ -127,19 +139,13 @@ class JobSpec:
         """
         try:
             if self.method == BLEND:
-                from simviz.jobs.blending import check_blend
-
-                check_blend(self.params)
+                _check_blend(self.params)
             elif self.method == EXPERIMENT:
-                from simviz.jobs.experiments import check_experiment
-
-                check_experiment(self.params)
+                _check_experiment(self.params)
             else:
                 self._check_method()
             if self.search is not None:
-                from simviz.jobs.selection import check_search
-
-                check_search(self)
+                _check_search(self)
             json.dumps(self.to_json())
         except (DatasetError, TypeError, ValueError) as error:
             raise JobError(str(error)) from error
@@ -235,3 +241,70 @@ class JobSpec:
             Equal but for the workspace.
         """
         return replace(self, workspace=workspace)
+
+
+def _check_blend(params: Mapping[str, Any]) -> None:
+    """Refuse a request for a blend that cannot be met."""
+    for name in params:
+        if name not in _BLEND:
+            raise ValueError(unknown_name("parameter of a blend", name, _BLEND))
+    runs = [params.get(role) for role in ("learned", "lexical")]
+    if not all(isinstance(run, str) and _RUN.fullmatch(run) for run in runs):
+        raise ValueError(f"A blend names two runs, learned and lexical, by their ids; got {runs}.")
+    if runs[0] == runs[1]:
+        raise ValueError("A run blended with itself is that run. Choose two.")
+    alpha = params.get("alpha")
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
+        raise ValueError(f"alpha is a weight from 0 to 1, got {alpha!r}.")
+    if params.get("normalization") not in NORMALIZATIONS:
+        raise ValueError(
+            f"A run is blended with normalization 'global_std' or 'none', under which a score "
+            f"depends on its two items alone; got {params.get('normalization')!r}."
+        )
+
+
+def _check_experiment(params: Mapping[str, Any]) -> None:
+    """Refuse a request for an experiment that cannot be met."""
+    from simviz.experiments import SIZES, get_experiment
+
+    for name in params:
+        if name not in _EXPERIMENT:
+            raise ValueError(unknown_name("parameter of an experiment", name, _EXPERIMENT))
+    get_experiment(str(params.get("name")))
+    if params.get("size") not in SIZES:
+        raise ValueError(unknown_name("size", str(params.get("size")), SIZES))
+
+
+def _check_search(spec: JobSpec) -> None:
+    """Refuse a search that cannot be done."""
+    from simviz.evaluation.metrics import parse_metric
+
+    asked: Mapping[str, Any] = spec.search or {}
+    for name in asked:
+        if name not in _SEARCH:
+            raise ValueError(unknown_name("part of a search", name, _SEARCH))
+    if spec.method == BLEND or spec.augment:
+        raise ValueError("Settings are searched for one method on pairs as they are.")
+    folds, metric, n_iter = asked.get("folds"), asked.get("metric"), asked.get("n_iter")
+    if isinstance(folds, bool) or not isinstance(folds, int) or not 1 <= folds <= MAX_FOLDS:
+        raise ValueError(f"A search has 1 to {MAX_FOLDS} folds, got {folds!r}.")
+    if n_iter is not None and (not isinstance(n_iter, int) or n_iter < 1):
+        raise ValueError(f"Settings are drawn at least once, got {n_iter!r}.")
+    parse_metric(str(metric))
+    values = asked.get("params")
+    if not isinstance(values, Mapping) or not values:
+        raise ValueError("Name at least one parameter to search.")
+    cls = get_method(spec.method)
+    known = [s.name for s in param_specs(cls) if s.name not in _FIXED]
+    for name, some in values.items():
+        if name not in known:
+            raise ValueError(unknown_name(f"parameter of {spec.method} to search", name, known))
+        if not isinstance(some, list) or not 1 <= len(some) <= MAX_VALUES:
+            raise ValueError(f"Give 1 to {MAX_VALUES} values of {name}.")
+        for value in some:
+            validate_params(cls(**{**spec.params, name: value}))
+    n = min(prod(map(len, values.values())), n_iter or MAX_SETTINGS + 1)
+    if n > MAX_SETTINGS:
+        raise ValueError(
+            f"{n:,} settings are more than the {MAX_SETTINGS} of one search. Give fewer values."
+        )
