@@ -32,10 +32,14 @@ class Server:
     """One process of the app on a free port, with a store of its own.
 
     Public unless told otherwise: each context of the browser is another visitor.
+    With `site` it runs the app that stands in another folder, from that folder.
     """
 
-    def __init__(self, home: Path, *, public: bool = True) -> None:
-        self.home, self.public = home, public
+    def __init__(
+        self, home: Path, *, public: bool = True, site: Path = ROOT, path: Path | None = None
+    ) -> None:
+        self.home, self.public, self.site = home, public, site
+        self.environment = {"PYTHONPATH": str(path)} if path else {}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -44,13 +48,14 @@ class Server:
 
     def start(self) -> None:
         """Start, and wait until it answers."""
-        command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
+        command = [sys.executable, "-m", "streamlit", "run", str(self.site / "app.py")]
         options = ["--server.port", str(self.port), "--server.headless", "true"]
         self.process = subprocess.Popen(
             command + options,
-            cwd=ROOT,
+            cwd=self.site,
             env=os.environ
-            | {"SIMVIZ_HOME": str(self.home), "SIMVIZ_PUBLIC": str(int(self.public))},
+            | {"SIMVIZ_HOME": str(self.home), "SIMVIZ_PUBLIC": str(int(self.public))}
+            | self.environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
