@@ -16,9 +16,9 @@ PAGES = {
     "data": "What do I have?",
     "train": "Which methods?",
     "compare": "Which is better?",
-    "map": "Map",
+    "map": "What does it look like?",
     "search": "What does it answer?",
-    "methods": "Methods",
+    "methods": "What are these?",
     "papers": "Do the papers hold?",
 }
 
