@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from simviz.relevance import Relevance
 Matrix = Any  # CSR array of shape (n, d)
 
 
+@dataclass(eq=False, repr=False)
 class InducedDictionary(BaseEstimator):
     r"""How likely a term of the one side translates to which of the other."""
 
@@ -30,15 +32,10 @@ class InducedDictionary(BaseEstimator):
         "min_probability": [interval(Real, 0, 1)],
     }
 
-    translation_: sp.csr_array
-    loss_curve_: list[float]
-
-    def __init__(
-        self, n_candidates: int = 30, *, max_iter: int = 5, min_probability: float = 0.001
-    ) -> None:
-        self.n_candidates = n_candidates
-        self.max_iter = max_iter
-        self.min_probability = min_probability
+    n_candidates: int = 30
+    _: KW_ONLY
+    max_iter: int = 5
+    min_probability: float = 0.001
 
     def fit(self, X: Matrix, y: Matrix, relevance: object = None) -> Self:
         """Induce the dictionary."""

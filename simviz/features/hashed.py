@@ -37,6 +37,7 @@ class HashedTotals:
         return self
 
 
+@dataclass(eq=False, repr=False)
 class HashedText(TransformerMixin, BaseEstimator):
     r"""Weights of terms in columns that a hash of the term chooses.
 
@@ -115,30 +116,15 @@ class HashedText(TransformerMixin, BaseEstimator):
         "signed": ["boolean"],
     }
 
-    idf_: NDArray[np.float64]
-    n_texts_: int
-
-    def __init__(
-        self,
-        n_features: int = 2**18,
-        analyzer: str = "word",
-        ngram_range: tuple[int, int] = (1, 1),
-        lowercase: bool = True,
-        stop_words: str | Sequence[str] | None = None,
-        tf: str = "raw",
-        idf: bool = True,
-        signed: bool = True,
-        normalize: bool = True,
-    ) -> None:
-        self.n_features = n_features
-        self.analyzer = analyzer
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.stop_words = stop_words
-        self.tf = tf
-        self.idf = idf
-        self.signed = signed
-        self.normalize = normalize
+    n_features: int = 2**18
+    analyzer: str = "word"
+    ngram_range: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    stop_words: str | Sequence[str] | None = None
+    tf: str = "raw"
+    idf: bool = True
+    signed: bool = True
+    normalize: bool = True
 
     def fit(self, X: Sequence[str], y: object = None) -> Self:
         """Count in how many texts each column is met.

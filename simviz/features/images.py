@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -100,6 +101,7 @@ BLOCK_IMAGES = 64
 Pixels = NDArray[np.uint8]
 
 
+@dataclass(eq=False, repr=False)
 class ImageDescriptor(TransformerMixin, BaseEstimator):
     """Oriented gradients at several scales, a grid of light, and colours.
 
@@ -172,24 +174,12 @@ class ImageDescriptor(TransformerMixin, BaseEstimator):
         "size": [interval(Integral, 8, 256)],
     }
 
-    color_: bool
-    part_sizes_: dict[str, int]
-
-    def __init__(
-        self,
-        cell_sizes: Sequence[int] = (8, 16),
-        orientations: int = 9,
-        signed: bool = False,
-        intensity: int = 8,
-        color: str | bool = "auto",
-        size: int = 64,
-    ) -> None:
-        self.cell_sizes = cell_sizes
-        self.orientations = orientations
-        self.signed = signed
-        self.intensity = intensity
-        self.color = color
-        self.size = size
+    cell_sizes: Sequence[int] = (8, 16)
+    orientations: int = 9
+    signed: bool = False
+    intensity: int = 8
+    color: str | bool = "auto"
+    size: int = 64
 
     def fit(self, X: Pixels, y: object = None) -> Self:
         """See whether there is colour.

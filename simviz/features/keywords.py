@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from simviz.features._analysis import check_texts, count_terms
 from simviz.params import validate_params
 
 
+@dataclass(eq=False, repr=False)
 class MultiHot(TransformerMixin, BaseEstimator):
     """One column a keyword: 1 where the item has it.
 
@@ -49,10 +51,7 @@ class MultiHot(TransformerMixin, BaseEstimator):
 
     _parameter_constraints = {"delimiter": [str, None]}  # noqa: RUF012 -- scikit-learn's name
 
-    vocabulary_: list[str]
-
-    def __init__(self, delimiter: str | None = None) -> None:
-        self.delimiter = delimiter
+    delimiter: str | None = None
 
     def fit(self, X: Sequence[str], y: object = None) -> Self:
         """Learn which keywords there are.

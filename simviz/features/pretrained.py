@@ -14,6 +14,7 @@ import importlib.util
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
@@ -38,6 +39,7 @@ CACHE_BYTES = 256 * 2**20
 _CHARACTERS, _LONGEST, _TOKEN_SECONDS = 4.5, 256, 3.5e-4
 
 
+@dataclass(eq=False, repr=False)
 class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
     """Texts as vectors of a pretrained sentence encoder.
 
@@ -90,11 +92,8 @@ class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
         "batch_size": [interval(Integral, 1, None, closed="left")],
     }
 
-    n_dimensions_: int
-
-    def __init__(self, model: str = DEFAULT_MODEL, batch_size: int = 64) -> None:
-        self.model = model
-        self.batch_size = batch_size
+    model: str = DEFAULT_MODEL
+    batch_size: int = 64
 
     def fit(self, X: Sequence[str], y: object = None) -> Self:
         """Load the encoder; the texts teach it nothing.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ from simviz.params import interval, validate_params
 _CHUNK = 64  # pictures between two chances to stop
 
 
+@dataclass(eq=False, repr=False)
 class PretrainedImages(CallbackMixin, TransformerMixin, BaseEstimator):
     """Pictures as vectors of a pretrained encoder such as CLIP.
 
@@ -69,11 +71,8 @@ class PretrainedImages(CallbackMixin, TransformerMixin, BaseEstimator):
         "batch_size": [interval(Integral, 1, None, closed="left")],
     }
 
-    n_dimensions_: int
-
-    def __init__(self, model: str = "clip-ViT-B-32", batch_size: int = 32) -> None:
-        self.model = model
-        self.batch_size = batch_size
+    model: str = "clip-ViT-B-32"
+    batch_size: int = 32
 
     def fit(self, X: Pixels, y: object = None) -> Self:
         """Load the encoder; the pictures teach it nothing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Self
 
@@ -19,6 +20,7 @@ from simviz.params import interval, validate_params
 UNKNOWN = 1  # id of every character that training did not show
 
 
+@dataclass(eq=False, repr=False)
 class Characters(TransformerMixin, BaseEstimator):
     """Texts as rows of character ids, one column a position.
 
@@ -76,12 +78,9 @@ class Characters(TransformerMixin, BaseEstimator):
         "min_count": [interval(Integral, 1, None)],
     }
 
-    alphabet_: list[str]
-
-    def __init__(self, max_length: int = 100, lowercase: bool = True, min_count: int = 2) -> None:
-        self.max_length = max_length
-        self.lowercase = lowercase
-        self.min_count = min_count
+    max_length: int = 100
+    lowercase: bool = True
+    min_count: int = 2
 
     def fit(self, X: Sequence[str], y: object = None) -> Self:
         """Learn the alphabet.

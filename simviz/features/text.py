@@ -105,6 +105,7 @@ def term_weights(tf: str) -> Callable[[Any], Any]:
     return weights[tf]
 
 
+@dataclass(eq=False, repr=False)
 class TextCounts(TransformerMixin, BaseEstimator):
     """Counts of words or of character n-grams.
 
@@ -163,25 +164,13 @@ class TextCounts(TransformerMixin, BaseEstimator):
         "stop_words": [options("english"), list, tuple, None],
     }
 
-    vocabulary_: list[str]
-
-    def __init__(
-        self,
-        analyzer: str = "word",
-        ngram_range: tuple[int, int] = (1, 1),
-        lowercase: bool = True,
-        min_df: float = 1,
-        max_df: float = 1.0,
-        max_features: int | None = None,
-        stop_words: str | Sequence[str] | None = None,
-    ) -> None:
-        self.analyzer = analyzer
-        self.ngram_range = ngram_range
-        self.lowercase = lowercase
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.stop_words = stop_words
+    analyzer: str = "word"
+    ngram_range: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    min_df: float = 1
+    max_df: float = 1.0
+    max_features: int | None = None
+    stop_words: str | Sequence[str] | None = None
 
     def fit(self, X: Sequence[str], y: object = None) -> Self:
         """Learn the vocabulary.
@@ -360,6 +349,7 @@ class TextCounts(TransformerMixin, BaseEstimator):
         return counts
 
 
+@dataclass(eq=False, repr=False)
 class Tfidf(TextCounts):
     r"""Term frequency times inverse document frequency, frozen in training.
 
@@ -432,26 +422,8 @@ class Tfidf(TextCounts):
         "normalize": ["boolean"],
     }
 
-    idf_: NDArray[np.float64]
-    n_texts_: int
-
-    def __init__(
-        self,
-        analyzer: str = "word",
-        ngram_range: tuple[int, int] = (1, 1),
-        lowercase: bool = True,
-        min_df: float = 1,
-        max_df: float = 1.0,
-        max_features: int | None = None,
-        stop_words: str | Sequence[str] | None = None,
-        tf: str = "raw",
-        normalize: bool = True,
-    ) -> None:
-        super().__init__(
-            analyzer, ngram_range, lowercase, min_df, max_df, max_features, stop_words
-        )
-        self.tf = tf
-        self.normalize = normalize
+    tf: str = "raw"
+    normalize: bool = True
 
     def _keep(self, totals: TermTotals) -> NDArray[np.int64]:
         kept = super()._keep(totals)

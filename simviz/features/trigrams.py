@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Self
 
@@ -17,6 +18,7 @@ from simviz.features._analysis import Analyzer, build_analyzer, check_texts, cou
 from simviz.params import interval, validate_params
 
 
+@dataclass(eq=False, repr=False)
 class Trigrams(TransformerMixin, BaseEstimator):
     """Counts of three characters in a row, those that are new among them.
 
@@ -66,11 +68,8 @@ class Trigrams(TransformerMixin, BaseEstimator):
         "n_unseen": [interval(Integral, 1, None)],
     }
 
-    vocabulary_: list[str]
-
-    def __init__(self, lowercase: bool = True, n_unseen: int = 1024) -> None:
-        self.lowercase = lowercase
-        self.n_unseen = n_unseen
+    lowercase: bool = True
+    n_unseen: int = 1024
 
     def fit(self, X: Sequence[str], y: object = None) -> Self:
         """Learn which trigrams there are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from simviz.features._rows import Matrix, is_sparse, normalize_rows
 from simviz.params import validate_params
 
 
+@dataclass(eq=False, repr=False)
 class Vectors(TransformerMixin, BaseEstimator):
     """Ready vectors, passed on as they are.
 
@@ -45,10 +47,7 @@ class Vectors(TransformerMixin, BaseEstimator):
 
     _parameter_constraints = {"normalize": ["boolean"]}  # noqa: RUF012 -- scikit-learn's name
 
-    n_features_in_: int
-
-    def __init__(self, normalize: bool = False) -> None:
-        self.normalize = normalize
+    normalize: bool = False
 
     def fit(self, X: Matrix, y: object = None) -> Self:
         """Remember how wide the vectors are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from simviz.params import interval, options
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class BM25(PairModel):
     r"""Okapi BM25: the lexical ranker that others have to beat.
 
@@ -77,10 +79,10 @@ class BM25(PairModel):
         "idf": [options("lucene", "robertson")],
     }
 
-    def __init__(self, k1: float = 1.2, *, b: float = 0.75, idf: str = "lucene") -> None:
-        self.k1 = k1
-        self.b = b
-        self.idf = idf
+    k1: float = 1.2
+    _: KW_ONLY
+    b: float = 0.75
+    idf: str = "lucene"
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         Y = _counts(Y)

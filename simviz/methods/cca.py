@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from simviz.params import interval
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     r"""Canonical correlations: directions on which the two sides agree.
 
@@ -107,22 +109,13 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 200,
-        *,
-        regularization: float = 1.0,
-        shared: bool = False,
-        rank: int | None = None,
-        correlation_power: float = 0.5,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.regularization = regularization
-        self.shared = shared
-        self.rank = rank
-        self.correlation_power = correlation_power
-        self.random_state = random_state
+    n_components: int = 200
+    _: KW_ONLY
+    regularization: float = 1.0
+    shared: bool = False
+    rank: int | None = None
+    correlation_power: float = 0.5
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         self._solve(self._decompose(X, Y, relevance, many=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from simviz.params import interval
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class CLLSI(LinearPairModel):
     r"""Cross-language LSI: the leading directions of merged pairs.
 
@@ -87,12 +89,10 @@ class CLLSI(LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self, n_components: int = 200, *, shared: bool = False, random_state: Any = 0
-    ) -> None:
-        self.n_components = n_components
-        self.shared = shared
-        self.random_state = random_state
+    n_components: int = 200
+    _: KW_ONLY
+    shared: bool = False
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         op = _merged_pairs(X, Y, pair_weights(self, relevance), shared=self.shared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ _GAMMAS, _USUAL_GAMMA = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0), 0.01
 _SAMPLE = 10_000  # pairs whose distances say what is near and what is far
 
 
+@dataclass(eq=False, repr=False)
 class HDLR(IterativeMixin, LinearPairModel):
     r"""Bends a learned space until pairs are as near, or as far, as they should be.
 
@@ -167,32 +169,18 @@ class HDLR(IterativeMixin, LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        init: Any = "opca",
-        n_constraints: int = 100_000,
-        similar_percentile: float = 5.0,
-        dissimilar_percentile: float = 95.0,
-        gamma: float | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        patience: int = 3,
-        validation_fraction: float = 0.1,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.n_constraints = n_constraints
-        self.similar_percentile = similar_percentile
-        self.dissimilar_percentile = dissimilar_percentile
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.tol = tol
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    n_components: int = 100
+    _: KW_ONLY
+    init: Any = "opca"
+    n_constraints: int = 100_000
+    similar_percentile: float = 5.0
+    dissimilar_percentile: float = 95.0
+    gamma: float | None = None
+    max_iter: int = 100
+    tol: float = 1e-3
+    patience: int = 3
+    validation_fraction: float = 0.1
+    random_state: Any = 0
 
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None

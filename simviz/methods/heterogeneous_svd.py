@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from simviz.relevance import Relevance
 _FEW_ITEMS = 3_000  # an eigenproblem of that size takes seconds
 
 
+@dataclass(eq=False, repr=False)
 class HeterogeneousSVD(LinearPairModel):
     r"""Two maps that put relevant pairs close, in closed form.
 
@@ -104,20 +106,12 @@ class HeterogeneousSVD(LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 200,
-        *,
-        negative_weight: str | float = "balanced",
-        sigma_power: float = 0.0,
-        measure: str = "cosine",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.negative_weight = negative_weight
-        self.sigma_power = sigma_power
-        self.measure = measure
-        self.random_state = random_state
+    n_components: int = 200
+    _: KW_ONLY
+    negative_weight: str | float = "balanced"
+    sigma_power: float = 0.0
+    measure: str = "cosine"
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         P, a, b = signed_weights(relevance, self.negative_weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from simviz.params import interval
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class KernelCCA(KernelPairModel):
     r"""Canonical correlations of curved directions on which the sides agree.
 
@@ -144,34 +146,19 @@ class KernelCCA(KernelPairModel):
         **KERNEL_PARAMETERS,
     }
 
-    def __init__(
-        self,
-        n_components: int = 200,
-        *,
-        x_kernel: str | KernelFunction = "rbf",
-        y_kernel: str | KernelFunction = "rbf",
-        x_gamma: float | None = None,
-        y_gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        regularization: float = 1.0,
-        shared: bool = False,
-        correlation_power: float = 0.5,
-        max_landmarks: int = 2_000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.x_kernel = x_kernel
-        self.y_kernel = y_kernel
-        self.x_gamma = x_gamma
-        self.y_gamma = y_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.regularization = regularization
-        self.shared = shared
-        self.correlation_power = correlation_power
-        self.max_landmarks = max_landmarks
-        self.random_state = random_state
+    n_components: int = 200
+    _: KW_ONLY
+    x_kernel: str | KernelFunction = "rbf"
+    y_kernel: str | KernelFunction = "rbf"
+    x_gamma: float | None = None
+    y_gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    regularization: float = 1.0
+    shared: bool = False
+    correlation_power: float = 0.5
+    max_landmarks: int = 2_000
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         R = pair_weights(self, relevance)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from simviz.params import interval, options
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class KernelHeterogeneousSVD(KernelPairModel):
     r"""Two curved maps that put relevant pairs close, in closed form.
 
@@ -153,34 +155,19 @@ class KernelHeterogeneousSVD(KernelPairModel):
         **KERNEL_PARAMETERS,
     }
 
-    def __init__(
-        self,
-        n_components: int = 200,
-        *,
-        x_kernel: str | KernelFunction = "rbf",
-        y_kernel: str | KernelFunction = "rbf",
-        x_gamma: float | None = None,
-        y_gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        negative_weight: str | float = "balanced",
-        sigma_power: float = 0.0,
-        measure: str = "cosine",
-        max_landmarks: int = 2_000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.x_kernel = x_kernel
-        self.y_kernel = y_kernel
-        self.x_gamma = x_gamma
-        self.y_gamma = y_gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.negative_weight = negative_weight
-        self.sigma_power = sigma_power
-        self.measure = measure
-        self.max_landmarks = max_landmarks
-        self.random_state = random_state
+    n_components: int = 200
+    _: KW_ONLY
+    x_kernel: str | KernelFunction = "rbf"
+    y_kernel: str | KernelFunction = "rbf"
+    x_gamma: float | None = None
+    y_gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    negative_weight: str | float = "balanced"
+    sigma_power: float = 0.0
+    measure: str = "cosine"
+    max_landmarks: int = 2_000
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         P, a, b = signed_weights(relevance, self.negative_weight)

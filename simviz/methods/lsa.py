@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from simviz.params import interval
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class LSA(LinearPairModel):
     r"""Latent semantic analysis: the leading directions of all rows.
 
@@ -79,16 +81,10 @@ class LSA(LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 200,
-        *,
-        sigma_power: float = 0.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.sigma_power = sigma_power
-        self.random_state = random_state
+    n_components: int = 200
+    _: KW_ONLY
+    sigma_power: float = 0.0
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         Z = all_rows(X, Y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from simviz.relevance import Relevance
 Reals = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class MLC(LinearPairModel):
     r"""A metric under which dissimilar pairs lie far apart and similar ones close.
 
@@ -139,28 +141,16 @@ class MLC(LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        form: str = "full",
-        init: Any = "pca",
-        measure: str = "dot",
-        n_constraints: int = 20_000,
-        regularization: float = 1e-3,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.form = form
-        self.init = init
-        self.measure = measure
-        self.n_constraints = n_constraints
-        self.regularization = regularization
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_components: int = 100
+    _: KW_ONLY
+    form: str = "full"
+    init: Any = "pca"
+    measure: str = "dot"
+    n_constraints: int = 20_000
+    regularization: float = 1e-3
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         from simviz.methods._constraints import draw_constraints

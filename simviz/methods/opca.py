@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from simviz.params import interval, options
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class OPCA(RegularizationPathMixin, LinearPairModel):
     r"""Oriented PCA: directions that vary between pairs but not within them.
 
@@ -122,26 +124,15 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 200,
-        *,
-        regularization: float = 0.1,
-        shared: bool = False,
-        signal: str = "mean",
-        noise: str = "centered",
-        eigenvalue_power: float = 0.0,
-        rank: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.regularization = regularization
-        self.shared = shared
-        self.signal = signal
-        self.noise = noise
-        self.eigenvalue_power = eigenvalue_power
-        self.rank = rank
-        self.random_state = random_state
+    n_components: int = 200
+    _: KW_ONLY
+    regularization: float = 0.1
+    shared: bool = False
+    signal: str = "mean"
+    noise: str = "centered"
+    eigenvalue_power: float = 0.0
+    rank: int | None = None
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         self._solve(self._decompose(X, Y, relevance, many=False))

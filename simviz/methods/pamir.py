@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from simviz.params import interval
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class PAMIR(TripleMixin, PairModel):
     r"""Passive-aggressive ranking: a weight for every pair of features.
 
@@ -118,22 +120,13 @@ class PAMIR(TripleMixin, PairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        aggressiveness: float = 0.1,
-        *,
-        averaged: bool = True,
-        max_iter: int = 20,
-        patience: int = 5,
-        normalize: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.aggressiveness = aggressiveness
-        self.averaged = averaged
-        self.max_iter = max_iter
-        self.patience = patience
-        self.normalize = normalize
-        self.random_state = random_state
+    aggressiveness: float = 0.1
+    _: KW_ONLY
+    averaged: bool = True
+    max_iter: int = 20
+    patience: int = 5
+    normalize: bool = True
+    random_state: Any = 0
 
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None

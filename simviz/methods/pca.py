@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from simviz.params import interval
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class PCA(LinearPairModel):
     r"""Principal components: the directions in which all items vary most.
 
@@ -84,16 +86,10 @@ class PCA(LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 200,
-        *,
-        center_at_transform: bool = False,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.center_at_transform = center_at_transform
-        self.random_state = random_state
+    n_components: int = 200
+    _: KW_ONLY
+    center_at_transform: bool = False
+    random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         Z = all_rows(X, Y)

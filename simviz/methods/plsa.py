@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from simviz.methods._em import EM, Side
 
 
+@dataclass(eq=False, repr=False)
 class PLSA(TopicModel):
     r"""Probabilistic latent semantic analysis, with priors.
 
@@ -121,30 +123,17 @@ class PLSA(TopicModel):
     }
     _paired = False
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        alpha: float = 1.1,
-        beta: float = 1.01,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        init: str = "documents",
-        n_init: int = 1,
-        fold_in_iter: int = 10,
-        measure: str = "js",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.beta = beta
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.n_init = n_init
-        self.fold_in_iter = fold_in_iter
-        self.measure = measure
-        self.random_state = random_state
+    n_components: int = 100
+    _: KW_ONLY
+    alpha: float = 1.1
+    beta: float = 1.01
+    max_iter: int = 100
+    tol: float = 1e-4
+    init: str = "documents"
+    n_init: int = 1
+    fold_in_iter: int = 10
+    measure: str = "js"
+    random_state: Any = 0
 
     def _learner(self, sides: list[Side], weights: Array, notify: Callable[[], bool]) -> EM:
         from simviz.methods._em import EM

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -65,6 +66,7 @@ def heaviest_terms(rows: sp.csr_array, n_terms: int | None) -> sp.csr_array:
     return sp.csr_array((rows.data[kept], (row[kept], rows.indices[kept])), shape=rows.shape)
 
 
+@dataclass(eq=False, repr=False)
 class QueryExpansion(PairModel):
     r"""Query expansion: ask again with the terms of the first answers added.
 
@@ -143,18 +145,11 @@ class QueryExpansion(PairModel):
         "base": [options("tfidf_cosine", "bm25", "lsa", "opca", "cca", "ssi"), PairModel],
     }
 
-    def __init__(
-        self,
-        beta: float = 0.1,
-        *,
-        n_feedback: int = 10,
-        n_terms: int | None = 50,
-        base: Any = "tfidf_cosine",
-    ) -> None:
-        self.beta = beta
-        self.n_feedback = n_feedback
-        self.n_terms = n_terms
-        self.base = base
+    beta: float = 0.1
+    _: KW_ONLY
+    n_feedback: int = 10
+    n_terms: int | None = 50
+    base: Any = "tfidf_cosine"
 
     @property
     def feature_tags(self) -> MethodTags:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,6 +18,7 @@ from simviz.relevance import Relevance
 _Data = tuple[Matrix, Matrix, Relevance]
 
 
+@dataclass(eq=False, repr=False)
 class S2Net(IterativeMixin, LinearPairModel):
     r"""Similarity by a Siamese network: what belongs together scores higher.
 
@@ -176,48 +178,26 @@ class S2Net(IterativeMixin, LinearPairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        shared: bool = False,
-        loss: str = "softmax",
-        init: Any = "opca",
-        gamma: float = 10.0,
-        direction: str = "both",
-        hard_negatives: int | None = None,
-        balanced: bool = False,
-        regularization: float = 0.0,
-        activation: str | None = None,
-        solver: str = "adam",
-        learning_rate: float | None = None,
-        batch_size: int = 1000,
-        max_iter: int = 100,
-        patience: int = 8,
-        validation_fraction: float = 0.1,
-        precision: str = "auto",
-        device: str = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.shared = shared
-        self.loss = loss
-        self.init = init
-        self.gamma = gamma
-        self.direction = direction
-        self.hard_negatives = hard_negatives
-        self.balanced = balanced
-        self.regularization = regularization
-        self.activation = activation
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.precision = precision
-        self.device = device
-        self.random_state = random_state
+    n_components: int = 100
+    _: KW_ONLY
+    shared: bool = False
+    loss: str = "softmax"
+    init: Any = "opca"
+    gamma: float = 10.0
+    direction: str = "both"
+    hard_negatives: int | None = None
+    balanced: bool = False
+    regularization: float = 0.0
+    activation: str | None = None
+    solver: str = "adam"
+    learning_rate: float | None = None
+    batch_size: int = 1000
+    max_iter: int = 100
+    patience: int = 8
+    validation_fraction: float = 0.1
+    precision: str = "auto"
+    device: str = "auto"
+    random_state: Any = 0
 
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from simviz.params import interval, options
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     r"""One network reads both texts; what belongs together gets near vectors.
 
@@ -210,62 +212,33 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 128,
-        *,
-        preset: str = "small",
-        shared: bool = True,
-        n_layers: int | None = None,
-        hidden_units: int | None = None,
-        embedding_size: int | None = None,
-        convolution: int | None = None,
-        n_grams: int | None = None,
-        loss: str | None = None,
-        negative_loss: str = "above",
-        margin: float = 0.0,
-        gamma: float = 10.0,
-        n_negatives: int | None = None,
-        near_groups: bool = False,
-        dropout: float | None = None,
-        recurrent_dropout: float | None = None,
-        character_dropout: float | None = None,
-        padding: str | None = None,
-        max_length: int = 100,
-        learning_rate: float | None = None,
-        batch_size: int | None = None,
-        max_iter: int = 100,
-        patience: int = 10,
-        validation_fraction: float = 0.1,
-        device: str = "cpu",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.preset = preset
-        self.shared = shared
-        self.n_layers = n_layers
-        self.hidden_units = hidden_units
-        self.embedding_size = embedding_size
-        self.convolution = convolution
-        self.n_grams = n_grams
-        self.loss = loss
-        self.negative_loss = negative_loss
-        self.margin = margin
-        self.gamma = gamma
-        self.n_negatives = n_negatives
-        self.near_groups = near_groups
-        self.dropout = dropout
-        self.recurrent_dropout = recurrent_dropout
-        self.character_dropout = character_dropout
-        self.padding = padding
-        self.max_length = max_length
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
+    n_components: int = 128
+    _: KW_ONLY
+    preset: str = "small"
+    shared: bool = True
+    n_layers: int | None = None
+    hidden_units: int | None = None
+    embedding_size: int | None = None
+    convolution: int | None = None
+    n_grams: int | None = None
+    loss: str | None = None
+    negative_loss: str = "above"
+    margin: float = 0.0
+    gamma: float = 10.0
+    n_negatives: int | None = None
+    near_groups: bool = False
+    dropout: float | None = None
+    recurrent_dropout: float | None = None
+    character_dropout: float | None = None
+    padding: str | None = None
+    max_length: int = 100
+    learning_rate: float | None = None
+    batch_size: int | None = None
+    max_iter: int = 100
+    patience: int = 10
+    validation_fraction: float = 0.1
+    device: str = "cpu"
+    random_state: Any = 0
 
     def settings(self) -> dict[str, Any]:
         """Parameters with those that were left open taken from the preset.

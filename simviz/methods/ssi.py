@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -33,6 +34,7 @@ from simviz.params import interval, options
 from simviz.relevance import Relevance
 
 
+@dataclass(eq=False, repr=False)
 class SSI(TripleMixin, PairModel):
     r"""Supervised semantic indexing: a ranking loss on sampled triples.
 
@@ -158,34 +160,19 @@ class SSI(TripleMixin, PairModel):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        n_components: int = 100,
-        *,
-        shared: bool = False,
-        form: str = "low_rank",
-        init: str = "lsa",
-        n_negatives: int = 4,
-        margin: float = 0.05,
-        learning_rate: float = 0.1,
-        max_iter: int = 50,
-        patience: int = 10,
-        normalize: bool = True,
-        init_scale: float | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.shared = shared
-        self.form = form
-        self.init = init
-        self.n_negatives = n_negatives
-        self.margin = margin
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.patience = patience
-        self.normalize = normalize
-        self.init_scale = init_scale
-        self.random_state = random_state
+    n_components: int = 100
+    _: KW_ONLY
+    shared: bool = False
+    form: str = "low_rank"
+    init: str = "lsa"
+    n_negatives: int = 4
+    margin: float = 0.05
+    learning_rate: float = 0.1
+    max_iter: int = 50
+    patience: int = 10
+    normalize: bool = True
+    init_scale: float | None = None
+    random_state: Any = 0
 
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None

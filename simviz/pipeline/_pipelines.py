@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, get_args
 
@@ -20,6 +21,7 @@ from simviz.persistence import load_state, save_state
 from simviz.registry import unknown_name
 
 
+@dataclass(eq=False, repr=False)
 class PairPipeline(CallbackMixin, BaseEstimator):
     """Features for both sides plus a method.
 
@@ -49,12 +51,9 @@ class PairPipeline(CallbackMixin, BaseEstimator):
     array([0, 1])
     """
 
-    def __init__(
-        self, model: PairModel, x_features: BaseEstimator, y_features: BaseEstimator | None = None
-    ) -> None:
-        self.model = model
-        self.x_features = x_features
-        self.y_features = y_features
+    model: PairModel
+    x_features: BaseEstimator
+    y_features: BaseEstimator | None = None
 
     def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
         """Learn features and method from a pair set.
@@ -400,6 +399,7 @@ _SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is ta
 ROLES = ("learned", "lexical")
 
 
+@dataclass(eq=False, repr=False)
 class BlendPipeline(CallbackMixin, BaseEstimator):
     r"""A weighted sum of two pipelines: α · learned + (1 − α) · lexical.
 
@@ -445,18 +445,11 @@ class BlendPipeline(CallbackMixin, BaseEstimator):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        learned: Pipeline,
-        lexical: Pipeline,
-        alpha: float = 0.5,
-        *,
-        normalization: Normalization = "global_std",
-    ) -> None:
-        self.learned = learned
-        self.lexical = lexical
-        self.alpha = alpha
-        self.normalization = normalization
+    learned: Pipeline
+    lexical: Pipeline
+    alpha: float = 0.5
+    _: KW_ONLY
+    normalization: Normalization = "global_std"
 
     def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
         """Train both parts.
