@@ -23,7 +23,7 @@ app: .venv/.app
 
 cluster: .venv/.app
 	$(BIN)/pip install --quiet --editable ".[cluster]"
-	$(BIN)/python -m simviz.jobs.dask
+	$(BIN)/python -m simviz.jobs.local_cluster
 
 check: .venv/.dev
 	$(BIN)/ruff check .

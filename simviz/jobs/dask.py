@@ -20,7 +20,7 @@ from simviz.jobs.queue import JobQueue
 from simviz.jobs.spec import BLEND, JobSpec
 from simviz.jobs.work import Channel
 from simviz.pipeline import Pipeline
-from simviz.scale.gradients import Link, lost
+from simviz.scale.dask import Link, lost
 from simviz.store.store import Store
 
 _ROLES = ("learned", "lexical")

@@ -39,7 +39,7 @@ def cluster_here(n_workers: int = 2, *, port: int = 0, **how: Any) -> LocalClust
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start a scheduler and workers, and wait until they are interrupted."""
     parser = argparse.ArgumentParser(
-        prog="python -m simviz.jobs.dask",
+        prog="python -m simviz.jobs.local_cluster",
         description="Start a Dask scheduler and workers that only this machine can reach.",
     )
     parser.add_argument("--workers", type=int, default=2, help="processes, each doing one job")

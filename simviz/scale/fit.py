@@ -103,7 +103,7 @@ def fit_s2net(
     if model.solver != "adam":
         raise ValueError(
             f"solver={model.solver!r} compares all pairs in every iteration, which needs all of "
-            "them in memory. Use solver='adam', or simviz.jobs.dask.fit_s2net."
+            "them in memory. Use solver='adam', or simviz.scale.gradients.fit_s2net."
         )
     validate_params(model)
     pairs = _checked(X, Y, pairs)
@@ -117,15 +117,19 @@ def fit_s2net(
     sample = queries
     if n_start < len(queries):
         sample = np.sort(queries[rng.choice(len(queries), n_start, replace=False)])
-    given = model.get_params(deep=False)
-    fitting = _Streamed(**{**given, "validation_fraction": 0.0})
-    fitting.set_callbacks(*getattr(model, "_callbacks", ()))
+    fitting = _Streamed(**{**model.get_params(deep=False), "validation_fraction": 0.0})
     fitting.stream = Stream(X, Y, pairs, queries, model.batch_size, buffer_size)
     watched = dict(zip(("X_val", "y_val", "relevance_val"), validation or (), strict=False))
-    fitting.fit(*fitting.stream.load(sample), **watched)
-    kept = {*given, "stream", "_callbacks"}
+    return fitted_as(model, fitting, *fitting.stream.load(sample), **watched)
+
+
+def fitted_as(model: M, fitting: S2Net, *data: Any, **validation: Any) -> M:
+    """Fit a model by another one of its kind, and give it what that one learned."""
+    fitting.set_callbacks(*getattr(model, "_callbacks", ()))
+    before = set(vars(fitting))
+    fitting.fit(*data, **validation)
     for name, value in vars(fitting).items():
-        if name not in kept:
+        if name not in before:
             setattr(model, name, value)
     return model
 

@@ -1,11 +1,8 @@
-"""Shares of rows that compute a loss and its gradient together, here or on workers."""
+"""S2Net by L-BFGS with rows shared out: loss and gradient are summed, here or on workers."""
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
 from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,117 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.base import Matrix
-from simviz.exceptions import JobError
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_network import Network, Objective
 from simviz.methods._s2net_solvers import LBFGS
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
+from simviz.scale.dask import WorkerLost, repeated, scattered
+from simviz.scale.fit import fitted_as
 
 if TYPE_CHECKING:
     from distributed import Client
 
-_CONNECT_SECONDS = 5
-_ANSWER_SECONDS = 1
-#: A worker that was killed is started anew within so long.
-_WORKER_SECONDS = 30
-#: To a worker that is gone meanwhile data are sent so often, so many seconds apart.
-_CALLS, _AGAIN_SECONDS = 5, 0.5
-_LOST = "scheduler-connection-lost"  # as Dask gives its reason
-#: Data sets that workers keep for the next job.
-_KEPT = 4
-
-
-class Link:
-    """One connection; when it breaks, another one is made."""
-
-    def __init__(self, address: str, hear: Callable[[Any], None]) -> None:
-        from distributed import Client
-
-        try:
-            self.client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise lost(address) from error
-        self.topic = f"simviz-{uuid4().hex}"
-        self._hear = hear
-        self._kept: OrderedDict[Any, Any] = OrderedDict()
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the scheduler is at the other end."""
-        return bool(self.client.status == "running")
-
-    def n_workers(self) -> int | None:
-        """Workers that are there; None where the scheduler does not say so soon."""
-        client = self.client
-        with suppress(OSError, ValueError):
-            if self.is_open:
-                return len(client.sync(client.scheduler.ncores, callback_timeout=_ANSWER_SECONDS))
-        return None
-
-    def is_lost(self, error: BaseException) -> bool:
-        """Whether an error of a job means that the scheduler was out of reach."""
-        return (
-            not self.is_open
-            or isinstance(error, OSError | TimeoutError)
-            or getattr(error, "reason", "") == _LOST
-        )
-
-    def listen(self) -> None:
-        """Hear what workers tell."""
-        # Said before every job: a scheduler that was started anew meanwhile, and found by the
-        # same connection, knows nothing of whoever listened to the last one.
-        self.client.subscribe_topic(self.topic, lambda event: self._hear(event[1]))
-
-    def sent(self, name: Any, make: Callable[[], Any]) -> Any:
-        """Data on the workers, sent unless they are there from an earlier job."""
-        found = self._kept.get(name)
-        if found is None or found.status != "finished":
-            found = self._kept[name] = self.scatter(make())
-        self._kept.move_to_end(name)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)  # jobs that use it hold it themselves
-        return found
-
-    def scatter(self, data: Any) -> Any:
-        """Send data to a worker."""
-        for _ in range(_CALLS - 1):
-            try:
-                return self._scatter(data)
-            except TimeoutError:  # there is no worker
-                raise
-            except (OSError, KeyError):  # it was just killed; there may be another one
-                if not self.is_open:
-                    raise
-                time.sleep(_AGAIN_SECONDS)
-        return self._scatter(data)
-
-    def _scatter(self, data: Any) -> Any:
-        return self.client.scatter([data], hash=False, timeout=_WORKER_SECONDS)[0]
-
-    def forget(self, name: Any) -> None:
-        """Send these data anew when they are asked for next."""
-        self._kept.pop(name, None)
-
-    def close(self) -> None:
-        """Let go of the scheduler, which drops whatever still waits there."""
-        with suppress(OSError, TimeoutError):
-            self.client.close(timeout=_CONNECT_SECONDS)
-
-
-def lost(address: str) -> JobError:
-    """The error of a job whose scheduler or workers cannot be reached."""
-    return JobError(
-        f"The cluster at {address} cannot be reached or has no workers, so this job was not "
-        "done. See that its scheduler and workers run, then repeat the job."
-    )
-
-
+M = TypeVar("M", bound=S2Net)
 Array = NDArray[np.floating]
-#: Computes ``(loss, gradient)`` of a share of rows in steps, see
-#: `simviz.methods._s2net_losses.Steps`; every one of a share's rows takes part.
-AnyShare = Any
-Make = Callable[..., AnyShare]
+Make = Callable[..., Any]
 
 #: Sums over all rows that are exchanged in the middle of an evaluation.
 EXCHANGES = 2
@@ -136,8 +36,85 @@ _PIECES = 8  # of the parameters, at most: each is a message to every worker
 _SHARES: dict[tuple[str, int], list[Any]] = {}
 
 
-class Moved(RuntimeError):  # noqa: N818 -- it is mended, and nobody sees it
-    """A share is not on this worker, or not at this step: its worker was lost."""
+def fit_s2net(
+    model: M,
+    X: Matrix,
+    y: Matrix | None = None,
+    relevance: object = None,
+    *,
+    client: Client | None = None,
+    n_shares: int | None = None,
+    **validation: Any,
+) -> M:
+    r"""Fit S2Net by L-BFGS with rows of X shared out among workers."""
+    # "The gradient computation is easily parallelizable" (section 2.2 of the paper): the loss is
+    # a sum over pairs of rows, so each worker keeps some rows of X and all of Y, computes P_B Qᵀ
+    # for its block of rows, and what follows for the parameters. Two sums over columns, of some
+    # bytes an item of the y side, and one of gradients go from worker to worker; parameters go
+    # out once an evaluation. The start, the validation score and L-BFGS stay here.
+    if model.solver != "lbfgs":
+        raise ValueError(
+            f"solver={model.solver!r} takes many small steps, each too short to be divided among "
+            "workers. Use solver='lbfgs', or fit."
+        )
+    fitting = _SharedOut(**model.get_params(deep=False))
+    fitting.plan = (client, n_shares)
+    return fitted_as(model, fitting, X, y, relevance, **validation)
+
+
+class Share(Objective):
+    """Rows of X against all of Y."""
+
+    def __init__(self, X: Matrix, loss: Loss, Y: Matrix, how: tuple[Any, ...]) -> None:
+        shared, activation, half, making = how
+        network = Network(X, Y, shared, activation, half=half)
+        super().__init__(network, loss, Maker(*making), _go_on)
+
+
+def _go_on() -> None:
+    """Nobody stops a share in the middle of an evaluation."""
+
+
+class _SharedOut(S2Net):
+    """S2Net whose L-BFGS asks others for the gradient."""
+
+    plan: tuple[Any, int | None]
+
+    def _steps(
+        self, data: tuple[Matrix, Matrix, Relevance], theta: Array, tick: Any, rng: Any
+    ) -> Iterator[tuple[float, Array]]:
+        X, Y, relevance = data
+        client, n_shares = self.plan
+        settings = Settings(
+            self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
+        )
+        loss = Loss(relevance, settings, rng)
+        loss.require_comparisons(relevance)
+        making = (self.precision, self.device, theta.dtype, theta.shape[1])
+        half = Maker(*making).kind(X.shape[0], Y.shape[0]) == "bfloat16"
+        wanted = n_shares or (1 if client is None else max(1, len(client.nthreads())))
+        edges = np.linspace(0, X.shape[0], min(wanted, X.shape[0]) + 1).astype(int).tolist()
+        own = [(X[lo:hi], loss.of_rows(slice(lo, hi))) for lo, hi in pairwise(edges)]
+        common = (Y, (self.shared, self.activation, half, making))
+        rows: LocalRows | ClusterRows
+        if client is None:
+            rows = LocalRows(Share, own, common)
+        else:
+            rows = ClusterRows(Share, own, common, client, tick)
+
+        def function(point: Array) -> tuple[float, Array]:
+            tick()
+            value, gradient = rows(point)
+            if self.regularization:
+                away = point - theta
+                value += self.regularization / 2 * float(np.vdot(away, away))
+                gradient += theta.dtype.type(self.regularization) * away
+            return value, gradient
+
+        try:
+            yield from LBFGS(function, self.learning_rate or 0.01).iterate(theta)
+        finally:
+            rows.close()
 
 
 def build(token: str, i: int, make: Make, own: Any, common: Any) -> None:
@@ -148,7 +125,7 @@ def build(token: str, i: int, make: Make, own: Any, common: Any) -> None:
 def begin(token: str, i: int, *pieces: Array) -> Array:
     """Start an evaluation of parameters that came in pieces; answers what is summed first."""
     if (token, i) not in _SHARES:
-        raise Moved
+        raise WorkerLost
     share = _SHARES[token, i]
     theta = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     share[1], share[2] = share[0].steps(theta), 0
@@ -159,7 +136,7 @@ def advance(token: str, i: int, step: int, *parts: Array) -> Any:
     """Go on with a sum over all; answers the next share of one, or loss and gradient."""
     share = _SHARES.get((token, i))
     if share is None or share[2] != step:
-        raise Moved
+        raise WorkerLost
     share[2] += 1
     try:
         return share[1].send(tree(parts, add))
@@ -238,21 +215,18 @@ class ClusterRows:
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Loss and gradient, summed over all shares."""
-        from distributed.client import ClosedClientError
 
-        error: BaseException | None = None
-        for _ in range(_ATTEMPTS):
+        def attempt() -> tuple[float, Array]:
             try:
                 if not self._places:
                     self._place()
                 return self._evaluate(theta)
-            except (Moved, CancelledError, OSError, ClosedClientError) as reason:
+            except Exception as reason:
                 self._places = []
                 self._direct &= not isinstance(reason, OSError)
-                error = reason
-                if self._client.status != "running":
-                    break
-        raise lost(self._address) from error
+                raise
+
+        return repeated(self._client, self._address, attempt, _ATTEMPTS)
 
     def close(self) -> None:
         """Let workers forget their shares."""
@@ -300,13 +274,7 @@ class ClusterRows:
         return self._scatter([data], places)[0]
 
     def _scatter(self, parts: list[Any], places: list[str]) -> list[Any]:
-        try:
-            return self._client.scatter(parts, workers=places, hash=False, direct=self._direct)
-        except (KeyError, AttributeError) as gone:
-            # The scheduler has just lost one of them; or the client has given it up.
-            if isinstance(gone, AttributeError) and self._client.status == "running":
-                raise
-            raise Moved from gone
+        return scattered(self._client, parts, workers=places, direct=self._direct)
 
     def _wait(self, futures: Any) -> Any:
         """The results, listening meanwhile to who may want to stop."""
@@ -320,94 +288,3 @@ class ClusterRows:
                 self._tick()
             else:
                 return self._client.gather(futures, direct=self._direct)
-
-
-M = TypeVar("M", bound=S2Net)
-
-
-def fit_s2net(
-    model: M,
-    X: Matrix,
-    y: Matrix | None = None,
-    relevance: object = None,
-    *,
-    client: Client | None = None,
-    n_shares: int | None = None,
-    **validation: Any,
-) -> M:
-    r"""Fit S2Net by L-BFGS with rows of X shared out among workers."""
-    # "The gradient computation is easily parallelizable" (section 2.2 of the paper): the loss is
-    # a sum over pairs of rows, so each worker keeps some rows of X and all of Y, computes P_B Qᵀ
-    # for its block of rows, and what follows for the parameters. Two sums over columns, of some
-    # bytes an item of the y side, and one of gradients go from worker to worker; parameters go
-    # out once an evaluation. The start, the validation score and L-BFGS stay here.
-    if model.solver != "lbfgs":
-        raise ValueError(
-            f"solver={model.solver!r} takes many small steps, each too short to be divided among "
-            "workers. Use solver='lbfgs', or fit."
-        )
-    given = model.get_params(deep=False)
-    fitting = _SharedOut(**given)
-    fitting.set_callbacks(*getattr(model, "_callbacks", ()))
-    fitting.plan = (client, n_shares)
-    fitting.fit(X, y, relevance, **validation)
-    kept = {*given, "plan", "_callbacks"}
-    for name, value in vars(fitting).items():
-        if name not in kept:
-            setattr(model, name, value)
-    return model
-
-
-class Share(Objective):
-    """Rows of X against all of Y."""
-
-    def __init__(self, X: Matrix, loss: Loss, Y: Matrix, how: tuple[Any, ...]) -> None:
-        shared, activation, half, making = how
-        network = Network(X, Y, shared, activation, half=half)
-        super().__init__(network, loss, Maker(*making), _go_on)
-
-
-def _go_on() -> None:
-    """Nobody stops a share in the middle of an evaluation."""
-
-
-class _SharedOut(S2Net):
-    """S2Net whose L-BFGS asks others for the gradient."""
-
-    plan: tuple[Any, int | None]
-
-    def _steps(
-        self, data: tuple[Matrix, Matrix, Relevance], theta: Array, tick: Any, rng: Any
-    ) -> Iterator[tuple[float, Array]]:
-        X, Y, relevance = data
-        client, n_shares = self.plan
-        settings = Settings(
-            self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
-        )
-        loss = Loss(relevance, settings, rng)
-        loss.require_comparisons(relevance)
-        making = (self.precision, self.device, theta.dtype, theta.shape[1])
-        half = Maker(*making).kind(X.shape[0], Y.shape[0]) == "bfloat16"
-        wanted = n_shares or (1 if client is None else max(1, len(client.nthreads())))
-        edges = np.linspace(0, X.shape[0], min(wanted, X.shape[0]) + 1).astype(int).tolist()
-        own = [(X[lo:hi], loss.of_rows(slice(lo, hi))) for lo, hi in pairwise(edges)]
-        common = (Y, (self.shared, self.activation, half, making))
-        rows: LocalRows | ClusterRows
-        if client is None:
-            rows = LocalRows(Share, own, common)
-        else:
-            rows = ClusterRows(Share, own, common, client, tick)
-
-        def function(point: Array) -> tuple[float, Array]:
-            tick()
-            value, gradient = rows(point)
-            if self.regularization:
-                away = point - theta
-                value += self.regularization / 2 * float(np.vdot(away, away))
-                gradient += theta.dtype.type(self.regularization) * away
-            return value, gradient
-
-        try:
-            yield from LBFGS(function, self.learning_rate or 0.01).iterate(theta)
-        finally:
-            rows.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,59 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from simviz.features.hashed import HashedText
 from simviz.features.text import TextCounts
 from simviz.scale.csr import SparseShards, WrittenShard, finish, new_folder, write_shard
+from simviz.scale.dask import each, joined
 from simviz.scale.parquet import TextFolder
 
 if TYPE_CHECKING:
     from distributed import Client
 
-T = TypeVar("T")
-
-
-def each(
-    call: Callable[..., T], parts: Sequence[Any], *common: Any, client: Client | None = None
-) -> Iterator[T]:
-    """Yield ``call(part, *common)`` of each part, in their order."""
-    if client is None:
-        yield from (call(part, *common) for part in parts)
-    else:
-        yield from client.gather(_submitted(client, call, parts, common))
-
-
-def joined(
-    call: Callable[..., T],
-    join: Callable[[T, T], T],
-    parts: Sequence[Any],
-    *common: Any,
-    client: Client | None = None,
-) -> T:
-    """Join the results of ``call(part, *common)`` of all parts, in their order."""
-    if client is None:
-        results: Iterable[T] = iter(each(call, parts, *common))
-        total = next(iter(results))
-        for result in results:
-            total = join(total, result)
-        return total
-    futures = _submitted(client, call, parts, common)
-    while len(futures) > 1:
-        pairs = zip(futures[::2], futures[1::2], strict=False)
-        odd = futures[len(futures) - len(futures) % 2 :]
-        futures = [client.submit(_joined, join, a, b, pure=False) for a, b in pairs] + odd
-    return client.gather(futures[0])
-
-
-def _submitted(
-    client: Any, call: Callable[..., Any], parts: Sequence[Any], common: tuple[Any, ...]
-) -> list[Any]:
-    # In a list of one: what is sent could be taken for a collection and taken apart.
-    sent = [client.scatter([value], broadcast=True, hash=False)[0] for value in common]
-    return [client.submit(call, part, *sent, pure=False) for part in parts]
-
-
-def _joined(join: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-    """A result of a worker may be asked for again when one is lost: it is not changed."""
-    from copy import deepcopy
-
-    return join(deepcopy(a), b)
+F = TypeVar("F", bound=TextCounts | HashedText)
 
 
 def write_features(
@@ -139,9 +92,6 @@ def _write(i: int, source: TextFolder, features: Any, folder: Path) -> list[Writ
             )
         written.append(write_shard(folder, f"{i:05d}-{j:05d}", matrix, ids))
     return written
-
-
-F = TypeVar("F", bound=TextCounts | HashedText)
 
 
 def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = None) -> F:

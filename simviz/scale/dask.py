@@ -1,0 +1,224 @@
+"""A Dask cluster: connecting, sending, sharing out, and what happens when a worker is lost."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+from simviz.exceptions import JobError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+T = TypeVar("T")
+
+_CONNECT_SECONDS = 5
+_ANSWER_SECONDS = 1
+#: A worker that was killed is started anew within so long.
+_WORKER_SECONDS = 30
+#: To a worker that is gone meanwhile data are sent so often, so many seconds apart.
+_CALLS, _AGAIN_SECONDS = 5, 0.5
+_CONNECTION_LOST = "scheduler-connection-lost"  # as Dask gives its reason
+#: Data sets that workers keep for the next job.
+_KEPT = 4
+#: States of a worker whose scheduler is gone, or that was told to end.
+_ENDED = ("closing", "closed", "failed")
+
+
+class WorkerLost(RuntimeError):  # noqa: N818 -- it is mended, and nobody sees it
+    """A worker was lost with what it held."""
+
+
+def lost(address: str, what: str = "job") -> JobError:
+    """Return the error of work whose scheduler or workers cannot be reached."""
+    return JobError(
+        f"The cluster at {address} cannot be reached or has no workers, so this {what} was not "
+        f"done. See that its scheduler and workers run, then repeat the {what}."
+    )
+
+
+def connect(address: str, what: str = "job") -> Client:
+    """Return a client of a scheduler, or raise `lost`."""
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise lost(address, what) from error
+
+
+def disconnect(client: Client) -> None:
+    """Close a client; the scheduler drops whatever still waits for it."""
+    with suppress(OSError, TimeoutError):
+        client.close(timeout=_CONNECT_SECONDS)
+
+
+def repeated(
+    client: Client, address: str, attempt: Callable[[], T], most: int, what: str = "job"
+) -> T:
+    """Repeat what the loss of a worker interrupts; raise `lost` if it does not end well."""
+    from distributed.client import ClosedClientError
+
+    error: BaseException | None = None
+    for _ in range(most):
+        try:
+            return attempt()
+        except (WorkerLost, CancelledError, OSError, ClosedClientError) as reason:
+            error = reason
+            if client.status != "running":
+                break
+    raise lost(address, what) from error
+
+
+def scattered(client: Client, parts: list[Any], **how: Any) -> list[Any]:
+    """Send data to workers; `WorkerLost` where one of them went away meanwhile."""
+    try:
+        return list(client.scatter(parts, hash=False, **how))
+    except (KeyError, AttributeError) as gone:
+        # The scheduler has just lost one of them; or the client has given it up.
+        if isinstance(gone, AttributeError) and client.status == "running":
+            raise
+        raise WorkerLost from gone
+
+
+def same_version(asked: str, who: str) -> Any:
+    """Return the worker that does this task, if it has the version of whoever sent it."""
+    from distributed import get_worker
+
+    worker, own = get_worker(), version("simviz")
+    if own != asked:
+        raise JobError(
+            f"The worker at {worker.address} has simviz {own}, {who} {asked}. "
+            "Install the same version on all machines of the cluster and start them again."
+        )
+    return worker
+
+
+def is_unwanted(worker: Any, key: Any) -> bool:
+    """Whether nobody waits for the result of a task any more; looking costs no message."""
+    task = worker.state.tasks.get(key)
+    return task is None or task.state == "cancelled" or worker.status.name in _ENDED
+
+
+class Link:
+    """One connection; when it breaks, another one is made."""
+
+    def __init__(self, address: str, hear: Callable[[Any], None]) -> None:
+        self.client = connect(address)
+        self.topic = f"simviz-{uuid4().hex}"
+        self._hear = hear
+        self._kept: OrderedDict[Any, Any] = OrderedDict()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the scheduler is at the other end."""
+        return bool(self.client.status == "running")
+
+    def n_workers(self) -> int | None:
+        """Return the number of workers; None where the scheduler does not answer soon."""
+        client = self.client
+        with suppress(OSError, ValueError):
+            if self.is_open:
+                return len(client.sync(client.scheduler.ncores, callback_timeout=_ANSWER_SECONDS))
+        return None
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether an error of a job means that the scheduler was out of reach."""
+        return (
+            not self.is_open
+            or isinstance(error, OSError | TimeoutError)
+            or getattr(error, "reason", "") == _CONNECTION_LOST
+        )
+
+    def listen(self) -> None:
+        """Subscribe to what workers report."""
+        # Before every job: a scheduler that was started anew meanwhile, and found by the
+        # same connection, knows nothing of whoever listened to the last one.
+        self.client.subscribe_topic(self.topic, lambda event: self._hear(event[1]))
+
+    def sent(self, name: Any, make: Callable[[], Any]) -> Any:
+        """Return data on the workers, sent unless they are there from an earlier job."""
+        found = self._kept.get(name)
+        if found is None or found.status != "finished":
+            found = self._kept[name] = self.scatter(make())
+        self._kept.move_to_end(name)
+        while len(self._kept) > _KEPT:
+            self._kept.popitem(last=False)  # jobs that use it hold it themselves
+        return found
+
+    def scatter(self, data: Any) -> Any:
+        """Send data to a worker."""
+        for _ in range(_CALLS - 1):
+            try:
+                return self._scatter(data)
+            except TimeoutError:  # there is no worker
+                raise
+            except (OSError, KeyError):  # it was just killed; there may be another one
+                if not self.is_open:
+                    raise
+                time.sleep(_AGAIN_SECONDS)
+        return self._scatter(data)
+
+    def _scatter(self, data: Any) -> Any:
+        return self.client.scatter([data], hash=False, timeout=_WORKER_SECONDS)[0]
+
+    def forget(self, name: Any) -> None:
+        """Send these data anew when they are needed next."""
+        self._kept.pop(name, None)
+
+    def close(self) -> None:
+        """Close the connection; the scheduler drops whatever still waits there."""
+        disconnect(self.client)
+
+
+def each(
+    call: Callable[..., T], parts: Sequence[Any], *common: Any, client: Client | None = None
+) -> Iterator[T]:
+    """Yield ``call(part, *common)`` of each part, in their order."""
+    if client is None:
+        yield from (call(part, *common) for part in parts)
+    else:
+        yield from client.gather(_submitted(client, call, parts, common))
+
+
+def joined(
+    call: Callable[..., T],
+    join: Callable[[T, T], T],
+    parts: Sequence[Any],
+    *common: Any,
+    client: Client | None = None,
+) -> T:
+    """Join the results of ``call(part, *common)`` of all parts, in their order."""
+    if client is None:
+        results: Iterable[T] = each(call, parts, *common)
+        total = next(iter(results))
+        for result in results:
+            total = join(total, result)
+        return total
+    futures = _submitted(client, call, parts, common)
+    while len(futures) > 1:
+        pairs = zip(futures[::2], futures[1::2], strict=False)
+        odd = futures[len(futures) - len(futures) % 2 :]
+        futures = [client.submit(_joined, join, a, b, pure=False) for a, b in pairs] + odd
+    return client.gather(futures[0])
+
+
+def _submitted(
+    client: Any, call: Callable[..., Any], parts: Sequence[Any], common: tuple[Any, ...]
+) -> list[Any]:
+    # In a list of one: what is sent could be taken for a collection and taken apart.
+    sent = [client.scatter([value], broadcast=True, hash=False)[0] for value in common]
+    return [client.submit(call, part, *sent, pure=False) for part in parts]
+
+
+def _joined(join: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Join copies: a result of a worker may be needed again when another one is lost."""
+    from copy import deepcopy
+
+    return join(deepcopy(a), b)
