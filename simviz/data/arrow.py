@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Coded, Columns, counted, merged, shown
+from simviz.data.cells import Columns, Factorized, counted, merge_equal, shown
 from simviz.data.jsonl import scalar_text
 from simviz.data.limits import get_limits
 from simviz.exceptions import DatasetError
@@ -33,7 +33,7 @@ def gather(name: str, read: Any, schema: Any, n_rows: int, max_bytes: int) -> Co
     """Turn Arrow columns into text and vectors, one after another."""
     # Text columns stay dictionary-encoded until their size is known: a few kilobytes can stand
     # for terabytes of one repeated string.
-    columns = Columns({}, {}, [], range(1, n_rows + 1))
+    columns = Columns({}, range(1, n_rows + 1), [])
     characters = 0
     left_out: list[str] = []
     for one in schema:
@@ -46,14 +46,13 @@ def gather(name: str, read: Any, schema: Any, n_rows: int, max_bytes: int) -> Co
                     f"{name} holds more than {max_bytes:,} characters once unpacked (in "
                     f"column {shown(one.name)}). Bring a sample, or fewer columns."
                 )
-            columns.text[one.name] = _at(codes, texts)
+            columns.content[one.name] = _factorized(codes, texts)
+            continue
+        matrix = _matrix(name, one.name, read(one.name)) if is_vector(one.type) else None
+        if matrix is None:
+            left_out.append(one.name)
         else:
-            matrix = _matrix(name, one.name, read(one.name)) if is_vector(one.type) else None
-            if matrix is None:
-                left_out.append(one.name)
-                continue
-            columns.vectors[one.name] = matrix
-        columns.order.append(one.name)
+            columns.content[one.name] = matrix
     if left_out:
         columns.notes.append(
             f"{name}: {counted(len(left_out), 'column')} with nested, ragged or binary values "
@@ -88,9 +87,9 @@ def is_vector(kind: Any) -> bool:
     return bool(lists and (t.is_integer(kind.value_type) or t.is_floating(kind.value_type)))
 
 
-def coded_column(column: Any) -> Coded:
+def factorized_column(column: Any) -> Factorized:
     """A flat column by its distinct cells; empty where a cell is null."""
-    return _at(*_parts(column))
+    return _factorized(*_parts(column))
 
 
 def _parts(column: Any) -> tuple[NDArray[np.int64], list[str]]:
@@ -121,11 +120,11 @@ def _parts(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     return np.concatenate([np.zeros(0, np.int64), *codes]), [*map(scalar_text, words), ""]
 
 
-def _at(codes: NDArray[np.int64], texts: list[str]) -> Coded:
+def _factorized(codes: NDArray[np.int64], texts: list[str]) -> Factorized:
     """A column of texts, the last of which may occur nowhere."""
     if len(texts) > 1 and not (codes == len(texts) - 1).any():
         texts = texts[:-1]
-    return merged(codes.astype(np.intp, copy=False), texts)
+    return merge_equal(codes.astype(np.intp, copy=False), texts)
 
 
 def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:

@@ -1,10 +1,9 @@
-"""Cells: guarding spreadsheets against formulas, telling numbers from text."""
+"""Cells and columns of text, and how messages speak of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 _ESCAPED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+Codes = NDArray[np.intp]
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 
 
@@ -89,52 +89,57 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     return f"There is {listed}{' and more' if len(options) > 12 else ''}."
 
 
-Codes = NDArray[np.intp]
-
-
-class Coded(NamedTuple):
-    """A column as the distinct cells and which of them stands in each row."""
+class Factorized(NamedTuple):
+    """A column as its distinct cells and which of them stands in each row."""
 
     codes: Codes
-    words: NDArray[np.object_]
+    uniques: NDArray[np.object_]
 
     @property
     def cells(self) -> NDArray[np.object_]:
         """The cell of each row; equal cells are one object."""
-        return self.words[self.codes]
+        return self.uniques[self.codes]
 
     @property
     def counts(self) -> Codes:
-        """In how many rows each word stands."""
-        return np.bincount(self.codes, minlength=len(self.words))
+        """In how many rows each distinct cell stands."""
+        return np.bincount(self.codes, minlength=len(self.uniques))
 
-    def map(self, change: Callable[[str], str]) -> Coded:
-        """The column with each cell changed; words that become equal are one."""
-        return merged(self.codes, [change(word) for word in self.words])
+    def map(self, change: Callable[[str], str]) -> Factorized:
+        """The column with each cell changed."""
+        return merge_equal(self.codes, [change(cell) for cell in self.uniques])
 
     def where(self, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
         """In which rows something holds of the cell."""
-        answers = np.fromiter(map(holds, self.words), dtype=bool, count=len(self.words))
+        answers = np.fromiter(map(holds, self.uniques), dtype=bool, count=len(self.uniques))
         return answers[self.codes]
 
 
-def merged(codes: Codes, words: Sequence[str]) -> Coded:
-    """A column from codes and words that may repeat."""
-    seen: dict[str, int] = {}
-    to = np.array([seen.setdefault(word, len(seen)) for word in words], dtype=np.intp)
-    return Coded(to[codes] if len(to) else codes, as_cells(list(seen)))
+class Columns(NamedTuple):
+    """The columns of a file, each factorized or a matrix of vectors, and its numbered rows."""
+
+    content: dict[str, Factorized | NDArray[Any]]
+    rows: Sequence[int]
+    notes: list[str]
 
 
-def encoded(cells: NDArray[np.object_]) -> Coded:
-    """A column from its cells."""
+def factorize(cells: Sequence[str] | NDArray[np.object_]) -> Factorized:
+    """Find the distinct cells of a column, in order of appearance."""
     import pandas as pd
 
-    codes, words = pd.factorize(cells, use_na_sentinel=False)
-    return Coded(codes.astype(np.intp, copy=False), as_cells(words))
+    codes, uniques = pd.factorize(as_cells(cells), use_na_sentinel=False)
+    return Factorized(codes.astype(np.intp, copy=False), uniques)
 
 
-def renumbered(codes: Codes) -> tuple[Codes, Codes]:
-    """Number codes in order of appearance; also where each appears first."""
+def merge_equal(codes: Codes, cells: Sequence[str]) -> Factorized:
+    """Make a column of codes and of cells that may repeat."""
+    seen: dict[str, int] = {}
+    to = np.array([seen.setdefault(cell, len(seen)) for cell in cells], dtype=np.intp)
+    return Factorized(to[codes] if len(to) else codes, as_cells(list(seen)))
+
+
+def by_appearance(codes: Codes) -> tuple[Codes, Codes]:
+    """Number codes in order of appearance; also return where each appears first."""
     import pandas as pd
 
     new, distinct = pd.factorize(codes)
@@ -145,18 +150,7 @@ def renumbered(codes: Codes) -> tuple[Codes, Codes]:
 
 
 def as_cells(values: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
-    """Strings as an object array, never as one of fixed width."""
+    """Return strings as an object array, never as one of fixed width."""
     cells = np.empty(len(values), dtype=object)
     cells[:] = values
     return cells
-
-
-@dataclass(slots=True)
-class Columns:
-    """The columns of a file, and what was done to get them."""
-
-    text: dict[str, Coded | list[str]]
-    vectors: dict[str, NDArray[Any]]
-    order: list[str]
-    rows: Sequence[int]
-    notes: list[str] = field(default_factory=list)

@@ -103,7 +103,7 @@ def pick_label(
 
 def known_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
     """The words of a column that holds nothing but two or more words of known scales."""
-    if table.kinds[column] != "text" or len(table.coded(column).words) > _SPELLINGS:
+    if table.kinds[column] != "text" or len(table.factorize(column).uniques) > _SPELLINGS:
         return ()
     words = label_words(table, column, labels)
     grades = [w.grade for w in words if w.grade is not None]
@@ -134,7 +134,7 @@ def said_of_unread(table: Table, taken: Collection[str]) -> list[str]:
 
 
 def _examples(table: Table, column: str) -> str:
-    cells = [c.strip() for c in table.coded(column).words[:50] if not is_missing(c)]
+    cells = [c.strip() for c in table.factorize(column).uniques[:50] if not is_missing(c)]
     return ", ".join([*(shown(c, 20) for c in cells[:3]), *(["…"] if len(cells) > 3 else [])])
 
 
@@ -158,18 +158,18 @@ def _understood(table: Table, column: str, labels: Labels) -> bool:
 
 def _n_known(table: Table, column: str) -> int:
     """In how many rows there is something."""
-    coded = table.coded(column)
-    known = np.array([not is_missing(c) for c in coded.words], dtype=bool)
-    return int(coded.counts[known].sum())
+    factorized = table.factorize(column)
+    known = np.array([not is_missing(c) for c in factorized.uniques], dtype=bool)
+    return int(factorized.counts[known].sum())
 
 
 def _words(table: Table, column: str) -> set[str]:
-    return {spelled(c) for c in table.coded(column).words}
+    return {spelled(c) for c in table.factorize(column).uniques}
 
 
 def _has_few_words(table: Table, column: str, least: int = 1) -> bool:
     """Whether the cells of a column are few and short, and repeat."""
-    cells = table.coded(column).words
+    cells = table.factorize(column).uniques
     if len(cells) > _SPELLINGS or max(map(len, cells)) > 2 * _SHORT:
         return False
     words = {spelled(c) for c in cells if not is_missing(c)}
@@ -407,11 +407,16 @@ def _triplets(table: Table, names: list[str]) -> Roles | None:
 
 def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[str, str]) -> Shape:
     """Groups, where the only partner of a text is the number or key of its group."""
-    coded = table.coded(y)
+    factorized = table.factorize(y)
     named = plain(y) in GROUP_NAMES and (
         table.kinds[y] == "number" or bool(words_of(y) & {"id", "cluster"})
     )
-    if label is None and named and len(coded.words) < len(table) and table.kinds[x] != "empty":
+    if (
+        label is None
+        and named
+        and len(factorized.uniques) < len(table)
+        and table.kinds[x] != "empty"
+    ):
         reasons["shape"] = f"{shown(y)} is a usual name for the key of a group, and repeats"
         return "groups"
     return "pairs"
@@ -420,7 +425,7 @@ def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[s
 def _pick_split(table: Table, free: Collection[str], reasons: dict[str, str]) -> str | None:
     """The column whose cells all say train, validation or test."""
     for column in free:
-        words = table.coded(column).words
+        words = table.factorize(column).uniques
         if len(words) > 2 * len(SPLIT_WORDS):
             continue
         cells = {c.strip().lower() for c in words} - {""}

@@ -1,130 +1,144 @@
-"""Delimited text: finding the delimiter, splitting into records with line numbers."""
+"""Delimited text: pyarrow reads what follows all rules, the csv module everything else."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data import write
-from simviz.data.arrow import coded_column
-from simviz.data.cells import Coded, Columns, counted, rows_named, shown, unescape_cell
+from simviz.data.arrow import factorized_column
+from simviz.data.cells import (
+    Columns,
+    Factorized,
+    counted,
+    factorize,
+    rows_named,
+    shown,
+    unescape_cell,
+)
 from simviz.data.limits import get_limits
 from simviz.exceptions import DatasetError
 
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 _SAMPLE = 256 * 1024
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_QUOTED = re.compile(r' *"(?:[^"]++|"")*+"')
+_BLOCK = 8 * 2**20
+_BOM = b"\xef\xbb\xbf"
+_QUOTE, _LF, _CR = 34, 10, 13
+# A spreadsheet's own line before the header, which names the delimiter.
+_DIRECTIVE = re.compile(r"(?i)sep=([,;|\t])(?:\r\n|\n|\r|$)")
+# The module's own limit of 131,072 characters would refuse long cells; `ReadingLimits` has ours.
+csv.field_size_limit(2**31 - 1)
 
 Record = tuple[int, list[str]]
 
 
 class QuoteError(ValueError):
-    """A quoted cell that does not follow the rules; `line` is where it opens."""
+    """A quoted cell that does not follow the rules, which opens on `line`."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(what)
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a delimited file is cut: its delimiter and whether quotes bind."""
+def read_columns(name: str, text: str, suffix: str, header: bool) -> tuple[Columns, str]:
+    """Read delimited text with care for what is not as it should be."""
+    first_line = 1
+    delimiter = write.own_delimiter(text)
+    own = delimiter is not None
+    if directive := _DIRECTIVE.match(text):
+        delimiter, first_line = directive.group(1), 2
+        text = text[directive.end() :]
+    if not text.strip():
+        raise DatasetError(f"{name} holds only blank lines. Export it again, with its content.")
+    delimiter = delimiter or sniff_delimiter(text, suffix)
+    if delimiter is None:
+        first = text.strip().split("\n", 1)[0]
+        raise DatasetError(
+            f"{name} has one column only (line 1 is {shown(first)}). Pairs need two columns: "
+            "separate them by commas, tabs, semicolons or vertical bars."
+        )
+    records, notes = read_records(name, text, delimiter, own, first_line)
+    if header:
+        names, records = records[0][1], records[1:]
+    else:
+        names = [f"column_{i + 1}" for i in range(len(records[0][1]))]
+    if not own:
+        names, more = clean_names(name, names)
+        notes = notes + more
+    if not records:
+        listed = ", ".join(shown(n) for n in names[:6])
+        raise DatasetError(
+            f"{name} has a header ({listed}) but no row below it. Add at least one row."
+        )
+    if own:
+        records = [(line, list(map(unescape_cell, fields))) for line, fields in records]
+    columns = columns_of_records(name, names, records, DELIMITERS.get(delimiter, ""))
+    return columns._replace(notes=notes + columns.notes), delimiter
 
-    delimiter: str
-    quoted: bool = True
 
-
-def iter_records(text: str, layout: Layout) -> Iterator[Record]:
-    r"""Split text into records, each with the line on which it starts."""
-    # A cell may be wrapped in double quotes; inside, delimiters and line breaks are content and
-    # two quotes stand for one. Blank lines are passed over.
-    delimiter = layout.delimiter
-    # One cell and what ends it. Possessive, so that no cell is ever rescanned.
-    end_of_cell = rf"({re.escape(delimiter)}|\r\n|\n|\r|\Z)"
-    cell = re.compile(
-        rf' *"((?:[^"]++|"")*+)" *+{end_of_cell}'
-        rf'|(?! *")([^{re.escape(delimiter)}\r\n]*+){end_of_cell}'
-    )
-    position, line, length = 0, 1, len(text)
-    while position < length:
-        ending = _LINE_END.search(text, position)
-        end, following = ending.span() if ending else (length, length)
-        row = text[position:end]
-        start = line
-        if layout.quoted and '"' in row:
-            fields, following, line = _quoted_record(text, position, line, delimiter, cell)
-        else:
-            fields, line = row.split(delimiter), line + 1
-        position = following
-        if any(fields) and (len(fields) > 1 or fields[0].strip()):
-            yield start, fields
-
-
-def _quoted_record(
-    text: str, position: int, line: int, delimiter: str, cell: re.Pattern[str]
-) -> tuple[list[str], int, int]:
-    """One record with quotes: its fields, where the next starts, and on which line."""
-    fields: list[str] = []
-    while True:
-        found = cell.match(text, position)
-        if found is None:
-            closed = _QUOTED.match(text, position)
-            what = "goes on after its closing quote" if closed else "is never closed"
-            raise QuoteError(line, f"a quoted cell {what}")
-        quoted, quoted_end, plain, plain_end = found.groups()
-        position = found.end()
-        if quoted is None:
-            fields.append(plain)
-        else:
-            fields.append(quoted.replace('""', '"'))
-            if "\n" in quoted or "\r" in quoted:
-                line += sum(1 for _ in _LINE_END.finditer(quoted))
-        if (quoted_end or plain_end) != delimiter:
-            return fields, position, line + 1
+def read_large(name: str, data: bytes, head: str, suffix: str) -> tuple[Columns, str] | None:
+    """Read a large file with pyarrow, or return None where it needs more care."""
+    data = data.removeprefix(_BOM)
+    head = head.removeprefix("\ufeff")
+    if _DIRECTIVE.match(head) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return None
+    own = write.own_delimiter(head)
+    delimiter = own or sniff_delimiter(head, suffix)
+    if delimiter is None:
+        return None
+    try:
+        line, raw = next(iter_records(head, delimiter))
+    except (StopIteration, QuoteError):
+        return None
+    names, notes = (raw, []) if own else clean_names(name, raw)
+    _refuse_wide(name, len(names), data.count(b"\n") - 1)
+    cells = read_cells(data, delimiter, len(names)) if line == 1 else None
+    if cells is None:
+        return None
+    if own:
+        cells = [column.map(unescape_cell) for column in cells]
+    rows = range(2, len(cells[0].codes) + 2)
+    return Columns(dict(zip(names, cells, strict=True)), rows, notes), delimiter
 
 
 def sniff_delimiter(text: str, suffix: str = "") -> str | None:
-    r"""Find the delimiter of a file with a header."""
+    """Find the delimiter of a file with a header."""
     # A delimiter must stand in the header outside quotes; among those that do, the one that
     # gives most records the header's number of cells wins, then the one that the file's name
     # promises, then the one with more columns.
-    sample = text[:_SAMPLE]
     promised = {".tsv": "\t", ".tab": "\t", ".csv": ","}.get(suffix.lower())
-    best: tuple[tuple[float, bool, int], str] | None = None
+    found: dict[str, tuple[float, bool, int]] = {}
     for delimiter in DELIMITERS:
-        widths = _widths(sample, delimiter)
-        if not widths or widths[0] < 2:
-            continue
-        agreeing = sum(w == widths[0] for w in widths) / len(widths)
-        key = (round(agreeing, 2), delimiter == promised, widths[0])
-        if best is None or key > best[0]:
-            best = key, delimiter
-    return best[1] if best else None
+        widths = _widths(text[:_SAMPLE], delimiter)
+        if widths and widths[0] > 1:
+            agreeing = widths.count(widths[0]) / len(widths)
+            found[delimiter] = round(agreeing, 2), delimiter == promised, widths[0]
+    return max(found, key=found.__getitem__, default=None)
 
 
 def _widths(sample: str, delimiter: str) -> list[int]:
     """Cells per record at the start of a file, quotes binding while they can."""
     widths: list[int] = []
     try:
-        for _, fields in islice(iter_records(sample, Layout(delimiter)), 200):
+        for _, fields in islice(iter_records(sample, delimiter), 200):
             widths.append(len(fields))
     except QuoteError:
         # A sample may end inside a quoted cell; a file without quoting rules
         # still shows its width line by line.
-        plain = islice(iter_records(sample, Layout(delimiter, quoted=False)), 200)
+        plain = islice(iter_records(sample, delimiter, quoted=False), 200)
         loose = [len(fields) for _, fields in plain]
-        return max(widths, loose, key=lambda w: sum(v == w[0] for v in w) / len(w) if w else 0.0)
+        return max(widths, loose, key=lambda w: w.count(w[0]) / len(w) if w else 0.0)
     return widths
 
 
 def read_records(
-    name: str, text: str, delimiter: str, strict: bool = False
+    name: str, text: str, delimiter: str, strict: bool = False, first_line: int = 1
 ) -> tuple[list[Record], list[str]]:
     """Read all records, taking quotes as ordinary characters where they cannot bind."""
     # Many tab-separated files use no quoting at all, so that a stray quote would swallow lines.
@@ -133,14 +147,12 @@ def read_records(
     problem: QuoteError | None = None
     records: list[Record] = []
     try:
-        records = list(iter_records(text, Layout(delimiter)))
+        records = list(iter_records(text, delimiter, first_line=first_line))
     except QuoteError as error:
         problem = error
-    spans = any("\n" in cell or "\r" in cell for _, fields in records for cell in fields)
-    if (problem is None and not spans) or (strict and problem is None):
-        return records, []
-    if not strict:
-        plain = list(iter_records(text, Layout(delimiter, quoted=False)))
+    spans = any(re.search("[\r\n]", "".join(fields)) for _, fields in records)
+    if not strict and (problem is not None or spans):
+        plain = list(iter_records(text, delimiter, False, first_line))
         if all(len(fields) == len(plain[0][1]) for _, fields in plain):
             return plain, [f"{name} uses no quoting: quote marks were kept as they stand."]
     if problem is not None:
@@ -151,18 +163,43 @@ def read_records(
     return records, []
 
 
-_BLOCK = 8 * 2**20
-_QUOTE, _LF, _CR = 34, 10, 13
+def iter_records(
+    text: str, delimiter: str, quoted: bool = True, first_line: int = 1
+) -> Iterator[Record]:
+    """Split text into records, each with the line on which it starts; pass over blank ones."""
+    start, end = rf"(?:(?<=[{delimiter}\r\n])|\A)", rf"(?=[{delimiter}\r\n]|\Z)"
+    if quoted and (' "' in text or '" ' in text):
+        # To the csv module, quotes with spaces around them do not bind.
+        text = re.sub(rf'{start} *("(?:[^"]++|"")*+"?)(?: *{end})?', r"\1", text)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
+    line = first_line
+    try:
+        for fields in reader:
+            if any(fields) and (len(fields) > 1 or fields[0].strip()):
+                yield line, fields
+            line = reader.line_num + first_line
+    except csv.Error as error:
+        is_open = "unexpected end" in str(error)
+        what = "is never closed" if is_open else "goes on after its closing quote"
+        cells = re.finditer(rf'{start}(?:"(?:[^"]++|"")*+"{end}|(?P<faulty>"))', text)
+        opens = next(cell.start() for cell in cells if cell["faulty"])
+        line = first_line + len(re.findall(r"\r\n|\n|\r", text[:opens]))
+        raise QuoteError(line, f"a quoted cell {what}") from error
 
 
-def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Coded] | None:
-    r"""Read all cells below the header, or decline."""
-    # Declined is whatever `simviz.data.delimited` would have to mend, or to refuse in a
-    # sentence: rows of another width, blank lines, quotes that do not begin and end a cell, line
-    # breaks inside a cell, lone carriage returns, text that is no UTF-8. What is accepted comes
-    # out as it would come out there, and row i stands on line i + 2.
+def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Factorized] | None:
+    """Read all cells below the header, or return None."""
+    # None for whatever `read_columns` would have to mend, or to refuse in a sentence: rows of
+    # another width, blank lines, quotes that do not begin and end a cell, line breaks inside a
+    # cell, lone carriage returns, text that is no UTF-8. What is accepted comes out as it would
+    # come out there, and row i stands on line i + 2.
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow_csv
 
     if data.endswith((b"\n\n", b"\n\r\n")):
         data = data.rstrip(b"\r\n")
@@ -172,11 +209,11 @@ def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Coded] | Non
     names = [str(i) for i in range(n_columns)]
     kind = pa.dictionary(pa.int32(), pa.string())
     try:
-        table = csv.read_csv(
+        table = arrow_csv.read_csv(
             pa.BufferReader(data),
-            csv.ReadOptions(column_names=names, skip_rows=1, block_size=_BLOCK),
-            csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
-            csv.ConvertOptions(
+            arrow_csv.ReadOptions(column_names=names, skip_rows=1, block_size=_BLOCK),
+            arrow_csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(names, kind),
                 strings_can_be_null=False,
                 check_utf8=True,
@@ -186,15 +223,10 @@ def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Coded] | Non
         return None
     if table.num_rows != n_rows:
         return None
-    columns = [coded_column(table.column(i)) for i in range(n_columns)]
-    # Rows without anything are passed over by the careful reader, too.
-    if np.logical_and.reduce([column.where(_is_empty) for column in columns]).any():
-        return None
-    return columns
-
-
-def _is_empty(cell: str) -> bool:
-    return not cell
+    columns = [factorized_column(column) for column in table.columns]
+    # The csv module's rows without anything are passed over.
+    is_blank = np.logical_and.reduce([column.where(lambda cell: not cell) for column in columns])
+    return None if is_blank.any() else columns
 
 
 def _count_rows(data: bytes, delimiter: int) -> int | None:
@@ -216,83 +248,12 @@ def _well_quoted(raw: NDArray[np.uint8], delimiter: int) -> bool:
     if len(quotes) % 2:
         return False
     opening, closing = quotes[0::2], quotes[1::2]
-    before = raw[opening - 1]
-    before[opening == 0] = _LF
-    if not ((before == delimiter) | (before == _LF) | (before == _QUOTE)).all():
-        return False
-    after = raw[np.minimum(closing + 1, len(raw) - 1)]
-    ends = (after == delimiter) | (after == _LF) | (after == _CR) | (after == _QUOTE)
-    return bool((ends | (closing == len(raw) - 1)).all())
-
-
-# A spreadsheet's own line before the header, which names the delimiter.
-_DIRECTIVE = re.compile(r"(?i)sep=([,;|\t])(?:\r\n|\n|\r|$)")
-_BOM = b"\xef\xbb\xbf"
-
-
-def read_columns(name: str, text: str, suffix: str, header: bool) -> tuple[Columns, str]:
-    """Read delimited text with care for what is not as it should be."""
-    skipped = 0
-    delimiter = write.own_delimiter(text)
-    own = delimiter is not None
-    if directive := _DIRECTIVE.match(text):
-        delimiter, skipped = directive.group(1), 1
-        text = text[directive.end() :]
-    if not text.strip():
-        raise DatasetError(f"{name} holds only blank lines. Export it again, with its content.")
-    delimiter = delimiter or sniff_delimiter(text, suffix)
-    if delimiter is None:
-        first = text.strip().split("\n", 1)[0]
-        raise DatasetError(
-            f"{name} has one column only (line 1 is {shown(first)}). Pairs need two columns: "
-            "separate them by commas, tabs, semicolons or vertical bars."
-        )
-    records, notes = read_records(name, text, delimiter, strict=own)
-    if header:
-        names, records = records[0][1], records[1:]
-    else:
-        names = [f"column_{i + 1}" for i in range(len(records[0][1]))]
-    if not own:
-        names, more = clean_names(name, names)
-        notes = notes + more
-    if not records:
-        listed = ", ".join(shown(n) for n in names[:6])
-        raise DatasetError(
-            f"{name} has a header ({listed}) but no row below it. Add at least one row."
-        )
-    refuse_wide(name, len(names), len(records))
-    numbered = [(line + skipped, fields) for line, fields in records]
-    cells, more = rectangular(name, names, numbered, DELIMITERS.get(delimiter, ""))
-    if own:
-        cells = [[unescape_cell(cell) for cell in column] for column in cells]
-    rows = [line for line, _ in numbered]
-    text_columns = dict(zip(names, cells, strict=True))
-    return Columns(dict(text_columns), {}, names, rows, [*notes, *more]), delimiter
-
-
-def read_large(name: str, data: bytes, head: str, suffix: str) -> tuple[Columns, str] | None:
-    """Read a large file by the short way, or decline."""
-    data = data.removeprefix(_BOM)
-    head = head.removeprefix("\ufeff")
-    if _DIRECTIVE.match(head) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return None
-    own = write.own_delimiter(head)
-    delimiter = own or sniff_delimiter(head, suffix)
-    if delimiter is None:
-        return None
-    try:
-        line, raw = next(iter_records(head, Layout(delimiter)))
-    except (StopIteration, QuoteError):
-        return None
-    names, notes = (raw, []) if own else clean_names(name, raw)
-    refuse_wide(name, len(names), data.count(b"\n") - 1)
-    cells = read_cells(data, delimiter, len(names)) if line == 1 else None
-    if cells is None:
-        return None
-    if own:
-        cells = [column.map(unescape_cell) for column in cells]
-    rows = range(2, len(cells[0].codes) + 2)
-    return Columns(dict(zip(names, cells, strict=True)), {}, names, rows, notes), delimiter
+    before = np.where(opening == 0, _LF, raw[opening - 1])
+    after = np.where(closing == len(raw) - 1, _LF, raw[(closing + 1) % len(raw)])
+    return bool(
+        np.isin(before, (delimiter, _LF, _QUOTE)).all()
+        and np.isin(after, (delimiter, _LF, _CR, _QUOTE)).all()
+    )
 
 
 def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -316,41 +277,38 @@ def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
     return clean, notes
 
 
-def rectangular(
+def columns_of_records(
     name: str, names: Sequence[str], records: Sequence[Record], between: str
-) -> tuple[list[list[str]], list[str]]:
+) -> Columns:
     """Turn records into columns; fill short ones, refuse long ones."""
+    _refuse_wide(name, len(names), len(records))
     width, unit = len(names), "line" if between else "row"
-    columns: list[list[str]] = [[] for _ in range(width)]
-    short: list[int] = []
+    rows: list[list[str]] = []
     for line, fields in records:
-        if len(fields) > width:
-            if any(cell.strip() for cell in fields[width:]):
-                remedy = (
-                    f"Put cells that contain {between} in double quotes, or use another delimiter."
-                    if between
-                    else "Name that column in the first row."
-                )
-                raise DatasetError(
-                    f"{name}, {unit} {line} has {len(fields)} cells but the header has "
-                    f"{width}; the first beyond column {shown(names[-1])} is "
-                    f"{shown(next(c for c in fields[width:] if c.strip()))}. {remedy}"
-                )
-            fields = fields[:width]
-        elif len(fields) < width:
-            short.append(line)
-            fields = fields + [""] * (width - len(fields))
-        for column, cell in zip(columns, fields, strict=True):
-            column.append(cell)
-    if not short or not between:
-        return columns, []
-    return columns, [
-        f"{name}: {counted(len(short), 'row')} with fewer cells than the header's {width} "
-        f"({rows_named(unit, short)}); the missing cells count as empty."
-    ]
+        if beyond := [cell for cell in fields[width:] if cell.strip()]:
+            remedy = (
+                f"Put cells that contain {between} in double quotes, or use another delimiter."
+                if between
+                else "Name that column in the first row."
+            )
+            raise DatasetError(
+                f"{name}, {unit} {line} has {len(fields)} cells but the header has "
+                f"{width}; the first beyond column {shown(names[-1])} is {shown(beyond[0])}. {remedy}"
+            )
+        is_whole = len(fields) == width
+        rows.append(fields if is_whole else fields[:width] + [""] * (width - len(fields)))
+    columns = dict(zip(names, map(factorize, zip(*rows, strict=True)), strict=True))
+    notes = []
+    short = [line for line, fields in records if len(fields) < width]
+    if short and between:
+        notes.append(
+            f"{name}: {counted(len(short), 'row')} with fewer cells than the header's {width} "
+            f"({rows_named(unit, short)}); the missing cells count as empty."
+        )
+    return Columns({**columns}, [line for line, _ in records], notes)
 
 
-def refuse_wide(name: str, n_columns: int, n_rows: int) -> None:
+def _refuse_wide(name: str, n_columns: int, n_rows: int) -> None:
     """Refuse a table of too many columns or cells."""
     limits = get_limits()
     if n_columns > limits.columns:

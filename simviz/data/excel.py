@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from xml.etree import ElementTree
 
 from simviz.data.cells import Columns, did_you_mean, shown
-from simviz.data.delimited import clean_names, rectangular, refuse_wide
+from simviz.data.delimited import clean_names, columns_of_records
 from simviz.data.jsonl import scalar_text
 from simviz.data.limits import get_limits
 from simviz.data.sources import safe_entries, unpack
@@ -64,12 +64,9 @@ def read_columns(name: str, data: bytes, sheet: str | None, header: bool) -> Col
     names, notes = clean_names(name, names)
     if not records:
         raise DatasetError(f"{name}: sheet {shown(title)} has a header but no row below it.")
-    refuse_wide(name, len(names), len(records))
-    cells, _ = rectangular(name, names, records, "")
     if others:
         notes.insert(0, f"{name}: sheet {shown(title)} was read, of {len(others) + 1}.")
-    rows = [row for row, _ in records]
-    return Columns(dict(zip(names, cells, strict=True)), {}, names, rows, notes)
+    return columns_of_records(name, names, records, "")._replace(notes=notes)
 
 
 def _damaged(name: str, error: Exception) -> DatasetError:

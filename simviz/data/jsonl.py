@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Columns, counted, shown
+from simviz.data.cells import Columns, counted, factorize, shown
 from simviz.data.limits import get_limits
 from simviz.exceptions import DatasetError
 
@@ -85,8 +85,12 @@ def read_columns(name: str, text: str) -> Columns:
             f"{name}: {counted(len(nested), 'column')} with lists or objects left out: "
             f"{listed}. Write them as text, or as lists of equally many numbers, to keep them."
         )
-    kept = {k: c for k, c in columns.items() if k not in nested and k not in vectors}
-    return Columns({**kept}, vectors, [k for k in columns if k not in nested], rows, notes)
+    content = {
+        key: vectors[key] if key in vectors else factorize(cells)
+        for key, cells in columns.items()
+        if key not in nested
+    }
+    return Columns(content, rows, notes)
 
 
 def scalar_text(value: object) -> str:

@@ -104,7 +104,7 @@ class _Cells:
 
 def label_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
     r"""The words of a label column and what they mean."""
-    found = _cells(table, column, table.coded(column).codes, _given(labels)).words.values()
+    found = _cells(table, column, table.factorize(column).codes, _given(labels)).words.values()
     return tuple(sorted(found, key=_rank))
 
 
@@ -118,7 +118,7 @@ def parse_labels(
 ) -> tuple[NDArray[np.float64], Kind, list[str]]:
     """Turn the cells of a label column into grades or scores."""
     given = _given(labels)
-    codes = table.coded(column).codes[rows]
+    codes = table.factorize(column).codes[rows]
     cells = _cells(table, column, codes, given)
     of_word = cells.values
     for i, word in cells.word_of.items():
@@ -187,7 +187,7 @@ def _given(labels: Labels | None) -> dict[str, float]:
 
 def _cells(table: Table, column: str, codes: Codes, given: Mapping[str, float]) -> _Cells:
     """What the cells of some rows are."""
-    cells, comma = table.coded(column).words, table.delimiter == ";"
+    cells, comma = table.factorize(column).uniques, table.delimiter == ";"
     counts = np.bincount(codes, minlength=len(cells))
     values = np.full(len(cells), np.nan)
     word_of: dict[int, str] = {}
@@ -218,7 +218,7 @@ def _check_cells(
     if not wrong.any():
         return
     at = int(np.argmax(wrong[codes]))
-    where = f"{table.place(rows[at], column)}: {shown(table.coded(column).words[codes[at]])}"
+    where = f"{table.place(rows[at], column)}: {shown(table.factorize(column).uniques[codes[at]])}"
     if np.isinf(cells.values[codes[at]]):
         raise DatasetError(f"{where} is too large for a label. Use a finite number.")
     unknown.sort(key=lambda w: -w.count)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Codes, are_numbers, as_cells, counted, is_missing, shown
+from simviz.data.cells import Codes, are_numbers, counted, is_missing, shown
 from simviz.data.columns import SPLIT_WORDS, Roles
 from simviz.data.items import Items
 from simviz.data.tables import Table
@@ -49,7 +49,7 @@ def attach(
     ]
     for column, name, candidates in wanted:
         cells = table.column(column)[rows]
-        codes = table.coded(column).codes[rows]
+        codes = table.factorize(column).codes[rows]
         candidates = tuple(side for side in candidates if side in sides)
         if not candidates or column in table.vectors:
             continue
@@ -137,23 +137,17 @@ def _short(column: str, side: str) -> str:
 
 def _split_words(table: Table, column: str, rows: Codes) -> NDArray[np.object_]:
     """The parts of a split in one spelling."""
-    coded = table.coded(column)
-    codes = coded.codes[rows]
-    parts = as_cells(
-        [
-            SPLIT_WORDS.get(c.strip().lower(), "" if is_missing(c) else _NO_PART)
-            for c in coded.words
-        ]
+    words = table.factorize(column).map(
+        lambda c: SPLIT_WORDS.get(c.strip().lower(), "" if is_missing(c) else _NO_PART)
     )
-    words = parts[codes]
-    wrong = np.array([part == _NO_PART for part in parts], dtype=bool)[codes]
+    wrong = words.where(lambda word: word == _NO_PART)[rows]
     if wrong.any():
-        at = int(np.argmax(wrong))
+        at = rows[int(np.argmax(wrong))]
         raise DatasetError(
-            f"{table.place(rows[at], column)}: {shown(coded.words[codes[at]])} is no part of a "
+            f"{table.place(at, column)}: {shown(table.columns[column][at])} is no part of a "
             "split. Write train, validation or test, or do not use the column as the split."
         )
-    return words
+    return words.cells[rows]
 
 
 def typed(cells: NDArray[np.object_], as_text: bool) -> NDArray[Any]:

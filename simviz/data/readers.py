@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data import write
-from simviz.data.cells import Codes, as_cells, counted, encoded, is_missing, renumbered, shown
+from simviz.data.cells import Codes, as_cells, by_appearance, counted, factorize, is_missing, shown
 from simviz.data.columns import Roles, guess_roles, said_of_unread
 from simviz.data.items import ItemKind, Items
 from simviz.data.labels import Labels, parse_labels
@@ -85,7 +85,7 @@ def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[Lef
     empty = [
         np.zeros(len(table), dtype=bool)
         if column in table.vectors
-        else table.coded(column).where(_is_blank)
+        else table.factorize(column).where(_is_blank)
         for column in columns
     ]
     left_out = []
@@ -106,30 +106,30 @@ def distinct_items(table: Table, column: str, id_column: str | None, rows: Codes
     """The distinct items of a side in order of appearance."""
     if column in table.vectors:
         return _distinct_vectors(table, column, id_column, rows)
-    texts = table.coded(column).map(str.strip)
+    texts = table.factorize(column).map(str.strip)
     if id_column is None or id_column == column:
-        codes, first = renumbered(texts.codes[rows])
-        content = texts.words[texts.codes[rows][first]]
+        codes, first = by_appearance(texts.codes[rows])
+        content = texts.uniques[texts.codes[rows][first]]
         ids = content if id_column else as_cells([str(i) for i in range(len(first))])
         return Distinct(codes, first, ids, content, "text")
     codes, first, ids = _by_id(table, id_column, rows)
     of_row = texts.codes[rows]
     differing = np.flatnonzero(of_row != of_row[first][codes])
     if len(differing):
-        i = int(differing[0])
-        there = int(first[codes[i]])
+        here = int(differing[0])
+        there = int(first[codes[here]])
+        one, other = texts.uniques[of_row[[here, there]]]
         raise DatasetError(
-            f"{table.place(rows[i], column)}: id {shown(ids[codes[i]])} stands for "
-            f"{shown(texts.words[of_row[i]])} here and for {shown(texts.words[of_row[there]])} "
-            f"in {table.unit} {table.rows[rows[there]]}. Give one of them another id, or do not "
-            f"use {shown(id_column)} as the id."
+            f"{table.place(rows[here], column)}: id {shown(ids[codes[here]])} stands for "
+            f"{shown(one)} here and for {shown(other)} in {table.unit} {table.rows[rows[there]]}. "
+            f"Give one of them another id, or do not use {shown(id_column)} as the id."
         )
-    return Distinct(codes, first, ids, texts.words[of_row[first]], "text")
+    return Distinct(codes, first, ids, texts.uniques[of_row[first]], "text")
 
 
 def _by_id(table: Table, id_column: str, rows: Codes) -> tuple[Codes, Codes, NDArray[np.object_]]:
     """Items by their id: that of each row, where each appears first, and the ids."""
-    keys = table.coded(id_column).map(str.strip)
+    keys = table.factorize(id_column).map(str.strip)
     of_row = keys.codes[rows]
     empty = keys.where(_is_blank)[rows]
     if empty.any():
@@ -137,8 +137,8 @@ def _by_id(table: Table, id_column: str, rows: Codes) -> tuple[Codes, Codes, NDA
             f"{table.place(rows[int(np.argmax(empty))], id_column)} is empty. Fill it, or do not "
             f"use {shown(id_column)} as the id: then items are told apart by their text."
         )
-    codes, first = renumbered(of_row)
-    return codes, first, keys.words[of_row[first]]
+    codes, first = by_appearance(of_row)
+    return codes, first, keys.uniques[of_row[first]]
 
 
 def _distinct_vectors(table: Table, column: str, id_column: str | None, rows: Codes) -> Distinct:
@@ -163,7 +163,7 @@ def _distinct_vectors(table: Table, column: str, id_column: str | None, rows: Co
         # Minus zero is zero; equal rows are equal bytes then.
         plain = np.ascontiguousarray(matrix + 0.0)
         keys = as_cells([row.tobytes() for row in plain])
-        codes, first = renumbered(encoded(keys).codes)
+        codes, first = by_appearance(factorize(keys).codes)
         ids = as_cells([str(i) for i in range(len(first))])
     return Distinct(codes, first, ids, matrix[first], "vector")
 
@@ -327,7 +327,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
 
 def not_judged(table: Table, column: str, rows: Codes) -> list[LeftOut]:
     """Rows that are left out because their label says nothing."""
-    empty = table.coded(column).where(is_missing)
+    empty = table.factorize(column).where(is_missing)
     reasons = {True: "the label is empty", False: "the label says: not judged"}
     return [LeftOut(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows]
 
@@ -336,7 +336,7 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
     """A row is one item in its group; one collection stands on both sides."""
     rows, left_out = complete_rows(table, (roles.x, roles.y))
     items = distinct_items(table, roles.x, roles.x_id, rows)
-    groups = table.coded(roles.y).map(str.strip)
+    groups = table.factorize(roles.y).map(str.strip)
     notes = [*table.notes, *_left_out_notes(table, left_out)]
     relevance, more = pairs_of_groups(table.name, items.codes, groups.codes[rows], len(items.ids))
     described = replace(roles, group=roles.y, label=None)

@@ -43,7 +43,7 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
         filled = (
             np.ones(len(table), dtype=bool)
             if column in table.vectors
-            else table.coded(column).where(lambda cell: bool(cell.strip()))
+            else table.factorize(column).where(lambda cell: bool(cell.strip()))
         )
         kept.append(np.flatnonzero(filled))
     at = np.concatenate(kept)

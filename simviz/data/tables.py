@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from simviz.data import delimited, jsonl
 from simviz.data.cells import (
-    Coded,
     Columns,
+    Factorized,
     are_numbers,
     as_cells,
     did_you_mean,
-    encoded,
+    factorize,
     is_missing,
     rows_named,
     shown,
@@ -78,7 +78,7 @@ class Table:
     delimiter: str = ""
     notes: tuple[str, ...] = ()
     vectors: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    _coded: dict[str, Coded] = field(default_factory=dict, init=False, repr=False)
+    _factorized: dict[str, Factorized] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -140,7 +140,7 @@ class Table:
             )
         return self.columns[name]
 
-    def coded(self, name: str) -> Coded:
+    def factorize(self, name: str) -> Factorized:
         """One column by its distinct cells, worked out once.
 
         Parameters
@@ -150,7 +150,7 @@ class Table:
 
         Returns
         -------
-        Coded
+        Factorized
             The distinct cells, and which of them stands in each row.
 
         Raises
@@ -158,9 +158,9 @@ class Table:
         DatasetError
             If there is none of that name.
         """
-        if name not in self._coded:
-            self._coded[name] = encoded(self.column(name))
-        return self._coded[name]
+        if name not in self._factorized:
+            self._factorized[name] = factorize(self.column(name))
+        return self._factorized[name]
 
     @cached_property
     def kinds(self) -> Mapping[str, ColumnKind]:
@@ -170,10 +170,10 @@ class Table:
     def _kind(self, name: str) -> ColumnKind:
         if name in self.vectors:
             return "vector"
-        words = self.coded(name).words
-        if are_numbers(words):  # type: ignore[arg-type]
+        cells = self.factorize(name).uniques
+        if are_numbers(cells):  # type: ignore[arg-type]
             return "number"
-        return "empty" if all(is_missing(word) for word in words) else "text"
+        return "empty" if all(map(is_missing, cells)) else "text"
 
     def to_frame(self, n: int | None = None) -> pd.DataFrame:
         """The first rows as a data frame, for a preview.
@@ -285,12 +285,14 @@ def make_table(
 ) -> Table:
     """Check what every format must have, and freeze it."""
     limits, rows = get_limits(), columns.rows
-    if len(columns.order) < 2:
-        listed = ", ".join(shown(c) for c in columns.order) or "none that can be read"
+    if not columns.content:
         raise DatasetError(
-            f"{name} has one column only ({listed}). Pairs need two: one for each side."
-            if columns.order
-            else f"{name} has no column that can be read. Bring one column of text a side."
+            f"{name} has no column that can be read. Bring one column of text a side."
+        )
+    if len(columns.content) == 1:
+        (only,) = columns.content
+        raise DatasetError(
+            f"{name} has one column only ({shown(only)}). Pairs need two: one for each side."
         )
     if not len(rows):
         raise DatasetError(f"{name} has columns but no rows. Add at least one row.")
@@ -298,22 +300,17 @@ def make_table(
         raise DatasetError(
             f"{name} has {len(rows):,} rows; the limit is {limits.rows:,}. Bring a sample."
         )
+    text = {c: given for c, given in columns.content.items() if isinstance(given, Factorized)}
+    vectors = {c: given for c, given in columns.content.items() if isinstance(given, np.ndarray)}
     frozen: dict[str, NDArray[np.object_]] = {}
-    coded: dict[str, Coded] = {}
     long: list[str] = []
-    for column in columns.order:
-        if column in columns.vectors:
-            cells = _vector_cells(columns.vectors[column])
-        else:
-            given = columns.text[column]
-            if isinstance(given, Coded):
-                coded[column] = given
-                cells = given.cells
-            else:
-                cells = as_cells(given)
-            distinct = given.words if isinstance(given, Coded) else cells
-            if max(map(len, distinct)) > LONG_CELL:
+    for column in columns.content:
+        if column in text:
+            cells = text[column].cells
+            if max(map(len, text[column].uniques)) > LONG_CELL:
                 long += _long_cells(name, unit, column, cells, rows)
+        else:
+            cells = _vector_cells(vectors[column])
         cells.flags.writeable = False
         frozen[column] = cells
     said = [*notes, *columns.notes]
@@ -330,9 +327,9 @@ def make_table(
         unit=unit,
         delimiter=delimiter,
         notes=tuple(said),
-        vectors=MappingProxyType(dict(columns.vectors)),
+        vectors=MappingProxyType(vectors),
     )
-    table._coded.update(coded)
+    table._factorized.update(text)
     return table
 
 

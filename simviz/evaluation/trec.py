@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.cells import Columns, counted, shown
+from simviz.data.cells import Columns, counted, factorize, shown
 from simviz.data.collection import judgments
 from simviz.data.collection.files import read_matrices
 from simviz.data.collection.judgments import id_columns, positions
@@ -299,9 +299,9 @@ def _table(name: str, data: bytes) -> tuple[Table, str]:
             for line, fields in judgments.iter_fields(name, text, (5, 6), "a line of a run"):
                 rows.append(line)
                 cells.append([*fields, ""][:6])
-            columns = dict(zip(_COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
-            whole = Columns(dict(columns), {}, list(_COLUMNS), rows)
-            return make_table(name, whole, "line", notes=notes), columns["run"][0]
+            columns = map(factorize, zip(*cells, strict=True))
+            whole = Columns(dict(zip(_COLUMNS, columns, strict=True)), rows, notes)
+            return make_table(name, whole, "line"), cells[0][-1]
     return read_table(data, name), ""
 
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from simviz.data.delimited import (
-    Layout,
     QuoteError,
     iter_records,
     read_records,
@@ -17,7 +16,7 @@ CELL = st.text(st.sampled_from("ab\",;\t\n\r '|é"), max_size=6)
 
 
 def rows_of(text, delimiter=",", quoted=True):
-    return [fields for _, fields in iter_records(text, Layout(delimiter, quoted))]
+    return [fields for _, fields in iter_records(text, delimiter, quoted)]
 
 
 @settings(deadline=None, derandomize=True, max_examples=300)
@@ -34,7 +33,7 @@ def test_what_the_standard_writer_writes_is_read_back(rows, delimiter):
 
 def test_lines_are_counted_as_an_editor_counts():
     text = 'x,y\r\n\r\n"two\nlines",b\rc,"three\r\nmore\nlines"\n\nlast,e'
-    assert [line for line, _ in iter_records(text, Layout(","))] == [1, 3, 5, 9]
+    assert [line for line, _ in iter_records(text, ",")] == [1, 3, 5, 9]
 
 
 def test_spaces_around_quotes_do_not_unbind_them():

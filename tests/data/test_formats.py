@@ -20,7 +20,7 @@ from simviz.data import (
     reading_limits,
     to_pairs,
 )
-from simviz.data.delimited import Layout, QuoteError, iter_records, read_cells
+from simviz.data.delimited import QuoteError, iter_records, read_cells
 from simviz.exceptions import DatasetError
 
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -260,7 +260,7 @@ def test_the_short_way_reads_what_the_careful_way_reads_or_declines():
             continue
         accepted += 1
         try:
-            records = list(iter_records(text, Layout(",")))[1:]
+            records = list(iter_records(text, ","))[1:]
         except QuoteError as error:
             pytest.fail(f"{text!r}: {error}")
         assert [line for line, _ in records] == list(range(2, len(records) + 2)), text

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Codes, Columns, as_cells, counted, shown
+from simviz.data.cells import Codes, Columns, counted, factorize, shown
 from simviz.data.columns import Roles, is_label_name, known_words, said_of_unread
 from simviz.data.labels import Labels, parse_labels
 from simviz.data.readers import LeftOut, not_judged
@@ -201,10 +201,9 @@ def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
             for line, fields in iter_fields(name, text, (4,), "a judgment"):
                 rows.append(line)
                 cells.append(fields)
-            columns = zip(*cells, strict=True)
-            named = {c: as_cells(list(v)) for c, v in zip(_COLUMNS, columns, strict=True)}
-            whole = Columns({k: list(v) for k, v in named.items()}, {}, list(_COLUMNS), rows)
-            return make_table(name, whole, "line", notes=notes)
+            columns = map(factorize, zip(*cells, strict=True))
+            whole = Columns(dict(zip(_COLUMNS, columns, strict=True)), rows, notes)
+            return make_table(name, whole, "line")
     table = read_table(data, name)
     if table.delimiter and next(iter(table.columns)) in x:
         return read_table(data, name, header=False)
@@ -213,9 +212,9 @@ def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
 
 def positions(table: Table, column: str, index: Index) -> Codes:
     """Position of the item that each cell names."""
-    coded = table.coded(column)
-    at = np.array([index.get(word.strip(), -1) for word in coded.words], dtype=np.intp)
-    return at[coded.codes]
+    factorized = table.factorize(column)
+    at = np.array([index.get(word.strip(), -1) for word in factorized.uniques], dtype=np.intp)
+    return at[factorized.codes]
 
 
 def id_columns(table: Table, x: Index, y: Index, among: Sequence[str] = ()) -> tuple[str, str]:

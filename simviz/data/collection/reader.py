@@ -82,9 +82,9 @@ def _subject(table: Table, stem: str, x: Side, y: Side) -> tuple[str, str]:
     for side_name, side in (("x", x), ("y", y)):
         known = set(side.ids)
         for column in columns:
-            coded = table.coded(column)
-            hits = np.array([word.strip() in known for word in coded.words], dtype=bool)
-            share = float(hits[coded.codes].mean())
+            factorized = table.factorize(column)
+            hits = np.array([word.strip() in known for word in factorized.uniques], dtype=bool)
+            share = float(hits[factorized.codes].mean())
             share += 2.0 * column.lower().startswith(f"{side_name}_")
             share += 2.0 * stem.lower().startswith(f"{side_name}_")
             if share > best[2]:

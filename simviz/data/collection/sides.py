@@ -210,8 +210,8 @@ def _id_column(table: Table) -> str:
                 return column
     for column in table.columns:
         if column not in table.vectors:
-            coded = table.coded(column)
-            known = [w for w in coded.words if not is_missing(w)]
+            factorized = table.factorize(column)
+            known = [w for w in factorized.uniques if not is_missing(w)]
             if len(known) == len(table) and column.lower() not in _TEXT_NAMES:
                 return column
     raise DatasetError(
@@ -221,9 +221,11 @@ def _id_column(table: Table) -> str:
 
 
 def _length(table: Table, column: str) -> float:
-    coded = table.coded(column)
-    sizes = np.fromiter(map(len, coded.words), dtype=np.int64, count=len(coded.words))
-    return float(sizes @ coded.counts) / len(table)
+    factorized = table.factorize(column)
+    sizes = np.fromiter(
+        map(len, factorized.uniques), dtype=np.int64, count=len(factorized.uniques)
+    )
+    return float(sizes @ factorized.counts) / len(table)
 
 
 def side_of_images(files: Files, paths: Sequence[str]) -> Side:

@@ -350,7 +350,7 @@ def ask(file: Upload, column: str) -> dict[str, float | None]:
     from simviz.data.labels import label_words
 
     table = file.table
-    if column in table.vectors or len(table.coded(column).words) > _CELLS:
+    if column in table.vectors or len(table.factorize(column).uniques) > _CELLS:
         return {}
     words = label_words(table, column)
     if not words or len(words) > _WORDS:
