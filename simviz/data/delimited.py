@@ -292,8 +292,8 @@ def columns_of_records(
                 else "Name that column in the first row."
             )
             raise DatasetError(
-                f"{name}, {unit} {line} has {len(fields)} cells but the header has "
-                f"{width}; the first beyond column {shown(names[-1])} is {shown(beyond[0])}. {remedy}"
+                f"{name}, {unit} {line} has {len(fields)} cells but the header has {width}; the "
+                f"first beyond column {shown(names[-1])} is {shown(beyond[0])}. {remedy}"
             )
         is_whole = len(fields) == width
         rows.append(fields if is_whole else fields[:width] + [""] * (width - len(fields)))
