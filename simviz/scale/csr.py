@@ -2,138 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.exceptions import StoreError
-
-META = "meta.json"
-
-
-@contextmanager
-def drafted(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write, which takes its name when all of it is written."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("wb") as file:
-            yield file
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
-def write_array(path: Path, array: NDArray[Any]) -> None:
-    """Write an npy file; nothing is pickled."""
-    with drafted(path) as file:
-        np.save(file, array, allow_pickle=False)
-
-
-def map_array(path: Path, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An npy file mapped into memory, read as it is used."""
-    try:
-        if 0 in shape:  # nothing to map
-            array = np.load(path, allow_pickle=False)
-        else:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise StoreError(
-            f"The shard {path} cannot be read ({error}). Write the folder again."
-        ) from error
-    if array.dtype != dtype or array.shape != shape:
-        raise StoreError(
-            f"The shard {path} holds {array.dtype} of shape {array.shape}, expected "
-            f"{np.dtype(dtype)} of shape {shape}. Write the folder again."
-        )
-    return array
-
-
-def write_meta(folder: Path, meta: dict[str, Any]) -> None:
-    """Write what a folder holds: the last file, without which it is not complete."""
-    with drafted(folder / META) as file:
-        file.write(json.dumps(meta, indent=1).encode())
-
-
-def read_meta(folder: Path, format_name: str) -> dict[str, Any]:
-    """What a folder says that it holds."""
-    path = folder / META
-    if not path.is_file():
-        raise StoreError(
-            f"{folder} has no {META}: it is no folder of shards, or was not written to its end. "
-            "Write it again."
-        )
-    try:
-        meta = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{path} cannot be read ({error}). Write the folder again.") from error
-    found = meta.get("format") if isinstance(meta, dict) else None
-    if found != format_name:
-        raise StoreError(f"{path} has the format {found!r}, expected {format_name!r}.")
-    return dict(meta)
-
-
-def new_folder(folder: str | Path) -> Path:
-    """A directory for new shards; one that holds finished ones is refused."""
-    folder = Path(folder)
-    if (folder / META).exists():
-        raise StoreError(
-            f"{folder} holds shards already. Choose another folder, or delete this one."
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def write_names(folder: Path, name: str, ids: Sequence[str]) -> None:
-    """Write ids of a shard: their bytes one after another, and where each ends."""
-    # Text from the web may hold lone surrogates; reading passes them on too.
-    coded = [i.encode("utf-8", "surrogatepass") for i in ids]
-    ends = np.cumsum([len(c) for c in coded], dtype=np.int64)
-    write_array(folder / f"{name}.id_bytes.npy", np.frombuffer(b"".join(coded), dtype=np.uint8))
-    write_array(folder / f"{name}.id_ends.npy", ends)
-
-
-def read_names(folder: Path, name: str, n: int) -> list[str]:
-    """The ids of a shard of `n` items."""
-    ends = map_array(folder / f"{name}.id_ends.npy", np.int64, (n,))
-    size = int(ends[-1]) if n else 0
-    raw = map_array(folder / f"{name}.id_bytes.npy", np.uint8, (max(0, size),)).tobytes()
-    places = [0, *ends.tolist()]
-    try:
-        if any(b < a for a, b in pairwise(places)):
-            raise ValueError("ends descend")
-        return [raw[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(places)]
-    except ValueError as error:
-        raise StoreError(
-            f"The ids of shard {name} in {folder} are damaged ({error}). Write the folder again."
-        ) from error
-
+from simviz.scale.files import (
+    Shards,
+    map_array,
+    new_folder,
+    write_array,
+    write_ids,
+    write_meta,
+)
 
 FORMAT = "simviz-csr-1"
 _MOST_ENTRIES = 2**31 - 1  # of a shard, whose places are then 32 bits wide
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenShard:
-    """A shard on disk: its name, and how much it holds."""
-
-    name: str
-    n_items: int
-    n_entries: int
-    n_features: int
-    has_ids: bool
-
-
-class SparseShards:
+class SparseShards(Shards):
     """Features of items as CSR matrices on disk, one a shard.
 
     Shards hold rows in order: the first shard the first rows. Their arrays
@@ -169,26 +62,17 @@ class SparseShards:
            [1., 0., 0.]], dtype=float32))
     """
 
+    _format = FORMAT
+
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-        meta = read_meta(self.folder, FORMAT)
-        try:
-            self.n_features = int(meta["n_features"])
-            self._names = [str(Path(str(name)).name) for name in meta["names"]]
-            self._rows = [int(n) for n in meta["rows"]]
-            self._entries = [int(n) for n in meta["entries"]]
-            self._has_ids = bool(meta["ids"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(
-                f"{self.folder / 'meta.json'} does not say what there is ({error!r}). "
-                "Write the folder again."
-            ) from error
-        self.starts: NDArray[np.int64] = np.r_[0, np.cumsum(self._rows, dtype=np.int64)]
-        self.n_items = int(self.starts[-1])
+        super().__init__(folder)
         self._trusted: set[int] = set()
 
-    def __len__(self) -> int:
-        return len(self._names)
+    def _fill(self, meta: dict[str, Any]) -> None:
+        self.n_features = int(meta["n_features"])
+        self._entries = [int(n) for n in meta["entries"]]
+        if len(self._entries) != len(self._names):
+            raise ValueError("lists of different lengths")
 
     def __getitem__(self, i: int) -> sp.csr_array:
         """Shard i as a matrix (rows, n_features) of arrays that lie on the disk."""
@@ -209,29 +93,6 @@ class SparseShards:
         """Yield the shards in order."""
         return (self[i] for i in range(len(self)))
 
-    def ids(self, i: int) -> list[str] | None:
-        """The ids of the items of a shard.
-
-        Parameters
-        ----------
-        i : int
-            Number of the shard.
-
-        Returns
-        -------
-        list of str or None
-            In the order of rows; None where items have no ids.
-
-        Raises
-        ------
-        StoreError
-            If they are missing or damaged.
-        """
-        i = range(len(self))[i]
-        if not self._has_ids:
-            return None
-        return read_names(self.folder, self._names[i], self._rows[i])
-
     def take(self, rows: ArrayLike) -> sp.csr_array:
         """Copy rows into memory.
 
@@ -251,28 +112,19 @@ class SparseShards:
         IndexError
             If there is no such row.
         """
-        rows = np.asarray(rows, dtype=np.int64)
-        if len(rows) and not 0 <= rows.min() <= rows.max() < self.n_items:
-            raise IndexError(
-                f"Rows are numbered from 0 to {self.n_items - 1:,}, got {rows.min():,} to "
-                f"{rows.max():,}. They may belong to other shards."
-            )
-        ascending = bool((np.diff(rows) >= 0).all())
-        order = np.arange(len(rows)) if ascending else np.argsort(rows, kind="stable")
-        cuts = np.searchsorted(rows[order], self.starts).tolist()
+        wanted, _ = self._located(rows)
+        ascending = bool((np.diff(wanted) >= 0).all())
+        order = np.arange(len(wanted)) if ascending else np.argsort(wanted, kind="stable")
+        cuts = np.searchsorted(wanted[order], self.starts).tolist()
         parts = [
-            self[i][rows[order[low:high]] - self.starts[i]]
+            self[i][wanted[order[low:high]] - self.starts[i]]
             for i, (low, high) in enumerate(pairwise(cuts))
             if high > low
         ]
         if not parts:
             return sp.csr_array((0, self.n_features), dtype=np.float32)
         found = parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
-        if ascending:
-            return found
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return found[back]
+        return found if ascending else found[np.argsort(order)]
 
     @classmethod
     def write(
@@ -325,6 +177,17 @@ class SparseShards:
             )
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenShard:
+    """A shard on disk: its name, and how much it holds."""
+
+    name: str
+    n_items: int
+    n_entries: int
+    n_features: int
+    has_ids: bool
+
+
 def write_shard(
     folder: Path, name: str, matrix: sp.csr_array, ids: Sequence[str] | None
 ) -> WrittenShard:
@@ -333,21 +196,16 @@ def write_shard(
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    if ids is not None and len(ids) != matrix.shape[0]:
-        raise ValueError(
-            f"Shard {name} has {matrix.shape[0]:,} rows and {len(ids):,} ids. Give one id a row."
-        )
     if matrix.nnz > _MOST_ENTRIES:
         raise ValueError(
             f"Shard {name} has {matrix.nnz:,} entries, at most {_MOST_ENTRIES:,} fit. "
             "Write shards of fewer rows."
         )
+    has_ids = write_ids(folder, name, ids, matrix.shape[0])
     write_array(folder / f"{name}.indptr.npy", matrix.indptr.astype(np.int64, copy=False))
     write_array(folder / f"{name}.indices.npy", matrix.indices.astype(np.int32, copy=False))
     write_array(folder / f"{name}.data.npy", matrix.data.astype(np.float32, copy=False))
-    if ids is not None:
-        write_names(folder, name, ids)
-    return WrittenShard(name, matrix.shape[0], matrix.nnz, matrix.shape[1], ids is not None)
+    return WrittenShard(name, matrix.shape[0], matrix.nnz, matrix.shape[1], has_ids)
 
 
 def finish(folder: Path, written: Sequence[WrittenShard]) -> SparseShards:

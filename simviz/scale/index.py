@@ -1,4 +1,4 @@
-"""The nearest items among many, found without looking at all of them."""
+"""The nearest items of queries: exactly, or among many without looking at all of them."""
 
 from __future__ import annotations
 
@@ -15,122 +15,30 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.base import unit_rows
 from simviz.evaluation.significance import confidence_interval
 from simviz.exceptions import StoreError
-from simviz.scale.csr import new_folder, read_meta, write_meta
+from simviz.scale.files import new_folder, read_meta, write_meta
 from simviz.scale.vectors import VectorShards
 
 Reals = NDArray[np.float32]
-Tell = Callable[[int, int], object] | None
-
-_ROWS = 2**15  # added at a time
-#: Vectors a list from which the middles of lists are learned, and rounds of it.
-_LEARNED, _ITERATIONS = 40, 10
-CODES = {"float16": "QT_fp16", "int8": "QT_8bit"}
-TYPES = {"lists": "IndexIVFScalarQuantizer", "graph": "IndexHNSWSQ"}
-
-
-def library() -> Any:
-    """faiss, of an extra."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise ImportError(
-            'An approximate index needs faiss: pip install "simviz[search]". '
-            "Without it, exact_search looks at every item."
-        ) from error
-    return faiss
-
-
-def lists(vectors: VectorShards, storage: str, n_lists: int, tell: Tell) -> Any:
-    """Items in lists of those that point in about the same direction."""
-    faiss = library()
-    width, metric = vectors.n_components, faiss.METRIC_INNER_PRODUCT
-    middles = faiss.IndexFlatIP(width)
-    code = getattr(faiss.ScalarQuantizer, CODES[storage])
-    index = faiss.IndexIVFScalarQuantizer(middles, width, n_lists, code, metric, False)
-    index.cp.niter, index.cp.spherical = _ITERATIONS, True
-    index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = 1, _LEARNED
-    learned = unit_rows(_sample(vectors, max(_LEARNED * n_lists, 2**14)))
-    index.train(learned)
-    if vectors.similarity == "dot":  # the range of numbers is another one
-        index.sq.train(_sample(vectors, 2**16))
-    for start, block in _blocks(vectors):
-        _, nearest = middles.search(unit_rows(block), 1)
-        chosen, numbers = nearest.ravel(), np.arange(start, start + len(block), dtype=np.int64)
-        index.add_core(len(block), *map(faiss.swig_ptr, (block, numbers, chosen)))
-        if tell is not None:
-            tell(start + len(block), vectors.n_items)
-    index.own_fields = False
-    index.referenced_objects = [middles]
-    return index
-
-
-def graph(
-    vectors: VectorShards, storage: str, connectivity: int, ef: int, directed: bool, tell: Tell
-) -> Any:
-    """A graph of neighbours; by directions only, where asked for."""
-    faiss = library()
-    directed = directed and vectors.similarity == "dot"
-    made: Callable[[Reals], Reals] = unit_rows if directed else np.asarray
-    width, code = vectors.n_components, getattr(faiss.ScalarQuantizer, CODES[storage])
-    index = faiss.IndexHNSWSQ(width, code, connectivity, faiss.METRIC_INNER_PRODUCT)
-    index.hnsw.efConstruction = ef
-    index.train(made(_sample(vectors, 2**16)))
-    for start, block in _blocks(vectors):
-        index.add(made(block))
-        if tell is not None:
-            tell(start + len(block), vectors.n_items)
-    if directed:  # the graph stays, and its vectors get back their lengths
-        index.storage.reset()
-        index.storage.train(_sample(vectors, 2**16))
-        for _, block in _blocks(vectors):
-            index.storage.add(block)
-    return index
-
-
-def read_index(path: Path) -> Any:
-    """An index mapped into memory; no array may claim more than the file has bytes."""
-    faiss = library()
-    with _at_most(faiss, path.stat().st_size):
-        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
-
-
-def _blocks(vectors: VectorShards) -> Iterator[tuple[int, Reals]]:
-    """Position of the first, and vectors, some at a time."""
-    for i in range(len(vectors)):
-        shard = vectors[i]
-        for row in range(0, len(shard), _ROWS):
-            yield int(vectors.starts[i]) + row, _scaled(shard[row : row + _ROWS], vectors)
-
-
-def _sample(vectors: VectorShards, n: int) -> Reals:
-    """Some vectors from everywhere."""
-    n = min(vectors.n_items, n)
-    picked = np.unique(np.linspace(0, vectors.n_items - 1, n).astype(np.int64))
-    return _scaled(vectors.take(picked), vectors)
-
-
-def _scaled(block: NDArray[np.floating[Any]], vectors: VectorShards) -> Reals:
-    """Divided by the greatest length, which changes no order: float16 holds all of them."""
-    block = np.asarray(block, dtype=np.float32)
-    return np.ascontiguousarray(block * np.float32(1 / (vectors.longest or 1)))
-
-
-@contextmanager
-def _at_most(faiss: Any, n_bytes: int) -> Iterator[None]:
-    before = faiss.get_deserialization_vector_byte_limit()
-    faiss.set_deserialization_vector_byte_limit(max(n_bytes, 1))
-    try:
-        yield
-    finally:
-        faiss.set_deserialization_vector_byte_limit(before)
-
-
 Positions = NDArray[np.int64]
+Callback = Callable[[int, int], object] | None
+Kind = Literal["lists", "graph"]
+Storage = Literal["float16", "int8"]
+Neighborhood = Literal["cosine", "inner_product"]
 
 #: Queries that are compared at a time, scores of them (32 MB), and rows, least and most.
 _QUERIES, _ENTRIES, _ROWS_AT_ONCE, _MOST_ROWS = 1024, 2**23, 2**13, 2**16
 #: Vectors (of float64) that are multiplied one by one at a time: some 32 MB.
 _LISTED = 2**22
+
+FORMAT = "simviz-index-1"
+_FILE = "index.faiss"
+_ROWS = 2**15  # added to an index at a time
+#: Vectors a list from which the middles of lists are learned, and rounds of it.
+_LEARNED, _ITERATIONS = 40, 10
+#: Candidates that are looked at once more by their stored vectors, a wanted item.
+_RESCORED = 4
+CODES = {"float16": "QT_fp16", "int8": "QT_8bit"}
+TYPES = {"lists": "IndexIVFScalarQuantizer", "graph": "IndexHNSWSQ"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,12 +70,8 @@ class Neighbors:
         list of list of str
             One list a query, without places where nothing was found.
         """
-        told = []
-        for row in self.positions:
-            found = row[row >= 0]
-            ids = vectors.ids_at(found)
-            told.append([str(p) for p in found.tolist()] if ids is None else ids)
-        return told
+        found = [row[row >= 0] for row in self.positions]
+        return [vectors.ids_at(row) or list(map(str, row.tolist())) for row in found]
 
 
 def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neighbors:
@@ -227,6 +131,47 @@ def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neig
     return Neighbors(positions, scores)
 
 
+def _search(vectors: VectorShards, Q: Reals, k: int) -> tuple[Positions, Reals]:
+    """The best of one block of queries."""
+    n = len(Q)
+    # n·u·‖q‖·‖y‖ bounds the rounding of a sum of n products (Higham 2002, section 3.1). Twice
+    # that also covers lengths that were noted before vectors were rounded to float16.
+    lengths = np.sqrt(np.einsum("ik,ik->i", Q, Q, dtype=np.float64))
+    error = np.finfo(np.float32).eps * (Q.shape[1] + 2)
+    margin = (2 * error * lengths * vectors.longest + np.finfo(np.float32).tiny)[:, None]
+    found = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
+    known = lengths > 0
+    n_rows = int(np.clip(_ENTRIES // n, _ROWS_AT_ONCE, _MOST_ROWS))
+    for start, block in vectors.blocks(n_rows):
+        S = Q @ block.T
+        if not np.isfinite(block if S.size > block.size else S).all():
+            raise StoreError(
+                f"The vectors in {vectors.folder} hold NaN or infinity after item {start:,}. "
+                "Write the folder again."
+            )
+        least = np.where(known[:, None], found.scores[:, -1:] - margin, np.inf)
+        chosen = S >= least
+        many = np.flatnonzero(np.count_nonzero(chosen, axis=1) > 2 * k)
+        if len(many) and len(block) > k:
+            # k of the block are at least as good as its k-th, so that others need not be seen.
+            kth = np.partition(S[many], len(block) - k, axis=1)[:, len(block) - k, None]
+            chosen[many] &= S[many] >= kth - 2 * margin[many]
+        query, row = np.nonzero(chosen)
+        if not len(query):
+            continue
+        old = np.nonzero(found.positions >= 0)
+        found = best(
+            np.r_[old[0], query],
+            np.r_[found.positions[old], row + start],
+            np.r_[found.scores[old], rescored(Q, query, row, block)],
+            n,
+            k,
+        )
+    # Zeros score 0 with everything.
+    found.positions[~known], found.scores[~known] = np.arange(k), 0
+    return found.positions, found.scores
+
+
 def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Reals:
     """Queries as a matrix that fits to the vectors; see `exact_search`."""
     Q = np.atleast_2d(np.ascontiguousarray(queries, dtype=np.float32))
@@ -265,67 +210,6 @@ def best(query: Positions, positions: Positions, scores: Reals, n: int, k: int) 
     found.positions[query[kept], place[kept]] = positions[order[kept]]
     found.scores[query[kept], place[kept]] = scores[order[kept]]
     return found
-
-
-def _row_blocks(vectors: VectorShards, n_rows: int) -> Iterator[tuple[int, Reals]]:
-    """Position of the first row, and rows that fit into memory."""
-    for i in range(len(vectors)):
-        shard = vectors[i]
-        for row in range(0, len(shard), n_rows):
-            block = shard[row : row + n_rows]
-            yield int(vectors.starts[i]) + row, np.asarray(block, dtype=np.float32)
-
-
-def _search(vectors: VectorShards, Q: Reals, k: int) -> tuple[Positions, Reals]:
-    """The best of one block of queries."""
-    n = len(Q)
-    # n·u·‖q‖·‖y‖ bounds the rounding of a sum of n products (Higham 2002, section 3.1). Twice
-    # that also covers lengths that were noted before vectors were rounded to float16.
-    lengths = np.sqrt(np.einsum("ik,ik->i", Q, Q, dtype=np.float64))
-    error = np.finfo(np.float32).eps * (Q.shape[1] + 2)
-    margin = (2 * error * lengths * vectors.longest + np.finfo(np.float32).tiny)[:, None]
-    found = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
-    known = lengths > 0
-    for start, block in _row_blocks(
-        vectors, int(np.clip(_ENTRIES // n, _ROWS_AT_ONCE, _MOST_ROWS))
-    ):
-        S = Q @ block.T
-        if not np.isfinite(block if S.size > block.size else S).all():
-            raise StoreError(
-                f"The vectors in {vectors.folder} hold NaN or infinity after item {start:,}. "
-                "Write the folder again."
-            )
-        least = np.where(known[:, None], found.scores[:, -1:] - margin, np.inf)
-        chosen = S >= least
-        many = np.flatnonzero(np.count_nonzero(chosen, axis=1) > 2 * k)
-        if len(many) and len(block) > k:
-            # k of the block are at least as good as its k-th, so that others need not be seen.
-            kth = np.partition(S[many], len(block) - k, axis=1)[:, len(block) - k, None]
-            chosen[many] &= S[many] >= kth - 2 * margin[many]
-        query, row = np.nonzero(chosen)
-        if not len(query):
-            continue
-        old = np.nonzero(found.positions >= 0)
-        found = best(
-            np.r_[old[0], query],
-            np.r_[found.positions[old], row + start],
-            np.r_[found.scores[old], rescored(Q, query, row, block)],
-            n,
-            k,
-        )
-    # Zeros score 0 with everything.
-    found.positions[~known], found.scores[~known] = np.arange(k), 0
-    return found.positions, found.scores
-
-
-Kind = Literal["lists", "graph"]
-Storage = Literal["float16", "int8"]
-Neighborhood = Literal["cosine", "inner_product"]
-
-FORMAT = "simviz-index-1"
-_FILE = "index.faiss"
-#: Candidates that are looked at once more by their stored vectors, a wanted item.
-_RESCORED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -421,7 +305,6 @@ class ApproximateIndex:
         self.folder, self.vectors, self._index = folder, vectors, index
         self.settings = dict(meta["settings"])
         self.kind, self.storage = str(meta["kind"]), str(self.settings["storage"])
-        self._type = TYPES[self.kind]
 
     @classmethod
     def build(
@@ -503,23 +386,19 @@ class ApproximateIndex:
             if kind == "lists":
                 wanted = n_lists or round(2 * vectors.n_items**0.5)
                 settings["n_lists"] = max(1, min(wanted, vectors.n_items // 10))
-                index = lists(vectors, storage, settings["n_lists"], callback)
+                index = _lists(vectors, settings, callback)
             else:
                 settings |= {"connectivity": connectivity, "ef_construction": ef_construction}
                 settings["neighbors"] = neighbors
-                directed = neighbors == "cosine"
-                index = graph(vectors, storage, connectivity, ef_construction, directed, callback)
-        draft = folder / f".{_FILE}"
-        faiss.write_index(index, str(draft))
-        digest = _digest(draft)
-        draft.replace(folder / _FILE)
+                index = _graph(vectors, settings, callback)
+        faiss.write_index(index, str(folder / _FILE))  # it counts with the note that follows
         meta = {
             "format": FORMAT,
             "library": f"faiss {faiss.__version__}",
             "kind": kind,
             "settings": settings,
             "vectors": vectors.digest,
-            "sha256": digest,
+            "sha256": _digest(folder / _FILE),
         }
         write_meta(folder, meta)
         return cls.open(folder, vectors)
@@ -564,14 +443,15 @@ class ApproximateIndex:
         try:
             if verify and _digest(folder / _FILE) != meta.get("sha256"):
                 raise ValueError("it is not what was written")
-            index = cls(folder, vectors, read_index(folder / _FILE), meta)
+            with _at_most((folder / _FILE).stat().st_size):
+                read = faiss.read_index(str(folder / _FILE), faiss.IO_FLAG_MMAP_IFC)
+            index, kind = cls(folder, vectors, read, meta), TYPES[meta["kind"]]
         except (OSError, RuntimeError, MemoryError, KeyError, TypeError, ValueError) as error:
             raise StoreError(
                 f"The index in {folder} cannot be read ({str(error)[-200:]}). Build it again."
             ) from error
-        read = index._index
         found = (type(read).__name__, read.ntotal, read.d, read.metric_type)
-        wanted = (index._type, vectors.n_items, vectors.n_components, faiss.METRIC_INNER_PRODUCT)
+        wanted = (kind, vectors.n_items, vectors.n_components, faiss.METRIC_INNER_PRODUCT)
         if found != wanted:
             raise StoreError(
                 f"The index in {folder} is {found}, expected {wanted}. Build it again."
@@ -669,3 +549,90 @@ class ApproximateIndex:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
+
+
+def library() -> Any:
+    """faiss, of an extra."""
+    try:
+        import faiss
+    except ImportError as error:
+        raise ImportError(
+            'An approximate index needs faiss: pip install "simviz[search]". '
+            "Without it, exact_search looks at every item."
+        ) from error
+    return faiss
+
+
+def _lists(vectors: VectorShards, settings: dict[str, Any], callback: Callback) -> Any:
+    """Items in lists of those that point in about the same direction."""
+    faiss = library()
+    width, metric = vectors.n_components, faiss.METRIC_INNER_PRODUCT
+    middles = faiss.IndexFlatIP(width)
+    code, n_lists = getattr(faiss.ScalarQuantizer, CODES[settings["storage"]]), settings["n_lists"]
+    index = faiss.IndexIVFScalarQuantizer(middles, width, n_lists, code, metric, False)
+    index.cp.niter, index.cp.spherical = _ITERATIONS, True
+    index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = 1, _LEARNED
+    learned = unit_rows(_sample(vectors, max(_LEARNED * n_lists, 2**14)))
+    index.train(learned)
+    if vectors.similarity == "dot":  # the range of numbers is another one
+        index.sq.train(_sample(vectors, 2**16))
+    for start, block in _blocks(vectors):
+        _, nearest = middles.search(unit_rows(block), 1)
+        chosen, numbers = nearest.ravel(), np.arange(start, start + len(block), dtype=np.int64)
+        index.add_core(len(block), *map(faiss.swig_ptr, (block, numbers, chosen)))
+        if callback is not None:
+            callback(start + len(block), vectors.n_items)
+    index.own_fields = False
+    index.referenced_objects = [middles]
+    return index
+
+
+def _graph(vectors: VectorShards, settings: dict[str, Any], callback: Callback) -> Any:
+    """A graph of neighbours; by directions only, where asked for."""
+    faiss = library()
+    directed = settings["neighbors"] == "cosine" and vectors.similarity == "dot"
+    made: Callable[[Reals], Reals] = unit_rows if directed else np.asarray
+    width = vectors.n_components
+    code = getattr(faiss.ScalarQuantizer, CODES[settings["storage"]])
+    index = faiss.IndexHNSWSQ(width, code, settings["connectivity"], faiss.METRIC_INNER_PRODUCT)
+    index.hnsw.efConstruction = settings["ef_construction"]
+    index.train(made(_sample(vectors, 2**16)))
+    for start, block in _blocks(vectors):
+        index.add(made(block))
+        if callback is not None:
+            callback(start + len(block), vectors.n_items)
+    if directed:  # the graph stays, and its vectors get back their lengths
+        index.storage.reset()
+        index.storage.train(_sample(vectors, 2**16))
+        for _, block in _blocks(vectors):
+            index.storage.add(block)
+    return index
+
+
+def _blocks(vectors: VectorShards) -> Iterator[tuple[int, Reals]]:
+    """Yield the position of the first, and scaled vectors, some at a time."""
+    return ((start, _scaled(block, vectors)) for start, block in vectors.blocks(_ROWS))
+
+
+def _sample(vectors: VectorShards, n: int) -> Reals:
+    """Some vectors from everywhere."""
+    n = min(vectors.n_items, n)
+    picked = np.unique(np.linspace(0, vectors.n_items - 1, n).astype(np.int64))
+    return _scaled(vectors.take(picked), vectors)
+
+
+def _scaled(block: Reals, vectors: VectorShards) -> Reals:
+    """Divided by the greatest length, which changes no order: float16 holds all of them."""
+    return np.ascontiguousarray(block * np.float32(1 / (vectors.longest or 1)))
+
+
+@contextmanager
+def _at_most(n_bytes: int) -> Iterator[None]:
+    """Let no array of a file claim more than so many bytes."""
+    faiss = library()
+    before = faiss.get_deserialization_vector_byte_limit()
+    faiss.set_deserialization_vector_byte_limit(max(n_bytes, 1))
+    try:
+        yield
+    finally:
+        faiss.set_deserialization_vector_byte_limit(before)

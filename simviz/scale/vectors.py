@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,26 +18,33 @@ from simviz.base import EmbeddingModel, unit_rows
 from simviz.data.items import Items
 from simviz.exceptions import StoreError
 from simviz.persistence import state_digest
-from simviz.scale.csr import map_array, new_folder, read_meta, write_array, write_meta, write_names
+from simviz.scale.csr import SparseShards
+from simviz.scale.dask import each
+from simviz.scale.files import (
+    Shards,
+    map_array,
+    new_folder,
+    write_array,
+    write_ids,
+    write_meta,
+)
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from simviz.base import PairModel
     from simviz.pipeline import PairPipeline, Pipeline
-    from simviz.scale.csr import SparseShards
 
 Floats = NDArray[np.floating[Any]]
 Side = Literal["x", "y"]
 
 FORMAT = "simviz-vectors-1"
-_PLAIN_NAME = re.compile(r"part-[0-9]{5,9}")
-_NUMBERS = ("rows", "shortest", "longest")
+_KINDS = ("cosine", "dot", "hellinger")
 _KEPT = 256  # shards that stay mapped: each takes a file handle
 _FEW = 256  # vectors that are copied one by one
 
 
-class VectorShards:
+class VectorShards(Shards):
     """Vectors of the items of one side on disk, one matrix a shard.
 
     Inner products of these vectors with those of the other side are the
@@ -86,53 +92,35 @@ class VectorShards:
     (2, 4, 2, 'cosine')
     """
 
+    _format = FORMAT
+
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-        meta = read_meta(self.folder, FORMAT)
-        try:
-            self._fill(meta)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise StoreError(
-                f"{self.folder / 'meta.json'} does not say what there is ({error!r}). "
-                "Write the folder again."
-            ) from error
+        super().__init__(folder)
         self._mapped = lru_cache(_KEPT)(self._map)
         self._mapped_ids = lru_cache(_KEPT)(self._map_ids)
         for i in range(len(self)):
-            self[i]  # a missing or cut file is told now, not in the middle of a search
+            self[i]  # a missing or cut file is noticed now, not in the middle of a search
 
     def _fill(self, meta: dict[str, Any]) -> None:
-        self._names = [str(name) for name in meta["names"]]
-        self._rows, shortest, longest = (list(meta[name]) for name in _NUMBERS)
         self._sums = [str(digest) for digest in meta["sha256"]]
-        self._has_ids = bool(meta["ids"])
         self.n_components = int(meta["n_components"])
         self.dtype = np.dtype(str(meta["dtype"]))
         self.side, self.similarity = str(meta["side"]), str(meta["similarity"])
         self.model_digest = str(meta["model"])
         if self.dtype not in (np.float32, np.float16) or self.n_components < 1:
             raise ValueError(f"{self.n_components} columns of {self.dtype}")
-        if {self.side} - {"x", "y"} or {self.similarity} - {"cosine", "dot", "hellinger"}:
+        if self.side not in ("x", "y") or self.similarity not in _KINDS:
             raise ValueError(f"side {self.side!r}, similarity {self.similarity!r}")
-        if not all(_PLAIN_NAME.fullmatch(name) for name in self._names):
-            raise ValueError("names other than part-00000")
-        if not all(type(n) is int and n >= 0 for n in self._rows):
-            raise ValueError("numbers of rows")
-        if {len(v) for v in (self._rows, shortest, longest, self._sums)} != {len(self._names)}:
+        lengths = np.array([meta["shortest"], meta["longest"]], dtype=np.float64)
+        if not {len(self._names)} == {len(self._sums), len(self._rows), lengths.shape[1]}:
             raise ValueError("lists of different lengths")
-        lengths = np.array([*shortest, *longest], dtype=np.float64)
         if not (np.isfinite(lengths).all() and (lengths >= 0).all()):
             raise ValueError("lengths of vectors")
-        self.starts = np.r_[0, np.cumsum(self._rows, dtype=np.int64)]
-        self.n_items = int(self.starts[-1])
-        kept = [i for i, n in enumerate(self._rows) if n]
-        self.shortest = min((float(shortest[i]) for i in kept), default=0.0)
-        self.longest = max((float(longest[i]) for i in kept), default=0.0)
-        told = {name: meta[name] for name in ("rows", "sha256", "side", "similarity", "dtype")}
-        self.digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-
-    def __len__(self) -> int:
-        return len(self._names)
+        kept = lengths[:, np.array(self._rows) > 0]
+        self.shortest = float(kept[0].min()) if kept.size else 0.0
+        self.longest = float(kept[1].max()) if kept.size else 0.0
+        stated = {name: meta[name] for name in ("rows", "sha256", "side", "similarity", "dtype")}
+        self.digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
     def __getitem__(self, i: int) -> Floats:
         """Shard i as a matrix (rows, n_components) that lies on the disk."""
@@ -156,7 +144,7 @@ class VectorShards:
         IndexError
             If there is no such item.
         """
-        wanted, shard = self._placed(positions)
+        wanted, shard = self._located(positions)
         found = np.empty((len(wanted), self.n_components), dtype=np.float32)
         if len(wanted) <= _FEW:
             rows = (wanted - self.starts[shard]).tolist()
@@ -168,26 +156,12 @@ class VectorShards:
             found[own] = self[i][wanted[own] - self.starts[i]]
         return found
 
-    def ids(self, i: int) -> list[str] | None:
-        """The ids of the items of a shard.
-
-        Parameters
-        ----------
-        i : int
-            Number of the shard.
-
-        Returns
-        -------
-        list of str or None
-            In the order of rows; None where items have no ids.
-
-        Raises
-        ------
-        StoreError
-            If they are missing or damaged.
-        """
-        i = range(len(self))[i]
-        return self.ids_at(np.arange(self.starts[i], self.starts[i + 1]))
+    def blocks(self, n_rows: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Yield the position of the first item, and vectors, some at a time."""
+        for i, start in enumerate(self.starts[:-1].tolist()):
+            shard = self[i]
+            for row in range(0, len(shard), n_rows):
+                yield start + row, np.asarray(shard[row : row + n_rows], dtype=np.float32)
 
     def ids_at(self, positions: ArrayLike) -> list[str] | None:
         """The ids of some items; nothing else is read.
@@ -209,12 +183,14 @@ class VectorShards:
         StoreError
             If ids are missing or damaged.
         """
-        wanted, shard = self._placed(positions)
+        wanted, shard = self._located(positions)
         if not self._has_ids:
             return None
-        return [
-            self._id(int(i), int(p - self.starts[i])) for i, p in zip(shard, wanted, strict=True)
-        ]
+        found = []
+        for i, row in zip(shard.tolist(), (wanted - self.starts[shard]).tolist(), strict=True):
+            ends, raw = self._mapped_ids(i)
+            found += self._decoded(i, raw, [int(ends[row - 1]) if row else 0, int(ends[row])])
+        return found
 
     def require_model(self, model: PairModel | Pipeline) -> None:
         """Refuse a model that is not the one that gave these vectors.
@@ -229,8 +205,6 @@ class VectorShards:
         StoreError
             If it is another one, whose scores would mean nothing here.
         """
-        pass
-
         if model_digest(model) != self.model_digest:
             raise StoreError(
                 f"The vectors in {self.folder} come from another model, or from this one before "
@@ -252,16 +226,6 @@ class VectorShards:
                     "Write the folder again."
                 )
 
-    def _placed(self, positions: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The positions as an array, and the shards that they lie in."""
-        wanted = np.asarray(positions, dtype=np.int64).reshape(-1)
-        if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self.n_items:
-            raise IndexError(
-                f"Items are numbered from 0 to {self.n_items - 1:,}, got {wanted.min():,} to "
-                f"{wanted.max():,}. They may belong to other vectors."
-            )
-        return wanted, np.searchsorted(self.starts, wanted, side="right").astype(np.int64) - 1
-
     def __reduce__(self) -> tuple[type[VectorShards], tuple[Path]]:
         return type(self), (self.folder,)
 
@@ -270,39 +234,17 @@ class VectorShards:
         shard = map_array(self.folder / f"{self._names[i]}.npy", self.dtype, shape)
         return shard.view(np.ndarray)  # rows of a memmap are slow to make
 
-    def _map_ids(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        path, n = self.folder / self._names[i], self._rows[i]
-        ends = map_array(path.with_name(f"{path.name}.id_ends.npy"), np.int64, (n,))
-        size = max(0, int(ends[-1])) if n else 0
-        return ends, map_array(path.with_name(f"{path.name}.id_bytes.npy"), np.uint8, (size,))
-
-    def _id(self, i: int, row: int) -> str:
-        ends, raw = self._mapped_ids(i)
-        start, end = int(ends[row - 1]) if row else 0, int(ends[row])
-        try:
-            if not 0 <= start <= end <= len(raw):
-                raise ValueError(f"row {row} ends before it begins")
-            return bytes(raw[start:end]).decode("utf-8", "surrogatepass")
-        except ValueError as error:
-            raise StoreError(
-                f"The ids of shard {self._names[i]} in {self.folder} are damaged ({error}). "
-                "Write the folder again."
-            ) from error
-
 
 def bytes_digest(array: Floats) -> str:
     """SHA-256 of the numbers of a contiguous array, as they lie in memory."""
     return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
 
 
-_KINDS = ("cosine", "dot", "hellinger")
-_WAITING = 2  # shards a worker that are sent ahead of those that are done
-
-
 @dataclass(frozen=True, slots=True)
 class WrittenPart:
     """A shard of vectors on disk, and what is noted of it."""
 
+    name: str
     n_items: int
     n_components: int
     shortest: float
@@ -373,14 +315,17 @@ def write_vectors(
         raise ValueError(f"side must be 'x' or 'y', got {side!r}.")
     kind = _kind(model)
     folder = new_folder(folder)
-    how = (str(folder), side, dtype)
+    how = (folder.absolute(), side, dtype)
     if client is None:
-        written = [
-            _write_part(model, content, ids, i, how)
-            for i, (content, ids) in enumerate(_batches(items))
-        ]
+        written = [_write_part(*batch, model, how) for batch in _batches(items)]
+    elif isinstance(items, SparseShards):
+        numbers = range(len(items))
+        written = list(each(_write_shard, numbers, model, items, how, client=client))
     else:
-        written = _shared_out(model, items, how, client)
+        raise ValueError(
+            "Workers read features from disk by themselves. Write them as SparseShards first, "
+            "or leave out the client."
+        )
     widths = {part.n_components for part in written}
     if len(widths) != 1:
         raise ValueError("There is nothing to embed. Give at least one batch of items.")
@@ -394,7 +339,7 @@ def write_vectors(
         "dtype": dtype,
         "model": model_digest(model),
         "ids": written[0].has_ids,
-        "names": [_name(i) for i in range(len(written))],
+        "names": [part.name for part in written],
         "rows": [part.n_items for part in written],
         "shortest": [part.shortest for part in written],
         "longest": [part.longest for part in written],
@@ -498,81 +443,43 @@ def _features(model: PairModel | Pipeline, items: Any, side: Side) -> Any:
     return part.transform(content)
 
 
-def _batches(items: Any) -> Iterator[tuple[Any, Sequence[str] | None]]:
-    """Batches with their ids, if they have any."""
-    if hasattr(items, "n_items"):
-        yield from ((items[i], items.ids(i)) for i in range(len(items)))
+def _batches(items: Any) -> Iterator[tuple[int, Any, Sequence[str] | None]]:
+    """Yield the number of each batch, the batch, and its ids if it has any."""
+    if isinstance(items, SparseShards):
+        yield from ((i, items[i], items.ids(i)) for i in range(len(items)))
         return
     if sp.issparse(items) or isinstance(items, np.ndarray | Items):
         items = [items]
-    for batch in items:
+    for i, batch in enumerate(items):
         if isinstance(batch, str):
             raise ValueError(
                 f"Items come in batches, each a list of texts; got the text {batch[:40]!r} "
                 "alone. Give a list of lists."
             )
-        yield batch, batch.ids.tolist() if isinstance(batch, Items) else None
-
-
-def _name(i: int) -> str:
-    return f"part-{i:05d}"
+        yield i, batch, batch.ids.tolist() if isinstance(batch, Items) else None
 
 
 def _write_part(
-    model: Any, content: Any, ids: Sequence[str] | None, i: int, how: tuple[str, Side, str]
+    i: int, content: Any, ids: Sequence[str] | None, model: Any, how: tuple[Path, Side, str]
 ) -> WrittenPart:
     """Embed one batch and write its files."""
     folder, side, dtype = how
+    name = f"part-{i:05d}"
     vectors = embed(model, content, side)
-    if ids is not None and len(ids) != len(vectors):
-        raise ValueError(
-            f"Batch {i} has {len(vectors):,} items and {len(ids):,} ids. Give one id an item."
-        )
     lengths = np.sqrt(np.einsum("ik,ik->i", vectors, vectors, dtype=np.float64))
     with np.errstate(over="ignore"):
         stored = vectors.astype(dtype, copy=False)
     if not np.isfinite(stored).all():
         raise ValueError("Some vectors are too long for float16. Take dtype='float32'.")
-    write_array(Path(folder) / f"{_name(i)}.npy", stored)
-    if ids is not None:
-        write_names(Path(folder), _name(i), ids)
+    has_ids = write_ids(folder, name, ids, len(vectors))
+    write_array(folder / f"{name}.npy", stored)
     ends = (float(lengths.min()), float(lengths.max())) if len(lengths) else (0.0, 0.0)
     n, width = vectors.shape
-    return WrittenPart(n, width, *ends, bytes_digest(stored), ids is not None)
+    return WrittenPart(name, n, width, *ends, bytes_digest(stored), has_ids)
 
 
-def _write_shard(model: Any, items: Any, i: int, how: tuple[str, Side, str]) -> WrittenPart:
-    """The same on a worker, which reads the features itself."""
-    return _write_part(model, items[i], items.ids(i), i, how)
-
-
-def _shared_out(
-    model: Any, items: Any, how: tuple[str, Side, str], client: Client
-) -> list[WrittenPart]:
-    """All parts, written by workers, a few shards ahead of those that are done."""
-    from distributed import as_completed
-
-    if not hasattr(items, "n_items"):
-        raise ValueError(
-            "Workers read features from disk by themselves. Write them as SparseShards first, "
-            "or leave out the client."
-        )
-    sent = client.scatter([model], broadcast=True, hash=False)[0]
-    left = iter(range(len(items)))
-
-    def submit(i: int) -> Any:
-        return client.submit(_write_shard, sent, items, i, how, pure=False, key=None)
-
-    numbers: dict[Any, int] = {}
-    ahead = _WAITING * max(1, len(client.nthreads()))
-    for _, i in zip(range(ahead), left, strict=False):
-        numbers[submit(i)] = i
-    done: dict[int, WrittenPart] = {}
-    running = as_completed(list(numbers))
-    for future in running:
-        done[numbers.pop(future)] = future.result()
-        if (following := next(left, None)) is not None:
-            sent_on = submit(following)
-            numbers[sent_on] = following
-            running.add(sent_on)
-    return [done[i] for i in sorted(done)]
+def _write_shard(
+    i: int, model: Any, items: SparseShards, how: tuple[Path, Side, str]
+) -> WrittenPart:
+    """Embed one shard on a worker, which reads the features itself."""
+    return _write_part(i, items[i], items.ids(i), model, how)

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from simviz.features.hashed import HashedText
 from simviz.features.text import TextCounts
-from simviz.scale.csr import SparseShards, WrittenShard, finish, new_folder, write_shard
+from simviz.scale.csr import SparseShards, WrittenShard, finish, write_shard
 from simviz.scale.dask import each, joined
+from simviz.scale.files import new_folder
 from simviz.scale.parquet import TextFolder
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import secrets
 import shutil
 import zipfile
 from collections.abc import Mapping
@@ -17,22 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.exceptions import StoreError
+from simviz.scale.files import replacing
 
 MAX_BYTES = 8 * 2**30
 
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace a file; a reader sees the old content or the new, never a part."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with replacing(path, sync=True) as file:
+        file.write(data)
 
 
 def write_json(path: Path, value: Any) -> None:
