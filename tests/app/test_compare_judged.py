@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import control, html, said
 
 from simviz.data import Items, PairSet
-from simviz.jobs import JobQueue, JobSpec, SplitSpec, load_evaluation
+from simviz.jobs import load_evaluation
 from simviz.jobs.results import load_figures
 from simviz.relevance import Relevance
 from simviz.reports import html_report
-from simviz.store import Store
 from simviz.store.files import write_arrays
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "compare"
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "nrlst"]
 RUNS = {"bm25": {}, "tfidf_cosine": {}, "cca": {"n_components": 3}}
 
@@ -61,65 +58,24 @@ def datasets():
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    root = tmp_path_factory.mktemp("home")
-    store = Store(root)
-    mine = store.create_workspace()
-    made = datasets()
-    ids = {name: store.put_dataset(pairs, mine) for name, pairs in made.items()}
-    runs = {}
-    with JobQueue(store, limit=20) as queue:
-        jobs = {
-            (name, method): queue.submit(
-                JobSpec(ids[name], made[name].digest, method, params, SplitSpec(), workspace=mine)
-            )
-            for name in made
-            for method, params in RUNS.items()
-            if name != "graded" or method != "cca"
-        }
-        runs = {key: queue.wait(job, 60).run_id for key, job in jobs.items()}
-    assert all(runs.values())
-    return {"root": root, "mine": mine, "ids": ids, "runs": runs, "pairs": made}
+def home(make_home):
+    runs = {
+        f"{name} {method}": (name, method, params)
+        for name in ("once", "graded", "twice")
+        for method, params in RUNS.items()
+        if name != "graded" or method != "cca"
+    }
+    return make_home(datasets(), runs)
 
 
 @pytest.fixture
-def page(home, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(home["root"]))
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    app = AppTest.from_file(APP, default_timeout=60)
-    app.switch_page("pages/compare.py")
-    app.session_state["workspace"] = home["mine"]
-    yield app
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
+def show(home, visit):
+    """Compare on the test part of a data set."""
+    return lambda name, **params: visit(data=home.data[name], part="test", **params)
 
 
-def show(app, **params):
-    for name, value in params.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
-def a_run(home):
-    return Store(home["root"]).get_run(home["runs"]["twice", "bm25"], home["mine"])
-
-
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html"))
-
-
-def said(app):
-    kinds = (app.markdown, app.caption, app.text, app.info)
-    return " ".join(str(e.value) for kind in kinds for e in kind)
-
-
-def test_judged_pairs_are_tested_as_pairs(page, home):
-    show(page, data=home["ids"]["once"], part="test")
+def test_judged_pairs_are_tested_as_pairs(show):
+    page = show("once")
     (verdict,) = re.findall(r'<p class="sv-next">(.*?)</p>', html(page))
     assert re.search(r"AUC .*p [=<] .*bootstrap over pairs, \d\d+ judged pairs\.", verdict)
     told = html(page) + said(page)
@@ -130,8 +86,8 @@ def test_judged_pairs_are_tested_as_pairs(page, home):
     assert page.selectbox(key="compare-metric").options == ["AUC"]
 
 
-def test_other_tests_of_pairs_are_offered_and_stand_in_the_link(page, home):
-    show(page, data=home["ids"]["once"], part="test", test="delong")
+def test_other_tests_of_pairs_are_offered_and_stand_in_the_link(show):
+    page = show("once", test="delong")
     chosen = page.selectbox(key="compare-pair-test")
     assert chosen.value == "delong"
     assert chosen.options == ["Bootstrap over items", "DeLong", "As in the papers"]
@@ -144,8 +100,8 @@ def test_other_tests_of_pairs_are_offered_and_stand_in_the_link(page, home):
     assert re.search(r"0\.\d{3} to [01]\.\d{3}", html(page))
 
 
-def test_items_in_several_pairs_have_no_delong(page, home):
-    show(page, data=home["ids"]["twice"], part="test", test="delong")
+def test_items_in_several_pairs_have_no_delong(show):
+    page = show("twice", test="delong")
     chosen = page.selectbox(key="compare-pair-test")
     assert chosen.value == "bootstrap"
     assert "DeLong" not in " ".join(chosen.options)
@@ -153,29 +109,29 @@ def test_items_in_several_pairs_have_no_delong(page, home):
     assert "bootstrap over y items" in html(page)
 
 
-def test_where_nothing_can_differ_by_query_it_is_said(page, home):
-    show(page, data=home["ids"]["once"], part="test", tab="queries")
+def test_where_nothing_can_differ_by_query_it_is_said(show):
+    page = show("once", tab="queries")
     assert "both right and wrong judged candidates" in said(page)
-    show(page, tab="dimensions")
+    page = show("once", tab="dimensions")
     assert "nothing to rank" in said(page)
 
 
-def test_a_side_on_which_no_query_can_fail_is_not_offered(page, home):
-    show(page, data=home["ids"]["twice"], part="test", metric="MRR", tab="queries")
-    who = next(g for g in page.get("button_group") if g.proto.label == "Query side")
+def test_a_side_on_which_no_query_can_fail_is_not_offered(show, home):
+    page = show("twice", metric="MRR", tab="queries")
+    who = control(page, "Query side")
     assert [o.content for o in who.proto.options] == ["y → x"]
-    certain = load_evaluation(a_run(home)).n_certain("y2x")
+    certain = load_evaluation(home.run("twice bm25")).n_certain("y2x")
     assert certain > 1
     assert f"{certain} queries with nothing but right candidates are left out" in said(page)
     assert page.selectbox(key="compare-metric").value == "MRR"
     assert len(page.dataframe) == 1
 
 
-def test_graded_answers_are_looked_at_by_their_gain(page, home):
-    show(page, data=home["ids"]["graded"], part="test")
+def test_graded_answers_are_looked_at_by_their_gain(show):
+    page = show("graded")
     assert page.selectbox(key="compare-metric").value == "NDCG@10 (exponential gain)"
     assert "<th" in html(page) and ">NDCG@10 (exponential gain)</th>" in html(page)
-    show(page, metric="NDCG@3")
+    page = show("graded", metric="NDCG@3")
     assert page.selectbox(key="compare-metric").value == "NDCG@3 (exponential gain)"
 
 
@@ -189,7 +145,7 @@ def rewritten(path, write):
 
 
 def test_older_runs_are_read_as_they_would_be_measured_now(home):
-    run = a_run(home)
+    run = home.run("twice bm25")
     kept, told = load_evaluation(run), load_figures(run)
     folder = run.folder / "test"
     arrays = {k: v for k, v in run.part("test").rankings().items() if k != "predicted"}
@@ -203,7 +159,7 @@ def test_older_runs_are_read_as_they_would_be_measured_now(home):
         next(change)
     try:
         assert load_evaluation(run).predicted is None
-        again = load_evaluation(run, pairs=home["pairs"]["twice"])
+        again = load_evaluation(run, pairs=home.pairs["twice"])
         figures = load_figures(run)
     finally:
         for change in changes:
@@ -214,11 +170,10 @@ def test_older_runs_are_read_as_they_would_be_measured_now(home):
 
 
 def test_a_report_tests_pairs_and_tells_what_is_left_out(home):
-    store = Store(home["root"])
-    runs = [store.get_run(home["runs"]["once", m], home["mine"]) for m in RUNS]
-    page = html_report(runs, home["pairs"]["once"], metric="AUC")
+    runs = [home.run(f"once {method}") for method in RUNS]
+    page = html_report(runs, home.pairs["once"], metric="AUC")
     assert "bootstrap over pairs of AUC, Holm over 3 pairs" in page
     assert re.search(r"bootstrap over pairs, \d+ judged pairs", page)
     assert re.search(r"\d+ queries with nothing but right candidates", page)
-    page = html_report(runs, home["pairs"]["once"], part="validation")
+    page = html_report(runs, home.pairs["once"], part="validation")
     assert re.search(r"is ahead of .* by AUC", page)

@@ -6,86 +6,48 @@ import csv
 import io
 import re
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import control, html, link, press, said
 
 from simviz.data import Items, PairSet
-from simviz.jobs import JobQueue, JobSpec, SplitSpec
+from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.store import Store
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "compare"
 HOSTILE = "<img src=x onerror=alert(1)> [a](javascript:1) **b** $c$"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(make_home):
     """A store with finished runs: a demo on two tests, icons, and hostile texts of one's own."""
-    root = tmp_path_factory.mktemp("home")
-    store = Store(root)
-    mine = store.create_workspace()
     words = [f"{HOSTILE} {a}{b}" for a in "abcdefgh" for b in "aeiou"]
     kinds = np.array(["odd" if i % 2 else "even" for i in range(len(words))], dtype=object)
-    graded = Relevance.coerce(None, len(words), len(words))
     own = PairSet(
         Items([f"x{i}" for i in range(len(words))], words, "text", {"<kind>": kinds}),
         Items([f"y{i}" for i in range(len(words))], words, "text"),
-        graded,
+        Relevance.coerce(None, len(words), len(words)),
         name=HOSTILE,
         x_name=HOSTILE,
         y_name="=1+1",
     )
-    own_id = store.put_dataset(own, mine)
-    emoji, icons = (store.get_dataset(f"demo:{d}").digest for d in ("emoji", "icons"))
     by_y = SplitSpec(by="y")
-    specs = {
-        "bm25": JobSpec("demo:emoji", emoji, "bm25", workspace=mine),
-        "tfidf": JobSpec("demo:emoji", emoji, "tfidf_cosine", workspace=mine),
-        "elsewhere": JobSpec("demo:emoji", emoji, "bm25", {}, SplitSpec(seed=1), workspace=mine),
-        "cca": JobSpec("demo:icons", icons, "cca", {"n_components": 20}, by_y, workspace=mine),
-        "small": JobSpec("demo:icons", icons, "cca", {"n_components": 5}, by_y, workspace=mine),
-        "own": JobSpec(own_id, own.digest, "bm25", workspace=mine),
-        "own too": JobSpec(own_id, own.digest, "cca", {"n_components": 4}, workspace=mine),
-    }
-    with JobQueue(store, limit=20) as queue:
-        jobs = {name: queue.submit(spec) for name, spec in specs.items()}
-        runs = {name: queue.wait(job, 60).run_id for name, job in jobs.items()}
-    assert all(runs.values())
-    store.rename_run(runs["own"], mine, name=HOSTILE)
-    return {"root": root, "mine": mine, "own": own_id, "runs": runs}
-
-
-@pytest.fixture
-def page(home, monkeypatch):
-    yield from open_page(home["root"], monkeypatch, home["mine"])
-
-
-@pytest.fixture
-def fresh(tmp_path, monkeypatch):
-    """The page on an empty store."""
-    yield from open_page(tmp_path / "store", monkeypatch)
-
-
-def open_page(root, monkeypatch, workspace=None):
-    monkeypatch.setenv("SIMVIZ_HOME", str(root))
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    app = AppTest.from_file(APP, default_timeout=60)
-    app.switch_page("pages/compare.py")
-    if workspace:
-        app.session_state["workspace"] = workspace
-    yield app
-    from simviz.workbench.shell import state
-
-    with state.store()._index.writing() as db:  # what a test chose is not kept for the next
-        db.execute("DELETE FROM shown")
-    state.queue().close()
-    st.cache_resource.clear()
+    home = make_home(
+        {"own": own},
+        {
+            "bm25": ("demo:emoji", "bm25"),
+            "tfidf": ("demo:emoji", "tfidf_cosine"),
+            "elsewhere": ("demo:emoji", "bm25", {}, SplitSpec(seed=1)),
+            "cca": ("demo:icons", "cca", {"n_components": 20}, by_y),
+            "small": ("demo:icons", "cca", {"n_components": 5}, by_y),
+            "own": ("own", "bm25"),
+            "own too": ("own", "cca", {"n_components": 4}),
+        },
+    )
+    home.store.rename_run(home.runs["own"], home.mine, name=HOSTILE)
+    return home
 
 
 def show(app, **params):
@@ -96,45 +58,36 @@ def show(app, **params):
     return app
 
 
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html"))
-
-
-def said(app):
-    kinds = (app.markdown, app.caption, app.title, app.text, app.info)
-    return " ".join(str(e.value) for kind in kinds for e in kind)
-
-
 def pills(app):
-    return next(g for g in app.get("button_group") if g.proto.label == "Runs")
+    return control(app, "Runs")
 
 
-def param(app, name):
-    value = app.query_params[name]
-    return value[0] if isinstance(value, list) else value
+def titles(app):
+    """What stands above the columns of the tables."""
+    return re.findall(r"<th[^>]*>([^<]*)</th>", html(app))
 
 
 # -- nothing to compare ---------------------------------------------------------------
 
 
-def test_without_data_it_offers_some(fresh):
-    show(fresh)
-    assert "Choose a data set first" in said(fresh)
-    fresh.button(key="compare-demo-emoji").click().run()
-    assert not fresh.exception
-    assert param(fresh, "data") == "demo:emoji"
-    assert "Nothing has been trained" in said(fresh)
-    links = {link.proto.label for link in fresh.get("page_link")}
+def test_without_data_it_offers_some(app):
+    show(app)
+    assert "Choose a data set first" in said(app)
+    app.button(key="compare-demo-emoji").click().run()
+    assert not app.exception
+    assert link(app)["data"] == "demo:emoji"
+    assert "Nothing has been trained" in said(app)
+    links = {link.proto.label for link in app.get("page_link")}
     assert "Train this demo's methods" in links
 
 
 @pytest.mark.parametrize("wrong", ["f" * 32, "demo:nosuch", "../etc"])
-def test_unknown_data_get_a_friendly_page(fresh, wrong):
-    show(fresh, data=wrong)
-    assert any(b.key == "compare-demo-icons" for b in fresh.button)
+def test_unknown_data_get_a_friendly_page(app, wrong):
+    show(app, data=wrong)
+    assert any(b.key == "compare-demo-icons" for b in app.button)
 
 
-def test_running_and_cancelled_jobs_are_told(fresh):
+def test_running_and_cancelled_jobs_are_told(app):
     words = [f"w{a}{b} v{b}" for a in range(30) for b in range(10)]
     from simviz.workbench.shell import state
 
@@ -144,18 +97,18 @@ def test_running_and_cancelled_jobs_are_told(fresh):
     endless = {"max_iter": 3_000, "patience": 3_000, "n_components": 200}
     spec = JobSpec(dataset_id, pairs.digest, "ssi", endless, workspace=mine)
     job = state.queue().submit(spec)
-    fresh.session_state["workspace"] = mine
-    show(fresh, data=dataset_id)
-    assert "The first result appears here" in said(fresh)
-    assert any(b.label.startswith("Cancel") for b in fresh.button)
+    app.session_state["workspace"] = mine
+    show(app, data=dataset_id)
+    assert "The first result appears here" in said(app)
+    assert any(b.label.startswith("Cancel") for b in app.button)
     state.queue().cancel(job, mine)
-    fresh.run()
-    assert not fresh.exception
-    assert "cancelled" in said(fresh)
-    assert any(b.label == "Again" for b in fresh.button)
+    app.run()
+    assert not app.exception
+    assert "cancelled" in said(app)
+    assert any(b.label == "Again" for b in app.button)
 
 
-def test_failed_job_says_why(fresh):
+def test_failed_job_says_why(app):
     from simviz.workbench.shell import state
 
     mine = state.store().create_workspace()
@@ -163,37 +116,37 @@ def test_failed_job_says_why(fresh):
     dataset_id = state.store().put_dataset(pairs, mine)
     job = state.queue().submit(JobSpec(dataset_id, pairs.digest, "bm25", workspace=mine))
     assert state.queue().wait(job, 60).state == "failed"
-    fresh.session_state["workspace"] = mine
-    show(fresh, data=dataset_id)
-    assert "could not be trained" in said(fresh)
-    assert "relevant pair" in said(fresh)
-    assert "Nothing has been trained" in said(fresh)
+    app.session_state["workspace"] = mine
+    show(app, data=dataset_id)
+    assert "could not be trained" in said(app)
+    assert "relevant pair" in said(app)
+    assert "Nothing has been trained" in said(app)
 
 
 # -- the table ------------------------------------------------------------------------
 
 
-def test_tests_are_kept_apart_and_said(page, home):
-    show(page, data="demo:emoji")
+def test_tests_are_kept_apart_and_said(visit, home):
+    page = visit(data="demo:emoji")
     part = page.selectbox(key="compare-group")
     assert "2 different splits" in part.label
     assert {option.partition(" · ")[2] for option in part.options} == {"2 runs", "1 run"}
-    assert set(pills(page).value) == {home["runs"]["bm25"], home["runs"]["tfidf"]}
+    assert set(pills(page).value) == {home.runs["bm25"], home.runs["tfidf"]}
     other = next(o for o in part.options if "seed 1" in o)
     part.select(other).run()
     assert not page.exception
-    assert pills(page).value == [home["runs"]["elsewhere"]]
+    assert pills(page).value == [home.runs["elsewhere"]]
     assert "seed 1" in said(page)
 
 
-def test_finding_table_and_baselines(page):
-    show(page, data="demo:emoji", tab="dimensions")
+def test_finding_table_and_baselines(visit):
+    page = visit(data="demo:emoji", tab="dimensions")
     body = html(page)
     assert "over 385 unseen English names of the test part" in body
     assert "cannot be told apart" in body or "is ahead of" in body
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
     assert body.count("class=sv-base") == 2
-    heads = re.findall(r"<th[^>]*>([^<]*)</th>", body)
+    heads = titles(page)
     assert heads == [
         "method",
         "MRR",
@@ -208,12 +161,12 @@ def test_finding_table_and_baselines(page):
     assert "are empty" not in said(page)
     page.toggle(key="compare-more").set_value(True).run()
     assert not page.exception
-    heads = re.findall(r"<th[^>]*>([^<]*)</th>", html(page))
+    heads = titles(page)
     assert len(heads) == 1 + 6 + 8 + 2, "six metrics, eight columns of the test, dimensions, time"
 
 
-def test_every_mark_names_its_test(page):
-    show(page, data="demo:emoji")
+def test_every_mark_names_its_test(visit):
+    page = visit(data="demo:emoji")
     told = "paired randomisation, 385 queries"
     assert told in html(page), "the verdict"
     assert "two\\-sided, 385 queries" in said(page), "the note; one comparison is not corrected"
@@ -221,14 +174,14 @@ def test_every_mark_names_its_test(page):
     assert not page.exception
     assert "Wilcoxon signed-rank" in html(page)
     assert "p, Wilcoxon" in html(page)
-    assert param(page, "test") == "wilcoxon"
+    assert link(page)["test"] == "wilcoxon"
     page.selectbox(key="compare-test").select("randomization").run()
     assert "test" not in page.query_params
 
 
-def test_baseline_is_chosen_and_differences_turn(page, home):
-    runs = home["runs"]
-    show(page, data="demo:emoji")
+def test_baseline_is_chosen_and_differences_turn(visit, home):
+    runs = home.runs
+    page = visit(data="demo:emoji")
 
     def deltas():
         return re.findall(r"<td>([+−]0\.\d{3})</td>", html(page))
@@ -246,45 +199,45 @@ def test_baseline_is_chosen_and_differences_turn(page, home):
 @pytest.mark.parametrize(
     ("metric", "test"), [("top-1", "unpaired t"), ("AUC", "t of subsets"), ("MAP", "paired t")]
 )
-def test_published_protocols_have_a_better_test_beside(page, metric, test):
-    show(page, data="demo:emoji", metric=metric, test="published")
-    heads = re.findall(r"<th[^>]*>([^<]*)</th>", html(page))
+def test_published_protocols_have_a_better_test_beside(visit, metric, test):
+    page = visit(data="demo:emoji", metric=metric, test="published")
+    heads = titles(page)
     assert f"p, {test}" in heads
     assert "p, randomisation" in heads
     assert "share a letter" in said(page)
 
 
-def test_wrong_settings_in_a_link_are_the_usual_ones(page):
-    show(page, data="demo:emoji", test="tea leaves", correction="<b>")
+def test_wrong_settings_in_a_link_are_the_usual_ones(visit):
+    page = visit(data="demo:emoji", test="tea leaves", correction="<b>")
     assert page.selectbox(key="compare-test").value == "randomization"
     assert "tea" not in html(page)
 
 
-def test_two_sides_that_share_judgments_are_said(page):
-    show(page, data="demo:icons", direction="mean")
+def test_two_sides_that_share_judgments_are_said(visit):
+    page = visit(data="demo:icons", direction="mean")
     assert "let one side ask to be strict" in said(page)
 
 
-def test_empty_items_are_told(page, home):
-    show(page, runs=home["runs"]["elsewhere"])
+def test_empty_items_are_told(visit, home):
+    page = visit(runs=home.runs["elsewhere"])
     assert "To BM25, 0\\.5 % of the English names" in said(page)
     assert "they score 0 against everything" in said(page)
 
 
-def test_metric_and_direction_change_the_finding_and_the_link(page):
-    show(page, data="demo:emoji")
+def test_metric_and_direction_change_the_finding_and_the_link(visit):
+    page = visit(data="demo:emoji")
     page.selectbox(key="compare-metric").select("top-1").run()
-    direction = next(g for g in page.get("button_group") if g.proto.label == "Query side")
+    direction = control(page, "Query side")
     direction.set_value("x2y").run()
     assert not page.exception
     assert "unseen English names of the test part, out of the 385 Spanish names" in html(page)
-    assert param(page, "metric") == "top-1"
-    assert param(page, "direction") == "x2y"
+    assert link(page)["metric"] == "top-1"
+    assert link(page)["direction"] == "x2y"
     assert "first answer is relevant" in page.selectbox(key="compare-metric").help
 
 
-def test_only_unseen_queries_are_called_so(page):
-    show(page, data="demo:icons")
+def test_only_unseen_queries_are_called_so(visit):
+    page = visit(data="demo:icons")
     assert "gives an unseen icon" in html(page)
     assert "CCA, components 20" in html(page)
     assert "CCA, components 5" in html(page)
@@ -292,16 +245,15 @@ def test_only_unseen_queries_are_called_so(page):
     assert "gives each keyword" in html(page)
 
 
-def test_link_restores_everything(page, home):
-    runs = home["runs"]
-    show(
-        page,
+def test_link_restores_everything(visit, home):
+    runs = home.runs
+    page = visit(
         runs=f"{runs['tfidf']},{runs['elsewhere']},{'0' * 32},<b>",
         direction="y2x",
         metric="P@5",
         tab="dimensions",
     )
-    assert param(page, "data") == "demo:emoji", "the runs name their data"
+    assert link(page)["data"] == "demo:emoji", "the runs name their data"
     assert pills(page).value == [runs["tfidf"]]
     assert page.selectbox(key="compare-metric").value == "P@5"
     assert "Spanish names" in html(page)
@@ -314,51 +266,43 @@ def test_link_restores_everything(page, home):
     assert "not here" not in said(page), "said once"
 
 
-def test_runs_chosen_on_another_page_are_taken_over(page, home):
-    show(page, data="demo:emoji")
+def test_runs_chosen_on_another_page_are_taken_over(visit, home):
+    page = visit(data="demo:emoji")
     assert len(pills(page).value) == 2
-    page.session_state["run_ids"] = [home["runs"]["bm25"]]
+    page.session_state["run_ids"] = [home.runs["bm25"]]
     page.run()
     assert not page.exception
-    assert pills(page).value == [home["runs"]["bm25"]]
-    assert param(page, "runs") == home["runs"]["bm25"]
+    assert pills(page).value == [home.runs["bm25"]]
+    assert link(page)["runs"] == home.runs["bm25"]
 
 
-def test_no_run_chosen_asks_for_one(page):
-    show(page, data="demo:emoji")
+def test_no_run_chosen_asks_for_one(visit):
+    page = visit(data="demo:emoji")
     pills(page).set_value([]).run()
     assert not page.exception
     assert "Choose at least one run" in said(page)
 
 
-def test_a_run_of_somebody_else_is_not_shown(page, home):
-    from simviz.workbench.shell import state
+def test_a_run_of_somebody_else_is_not_shown(visit, home):
 
-    page.session_state["workspace"] = state.store().create_workspace()
-    show(page, runs=home["runs"]["own"])
+    page = visit(workspace=home.store.create_workspace(), runs=home.runs["own"])
     assert "Choose a data set first" in said(page)
-    show(page, data=home["own"], runs=home["runs"]["own"])
+    show(page, data=home.data["own"], runs=home.runs["own"])
     assert "no such data set" in html(page)
 
 
 # -- the tabs -------------------------------------------------------------------------
 
 
-def pressed(app, label, option):
-    control = next(g for g in app.get("button_group") if g.proto.label == label)
-    control.set_value(option).run()
-    assert not app.exception
-
-
-def test_roc(page):
-    show(page, data="demo:icons", tab="roc")
+def test_roc(visit):
+    page = visit(data="demo:icons", tab="roc")
     assert len(page.get("plotly_chart")) == 1
     plain = page.get("plotly_chart")[0].proto.spec
     assert re.search(r"0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", plain), "areas with their intervals"
     assert "threshold" in plain and "toself" not in plain
-    pressed(page, "False alarms", "log")
+    press(page, "False alarms", "log")
     assert "logarithmic" in page.get("plotly_chart")[0].proto.spec
-    pressed(page, "False alarms", "low")
+    press(page, "False alarms", "low")
     assert '"scaleratio":0.25' in page.get("plotly_chart")[0].proto.spec
     page.toggle(key="compare-bands").set_value(True).run()
     assert not page.exception
@@ -367,8 +311,8 @@ def test_roc(page):
 
 
 @pytest.mark.parametrize("kind", ["roc", "precision"])
-def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(page, home, kind):
-    show(page, data="demo:icons", tab=kind)
+def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(visit, kind):
+    page = visit(data="demo:icons", tab=kind)
     assert "Press a point" in said(page)
     point = {"x": 0.2, "y": 0.5, "customdata": ["cca"], "curve_number": 1, "point_index": 3}
     page.session_state[f"compare-{kind}"] = {"selection": {"points": [point]}}
@@ -379,7 +323,7 @@ def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(page, home, k
     page.button(key="compare-miss-0").click().run()
     assert not page.exception
     assert page.session_state["compare-tab"] == "Where they differ"
-    assert param(page, "query").startswith("y2x:")
+    assert link(page)["query"].startswith("y2x:")
     assert any('class="sv-asked"' in e.proto.body for e in page.get("html"))
 
 
@@ -393,44 +337,44 @@ def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(page, home, k
         ("dimensions", "dimensions"),
     ],
 )
-def test_other_curves(page, kind, words):
-    show(page, data="demo:icons", tab=kind)
+def test_other_curves(visit, kind, words):
+    page = visit(data="demo:icons", tab=kind)
     (chart,) = page.get("plotly_chart")
     assert words in chart.proto.spec
-    assert param(page, "tab") == kind
+    assert link(page)["tab"] == kind
 
 
-def test_a_curve_of_another_metric_is_measured(page):
-    show(page, data="demo:icons", tab="dimensions")
+def test_a_curve_of_another_metric_is_measured(visit):
+    page = visit(data="demo:icons", tab="dimensions")
     assert "95 % of it with" in html(page)
     assert "MRR of the first dimensions" in said(page)
-    pressed(page, "Metric", "NDCG@3")
+    press(page, "Metric", "NDCG@3")
     assert "NDCG@3" in page.get("plotly_chart")[0].proto.spec
 
 
-def test_numbers_stand_behind_a_curve(page):
-    show(page, data="demo:icons", tab="precision")
+def test_numbers_stand_behind_a_curve(visit):
+    page = visit(data="demo:icons", tab="precision")
     page.session_state["compare-rows-precision"] = True
     page.run()
     assert not page.exception
     assert {"threshold", "recall", "precision"} <= set(page.dataframe[0].value.columns)
 
 
-def test_training_tells_nothing_where_methods_are_solved_at_once(page):
-    show(page, data="demo:icons", tab="training")
+def test_training_tells_nothing_where_methods_are_solved_at_once(visit):
+    page = visit(data="demo:icons", tab="training")
     assert not page.get("plotly_chart")
     assert "solved at once" in said(page)
 
 
-def test_curves_by_training_size_are_made_when_asked_for(page, home):
+def test_curves_by_training_size_are_made_when_asked_for(visit, home):
     from simviz.workbench.compare.curves import training
 
-    show(page, data="demo:icons", tab="size")
+    page = visit(data="demo:icons", tab="size")
     assert "What would more pairs bring" in said(page)
     page.button(key="compare-size-train").click().run()
     assert not page.exception
     background = training.background()
-    keys = [(home["runs"][name], "test") for name in ("cca", "small")]
+    keys = [(home.runs[name], "test") for name in ("cca", "small")]
     deadline = time.monotonic() + 120
     while any(background.progress(key) is not None for key in keys):
         assert time.monotonic() < deadline
@@ -441,14 +385,14 @@ def test_curves_by_training_size_are_made_when_asked_for(page, home):
     assert "last doubling" in html(page)
 
 
-def test_where_two_differ(page, home):
-    show(page, data="demo:icons", tab="queries")
+def test_where_two_differ(visit):
+    page = visit(data="demo:icons", tab="queries")
     (frame,) = page.dataframe
     table = frame.value
     size = table["difference"].abs()
     assert (size.diff().dropna() <= 1e-12).all(), "biggest movers first"
     assert table["picture"].str.startswith("data:image/png;base64,").all()
-    counts = next(g for g in page.get("button_group") if g.proto.label == "Queries")
+    counts = control(page, "Queries")
     n = [int(o.content.rpartition("  **")[2].strip("*")) for o in counts.proto.options]
     assert sum(n) == len(table) == 268
     assert n == [(table.difference > 0).sum(), (table.difference == 0).sum(), n[2]]
@@ -457,29 +401,29 @@ def test_where_two_differ(page, home):
     assert "✓" in body
     assert "Lines from the place of each answer" in body
     assert "Ideal" in body and "Travelled most" in body
-    assert param(page, "query").startswith("y2x:")
+    assert link(page)["query"].startswith("y2x:")
     counts.set_value("b").run()
     assert not page.exception
     assert (page.dataframe[0].value.difference < 0).all()
 
 
-def test_selected_query_is_shown_and_linked(page, home):
-    show(page, data="demo:icons", tab="queries")
+def test_selected_query_is_shown_and_linked(visit):
+    page = visit(data="demo:icons", tab="queries")
     table = page.dataframe[0].value
-    first = param(page, "query")
+    first = link(page)["query"]
     run_ids = "-".join(pills(page).value)
     key = f"compare-lines-test-{run_ids}-P-5-y2x--None"
     page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
     page.run()
     assert not page.exception
-    assert param(page, "query") != first
+    assert link(page)["query"] != first
     asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
     assert table["text"][3] in asked
 
 
-def test_queries_that_share_a_word_are_offered(page):
-    show(page, data="demo:emoji", tab="queries")
-    words = next(g for g in page.get("button_group") if g.proto.label.startswith("Words of"))
+def test_queries_that_share_a_word_are_offered(visit):
+    page = visit(data="demo:emoji", tab="queries")
+    words = control(page, "Words of")
     everything = len(page.dataframe[0].value)
     assert 1 <= len(words.proto.options) <= 10
     term = words.proto.options[0].content
@@ -492,8 +436,8 @@ def test_queries_that_share_a_word_are_offered(page):
     assert f"“{name}”: {n} queries, mean difference" in said(page).replace("\\", "")
 
 
-def test_queries_are_filtered_by_a_column(page, home):
-    show(page, data=home["own"], tab="queries", direction="x2y")
+def test_queries_are_filtered_by_a_column(visit, home):
+    page = visit(data=home.data["own"], tab="queries", direction="x2y")
     column = next(box for box in page.selectbox if box.label == "Only queries with")
     assert column.value is None
     assert {option.partition(":")[0] for option in column.options} == {"<kind>"}
@@ -504,35 +448,35 @@ def test_queries_are_filtered_by_a_column(page, home):
     assert "<kind>: " in said(page).replace("\\", "")
 
 
-def test_a_link_to_a_query_opens_it(page, home):
+def test_a_link_to_a_query_opens_it(visit, home):
     from simviz.datasets import load_demo
     from simviz.workbench.shell import state
 
     pairs = load_demo("icons")
 
-    at = int(state.run(home["runs"]["cca"]).arrays()["y_test"][100])
-    show(page, data="demo:icons", tab="queries", query=f"y2x:{at}")
+    at = int(state.run(home.runs["cca"]).arrays()["y_test"][100])
+    page = visit(data="demo:icons", tab="queries", query=f"y2x:{at}")
     asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
     assert str(pairs.y.labels[at]) in asked
-    assert param(page, "query") == f"y2x:{at}"
+    assert link(page)["query"] == f"y2x:{at}"
 
 
-def test_pooled_metric_has_a_stand_in_for_queries(page):
-    show(page, data="demo:emoji", tab="queries", metric="AUC")
+def test_pooled_metric_has_a_stand_in_for_queries(visit):
+    page = visit(data="demo:emoji", tab="queries", metric="AUC")
     assert "stands for it" in said(page)
     assert "unseen pairs" in html(page)
 
 
-def test_one_run_asks_for_a_second(page, home):
-    show(page, runs=home["runs"]["bm25"], tab="queries")
+def test_one_run_asks_for_a_second(visit, home):
+    page = visit(runs=home.runs["bm25"], tab="queries")
     assert "Choose a second run" in said(page)
 
 
 # -- other people's text, and files ---------------------------------------------------
 
 
-def test_hostile_text_is_text(page, home):
-    show(page, data=home["own"], tab="queries")
+def test_hostile_text_is_text(visit, home):
+    page = visit(data=home.data["own"], tab="queries")
     body = html(page)
     assert "<img src=x" not in body
     assert "&lt;img src=x" in body
@@ -544,19 +488,18 @@ def test_hostile_text_is_text(page, home):
     assert any("\\<img" in label and "\\[a\\]" in label for label in labels)
 
 
-def test_table_and_queries_can_be_taken_along(page, home):
-    show(page, data=home["own"], tab="queries")
+def test_table_and_queries_can_be_taken_along(visit, home):
+    page = visit(data=home.data["own"], tab="queries")
     labels = {b.proto.label for b in page.get("download_button")}
     assert labels >= {"Table as CSV", "Table as LaTeX", "All queries as CSV"}
 
 
-def choose_all(home, names, dataset_id, direction="y2x", metric="MRR"):
+def choose_all(home, names, data, direction="y2x", metric="MRR"):
     """Runs as the page would choose them, without the page."""
     from simviz.workbench.compare.choice import Choice
     from simviz.workbench.shell import runs as compare_runs
 
-    store = Store(home["root"])
-    runs = [store.get_run(home["runs"][name], home["mine"]) for name in names]
+    runs = [home.run(name) for name in names]
     labels = compare_runs.label_runs([run.info for run in runs])
     entries = [
         compare_runs.Entry(
@@ -568,11 +511,11 @@ def choose_all(home, names, dataset_id, direction="y2x", metric="MRR"):
         )
         for run in runs
     ]
-    pairs = store.get_dataset(dataset_id, home["mine"])
+    pairs = home.store.get_dataset(data, home.mine)
     return Choice(pairs, entries, "test", direction, metric, [metric])
 
 
-def test_files_say_what_was_tested(page, home):
+def test_files_say_what_was_tested(home):
     from simviz.workbench.compare import files, table as compare_table
     from simviz.workbench.compare.choice import Setting
     from simviz.workbench.compare.columns import Verdicts
@@ -597,10 +540,10 @@ def test_files_say_what_was_tested(page, home):
     assert "(paired t, two-sided, 385 pairs)" in text
 
 
-def test_csv_of_queries_reads_back(page, home):
+def test_csv_of_queries_reads_back(home):
     from simviz.workbench.compare import queries
 
-    choice = choose_all(home, ("own", "own too"), home["own"])
+    choice = choose_all(home, ("own", "own too"), home.data["own"])
     both = queries.compare_two(choice, *choice.entries)
     head, *lines = csv.reader(io.StringIO(queries.queries_csv(choice, both)))
     assert head[:3] == ["side", "id", "query"]
@@ -610,17 +553,16 @@ def test_csv_of_queries_reads_back(page, home):
         assert float(line[3]) - float(line[5]) == pytest.approx(float(line[7]))
 
 
-def test_a_published_view_opens_as_its_owner_saw_it(page, home):
+def test_a_published_view_opens_as_its_owner_saw_it(visit, home):
     from simviz.workbench.compare import choice as compare_link
     from simviz.workbench.shell import state
 
-    runs = [home["runs"][name] for name in ("own", "own too")]
+    runs = [home.runs[name] for name in ("own", "own too")]
     view = {"metric": "AUC", "direction": "y2x", "against": runs[1], "test": "t", "tab": "det"}
     token = state.store().publish(
-        home["mine"], "compare", run_ids=runs, dataset_ids=[home["own"]], view=view
+        home.mine, "compare", run_ids=runs, dataset_ids=[home.data["own"]], view=view
     )
-    page.session_state["workspace"] = state.store().create_workspace()
-    show(page, share=token)
+    page = visit(workspace=state.store().create_workspace(), share=token)
     assert page.session_state["compare-metric"] == "AUC"
     assert page.session_state["compare-direction"] == "y2x"
     assert page.session_state["compare-against"] == runs[1]
@@ -635,14 +577,14 @@ def test_a_published_view_opens_as_its_owner_saw_it(page, home):
     assert "compare-publish" not in [button.key for button in page.button]
 
 
-def test_what_is_on_the_screen_is_published(page, home):
+def test_what_is_on_the_screen_is_published(visit, home):
     from simviz.workbench.shell import state
 
-    show(page, data=home["own"])
+    page = visit(data=home.data["own"])
     page.selectbox(key="compare-metric").select("AUC").run()
     page.button(key="compare-publish").click().run()
     assert not page.exception
-    shared = max(state.store().list_shares(home["mine"]), key=lambda share: share.created)
+    shared = max(state.store().list_shares(home.mine), key=lambda share: share.created)
     view = dict(shared.view)
     assert view["metric"] == "AUC"
     assert view["tab"] == "roc"

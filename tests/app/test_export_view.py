@@ -5,50 +5,42 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from simviz.data import PairSet
-from simviz.jobs import JobQueue, JobSpec, blend_spec
+from simviz.jobs import JobQueue, blend_spec
 from simviz.relevance import Relevance
-from simviz.store import Store
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "compare"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(make_home):
     """Three runs on plain pairs, one of them a blend, and one on grades that are not whole."""
-    store = Store(tmp_path_factory.mktemp("export"))
-    mine = store.create_workspace()
     words = [f"{a}{b} {b}{c}" for a in "abcd" for b in "efgh" for c in "ij"]
     plain = PairSet.from_texts(words, [w[::-1] for w in words], name="plain")
     halves = Relevance.from_pairs(range(32), range(32), [0.5, 1] * 16, shape=(32, 32))
     graded = PairSet.from_texts(words, words, halves, name="graded")
-    ids = [store.put_dataset(pairs, mine) for pairs in (plain, graded)]
-    with JobQueue(store) as queue:
-
-        def train(dataset_id, pairs, method, **params):
-            spec = JobSpec(dataset_id, pairs.digest, method, params, workspace=mine)
-            return store.get_run(queue.wait(queue.submit(spec), 120).run_id, mine).info
-
-        parts = train(ids[0], plain, "cca", n_components=3), train(ids[0], plain, "bm25")
-        blend = queue.submit(blend_spec(*parts, 0.25, workspace=mine))
-        queue.wait(blend, 120)
-        train(ids[1], graded, "bm25")
-    return {"root": store.root, "mine": mine, "plain": ids[0], "graded": ids[1]}
+    home = make_home(
+        {"plain": plain, "graded": graded},
+        {
+            "cca": ("plain", "cca", {"n_components": 3}),
+            "bm25": ("plain", "bm25"),
+            "graded": ("graded", "bm25"),
+        },
+    )
+    parts = (home.run(name).info for name in ("cca", "bm25"))
+    with JobQueue(home.store) as queue:
+        queue.wait(queue.submit(blend_spec(*parts, 0.25, workspace=home.mine)), 600)
+    return home
 
 
 @pytest.fixture
-def page(home, monkeypatch):
-    """The page, and what each button would save, by its label."""
-    monkeypatch.setenv("SIMVIZ_HOME", str(home["root"]))
-    st.cache_resource.clear()
-    st.cache_data.clear()
+def saved(monkeypatch):
+    """What each button would save, by its label, and how it is offered."""
     saved = {}
     real = st.download_button
 
@@ -57,23 +49,12 @@ def page(home, monkeypatch):
         return real(label, data, *args, **options)
 
     monkeypatch.setattr(st, "download_button", note)
-    app = AppTest.from_file(APP, default_timeout=60)
-    app.switch_page("pages/compare.py")
-    app.session_state["workspace"] = home["mine"]
-    yield app, saved
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
+    return saved
 
 
 @pytest.mark.parametrize(("part", "n"), [("validation", 3), ("test", 7)])
-def test_files_are_made_when_asked_for(page, home, part, n):
-    app, saved = page
-    app.query_params["data"] = home["plain"]
-    app.query_params["part"] = part
-    app.run()
-    assert not app.exception
+def test_files_are_made_when_asked_for(saved, visit, home, part, n):
+    visit(data=home.data["plain"], part=part)
     kinds = ("Table as CSV", "Table as LaTeX", "Table as Markdown")
     table, paper, notes = (saved[label][0]() for label in kinds)
     rows = list(csv.DictReader(io.StringIO(table)))
@@ -96,56 +77,40 @@ def test_files_are_made_when_asked_for(page, home, part, n):
     assert len(archive.namelist()) == 1 + (1 + 3), "of the side that asks"
 
 
-def test_files_of_validation_mark_what_stopped_early_by_it(page, home, monkeypatch):
-    app, saved = page
+def test_files_of_validation_mark_what_stopped_early_by_it(saved, visit, home, monkeypatch):
     monkeypatch.setattr("simviz.jobs.stopped_by_validation", lambda run: run.info.method == "cca")
-    app.query_params["data"] = home["plain"]
-    app.query_params["part"] = "validation"
-    app.run()
+    visit(data=home.data["plain"], part="validation")
     rows = csv.DictReader(io.StringIO(saved["Table as CSV"][0]()))
     marked = {row["method"] for row in rows if row["stopped early by"] == "validation"}
     assert marked == {"CCA"}
     assert "Stopped early by this part: CCA." in saved["Table as LaTeX"][0]()
 
 
-def test_one_side_that_asks_is_all_that_leaves(page, home):
-    app, saved = page
-    app.query_params["data"] = home["plain"]
-    app.query_params["direction"] = "y2x"
-    app.run()
-    assert not app.exception
+def test_one_side_that_asks_is_all_that_leaves(saved, visit, home):
+    visit(data=home.data["plain"], direction="y2x")
     names = zipfile.ZipFile(io.BytesIO(saved["TREC run and judgments"][0]())).namelist()
     assert not [name for name in names if "x-to-y" in name]
     assert ', "y2x"))' in saved["Report as one page"][0]().decode().replace("&quot;", '"')
 
 
-def test_what_trec_cannot_hold_is_said(page, home):
-    app, saved = page
-    app.query_params["data"] = home["graded"]
-    app.run()
-    assert not app.exception
+def test_what_trec_cannot_hold_is_said(saved, visit, home):
+    visit(data=home.data["graded"])
     options = saved["TREC run and judgments"][1]
     assert options["disabled"]
     assert "whole numbers" in options["help"]
     assert b"<table>" in saved["Report as one page"][0]()
 
 
-def test_runs_on_data_that_changed_say_so(page, home, monkeypatch):
-    app, saved = page
+def test_runs_on_data_that_changed_say_so(saved, visit, home, monkeypatch):
     monkeypatch.setattr(PairSet, "digest", "0" * 32)
-    app.query_params["data"] = home["plain"]
-    app.run()
-    assert not app.exception
+    visit(data=home.data["plain"])
     for label in ("Report as one page", "TREC run and judgments", "Queries of all runs as CSV"):
         assert saved[label][1]["disabled"]
         assert "Train them again" in saved[label][1]["help"]
 
 
-def test_models_leave_whole_and_for_other_programs(page, home):
-    app, saved = page
-    app.query_params["data"] = home["plain"]
-    app.run()
-    assert not app.exception
+def test_models_leave_whole_and_for_other_programs(saved, visit, home):
+    app = visit(data=home.data["plain"])
     names = {label: i for i, label in enumerate(app.selectbox(key="take-model").options)}
     (cca,) = (label for label in names if label.startswith("CCA"))
     app.selectbox(key="take-model").select(cca).run()

@@ -4,29 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import html, said
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
-
-
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    yield AppTest.from_file(APP, default_timeout=60)
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
-
-
-def texts(app):
-    return " ".join(str(e.value) for kind in (app.markdown, app.caption, app.title) for e in kind)
 
 
 def drawn(app):
@@ -59,7 +41,7 @@ def test_cards_are_there_before_anything_is_trained(app):
         "Try it with job titles",
         "Show me around, in three minutes",
     ]
-    assert "CC BY 4.0" in texts(app)
+    assert "CC BY 4.0" in said(app)
 
 
 def test_variant_is_offered_on_the_card_of_its_demo(app):
@@ -84,9 +66,9 @@ def test_button_trains_and_tells_what_was_found(app):
     assert app.query_params["demo"] == "emoji"
     until_trained(app)
     assert not app.exception
-    html = " ".join(e.proto.body for e in app.get("html"))
-    assert "puts the right one first" in html
-    assert html.count("<tr") == 1 + 3 + 2, "a heading, three methods, two baselines"
+    body = html(app)
+    assert "puts the right one first" in body
+    assert body.count("<tr") == 1 + 3 + 2, "a heading, three methods, two baselines"
     assert len(app.get("plotly_chart")) == 2
     assert drawn(app)["selected"] is None and "drawn to keep distances" in drawn(app)["alt"]
     app.session_state["map-alone"] = {"picked": {"key": "x3", "n": 1}}
@@ -101,10 +83,10 @@ def test_unseen_queries_are_what_a_split_by_x_measures(app):
     app.run()
     until_trained(app)
     assert not app.exception
-    html = " ".join(e.proto.body for e in app.get("html"))
-    assert "unseen documents" in html
-    assert html.count("<tr") == 1 + 3 + 2
-    assert "test documents" in texts(app)
+    body = html(app)
+    assert "unseen documents" in body
+    assert body.count("<tr") == 1 + 3 + 2
+    assert "test documents" in said(app)
 
 
 def test_cancelled_demo_offers_to_go_on(app):
@@ -118,7 +100,7 @@ def test_cancelled_demo_offers_to_go_on(app):
     assert not app.exception
     ended = [b for b in app.button if b.label == "Again"]
     assert ended
-    assert "cancelled" in texts(app)
+    assert "cancelled" in said(app)
     ended[0].click().run()
     assert not app.exception
     until_trained(app)

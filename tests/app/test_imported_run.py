@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import html
 
 from simviz.data import PairSet
 from simviz.evaluation.trec import trec_run
-from simviz.jobs import JobQueue, JobSpec
 from simviz.pipeline import default_pipeline
-from simviz.store import Store
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
 
 
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path))
-    store = Store(tmp_path)
-    mine = store.create_workspace()
+@pytest.fixture(scope="module")
+def home(make_home):
     texts = [f"{a}{b} {c}" for a in "bcdf" for b in "aeiou" for c in ("car", "bus", "ship")]
     pairs = PairSet.from_texts(texts, [f"the {t}" for t in texts], name="things")
-    dataset_id = store.put_dataset(pairs, mine)
-    with JobQueue(store, limit=2) as queue:
-        spec = JobSpec(dataset_id, pairs.digest, "bm25", workspace=mine)
-        assert queue.wait(queue.submit(spec), 60).run_id
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    at = AppTest.from_file(APP, default_timeout=120)
-    at.session_state["workspace"] = mine
-    at.query_params["data"] = dataset_id
-    at.switch_page("pages/train.py")
-    yield at, pairs
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    return make_home({"things": pairs}, {"bm25": ("things", "bm25")})
 
 
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
-
-
-def test_a_run_is_brought_and_compared(app):
-    at, pairs = app
-    at.run()
-    assert not at.exception
+def test_a_run_is_brought_and_compared(visit, home):
+    at, pairs = visit("train", data=home.data["things"]), home.pairs["things"]
     tfidf = default_pipeline("tfidf_cosine", pairs).fit(pairs)
     run = "".join(trec_run(tfidf, pairs, tag="theirs")).encode()
     uploader = next(u for u in at.file_uploader if u.key.startswith("import-file"))

@@ -5,67 +5,51 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
-from simviz.jobs import JobQueue, JobSpec
-from simviz.store import Store
+from simviz.jobs import JobQueue
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
-PAGES = sorted(path.name for path in (APP.parent / "pages").glob("*.py"))
+PAGES = sorted(path.stem for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
 SECRET = "xylophone"  # stands in every text of the owner, and nowhere else
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(make_home):
     """An owner's data set, run, job and share, all of which tell the secret; and a stranger."""
-    store = Store(tmp_path_factory.mktemp("isolation"))
-    owner, stranger = store.create_workspace(), store.create_workspace()
     texts = [f"{SECRET} {a}{b}" for a in "abcde" for b in "fghi"]
     pairs = PairSet.from_texts(texts, [t[::-1] for t in texts], name=SECRET, x_name=SECRET)
-    data = store.put_dataset(pairs, owner, notes=[SECRET])
-    spec = JobSpec(data, pairs.digest, "cca", {"n_components": 3}, workspace=owner)
-    with JobQueue(store) as queue:
-        job = queue.submit(spec)
-        run = queue.wait(job, 120).run_id
+    home = make_home({"own": pairs}, {"cca": ("own", "cca", {"n_components": 3})})
+    store, owner = home.store, home.mine
+    data, run = home.data["own"], home.runs["cca"]
     store.rename_run(run, owner, SECRET, SECRET)
-    token = store.publish(owner, "map", run_ids=[run])
     store.put_feedback(data, owner, [(SECRET, SECRET, 1.0)])
     return {
+        "root": home.root,
         "store": store,
         "owner": owner,
-        "stranger": stranger,
+        "stranger": store.create_workspace(),
         "data": data,
         "run": run,
-        "job": job,
-        "token": token,
+        "job": home.jobs["cca"],
+        "token": store.publish(owner, "map", run_ids=[run]),
     }
 
 
 @pytest.fixture
-def visit(home, monkeypatch):
+def visit(home, serve, open_page, monkeypatch):
     """Open a page with an address of one's own making."""
-    monkeypatch.setenv("SIMVIZ_HOME", str(home["store"].root))
     monkeypatch.setenv("SIMVIZ_PUBLIC", "1")
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    serve(home["root"])
 
     def opened(page, who, **params):
-        app = AppTest.from_file(APP, default_timeout=60)
-        app.switch_page(f"pages/{page}")
-        app.session_state["workspace"] = home[who]
+        app = open_page(page, home[who])
         for name, value in params.items():
             app.query_params[name] = value
         return app.run()
 
-    yield opened
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
+    return opened
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import control, html
 
 from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.evaluation import confidence_interval, evaluate, query_values
-from simviz.jobs import JobQueue, JobSpec, SplitSpec, load_evaluation
+from simviz.jobs import SplitSpec, load_evaluation
 from simviz.relevance import Relevance
 from simviz.reports import html_report
-from simviz.store import Store
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
 #: What is looked at first: data set, metric, who asks.
 FIRST = {
     "demo:icons": ("P@5", "y2x"),
@@ -55,56 +51,25 @@ def graded():
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    root = tmp_path_factory.mktemp("store")
-    store = Store(root)
-    mine = store.create_workspace()
-    own = graded()
-    known = {"root": root, "mine": mine, "jobs": {}, "runs": {}, "ids": {}}
-    with JobQueue(store) as queue:
-        for name, (method, params) in METHODS.items():
-            demo = DEMOS.get(name.removeprefix("demo:"))
-            data = name if demo else store.put_dataset(own, mine)
-            digest = store.get_dataset(data, mine).digest
-            how = SplitSpec(by=demo.split_by if demo else "y")
-            spec = JobSpec(data, digest, method, params, how, workspace=mine)
-            known["jobs"][name] = queue.submit(spec)
-            known["runs"][name] = queue.wait(known["jobs"][name], 200).run_id
-            known["ids"][name] = data
-    return known
+def home(make_home):
+    runs = {}
+    for name, how in METHODS.items():
+        demo = DEMOS.get(name.removeprefix("demo:"))
+        runs[name] = (name, *how, SplitSpec(by=demo.split_by if demo else "y"))
+    return make_home({"own": graded()}, runs)
 
 
 @pytest.fixture
-def visit(home, monkeypatch):
-    """Opens a page as another browser of the same workspace would."""
-    monkeypatch.setenv("SIMVIZ_HOME", str(home["root"]))
-    st.cache_resource.clear()
+def show(home, visit):
+    """A page of a data set; Home follows the job it was given: no other method is trained."""
 
-    def opened(page, **params):
-        app = AppTest.from_file(APP, default_timeout=60)
-        app.session_state["workspace"] = home["mine"]
-        if page is not None:
-            app.switch_page(f"pages/{page}.py")
-        for name, value in params.items():
-            app.query_params[name] = value
-        if "demo" in params:  # Home follows the jobs it was given: no other method is trained
-            name = f"demo:{params['demo']}"
-            app.session_state[f"home-jobs-{params['demo']}"] = [home["jobs"][name]]
-        app.run()
-        assert not app.exception
-        return app
+    def show(page, name, **params):
+        if page != "home":
+            return visit(page, data=home.data[name], **params)
+        demo = name.removeprefix("demo:")
+        return visit(session={f"home-jobs-{demo}": [home.jobs[name]]}, demo=demo, **params)
 
-    yield opened
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
-    with Store(home["root"])._index.writing() as db:
-        db.execute("DELETE FROM shown")
-
-
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html"))
+    return show
 
 
 def cell(text, column):
@@ -122,24 +87,23 @@ def cell(text, column):
     raise AssertionError(f"no table has a column {column}")
 
 
-def every_place(visit, home, name, metric, direction, part):
+def dataset(home, name):
+    return home.store.get_dataset(home.data[name], home.mine)
+
+
+def every_place(show, home, name, metric, direction, part):
     """The same figure as each place shows it, to the last digit."""
-    data = home["ids"][name]
-    store = Store(home["root"])
-    run, pairs = store.get_run(home["runs"][name]), store.get_dataset(data, home["mine"])
-    told = {}
-    compare = visit("compare", data=data, part=part, direction=direction)
-    told["Compare"] = cell(html(compare), metric)
+    run, pairs = home.run(name), dataset(home, name)
+    told = {"Compare": cell(html(show("compare", name, part=part, direction=direction)), metric)}
     # Nothing is said in the links that follow: part and direction are kept with the data set.
-    told["Train"] = cell(html(visit("train", data=data)), metric)
-    if data.startswith("demo:"):
-        told["Home"] = cell(html(visit(None, demo=data.removeprefix("demo:"))), metric)
-    app = visit("map", data=data, dims=str(METHODS[name][1]["n_components"]))
+    told["Train"] = cell(html(show("train", name)), metric)
+    if name.startswith("demo:"):
+        told["Home"] = cell(html(show("home", name)), metric)
+    app = show("map", name, dims=str(METHODS[name][1]["n_components"]))
     # What a published map says to its readers.
     usual = direction == FIRST[name][1]
     assert ("direction" in app.query_params) is not usual
-    shown = html(app)
-    told["Map"] = re.search(rf"<b>([0-9.]+)</b><span>{re.escape(metric)}</span>", shown)[1]
+    told["Map"] = re.search(rf"<b>([0-9.]+)</b><span>{re.escape(metric)}</span>", html(app))[1]
     report = html_report([run], pairs, metric=metric, direction=direction, part=part)
     told["report"] = cell(report, metric)
     at = run.arrays()
@@ -151,18 +115,16 @@ def every_place(visit, home, name, metric, direction, part):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_the_figure_looked_at_first_is_the_same_everywhere(visit, home, name):
+def test_the_figure_looked_at_first_is_the_same_everywhere(show, home, name):
     from simviz.workbench.shell import settings
 
     metric, direction = FIRST[name]
-    data = home["ids"][name]
-    store = Store(home["root"])
-    run, pairs = store.get_run(home["runs"][name]), store.get_dataset(data, home["mine"])
-    part = "test" if data.startswith("demo:") else "validation"
-    assert settings.usual_direction(data, pairs).direction == direction
+    run, pairs = home.run(name), dataset(home, name)
+    part = "test" if name.startswith("demo:") else "validation"
+    assert settings.usual_direction(home.data[name], pairs).direction == direction
     # Without any choice the pages open on that part and direction by themselves.
-    first = cell(html(visit("compare", data=data)), metric)
-    told = every_place(visit, home, name, metric, direction, part)
+    first = cell(html(show("compare", name)), metric)
+    told = every_place(show, home, name, metric, direction, part)
     assert {first} == set(told.values()), told
     # No direction is named: the run was measured for the side that asks.
     evaluation = load_evaluation(run, part)
@@ -176,19 +138,17 @@ def test_the_figure_looked_at_first_is_the_same_everywhere(visit, home, name):
 
 
 @pytest.mark.parametrize("direction", ["x2y", "mean"])
-def test_another_direction_is_followed_everywhere_and_kept(visit, home, direction):
-    told = every_place(visit, home, "own", FIRST["own"][0], direction, "test")
+def test_another_direction_is_followed_everywhere_and_kept(show, home, direction):
+    told = every_place(show, home, "own", FIRST["own"][0], direction, "test")
     assert len(set(told.values())) == 1, told
-    assert told != every_place(visit, home, "own", FIRST["own"][0], "y2x", "test")
-    app = visit("compare", data=home["ids"]["own"])
-    control = next(g for g in app.get("button_group") if g.proto.label == "Query side")
-    assert control.value == "y2x" and app.query_params["direction"] in ("y2x", ["y2x"])
-    assert "queries ask: their name says so" in control.proto.help.replace("\\", "")
-    control.set_value(direction).run()
+    assert told != every_place(show, home, "own", FIRST["own"][0], "y2x", "test")
+    app = show("compare", "own")
+    sides = control(app, "Query side")
+    assert sides.value == "y2x" and app.query_params["direction"] in ("y2x", ["y2x"])
+    assert "queries ask: their name says so" in sides.proto.help.replace("\\", "")
+    sides.set_value(direction).run()
     assert not app.exception
     assert cell(html(app), FIRST["own"][0]) == told["Compare"]
-    assert (
-        cell(html(visit("compare", data=home["ids"]["own"])), FIRST["own"][0]) == told["Compare"]
-    )
-    kept = Store(home["root"]).shown(home["ids"]["own"], home["mine"], "direction")
+    assert cell(html(show("compare", "own")), FIRST["own"][0]) == told["Compare"]
+    kept = home.store.shown(home.data["own"], home.mine, "direction")
     assert kept == direction

@@ -6,28 +6,20 @@ import csv
 import io
 import json
 from html import unescape
-from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import control, html, link
 
 from simviz.charts.canvas import Part, unpack
 from simviz.data import PairSet
-from simviz.jobs import JobQueue, JobSpec
-from simviz.store import Store
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(make_home):
     """A store with topic models and another one on the same words, some of them hostile."""
-    root = tmp_path_factory.mktemp("topics")
-    store = Store(root)
-    mine = store.create_workspace()
     stories = [
         ("the cat sleeps near the warm house", "el gato duerme cerca de la casa"),
         ("a fast car drives along the road", "un coche va por la carretera"),
@@ -36,49 +28,31 @@ def home(tmp_path_factory):
     ]
     x, y = ([f"{story[side]} {i}" for i in range(20) for story in stories] for side in (0, 1))
     pairs = PairSet.from_texts(x, y, x_name="<b>English</b>", y_name="Spanish")
-    data = store.put_dataset(pairs, mine)
-    few = {"n_components": 4, "shared": False}
-    specs = {
-        "jplsa": JobSpec(data, pairs.digest, "jplsa", few, workspace=mine),
-        "lda": JobSpec(data, pairs.digest, "lda", {"n_components": 4}, workspace=mine),
-        "cca": JobSpec(data, pairs.digest, "cca", {"n_components": 4}, workspace=mine),
+    runs = {
+        "jplsa": ("own", "jplsa", {"n_components": 4, "shared": False}),
+        "lda": ("own", "lda", {"n_components": 4}),
+        "cca": ("own", "cca", {"n_components": 4}),
     }
-    with JobQueue(store, limit=20) as queue:
-        jobs = {name: queue.submit(spec) for name, spec in specs.items()}
-        runs = {name: queue.wait(job, 120).run_id for name, job in jobs.items()}
-    assert all(runs.values())
-    return {"root": root, "mine": mine, "data": data, "pairs": pairs, "runs": runs}
+    return make_home({"own": pairs}, runs)
 
 
 @pytest.fixture
-def app(home, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(home["root"]))
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    app = AppTest.from_file(APP, default_timeout=60)
-    app.session_state["workspace"] = home["mine"]
-    yield app
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
+def compare(home, visit):
+    """The topics of the named runs."""
+    return lambda *names: visit(
+        "compare",
+        data=home.data["own"],
+        runs=",".join(home.runs[name] for name in names),
+        tab="topics",
+    )
 
 
-def go(app, page, **params):
-    for name, value in params.items():
-        app.query_params[name] = value
-    app.switch_page(page).run()
-    assert not app.exception
-    return app
-
-
-def compare(app, home, *names, **params):
-    runs = ",".join(home["runs"][name] for name in names)
-    return go(app, "pages/compare.py", data=home["data"], runs=runs, tab="topics", **params)
-
-
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html"))
+@pytest.fixture
+def map_of(home, visit):
+    """The map of a run."""
+    return lambda name, **params: visit(
+        "map", data=home.data["own"], run=home.runs[name], **params
+    )
 
 
 def table(app):
@@ -86,14 +60,9 @@ def table(app):
     return next(b for e in app.get("html") if "sv-topics" in (b := e.proto.body)).split("<tr>")[2:]
 
 
-def address(app):
-    told = {name: app.query_params[name] for name in app.query_params}
-    return {name: v[0] if isinstance(v, list) else v for name, v in told.items()}
-
-
-def test_topics_of_a_run_are_read_side_by_side(app, home):
-    compare(app, home, "jplsa", "cca")
-    assert address(app)["tab"] == "topics"
+def test_topics_of_a_run_are_read_side_by_side(compare):
+    app = compare("jplsa", "cca")
+    assert link(app)["tab"] == "topics"
     rows = table(app)
     assert len(rows) == 4
     cat = next(row for row in rows if "cat" in row)
@@ -102,15 +71,15 @@ def test_topics_of_a_run_are_read_side_by_side(app, home):
     assert app.selectbox(key="topics-run").options == ["JPLSA"]
 
 
-def test_hostile_terms_and_names_are_text(app, home):
-    compare(app, home, "jplsa")
+def test_hostile_terms_and_names_are_text(compare):
+    app = compare("jplsa")
     assert "<img src=x" not in html(app) and "<b>English</b>" not in html(app)
     assert "&lt;b&gt;English" in html(app)
     assert HOSTILE in unescape(html(app)), "typical items are shown as they are"
 
 
-def test_a_term_is_found_and_marked(app, home):
-    compare(app, home, "jplsa")
+def test_a_term_is_found_and_marked(compare):
+    app = compare("jplsa")
     app.text_input(key="topics-search").input("GAT").run()
     assert not app.exception
     assert len(table(app)) == 1
@@ -119,19 +88,19 @@ def test_a_term_is_found_and_marked(app, home):
     assert "No topic has such a term" in " ".join(c.value for c in app.caption)
 
 
-def test_order_by_coherence(app, home):
+def test_order_by_coherence(compare, home):
     from simviz.explain.topics import RunTopics
     from simviz.workbench.compare import topics
 
-    run = Store(home["root"]).get_run(home["runs"]["jplsa"])
-    found = RunTopics.of(run.pipeline(), home["pairs"])
+    run = home.run("jplsa")
+    found = RunTopics.of(run.pipeline(), home.pairs["own"])
     shares = [t.share for t in topics.ordered(found.topics, "weight")]
     assert shares == sorted(shares, reverse=True)
     by = topics.ordered(found.topics, "coherence")
     means = [t.x_coherence + t.y_coherence for t in by]
     assert means == sorted(means, reverse=True)
-    compare(app, home, "jplsa")
-    group = next(g for g in app.get("button_group") if g.proto.label == "Order by")
+    app = compare("jplsa")
+    group = control(app, "Order by")
     group.set_value("coherence").run()
     assert not app.exception
     first = by[0].x_terms[0]
@@ -142,18 +111,18 @@ def test_all_topics_leave_as_a_file(home):
     from simviz.explain.topics import RunTopics
     from simviz.workbench.compare import topics
 
-    run = Store(home["root"]).get_run(home["runs"]["lda"])
-    found = RunTopics.of(run.pipeline(), home["pairs"])
-    lines = list(csv.DictReader(io.StringIO(topics.topics_csv(found, home["pairs"]))))
+    run = home.run("lda")
+    found = RunTopics.of(run.pipeline(), home.pairs["own"])
+    lines = list(csv.DictReader(io.StringIO(topics.topics_csv(found, home.pairs["own"]))))
     assert len(lines) == 4
     assert sum(float(line["share of tokens"]) for line in lines) == pytest.approx(1, abs=1e-4)
     assert {"Spanish: terms", "Spanish: NPMI", "Spanish: typical"} <= set(lines[0])
 
 
-def test_without_a_topic_model_there_is_no_such_tab(app, home):
-    compare(app, home, "cca")
+def test_without_a_topic_model_there_is_no_such_tab(compare):
+    app = compare("cca")
     assert not [tab for tab in app.tabs if tab.label == "Topics"]
-    assert address(app)["tab"] == "roc"
+    assert link(app)["tab"] == "roc"
 
 
 def told(app):
@@ -174,32 +143,32 @@ def regions(app):
     return [" ".join(region[5]) for region in told(app)["regions"]]
 
 
-def test_map_of_a_topic_model_says_what_its_parts_are_about(app, home):
-    go(app, "pages/map.py", data=home["data"], run=home["runs"]["jplsa"])
+def test_map_of_a_topic_model_says_what_its_parts_are_about(map_of):
+    app = map_of("jplsa")
     assert any("gato" in text or "casa" in text for text in regions(app))
     assert any(note.endswith(" %") for note in notes(app))
-    pills = next(g for g in app.get("button_group") if g.proto.label == "Labels of regions")
+    pills = control(app, "Labels of regions")
     pills.set_value([]).run()
     assert not app.exception
     assert not regions(app)
-    assert address(app)["regions"] == "0"
+    assert link(app)["regions"] == "0"
     assert any(" %" in note for note in notes(app))
 
 
-def test_selected_item_shows_its_topics_as_bars(app, home):
-    go(app, "pages/map.py", data=home["data"], run=home["runs"]["jplsa"], sel="x0")
+def test_selected_item_shows_its_topics_as_bars(map_of):
+    app = map_of("jplsa", sel="x0")
     bars = next(b for e in app.get("html") if "<caption>Topics" in (b := e.proto.body))
     assert "cat" in bars and "width:" in bars and " %" in bars
     links = [link.proto.label for link in app.get("page_link")]
     assert "All topics" in links
-    go(app, "pages/map.py", data=home["data"], run=home["runs"]["jplsa"], sel="y3")
+    app = map_of("jplsa", sel="y3")
     assert "<img src=x" not in html(app)
 
 
-def test_other_runs_have_regions_unless_they_are_put_away(app, home):
-    go(app, "pages/map.py", data=home["data"], run=home["runs"]["cca"], sel="x0")
+def test_other_runs_have_regions_unless_they_are_put_away(map_of):
+    app = map_of("cca", sel="x0")
     assert regions(app) and notes(app) is None
     assert "<caption>Topics" not in html(app)
-    go(app, "pages/map.py", data=home["data"], run=home["runs"]["cca"], regions="0", sel="x0")
+    app = map_of("cca", regions="0", sel="x0")
     assert not regions(app)
-    assert address(app)["regions"] == "0"
+    assert link(app)["regions"] == "0"

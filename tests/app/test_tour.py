@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 pytestmark = pytest.mark.app
-ROOT = Path(__file__).parents[2]
 PAGES = {
     "Compare": "pages/compare.py",
     "Map": "pages/map.py",
     "Search": "pages/search.py",
     "Data": "pages/data.py",
 }
-
-
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    yield AppTest.from_file(ROOT / "app.py", default_timeout=60)
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
 
 
 def line(app):

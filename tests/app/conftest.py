@@ -1,0 +1,148 @@
+"""Fixtures of the page tests: stores with trained runs, and pages opened on them.
+
+A module of tests names its page (``PAGE = "compare"``, none for Home) and may
+define its own `home`; `app` is the page on an empty store, `visit` opens pages
+on `home`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from simviz.jobs import JobQueue, JobSpec
+from simviz.store import Store
+
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@dataclass(frozen=True)
+class Home:
+    """A store with one workspace, its data sets and its finished runs, by their names."""
+
+    root: Path
+    mine: str
+    pairs: dict
+    data: dict
+    runs: dict
+    jobs: dict
+
+    @property
+    def store(self):
+        return Store(self.root)
+
+    def run(self, name):
+        return self.store.get_run(self.runs[name], self.mine)
+
+    def copy(self, root):
+        """The same at another place, for a test that writes."""
+        shutil.copytree(self.root, root)
+        return replace(self, root=root)
+
+
+@pytest.fixture(scope="session")
+def make_home(tmp_path_factory):
+    """Makes a store of data sets by name, and of runs: (data, method[, params[, split]])."""
+
+    def make(pairs, runs):
+        store = Store(tmp_path_factory.mktemp("home"))
+        mine = store.create_workspace()
+        data = {name: store.put_dataset(one, mine) for name, one in pairs.items()}
+        trained, jobs = {}, {}
+        with JobQueue(store, limit=40) as queue:
+            for name, (on, *how) in runs.items():  # one by one: equal runs stand by their age
+                on = data.setdefault(on, on)  # a demo by its own name
+                digest = store.get_dataset(on, mine).digest
+                jobs[name] = queue.submit(JobSpec(on, digest, *how, workspace=mine))
+                status = queue.wait(jobs[name], 600)
+                assert status.run_id, f"{name}: {status.message}"
+                trained[name] = status.run_id
+        return Home(store.root, mine, pairs, data, trained, jobs)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def _server():
+    """What the pages of this process serve: one store at a time."""
+    served = {}
+
+    def stop():
+        if served:
+            from simviz.workbench.shell import state
+
+            state.queue().close()
+            st.cache_resource.clear()
+            st.cache_data.clear()
+            served.clear()
+
+    def start(root):
+        if served.get("root") != root:  # else the caches stay, as they do between visitors
+            stop()
+            served["root"] = root
+
+    yield start, stop
+    stop()
+
+
+@pytest.fixture
+def serve(_server, monkeypatch):
+    """Lets the pages of this process serve a store."""
+    started = []
+
+    def start(root):
+        _server[0](root)
+        monkeypatch.setenv("SIMVIZ_HOME", str(root))
+        started.append(root)
+
+    yield start
+    if started:
+        from simviz.workbench.shell import state
+
+        with state.store()._index.writing() as db:  # what a test chose is not kept for the next
+            db.execute("DELETE FROM shown")
+
+
+@pytest.fixture(scope="session")
+def open_page():
+    """Opens a page in a new browser, of this workspace if one is given; not run yet."""
+
+    def opened(page=None, workspace=None):
+        app = AppTest.from_file(APP, default_timeout=120)
+        if page:
+            app.switch_page(f"pages/{page}.py")
+        if workspace:
+            app.session_state["workspace"] = workspace
+        return app
+
+    return opened
+
+
+@pytest.fixture
+def app(request, tmp_path, serve, open_page):
+    """The page of this module on an empty store, not run yet."""
+    serve(tmp_path / "store")
+    return open_page(getattr(request.module, "PAGE", None))
+
+
+@pytest.fixture
+def visit(request, home, serve, open_page):
+    """Opens a page on `home`, as another browser of the same workspace would."""
+    serve(home.root)
+
+    def opened(page=None, *, workspace=home.mine, session=None, **params):
+        seen = open_page(page or getattr(request.module, "PAGE", None), workspace)
+        for name, value in (session or {}).items():
+            seen.session_state[name] = value
+        for name, value in params.items():
+            seen.query_params[name] = value
+        seen.run()
+        assert not seen.exception, seen.exception
+        return seen
+
+    return opened

@@ -1,0 +1,34 @@
+"""What stands on a page, for its tests."""
+
+from __future__ import annotations
+
+import re
+
+
+def html(app):
+    """The HTML of a page without its styles."""
+    bodies = " ".join(e.proto.body for e in app.get("html"))
+    return re.sub(r"<style>.*?</style>", "", bodies, flags=re.DOTALL)
+
+
+def said(app):
+    """All text of a page that is not HTML."""
+    kinds = (app.markdown, app.caption, app.title, app.text, app.info)
+    return " ".join(str(e.value) for kind in kinds for e in kind)
+
+
+def control(app, label):
+    """A row of pills or segments by its label."""
+    return next(g for g in app.get("button_group") if g.proto.label.startswith(label))
+
+
+def press(app, label, option):
+    """Choose an option of a row of pills or segments."""
+    control(app, label).set_value(option).run()
+    assert not app.exception
+
+
+def link(app):
+    """The address of a page, one value a name."""
+    values = {name: app.query_params[name] for name in app.query_params}
+    return {name: v[0] if isinstance(v, list) else v for name, v in values.items()}
