@@ -5,6 +5,10 @@ from .index import (
     Neighbors as Neighbors,
     exact_search as exact_search,
 )
-from .parquet import PairRows as PairRows, TextFolder as TextFolder, read_pairs as read_pairs
+from .pairs import PairRows as PairRows, read_pairs as read_pairs
+from .parquet import (
+    TextFolder as TextFolder,
+    fit_vocabulary as fit_vocabulary,
+    write_features as write_features,
+)
 from .vectors import VectorShards as VectorShards, embed as embed, write_vectors as write_vectors
-from .writing import fit_vocabulary as fit_vocabulary, write_features as write_features

@@ -15,7 +15,7 @@ from simviz.methods.s2net import S2Net
 from simviz.params import validate_params
 from simviz.relevance import Relevance
 from simviz.scale.csr import SparseShards
-from simviz.scale.parquet import PairRows
+from simviz.scale.pairs import PairRows
 
 M = TypeVar("M", bound=S2Net)
 Data = tuple[Matrix, Matrix, Relevance]

@@ -1,4 +1,4 @@
-"""Whoever dies, what is learned is the same bit for bit."""
+"""A worker killed in a job: what is learned is the same, bit for bit."""
 
 from __future__ import annotations
 
@@ -6,24 +6,19 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from distributed import Client
 
 from simviz.jobs.dask import cluster_queue
 from simviz.jobs.local_cluster import cluster_here
-from simviz.methods.s2net import S2Net
-from simviz.scale.gradients import Share, fit_s2net
 from simviz.store import Store
 
 LONG = 120.0
-SEED = 0
 
 
 def kill(client, places):
@@ -44,72 +39,6 @@ def cluster():
 def client(cluster):
     with Client(cluster) as connected:
         yield connected
-
-
-def data():
-    rng = np.random.default_rng(SEED)
-    X, Y = (sp.random_array((600, 80), density=0.1, rng=rng, format="csr") for _ in range(2))
-    return X, sp.csr_array(Y + X @ sp.random_array((80, 80), density=0.05, rng=rng))
-
-
-def model():
-    return S2Net(5, loss="logistic", solver="lbfgs", init="random", max_iter=5)
-
-
-@pytest.fixture(scope="module")
-def expected():
-    return fit_s2net(model(), *data(), n_shares=2)
-
-
-def doomed(evaluation, share, flag):
-    """Shares of which one ends its process, once, in the middle of its blocks."""
-
-    class Doomed(Share):
-        def __init__(self, X, loss, *common):
-            super().__init__(X, loss, *common)
-            self.is_it = int(loss.parts[0].pairs.place[0] > 0) == share  # of its rows among all
-            self.evaluation = 0
-            self.tick = self.meet
-
-        def meet(self):
-            if self.is_it and self.evaluation == evaluation:
-                with suppress(FileExistsError):
-                    os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        def steps(self, theta):
-            self.evaluation += 1
-            return super().steps(theta)
-
-    return Doomed
-
-
-@pytest.mark.parametrize("moment", ["block", "validation"])
-def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch, tmp_path):
-    evaluation, share = 3, 1
-    flag = tmp_path / "killed"
-    ours = model()
-    client.wait_for_workers(2, timeout=LONG)
-    places = sorted(client.nthreads())[share : share + 1]
-    if moment == "block":
-        deadly = doomed(evaluation, share, str(flag))
-        monkeypatch.setattr("simviz.scale.gradients.Share", deadly)
-    else:
-        score, scored = S2Net.score, []
-
-        def slow(self, *arguments):
-            scored.append(1)
-            if len(scored) == evaluation + 1:
-                flag.touch()
-                kill(client, places)
-            return score(self, *arguments)
-
-        monkeypatch.setattr(S2Net, "score", slow)
-    fit_s2net(ours, *data(), client=client, n_shares=2)
-    assert flag.exists(), "nobody was killed"
-    assert ours.n_iter_ == expected.n_iter_ and ours.loss_curve_ == expected.loss_curve_
-    assert np.array_equal(ours.x_projection_, expected.x_projection_)
-    assert np.array_equal(ours.y_projection_, expected.y_projection_)
 
 
 @pytest.fixture(scope="module")
