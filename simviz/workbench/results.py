@@ -10,8 +10,8 @@ import streamlit as st
 
 from simviz.workbench.compare import columns, table
 from simviz.workbench.compare.curves import dimensions
-from simviz.workbench.map import canvas, view
-from simviz.workbench.map.choices import FIRST_DRAWING, View
+from simviz.workbench.map import canvas, scene as map_scene
+from simviz.workbench.map.view import FIRST_DRAWING, View
 from simviz.workbench.shell import drawings, runs as naming, settings
 from simviz.workbench.shell.figures import CHART_CONFIG
 from simviz.workbench.shell.runs import Entry
@@ -177,11 +177,11 @@ def show_map_alone(run: Run, pairs: PairSet) -> None:
         st.switch_page("pages/map.py", query_params=where)
     placed = drawings.kept(run.id, FIRST_DRAWING, run)
     masks = np.ones(len(placed.x_rows), dtype=bool), np.ones(len(placed.y_rows), dtype=bool)
-    scene = view.scene_of(run, pairs, FIRST_DRAWING, masks)
+    scene = map_scene.scene_of(run, pairs, FIRST_DRAWING, masks)
     st.html(canvas.STYLE)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")
-    told = view.data(View(run.info.dataset_id, run.id), scene)
+    told = map_scene.data(View(run.info.dataset_id, run.id), scene)
     alt = map_alt(placed.drawing, (pairs.x_name, pairs.y_name))
     canvas.show(told | {"asked": [], "scrolls": True, "alt": alt}, KEY)
     if placed.drawing.quality is not None:

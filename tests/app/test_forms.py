@@ -12,7 +12,7 @@ from simviz.methods import all_methods
 from simviz.params import param_specs
 from simviz.relevance import Relevance
 from simviz.workbench.shell import forms
-from simviz.workbench.train import page as fitting
+from simviz.workbench.train import cards
 
 pytestmark = pytest.mark.app
 
@@ -34,7 +34,7 @@ def form(method):
     return app
 
 
-@pytest.mark.parametrize("module", [forms, fitting])
+@pytest.mark.parametrize("module", [forms, cards])
 def test_examples_run(module):
     assert doctest.testmod(module).failed == 0
 
@@ -99,5 +99,5 @@ def test_methods_that_set_pairs_apart_need_some_that_do_not_match():
     judged = Relevance.from_pairs([0, 1], [0, 1], shape=(4, 4), unjudged="ignore")
     pairs = PairSet(items, items, judged)
     methods = all_methods()
-    assert "none was judged" in fitting.why_not(methods["ssi"], pairs)
-    assert fitting.why_not(methods["cca"], pairs) is None
+    assert "none was judged" in cards.why_not(methods["ssi"], pairs)
+    assert cards.why_not(methods["cca"], pairs) is None

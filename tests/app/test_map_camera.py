@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import streamlit as st
 
-from simviz.workbench.map import canvas, choices
+from simviz.workbench.map import canvas, view as map_view
 
 pytestmark = pytest.mark.app
 
@@ -18,27 +18,27 @@ def session(monkeypatch):
 
 @pytest.mark.parametrize("place", [(0.1, -0.25, 4.0), (0.0, 0.0, 2.5), (-1.0, 1.0, 0.6)])
 def test_link_says_the_place(place):
-    assert choices.parse(choices.link(place)["at"]) == place
+    assert map_view.parse_camera(map_view.camera_params(place)["at"]) == place
 
 
 def test_whole_map_needs_no_words():
-    assert choices.link(None) == choices.link(choices.WHOLE) == {}
+    assert map_view.camera_params(None) == map_view.camera_params(map_view.WHOLE_MAP) == {}
 
 
 @pytest.mark.parametrize(
     "text", [None, "", "1,2", "1,2,3,4", "a,b,c", "nan,0,1", "0,0,0", "0,0,1e9", "9,0,1", "1" * 99]
 )
 def test_nonsense_in_a_link_is_no_place(text):
-    assert choices.parse(text) is None
+    assert map_view.parse_camera(text) is None
 
 
 @pytest.mark.parametrize(
     "told", [None, [], [1, 2, 3, 4], [1, 2, "4"], [1, 2, float("nan")], {"at": 1}, "0,0,1"]
 )
 def test_nonsense_from_the_browser_changes_nothing(session, told):
-    view = choices.View("data", at=(0.0, 0.5, 2.0))
+    view = map_view.View("data", at=(0.0, 0.5, 2.0))
     session[canvas.CAMERA_KEY] = {"at": told}
-    choices.hear(view)
+    map_view.follow_browser(view)
     assert view.at == (0.0, 0.5, 2.0)
 
 
@@ -51,12 +51,12 @@ def test_link_follows_the_camera(session, monkeypatch):
     address = Address(data="d", sel="x1", at="0,0,9", part="test")
     monkeypatch.setattr(st, "query_params", address)
     session["map-link"] = {"data": "d", "sel": "x1", "at": "0,0,9"}
-    view = choices.View("d")
+    view = map_view.View("d")
     session[canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
-    choices.hear(view)
+    map_view.follow_browser(view)
     assert view.at == (0.5, 0.0, 2.0)
     assert session["map-link"] == {"data": "d", "sel": "x1", "at": "0.5,0,2"}
     assert address == session["map-link"] | {"part": "test"}
     session[canvas.CAMERA_KEY] = {"at": [0, 0, 1]}
-    choices.hear(view)
+    map_view.follow_browser(view)
     assert address == {"data": "d", "sel": "x1", "part": "test"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as some
 
-from simviz.workbench.map import choices
+from simviz.workbench.map import view as map_view
 
 pytestmark = pytest.mark.app
 COLUMNS = ("kind", "<b>year</b>")
@@ -30,49 +30,49 @@ WHOLE = {
 
 def again(view, pairs):
     """What another visitor's map shows after the link of this one."""
-    other = choices.View(view.dataset_id)
-    choices.take(other, choices.own_texts(view, COLUMNS), pairs, COLUMNS)
+    other = map_view.View(view.dataset_id)
+    map_view.apply_link(other, map_view.link_params(view, COLUMNS), pairs, COLUMNS)
     return other
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_each_choice_comes_back(name, pairs):
-    view = choices.View("d", **{name: WHOLE[name]})
-    assert len(choices.own_texts(view, COLUMNS)) == 1
+    view = map_view.View("d", **{name: WHOLE[name]})
+    assert len(map_view.link_params(view, COLUMNS)) == 1
     assert getattr(again(view, pairs), name) == WHOLE[name]
 
 
 def test_links_of_drawings_in_three_dimensions_mean_the_flat_one(pairs):
-    view = choices.View("d")
-    choices.take(view, {"drawing": "umap-3", "gap": "none"}, pairs, COLUMNS)
+    view = map_view.View("d")
+    map_view.apply_link(view, {"drawing": "umap-3", "gap": "none"}, pairs, COLUMNS)
     assert view.kept_as == "umap-2-none"
 
 
 def test_part_of_an_older_link_is_what_it_showed_unless_it_now_means_figures(pairs):
     for told, wanted in (("train", "train"), ("left out", "left out"), ("test", "")):
-        view = choices.View("d")
-        choices.take(view, {"part": told, "test": "open"}, pairs, COLUMNS)
+        view = map_view.View("d")
+        map_view.apply_link(view, {"part": told, "test": "open"}, pairs, COLUMNS)
         assert view.part == wanted
 
 
 def test_all_choices_come_back_at_once(pairs):
-    view = choices.View("d", **WHOLE)
+    view = map_view.View("d", **WHOLE)
     found = again(view, pairs)
     for name, value in WHOLE.items():
         assert getattr(found, name) == value
     assert found.enclosed is None, "which items lie inside is asked of the drawing"
-    assert "year" not in str(choices.own_texts(view, COLUMNS)), "links carry no text of the data"
+    assert "year" not in str(map_view.link_params(view, COLUMNS)), "links carry no text"
 
 
 def test_what_was_asked_of_the_model_comes_back(pairs):
-    view = choices.View("d", query=("y", "a: heart & <i>"))
+    view = map_view.View("d", query=("y", "a: heart & <i>"))
     assert again(view, pairs).query == view.query
-    long = choices.View("d", query=("x", "a" * 900))
+    long = map_view.View("d", query=("x", "a" * 900))
     assert again(long, pairs).query == ("x", "a" * 200)
 
 
 def test_what_is_usual_needs_no_words():
-    assert choices.own_texts(choices.View("d"), COLUMNS) == {}
+    assert map_view.link_params(map_view.View("d"), COLUMNS) == {}
 
 
 NAMES = "drawing sel ask regions gap halos table colour side only dims find hide lasso at".split()
@@ -81,11 +81,11 @@ TEXTS = some.text(max_size=40) | some.sampled_from(["c9", "c-1", "x:", "t:", "1,
 
 @given(some.dictionaries(some.sampled_from(NAMES), TEXTS))
 def test_nonsense_is_never_an_error(pairs, told):
-    view = choices.View("d")
-    choices.take(view, told, pairs, COLUMNS)
-    assert view.colour in ("side", *choices.COLOURS, *(f"={c}" for c in COLUMNS))
+    view = map_view.View("d")
+    map_view.apply_link(view, told, pairs, COLUMNS)
+    assert view.colour in ("side", *map_view.COLOURS, *(f"={c}" for c in COLUMNS))
     assert view.dims is None or view.dims >= 0
-    assert choices.own_texts(view, COLUMNS).keys() <= set(NAMES)
+    assert map_view.link_params(view, COLUMNS).keys() <= set(NAMES)
 
 
 def test_lasso_encloses_what_the_browser_encloses():
@@ -93,7 +93,7 @@ def test_lasso_encloses_what_the_browser_encloses():
     low, high = points.min(axis=0), points.max(axis=0)
     half, middle = (high - low).max() / 2, (low + high) / 2
     corners = ((-0.3, -0.1), (0.4, -0.1), (0.4, 0.2), (-0.3, 0.2))
-    inside = choices.rows_inside(corners, points)
+    inside = map_view.rows_inside(corners, points)
     across, up = ((points - middle) / half).T
     expected = (across > -0.3) & (across < 0.4) & (up > -0.1) & (up < 0.2)
     assert inside.tolist() == np.flatnonzero(expected).tolist()

@@ -11,8 +11,8 @@ from simviz.methods import get_method
 from simviz.params import param_specs
 from simviz.workbench.search import query
 from simviz.workbench.shell import figures, frame, state
-from simviz.workbench.train import plan
-from simviz.workbench.train.plan import Setting
+from simviz.workbench.train import cards
+from simviz.workbench.train.cards import Setting
 
 
 def setting(pairs: PairSet, *, one_vocabulary: bool = False) -> Setting:
@@ -26,7 +26,7 @@ def pairs_of(n: int) -> PairSet:
 
 @pytest.fixture(autouse=True)
 def _nothing_kept():
-    plan._estimate.clear()
+    cards._estimate.clear()
 
 
 def cost(of: Setting, method: str, **params: object) -> float:

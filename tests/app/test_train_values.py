@@ -9,7 +9,7 @@ import pytest
 from simviz.jobs import JobSpec
 from simviz.methods import all_methods
 from simviz.params import param_specs
-from simviz.workbench.train import cards, plan, runs
+from simviz.workbench.train import cards, runs
 
 pytestmark = pytest.mark.app
 
@@ -27,7 +27,7 @@ def test_what_is_suggested_is_allowed(method):
         values = cards.suggested(spec, spec.default)
         assert values
         if spec.kind in ("int", "float"):
-            assert cards.read(spec, ", ".join(f"{v:g}" for v in values)) == values
+            assert cards.read_values(spec, ", ".join(f"{v:g}" for v in values)) == values
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,18 @@ def test_what_is_suggested_is_allowed(method):
 def test_what_cannot_be_read_is_named(text, words):
     spec = param_specs(all_methods()["cca"])[0]
     with pytest.raises(ValueError, match=words):
-        cards.read(spec, text)
+        cards.read_values(spec, text)
 
 
 def test_too_many_values_are_refused():
     spec = param_specs(all_methods()["cca"])[0]
     with pytest.raises(ValueError, match="at most 30"):
-        cards.read(spec, " ".join(map(str, range(1, 50))))
+        cards.read_values(spec, " ".join(map(str, range(1, 50))))
 
 
 def test_a_sweep_leaves_defaults_out_so_that_requests_stay_the_same():
     spec = JobSpec("demo:emoji", "0" * 32, "cca", {"rank": 5})
-    made = plan.swept(spec, {"n_components": [50, 200]}, 2, {"n_components": 200})
+    made = cards.swept(spec, {"n_components": [50, 200]}, 2, {"n_components": 200})
     assert [m.params for m in made] == [
         {"rank": 5, "n_components": 50},
         {"rank": 5, "n_components": 50},

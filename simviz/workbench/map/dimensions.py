@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from simviz.charts.style import Theme, apply_theme, get_theme, method_style
 from simviz.workbench.map import canvas
-from simviz.workbench.map.choices import View
+from simviz.workbench.map.view import View, bound
 from simviz.workbench.shell import display, drawings, runs, settings, state
 from simviz.workbench.shell.figures import CHART_CONFIG
 
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from simviz.projection.drawing import Placed
     from simviz.projection.space import ModelSpace
     from simviz.store.run import Part, Run
-    from simviz.workbench.map.view import Scene
+    from simviz.workbench.map.scene import Scene
 
 _HEIGHT = 220
 
 
-def dimensions(run: Run) -> list[int]:
-    """Numbers of dimensions that a run was measured at; none if its method is not nested."""
+def measured_dimensions(run: Run) -> list[int]:
+    """Return the numbers of dimensions that a nested run was measured at; else none."""
     from simviz.methods import all_methods
 
     method = all_methods().get(run.info.method)
@@ -34,19 +35,20 @@ def dimensions(run: Run) -> list[int]:
         return []
     shown = settings.current_part(run.info.dataset_id)
     part = shown if shown in run.measured else run.measured[0]
-    return sorted({int(record["dimension"]) for record in run.part(part).curve()})
+    known = sorted({int(record["dimension"]) for record in run.part(part).curve()})
+    return known if len(known) > 1 else []
 
 
-def show_switch(view: View, scene: Scene) -> None:
-    """A switch for the slider, where the method is nested."""
-    if len(dimensions(scene.run)) > 1:
+def show_switch(view: View, run: Run) -> None:
+    """Show a switch for the slider, where the method is nested."""
+    if known := measured_dimensions(run):
         st.session_state["map-scrub"] = view.dims is not None
         st.toggle(
             "Dimensions",
             key="map-scrub",
             help="Slide through the dimensions: the map, the figures and what is nearest follow.",
             on_change=_take_switch,
-            args=(view, dimensions(scene.run)[-1]),
+            args=(view, known[-1]),
         )
 
 
@@ -54,15 +56,15 @@ def _take_switch(view: View, most: int) -> None:
     view.dims = most if st.session_state["map-scrub"] else None
 
 
-def is_open(view: View, scene: Scene) -> bool:
-    """Whether the slider is shown: the map then leaves it room on the screen."""
-    return view.dims is not None and len(dimensions(scene.run)) > 1
+def is_open(view: View, run: Run) -> bool:
+    """Return whether the slider is shown: the map then leaves it room on the screen."""
+    return view.dims is not None and bool(measured_dimensions(run))
 
 
-def chosen(view: View, scene: Scene) -> int | None:
-    """The number of dimensions that the reader chose; None for all of them."""
-    known = dimensions(scene.run)
-    if view.dims is None or len(known) < 2:
+def chosen(view: View, run: Run) -> int | None:
+    """Return the number of dimensions that the reader chose; None for all of them."""
+    known = measured_dimensions(run)
+    if view.dims is None or not known:
         return None
     if view.dims not in known:  # of a link, or of another run
         view.dims = min(known, key=lambda k: abs(k - (view.dims or 0)))
@@ -70,7 +72,7 @@ def chosen(view: View, scene: Scene) -> int | None:
 
 
 def cut(scene: Scene, k: int) -> Scene:
-    """The same scene in k dimensions; its places are sent to the browser."""
+    """Return the scene in k dimensions; its places are sent to the browser."""
     placed, places = _drawn(scene.run.id, scene.places.digest, k, scene)
     canvas.send(places, "cut")
     # Where regions are is known of the whole drawing only.
@@ -78,19 +80,18 @@ def cut(scene: Scene, k: int) -> Scene:
 
 
 def space(scene: Scene, k: int) -> ModelSpace:
-    """What the run sees in k dimensions."""
+    """Return what the run sees in k dimensions."""
     return _space(scene.run.id, k, scene.run, scene.pairs)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _space(run_id: str, k: int, _run: Run, _pairs: PairSet) -> ModelSpace:
-    whole = drawings.space(run_id, _run, _pairs)
-    return whole.truncate(k)
+    return drawings.space(run_id, _run, _pairs).truncate(k)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
 def _drawn(run_id: str, places: str, k: int, _scene: Scene) -> tuple[Placed, Any]:
-    """The items drawn by k dimensions, turned onto the drawing by all."""
+    """Return the items drawn by k dimensions, turned onto the drawing by all."""
     from simviz.charts.canvas import pack_places, unpack
     from simviz.projection import align, balance_sides, mds_map, pca_map
 
@@ -98,54 +99,53 @@ def _drawn(run_id: str, places: str, k: int, _scene: Scene) -> tuple[Placed, Any
     sides = found.x_rows[whole.x_rows], found.y_rows[whole.y_rows]
     draw = pca_map if whole.drawing.method == "pca" else mds_map
     x, y = draw(*balance_sides(*sides, "center"))
-    onto = np.concatenate([whole.drawing.x, whole.drawing.y])
-    points = align(np.concatenate([x, y]), onto)
-    n_x = len(x)
+    points = align(np.concatenate([x, y]), _scene.points)
+    x, y = points[: len(x)], points[len(x) :]
     header, arrays = unpack(_scene.places)
     part = pack_places(
-        points[:n_x],
-        points[n_x:],
+        x,
+        y,
         arrays["order"],
         parts=[header["parts"][code] for code in arrays["part"]],
         notes=header["notes"],
     )
     # The quality is that of another drawing.
-    drawing = replace(whole.drawing, x=points[:n_x], y=points[n_x:], quality=None)
+    drawing = replace(whole.drawing, x=x, y=y, quality=None)
     return replace(whole, drawing=drawing), part
 
 
 def show(view: View, scene: Scene) -> None:
-    """The slider, and what the number of dimensions means for the search."""
-    known = dimensions(scene.run)
-    if not is_open(view, scene) or view.dims is None:
+    """Show the slider, and what the number of dimensions means for the search."""
+    run, k = scene.run, view.dims
+    known = measured_dimensions(run)
+    if k is None or not known:
         return
-    k = view.dims
-    st.session_state["map-k"] = k
+    look = get_theme(state.theme())
+    hue = method_style(run.info.method, look).colour
+    drawn_by = "PCA" if scene.placed.drawing.method == "pca" else "MDS"
     with st.container(key="map-dimensions-panel"):
         left, middle, right = st.columns([4, 3, 3], gap="medium", vertical_alignment="center")
         with left:
             st.select_slider(
                 "Dimensions",
                 known,
-                key="map-k",
-                on_change=_take_k,
-                args=(view,),
+                **bound(view, "dims", "map-k"),
                 help=(
                     "Nothing is trained anew: the first dimensions of one decomposition are the "
                     "model of so many. Each map is turned onto that of all dimensions, and drawn "
-                    f"by {'PCA' if _is_pca(scene) else 'MDS'}."
+                    f"by {drawn_by}."
                 ),
             )
             part = settings.part_switch(view.dataset_id)
-            if part not in scene.run.measured:
-                label = runs.run_title(scene.run.info)
-                settings.offer_missing_part([(scene.run, label)], part, scene.pairs, key="map")
+            if part not in run.measured:
+                missing = [(run, runs.run_title(run.info))]
+                settings.offer_missing_part(missing, part, scene.pairs, key="map")
                 return
-            told = _measured(scene.run.id, k, part, scene)
-            direction = settings.current_direction(view.dataset_id, scene.pairs, told.directions)
-            metric, values = _curve(scene.run, part, direction)
+            result = _evaluated(run.id, k, part, scene)
+            direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)
+            metric, values = _curve(run, part, direction)
             main = runs.usual_metric(view.dataset_id, scene.pairs)
-            display.figures(_figures(main, direction, metric, values, k, told))
+            display.figures(_figures(main, direction, metric, values, k, result))
             asked = _part(scene, part)
             display.quiet(
                 f"Of the {part} part: {len(asked.x):,} {asked.x_name} and {len(asked.y):,} "
@@ -154,23 +154,15 @@ def show(view: View, scene: Scene) -> None:
             )
         with middle:
             if values:
-                _show_curve(scene.run, metric, values, k)
+                _show_curve(metric, values, k, look, hue)
             else:
                 display.quiet("No query has both right and wrong candidates: nothing to rank.")
         with right:
-            _show_roc(scene.run, told)
-
-
-def _take_k(view: View) -> None:
-    view.dims = st.session_state["map-k"]
-
-
-def _is_pca(scene: Scene) -> bool:
-    return scene.placed.drawing.method == "pca"
+            _show_roc(result, look, hue)
 
 
 @st.cache_resource(show_spinner=False, max_entries=48)
-def _measured(run_id: str, k: int, part: Part, _scene: Scene) -> Evaluation:
+def _evaluated(run_id: str, k: int, part: Part, _scene: Scene) -> Evaluation:
     from simviz.evaluation import AUC, evaluate
 
     asked = _part(_scene, part)
@@ -179,13 +171,13 @@ def _measured(run_id: str, k: int, part: Part, _scene: Scene) -> Evaluation:
 
 
 def _part(scene: Scene, part: Part) -> PairSet:
-    """A part of the split that the run was trained on."""
+    """Return a part of the split that the run was trained on."""
     arrays = scene.run.arrays()
     return scene.pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
 
 
 def _curve(run: Run, part: Part, direction: str) -> tuple[str, dict[int, float]]:
-    """A metric by the number of dimensions, and its name."""
+    """Return the name of the metric, and its value by the number of dimensions."""
     records = run.part(part).curve()
     values: dict[int, list[float]] = {}
     for record in (r for r in records if r["direction"] in settings.asking_sides(direction)):
@@ -196,77 +188,75 @@ def _curve(run: Run, part: Part, direction: str) -> tuple[str, dict[int, float]]
 
 
 def _figures(
-    main: str, direction: str, metric: str, values: dict[int, float], k: int, told: Evaluation
+    main: str, direction: str, metric: str, values: dict[int, float], k: int, result: Evaluation
 ) -> list[tuple[str, str]]:
-    """The main metric, that of the curve, and the area under the curve beside it."""
+    """Return the main metric, that of the curve, and the area under the ROC curve."""
     figures = []
-    if not isnan(value := told.value(main, direction)):
+    if not isnan(value := result.value(main, direction)):
         figures.append((f"{value:.3f}", main))
     if metric != main and values:
         figures.append((f"{values[k]:.3f}", metric))
-    if told.roc is not None and main != "AUC":
-        figures.append((f"{told.roc.auc:.3f}", "AUC"))
+    if result.roc is not None and main != "AUC":
+        figures.append((f"{result.roc.auc:.3f}", "AUC"))
     if values:
         best = max(values, key=values.__getitem__)
         figures.append((f"{best:,}", f"best for {metric}"))
     return figures
 
 
-def _show_curve(run: Run, metric: str, values: dict[int, float], k: int) -> None:
-    import plotly.graph_objects as go
-
-    from simviz.charts.style import apply_theme, get_theme, method_style
-
-    look = get_theme(state.theme())
+def _show_curve(metric: str, values: dict[int, float], k: int, look: Theme, hue: str) -> None:
     known = sorted(values)
-    hue = method_style(run.info.method, look)
-    figure = go.Figure(
-        go.Scatter(
-            x=known, y=[values[at] for at in known], mode="lines+markers",
-            line={"color": hue.colour, "width": 2}, marker={"size": 5},
-            hovertemplate="%{x} dimensions: %{y:.3f}<extra></extra>",
-        )
-    )  # fmt: skip
-    figure.add_trace(
-        go.Scatter(
-            x=[k], y=[values[k]], mode="markers", hoverinfo="skip",
-            marker={"size": 12, "color": look.paper, "line": {"color": hue.colour, "width": 3}},
-        )
-    )  # fmt: skip
-    apply_theme(figure, look)
-    figure.update_xaxes(type="log", title={"text": "dimensions"}, tickvals=known[::3])
-    figure.update_yaxes(title={"text": metric})
-    _put(figure, "map-scrub-curve", f"{metric} by dimensions; {values[k]:.3f} at {k}.")
+    traces = [
+        {
+            "x": known, "y": [values[at] for at in known], "mode": "lines+markers",
+            "line": {"color": hue, "width": 2}, "marker": {"size": 5},
+            "hovertemplate": "%{x} dimensions: %{y:.3f}<extra></extra>",
+        },
+        {
+            "x": [k], "y": [values[k]], "mode": "markers", "hoverinfo": "skip",
+            "marker": {"size": 12, "color": look.paper, "line": {"color": hue, "width": 3}},
+        },
+    ]  # fmt: skip
+    x_axis = {"type": "log", "title": {"text": "dimensions"}, "tickvals": known[::3]}
+    alt = f"{metric} by dimensions; {values[k]:.3f} at {k}."
+    _draw("map-scrub-curve", alt, traces, look, x_axis, {"title": {"text": metric}})
 
 
-def _show_roc(run: Run, told: Evaluation) -> None:
+def _show_roc(result: Evaluation, look: Theme, hue: str) -> None:
+    roc = result.roc
+    if roc is None:
+        return
+    traces = [
+        {
+            "x": [0, 1], "y": [0, 1], "mode": "lines", "hoverinfo": "skip",
+            "line": {"color": look.muted, "width": 1, "dash": "dot"},
+        },
+        {
+            "x": roc.fpr, "y": roc.tpr, "mode": "lines", "line": {"color": hue, "width": 2},
+            "hovertemplate": "%{y:.0%} found at %{x:.1%} false alarms<extra></extra>",
+        },
+    ]  # fmt: skip
+    x_axis = {"title": {"text": "false alarms"}, "range": [0, 1]}
+    y_axis = {"title": {"text": "found"}, "range": [0, 1.01]}
+    _draw(
+        "map-scrub-roc", f"ROC curve with an area of {roc.auc:.3f}.", traces, look, x_axis, y_axis
+    )
+
+
+def _draw(
+    key: str,
+    alt: str,
+    traces: list[dict[str, Any]],
+    look: Theme,
+    x_axis: dict[str, Any],
+    y_axis: dict[str, Any],
+) -> None:
     import plotly.graph_objects as go
 
-    from simviz.charts.style import apply_theme, get_theme, method_style
-
-    if told.roc is None:
-        return
-    look = get_theme(state.theme())
-    figure = go.Figure(
-        go.Scatter(
-            x=[0, 1], y=[0, 1], mode="lines", hoverinfo="skip",
-            line={"color": look.muted, "width": 1, "dash": "dot"},
-        )
-    )  # fmt: skip
-    figure.add_trace(
-        go.Scatter(
-            x=told.roc.fpr, y=told.roc.tpr, mode="lines",
-            line={"color": method_style(run.info.method, look).colour, "width": 2},
-            hovertemplate="%{y:.0%} found at %{x:.1%} false alarms<extra></extra>",
-        )
-    )  # fmt: skip
+    figure = go.Figure([go.Scatter(trace) for trace in traces])
     apply_theme(figure, look)
-    figure.update_xaxes(title={"text": "false alarms"}, range=[0, 1])
-    figure.update_yaxes(title={"text": "found"}, range=[0, 1.01])
-    _put(figure, "map-scrub-roc", f"ROC curve with an area of {told.roc.auc:.3f}.")
-
-
-def _put(figure: Any, key: str, alt: str) -> None:
+    figure.update_xaxes(x_axis)
+    figure.update_yaxes(y_axis)
     figure.update_layout(
         height=_HEIGHT, showlegend=False, margin={"l": 48, "r": 8, "t": 6, "b": 40}
     )

@@ -1,7 +1,9 @@
-"""What is selected on the map, and what the model finds nearest to it."""
+"""What is selected on the map: an item, a query or a region, and what the model finds."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
@@ -11,25 +13,22 @@ import numpy as np
 import streamlit as st
 
 from simviz.markdown import escape_markdown
-from simviz.workbench.map import choices, topics as map_topics
-from simviz.workbench.map.choices import Side, View
-from simviz.workbench.shell import display, drawings, state
+from simviz.workbench.map import topics as map_topics
+from simviz.workbench.map.view import Item, Side, View, bound, rows_inside
+from simviz.workbench.shell import display, forms, state
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simviz.charts.colours import Grouping
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
-    from simviz.explain.topics import RunTopics
     from simviz.projection import Neighbors, Spot
     from simviz.projection.drawing import Found, Placed
-    from simviz.projection.space import ModelSpace, Space
-    from simviz.store.run import Run
-    from simviz.workbench.map.view import Scene
+    from simviz.projection.space import Space
+    from simviz.workbench.map.scene import Scene
 
-_LONGEST = 600  # characters of a text that is read in the drawer
-STYLE = """
+_LONGEST, _LONGEST_CELL = 600, 300  # characters of a text that is read, and of one in a table
+_STYLE = """
 <style>
 .st-key-map-drawer { gap: .5rem; }
 .st-key-map-nearest { gap: 0; }
@@ -51,69 +50,113 @@ STYLE = """
 """
 
 
-def show(
-    view: View,
-    pairs: PairSet,
-    space: ModelSpace,
-    found: Neighbors,
-    placed: Placed,
-    parts: tuple[Any, Any],
-    topics: RunTopics | None,
-    run: Run,
-) -> None:
-    """Show the selected item, then its nearest of the other side."""
-    if view.item is None:
-        return
-    st.html(STYLE)
-    with st.container(key="map-drawer"):
-        _show_item(view, pairs, parts)
-        if topics is not None:
-            map_topics.show_item(topics, view.item, run)
-        if not len(found):
-            display.quiet(_why_nothing(space, view.item, _side(pairs, found.side)[1]))
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a model says to a query."""
+
+    side: Side
+    text: str
+    found: Neighbors
+    spot: Spot | None
+
+
+def ask(
+    query: tuple[Side, str], space: Space, pairs: PairSet, placed: Placed, k: int
+) -> Answer | None:
+    """Ask a model for what is nearest to a query; None where the query cannot be read."""
+    from simviz.data.items import Items
+    from simviz.projection import Neighbors, place_among
+    from simviz.projection.space import ranked
+
+    side, text = query
+    items, _ = _side(pairs, side)
+    if items.kind not in ("text", "keyword"):
+        return None
+    scores = space.scores(side, Items(["query"], [text], items.kind))
+    found = ranked(scores, side, k)
+    if not scores.any():
+        return Answer(side, text, Neighbors(found.side, found.index[:0], found.scores[:0]), None)
+    near = placed.place(found)
+    points = placed.drawing.x if near.side == "x" else placed.drawing.y
+    spot = place_among(points[near.index], near.scores) if len(near) else None
+    return Answer(side, text, found, spot)
+
+
+def show_answer(view: View, answer: Answer, pairs: PairSet) -> None:
+    """List what the model finds nearest to the query."""
+    with _panel(view, f"Asked as {_side(pairs, answer.side)[1]}"):
+        _show_text(answer.text)
+        if not len(answer.found):
+            display.quiet(
+                "The model knows nothing in this query: no word or part of it was in the "
+                "training part. So it has no place on the map."
+            )
             return
-        side, row = view.item
-        belongs = relevant(pairs, side, row)
-        show_list(view, pairs, found, belongs, placed.kept_near(row, found))
-        _show_caption(view, pairs, space, found, placed, belongs)
-
-
-def _why_nothing(space: ModelSpace, item: choices.Item, name: str) -> str:
-    if space.knows(*item):
-        return f"The model finds nothing in common with any of the {name}: all scores are 0."
-    return (
-        "The model knows nothing in this item: no word or feature of it was in the training "
-        "part. So nothing is near it."
-    )
-
-
-def _show_item(view: View, pairs: PairSet, parts: tuple[Any, Any]) -> None:
-    side, row = view.item or ("x", 0)
-    items, name = _side(pairs, side)
-    part = str(parts[0 if side == "x" else 1][row])
-    with st.container(horizontal=True, vertical_alignment="center"):
-        display.quiet(f"{name} · {part}{'' if ' ' in part else ' part'}")
-        st.button(
-            "Close",
-            key="map-close",
-            on_click=choices.select,
-            args=(view, None),
-            type="tertiary",
-            icon=":material/close:",
+        _show_list(view, pairs, answer.found)
+        display.quiet(
+            "Nearest by the model's own scores. On the map the query stands in the middle of "
+            "these, the nearest weighing most; the dashed circle says how far apart they lie."
         )
-    picture = _picture(items, row, "sv-shot")
-    if picture:
-        st.html(picture)
-    show_text(text_of(items, row))
 
 
-def show_text(text: str) -> None:
-    """What is looked at, in full."""
+def show_item(view: View, scene: Scene, space: Space, found: Neighbors) -> None:
+    """Show the selected item, then its nearest of the other side."""
+    side, row = item = view.item or ("x", 0)
+    items, name = _side(scene.pairs, side)
+    part = str(scene.parts[0 if side == "x" else 1][row])
+    with _panel(view, f"{name} · {part}{'' if ' ' in part else ' part'}"):
+        picture = _picture(items, row, "sv-shot")
+        if picture:
+            st.html(picture)
+        _show_text(text_of(items, row))
+        if scene.topics is not None:
+            map_topics.show_item(scene.topics, item, scene.run)
+        other_name = _side(scene.pairs, found.side)[1]
+        if len(found):
+            belongs = relevant(scene.pairs, side, row)
+            kept = scene.placed.kept_near(row, found)
+            _show_list(view, scene.pairs, found, belongs, kept)
+            _show_caption(item, scene, space, found, belongs, int(kept.sum()))
+        elif space.knows(*item):
+            display.quiet(
+                f"The model finds nothing in common with any of the {other_name}: all scores "
+                "are 0."
+            )
+        else:
+            display.quiet(
+                "The model knows nothing in this item: no word or feature of it was in the "
+                "training part. So nothing is near it."
+            )
+
+
+@contextmanager
+def _panel(view: View, caption: str) -> Iterator[None]:
+    """Draw what lies beside the map, with the button that closes it."""
+    st.html(_STYLE)
+    with st.container(key="map-drawer"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            display.quiet(caption)
+            st.button(
+                "Close",
+                key="map-close",
+                on_click=view.select,
+                args=(None,),
+                type="tertiary",
+                icon=":material/close:",
+            )
+        yield
+
+
+def _show_text(text: str) -> None:
     st.html(f'<p class="sv-read" dir="auto">{escape(text)}</p>')
 
 
-def show_list(
-    view: View, pairs: PairSet, found: Neighbors, belongs: set[int], kept: Any | None
+def _show_list(
+    view: View,
+    pairs: PairSet,
+    found: Neighbors,
+    belongs: Collection[int] = (),
+    kept: Any | None = None,
 ) -> None:
     """List what a model finds nearest, each to be selected."""
     others, name = _side(pairs, found.side)
@@ -129,8 +172,8 @@ def show_list(
                 st.button(
                     escape_markdown(text_of(others, int(other), 60)),
                     key=f"map-go-{place}",
-                    on_click=choices.select,
-                    args=(view, (found.side, int(other))),
+                    on_click=view.select,
+                    args=((found.side, int(other)),),
                     type="tertiary",
                     width="stretch",
                 )
@@ -140,23 +183,19 @@ def show_list(
 
 
 def _show_caption(
-    view: View,
-    pairs: PairSet,
-    space: ModelSpace,
+    item: Item,
+    scene: Scene,
+    space: Space,
     found: Neighbors,
-    placed: Placed,
-    belongs: set[int],
+    belongs: Collection[int],
+    n_kept: int,
 ) -> None:
-    _, row = view.item or ("x", 0)
-    _, name = _side(pairs, found.side)
-    n_kept = int(placed.kept_near(row, found).sum())
     where = (
         f"Nearest in the model's {space.n_dimensions:,} dimensions, not on this drawing."
         if space.n_dimensions
         else "Nearest by the model's own scores, not on this drawing."
     )
-    n_met = sum(int(other) in belongs for other in found.index)
-    if placed.row_of(*(view.item or ("x", 0))) is None:
+    if scene.placed.row_of(*item) is None:
         display.quiet(
             "It is not in the sample that is drawn: on the map it stands in the middle of the "
             "drawn items that are nearest to it."
@@ -165,9 +204,11 @@ def _show_caption(
         f"{where} The drawing keeps {n_kept} of these {len(found)} near; ↗ marks those it moved "
         "away."
     )
+    n_met = sum(int(other) in belongs for other in found.index)
     if len(belongs) == 1:
         display.quiet("✓ belongs to it." if n_met else "What belongs to it is not in this list.")
     elif belongs:
+        name = _side(scene.pairs, found.side)[1]
         display.quiet(f"✓ belongs to it: {n_met} of its {len(belongs):,} {name} are in this list.")
 
 
@@ -176,13 +217,13 @@ def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
 
 
 def relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
-    """What belongs to an item, by position on the other side."""
+    """Return what belongs to an item, by position on the other side."""
     relevance = pairs.relevance if side == "x" else pairs.relevance.T
     return set(relevance.positives[[row]].indices.tolist())
 
 
 def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:
-    """What an item says: its text, with its glyph before it, else its id."""
+    """Return what an item says: its text, with its glyph before it, else its id."""
     from simviz.charts.style import clean_text, is_glyph
 
     text = items.content[row] if items.kind in ("text", "keyword") else items.labels[row]
@@ -192,7 +233,7 @@ def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:
 
 
 def _picture(items: Items, row: int, style: str) -> str:
-    """An image as markup; empty for other kinds."""
+    """Return an image as markup; nothing for other kinds."""
     if items.kind != "image":
         return ""
     from simviz.charts.style import get_theme
@@ -205,120 +246,47 @@ def _picture(items: Items, row: int, style: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _source(pixels: bytes, shape: tuple[int, ...], ink: str) -> str:
-    """A picture as an address; the same ones come up again and again as neighbours."""
+    """Return a picture as an address; the same come up again and again as neighbours."""
     from simviz.charts.pictures import data_uri
 
     return data_uri(np.frombuffer(pixels, dtype=np.uint8).reshape(shape), ink)
 
 
-_TITLES = {"score": "similarity to the nearest", "found": "found", "part": "part"}
-
-
-def colour_values(scene: Scene) -> Any:
-    """A value for each item of the drawing, the x side first; None for the side itself."""
-    pairs, placed = scene.pairs, scene.placed
-    if scene.colour == "side":
-        return None
-    if scene.colour == "found":
-        return found(scene).groups
-    if scene.colour == "score":
-        return found(scene).scores
-    rows = np.concatenate([placed.x_rows, len(pairs.x) + placed.y_rows])
-    if scene.colour == "part":
-        return np.concatenate(scene.parts)[rows]
-    from simviz.data.metadata import joined_column
-
-    return joined_column(pairs.x, pairs.y, scene.colour.removeprefix("="))[rows]
-
-
-def colour_title(scene: Scene) -> str:
-    """What the values are."""
-    return _TITLES.get(scene.colour, scene.colour.removeprefix("="))
-
-
-def grouping(scene: Scene) -> Grouping:
-    """Colours of the items of a drawing, and their legend."""
-    return _grouping(scene.run.id, scene.items.digest, scene.colour, state.theme(), scene)
-
-
-@st.cache_resource(show_spinner=False, max_entries=12)
-def _grouping(run_id: str, items: str, colour: str, theme: str, _scene: Scene) -> Grouping:
-    from simviz.charts.colours import group_items
-    from simviz.charts.style import get_theme
-    from simviz.projection.drawing import GROUPS
-
-    told = colour_values(_scene)
-    placed, pairs = _scene.placed, _scene.pairs
-    return group_items(
-        "side" if told is None else told,
-        (len(placed.x_rows), len(placed.y_rows)),
-        get_theme("dark" if theme == "dark" else "light"),
-        names=(pairs.x_name, pairs.y_name),
-        title=colour_title(_scene),
-        order=GROUPS if colour == "found" else None,
-    )
-
-
-def found(scene: Scene) -> Found:
-    """How well every item on the drawing finds what belongs to it."""
-    return _found(scene.run.id, scene.items.digest, scene)
-
-
-@st.cache_resource(show_spinner=False, max_entries=6)
-def _found(run_id: str, items: str, _scene: Scene) -> Found:
-    from simviz.projection.drawing import find_all
-
-    return find_all(drawings.pipeline(run_id, _scene.run), _scene.pairs, _scene.placed)
-
-
-_TEXT = 300
-
-
-def show_twin_switch(view: View) -> None:
-    """A switch for the table of all that is on the map."""
-    st.session_state["map-table"] = view.has_table
+def show_table_switch(view: View) -> None:
+    """Show a switch for the table of all that is on the map."""
     st.toggle(
         "Table",
-        key="map-table",
         help="All items on the map as a table.",
-        on_change=_take_table,
-        args=(view,),
+        **bound(view, "has_table", "map-table"),
     )
-
-
-def _take_table(view: View) -> None:
-    view.has_table = st.session_state["map-table"]
 
 
 def find_enclosed(view: View, scene: Scene) -> None:
-    """Which items lie inside the outline that a link brought; on another drawing, none do."""
+    """Find the items inside the outline that a link brought; on another drawing, none."""
     drawn = scene.places.digest
     if view.enclosed is not None:
         if view.enclosed and view.outlined not in ("", drawn):
-            choices.let_go(view)
+            view.clear_region()
         view.outlined = drawn if view.enclosed else ""
         return
     view.outlined = drawn
-    points = np.concatenate([scene.placed.drawing.x, scene.placed.drawing.y])
-    shown = np.concatenate(scene.masks)
-    index = grouping(scene).index
+    shown, index = scene.shown, scene.grouping().index
     for key in view.closed:
         if key[0] == "s":
             shown &= (np.arange(len(shown)) >= scene.n_x) != (key == "s1")
         elif index is not None:
             shown &= index != int(key[1:])
-    inside = choices.rows_inside(view.outline, points)
+    inside = rows_inside(view.outline, scene.points)
     view.enclosed = tuple(inside[shown[inside]].tolist())
 
 
 def show_region(view: View, scene: Scene) -> None:
     """Show the items that were enclosed, else, where it is asked for, all of them."""
-    shown = np.flatnonzero(np.concatenate(scene.masks))
+    shown = scene.shown
     if view.enclosed:
-        rows = np.array([row for row in view.enclosed if row < len(np.concatenate(scene.masks))])
-        _show_enclosed(view, scene, rows)
+        _show_enclosed(view, scene, np.array([r for r in view.enclosed if r < len(shown)]))
     elif view.has_table:
-        _show_table(scene, shown, "map-all")
+        _show_table(view, scene, np.flatnonzero(shown), "map-all")
 
 
 def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
@@ -331,47 +299,44 @@ def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
             st.button(
                 "Let go",
                 key="map-let-go",
-                on_click=choices.let_go,
-                args=(view,),
+                on_click=view.clear_region,
                 type="tertiary",
                 icon=":material/close:",
             )
-        told = found(scene)
-        figures = _figures(scene, rows, told)
+        found = scene.found()
+        figures = _figures(scene, rows, found)
         if figures:
             display.figures(figures)
             display.quiet(
                 "MRR of the enclosed items over all others on the map of the other side, those "
                 "of training included."
             )
-        _show_table(scene, rows, "map-enclosed-table", told)
+        _show_table(view, scene, rows, "map-enclosed-table", found)
 
 
-def _figures(scene: Scene, rows: Any, told: Found) -> list[tuple[str, str]]:
-    """MRR of what is enclosed and of all, from each side that can ask."""
-    made = []
-    names = scene.pairs.x_name, scene.pairs.y_name
+def _figures(scene: Scene, rows: Any, found: Found) -> list[tuple[str, str]]:
+    """Return the MRR of what is enclosed and of all, from each side that can ask."""
+    figures = []
     for values, own, name in (
-        (told.x, rows[rows < scene.n_x], names[0]),
-        (told.y, rows[rows >= scene.n_x] - scene.n_x, names[1]),
+        (found.x, rows[rows < scene.n_x], scene.pairs.x_name),
+        (found.y, rows[rows >= scene.n_x] - scene.n_x, scene.pairs.y_name),
     ):
         asked = values[own]
         asked = asked[~np.isnan(asked)]
         if len(asked):
-            every = values[~np.isnan(values)].mean()
-            words = f"MRR of {len(asked):,} {name} (all: {every:.2f})"
-            made.append((f"{asked.mean():.2f}", words))
-    return made
+            words = f"MRR of {len(asked):,} {name} (all: {np.nanmean(values):.2f})"
+            figures.append((f"{asked.mean():.2f}", words))
+    return figures
 
 
-def _show_table(scene: Scene, rows: Any, key: str, told: Found | None = None) -> None:
-    table = region_frame(scene, rows, told)
+def _show_table(view: View, scene: Scene, rows: Any, key: str, found: Found | None = None) -> None:
+    table = region_frame(scene, rows, found)
     st.dataframe(
         table.drop(columns=["key"]),
         key=key,
         hide_index=True,
         height=min(360, 38 + 35 * len(table)),
-        on_select=lambda: _pick(key, table["key"].tolist()),
+        on_select=lambda: _pick(view, key, table["key"].tolist()),
         selection_mode="single-row",
         column_config={
             "found": st.column_config.NumberColumn(
@@ -379,29 +344,24 @@ def _show_table(scene: Scene, rows: Any, key: str, told: Found | None = None) ->
             )
         },
     )
-    st.download_button(
+    forms.download(
         "These items as CSV",
-        lambda: region_csv(scene, rows, told),
-        file_name="simviz-map-items.csv",
-        mime="text/csv",
+        lambda: region_csv(scene, rows, found),
+        "simviz-map-items.csv",
         key=f"{key}-csv",
-        on_click="ignore",
-        icon=":material/download:",
-        type="tertiary",
     )
 
 
-def _pick(key: str, keys: list[str]) -> None:
-    """A row of the table is selected as its point on the map would be."""
+def _pick(view: View, key: str, keys: list[str]) -> None:
+    """Select a row of the table as its point on the map would be."""
     rows = st.session_state[key].selection.rows
-    view = st.session_state.get("map-view")
-    if rows and isinstance(view, View):
-        side: choices.Side = "x" if keys[rows[0]][0] == "x" else "y"
-        choices.select(view, (side, int(keys[rows[0]][1:])))
+    if rows:
+        side: Side = "x" if keys[rows[0]][0] == "x" else "y"
+        view.select((side, int(keys[rows[0]][1:])))
 
 
-def region_frame(scene: Scene, rows: Any, told: Found | None = None) -> pd.DataFrame:
-    """Items as a table: side, id, text, part of the split and the columns of the data."""
+def region_frame(scene: Scene, rows: Any, found: Found | None = None) -> pd.DataFrame:
+    """Return items as a table: side, id, text, part of the split and columns of the data."""
     import pandas as pd
 
     from simviz.charts.style import safe_line
@@ -409,11 +369,10 @@ def region_frame(scene: Scene, rows: Any, told: Found | None = None) -> pd.DataF
     pairs, placed = scene.pairs, scene.placed
     tables = []
     rows = np.asarray(rows, dtype=np.intp)
-    for side, items, name, drawn, part in (
-        ("x", pairs.x, pairs.x_name, placed.x_rows, scene.parts[0]),
-        ("y", pairs.y, pairs.y_name, placed.y_rows, scene.parts[1]),
+    for side, items, name, drawn, part, shift in (
+        ("x", pairs.x, pairs.x_name, placed.x_rows, scene.parts[0], 0),
+        ("y", pairs.y, pairs.y_name, placed.y_rows, scene.parts[1], scene.n_x),
     ):
-        shift = 0 if side == "x" else scene.n_x
         own = rows[(rows >= shift) & (rows < shift + len(drawn))] - shift
         index = drawn[own]
         texts = items.content if items.kind in ("text", "keyword") else items.labels
@@ -421,15 +380,15 @@ def region_frame(scene: Scene, rows: Any, told: Found | None = None) -> pd.DataF
             "key": [f"{side}{i}" for i in index],
             "side": [name] * len(index),
             "id": [str(items.ids[i]) for i in index],
-            "text": [safe_line(texts[i], _TEXT) for i in index],
+            "text": [safe_line(texts[i], _LONGEST_CELL) for i in index],
             "part": [str(part[i]) for i in index],
         }
-        if told is not None:
-            columns["found"] = (told.x if side == "x" else told.y)[own]
+        if found is not None:
+            columns["found"] = (found.x if side == "x" else found.y)[own]
         for column, values in items.metadata.items():
             if column != "label":
-                told_values = (values[i] for i in index)
-                columns.setdefault(column, ["" if v is None else str(v) for v in told_values])
+                cells = ("" if values[i] is None else str(values[i]) for i in index)
+                columns.setdefault(column, list(cells))
         tables.append(pd.DataFrame(columns))
     joined = pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
     # One side may have columns that the other has not.
@@ -437,87 +396,10 @@ def region_frame(scene: Scene, rows: Any, told: Found | None = None) -> pd.DataF
     return joined.fillna(dict.fromkeys(texts, ""))
 
 
-def region_csv(scene: Scene, rows: Any, told: Found | None = None) -> str:
-    """The same table as a file, safe to open in a spreadsheet."""
+def region_csv(scene: Scene, rows: Any, found: Found | None = None) -> str:
+    """Return the same table as a file, safe to open in a spreadsheet."""
     from simviz.evaluation.tables import csv_text
 
-    table = region_frame(scene, rows, told).drop(columns=["key"])
-    lines = [
-        ["" if value is None or value != value else value for value in line]
-        for line in table.itertuples(index=False)
-    ]
-    return csv_text([list(table.columns), *lines])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """What a model says to a query."""
-
-    side: Side
-    text: str
-    found: Neighbors
-    spot: Spot | None
-
-
-def sides(pairs: PairSet) -> list[dict[str, str]]:
-    """The sides on which a query can be typed."""
-    return [
-        {"side": side, "name": name}
-        for side, items, name in (("x", pairs.x, pairs.x_name), ("y", pairs.y, pairs.y_name))
-        if items.kind in ("text", "keyword")
-    ]
-
-
-def ask(
-    query: tuple[Side, str], space: Space, pairs: PairSet, placed: Placed, k: int
-) -> Answer | None:
-    """Ask a model for what is nearest to a query; None where the query cannot be read."""
-    from simviz.data.items import Items
-    from simviz.projection import Neighbors, place_among
-    from simviz.projection.space import ranked
-
-    side, text = query
-    items = pairs.x if side == "x" else pairs.y
-    if items.kind not in ("text", "keyword"):
-        return None
-    scores = space.scores(side, Items(["query"], [text], items.kind))
-    found = ranked(scores, side, k)
-    if not scores.any():
-        return Answer(side, text, Neighbors(found.side, found.index[:0], found.scores[:0]), None)
-    near = placed.place(found)
-    points = placed.drawing.x if near.side == "x" else placed.drawing.y
-    spot = place_among(points[near.index], near.scores) if len(near) else None
-    return Answer(side, text, found, spot)
-
-
-def show_asked(view: View, answer: Answer, pairs: PairSet, placed: Placed) -> None:
-    """List what the model finds nearest to the query."""
-    st.html(STYLE)
-    name = pairs.x_name if answer.side == "x" else pairs.y_name
-    with st.container(key="map-drawer"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            display.quiet(f"Asked as {name}")
-            st.button(
-                "Close",
-                key="map-close",
-                on_click=_close,
-                args=(view,),
-                type="tertiary",
-                icon=":material/close:",
-            )
-        show_text(answer.text)
-        if not len(answer.found):
-            display.quiet(
-                "The model knows nothing in this query: no word or part of it was in the "
-                "training part. So it has no place on the map."
-            )
-            return
-        show_list(view, pairs, answer.found, set(), None)
-        display.quiet(
-            "Nearest by the model's own scores. On the map the query stands in the middle of "
-            "these, the nearest weighing most; the dashed circle says how far apart they lie."
-        )
-
-
-def _close(view: View) -> None:
-    choices.select(view, None)
+    table = region_frame(scene, rows, found).drop(columns=["key"])
+    cells = table.astype(object).where(table.notna(), "").values.tolist()
+    return csv_text([list(table.columns), *cells])

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from simviz.workbench.compare import topics as topics_view
-from simviz.workbench.map.choices import Item, View
+from simviz.workbench.map.view import Item, Side, View
 from simviz.workbench.shell import state
 
 if TYPE_CHECKING:
@@ -52,13 +52,12 @@ def topics_of(run: Run, pairs: PairSet) -> RunTopics | None:
     return topics_view.topics_of(run.id, run, pairs) if has_topics(run.info.method) else None
 
 
-def pick(view: View, run: Run) -> bool:
+def choose_labels(view: View, run: Run) -> bool:
     """Choose whether regions of the map are labelled."""
     from simviz.explain.topics import has_topics
 
-    topical = has_topics(run.info.method)
     is_on = view.regions is not False
-    name = "Topics" if topical else "Regions"
+    name = "Topics" if has_topics(run.info.method) else "Regions"
     st.session_state["map-regions"] = [name] if is_on else []
     st.pills(
         "Labels of regions",
@@ -66,27 +65,21 @@ def pick(view: View, run: Run) -> bool:
         selection_mode="multi",
         key="map-regions",
         label_visibility="collapsed",
-        on_change=_take,
+        on_change=_take_labels,
         args=(view,),
     )
     return is_on
 
 
-def _take(view: View) -> None:
+def _take_labels(view: View) -> None:
     view.regions = bool(st.session_state["map-regions"])
 
 
-def regions(
-    run: Run, drawing: str, placed: Placed, pairs: PairSet, topics: RunTopics | None
-) -> Tiers:
-    """Parts of a drawing and what they are about, coarse ones for afar and fine ones for near."""
-    return _regions(run.id, drawing, placed, pairs, topics)
-
-
 @st.cache_resource(show_spinner=False, max_entries=12)
-def _regions(
+def regions(
     run_id: str, drawing: str, _placed: Placed, _pairs: PairSet, _topics: RunTopics | None
 ) -> Tiers:
+    """Return parts of a drawing and what they are about, coarse ones for afar, fine for near."""
     from simviz.projection import topic_regions, word_regions
 
     sides = [
@@ -141,17 +134,17 @@ def _lines(topics: RunTopics, topic: int) -> tuple[str, ...]:
 def notes(run_id: str, _topics: RunTopics) -> tuple[list[str], list[str]]:
     """What the items of both sides are mostly about, in a line each."""
     labels = [_topics.label(topic) for topic in range(_topics.x_theta.shape[1])]
-    x, y = (
-        [
+
+    def side_notes(side: Side, n: int) -> list[str]:
+        return [
             " · ".join(
                 f"{labels[topic]} {100 * share:.0f} %"
                 for topic, share in _topics.leading(side, item, _HOVERED)
             )
-            for item in range(len(theta))
+            for item in range(n)
         ]
-        for side, theta in (("x", _topics.x_theta), ("y", _topics.y_theta))
-    )
-    return x, y
+
+    return side_notes("x", len(_topics.x_theta)), side_notes("y", len(_topics.y_theta))
 
 
 def show_item(topics: RunTopics, item: Item, run: Run) -> None:

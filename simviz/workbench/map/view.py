@@ -1,372 +1,379 @@
-"""The map and what lies beside and below it: all that a click changes."""
+"""What the map shows: the visitor's choices, and the link that means them."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import streamlit as st
 
-from simviz.workbench.map import (
-    canvas,
-    choices,
-    dimensions,
-    selection,
-    topics as map_topics,
-    trust,
-)
-from simviz.workbench.map.choices import View
-from simviz.workbench.shell import code, drawings, links, state
+from simviz.workbench.map import canvas
+from simviz.workbench.shell import links, settings, state
 
 if TYPE_CHECKING:
-    from simviz.charts.canvas import Part
     from simviz.data.pairs import PairSet
-    from simviz.explain.topics import RunTopics
-    from simviz.projection import Neighbors
-    from simviz.projection.drawing import Placed
-    from simviz.projection.space import Space
+    from simviz.store import RunInfo
     from simviz.store.run import Run
 
-NEIGHBORS, _PARTNERS, _REGION_CHARACTERS = 10, 60, 34
-#: Seconds by which the map goes ahead of the list beside it. A browser draws in one go what
-#: arrives within a hundredth of a second, and the list takes it several times as long as the map.
-_AHEAD = 0.025
+Side = Literal["x", "y"]
+Item = tuple[Side, int]
+#: How far across and up from the middle of the map, in halves of its extent; and the zoom.
+Camera = tuple[float, float, float]
+#: Corners of what was drawn around items, in halves of the map's extent.
+Outline = tuple[tuple[float, float], ...]
+#: The whole map: what a link need not say.
+WHOLE_MAP: Camera = (0.0, 0.0, 1.0)
+DRAWINGS = {"mds": "MDS", "umap": "UMAP", "pca": "PCA"}
+#: The drawing that every run has from training.
+FIRST_DRAWING = "mds-2"
+#: What colours can mean beside columns of the data: the side, the part of the split, how soon an
+#: item finds what belongs to it, and how similar its nearest is.
+COLOURS = ("side", "part", "found", "score")
+#: What is done about the gap between the sides: names in links and of drawings.
+BALANCES = ("center", "none", "rank")
+#: Ways to look for items by their text, by their name in links.
+WAYS = {"t": "text", "p": "pattern"}
+PARTS = ("train", "validation", "test", "left out")
+_FARTHEST, _LEAST_ZOOM, _MOST_ZOOM = 3.0, 0.5, 500.0
+_DRAWING = re.compile(r"(mds|umap|pca)-[23]")
+_CLOSED = re.compile(r"[sg]\d{1,3}")
+#: Characters of typed texts, entries of the legend and corners of an outline that a link holds.
+_LONGEST, _MOST_CLOSED, _MOST_CORNERS = 200, 12, 40
+_LONGEST_QUERY = 2_000
+#: What of the link only the browser knows at first.
+_OF_BROWSER = ("at", "find", "hide")
+#: Parameters of the link that every page has.
+_OF_ALL_PAGES = (settings.PART_LINK, settings.DIRECTION_LINK)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scene:
-    """What is drawn, before anything on it is selected."""
+@dataclass(slots=True)
+class View:
+    """What the map shows."""
 
-    run: Run
-    pairs: PairSet
-    placed: Placed
-    parts: tuple[Any, Any]
-    masks: tuple[Any, Any]
-    items: Part
-    places: Part
-    colour: str
-    regions: Sequence[Any]
-    topics: RunTopics | None
+    dataset_id: str
+    run_id: str | None = None
+    drawing: str = FIRST_DRAWING
+    item: Item | None = None
+    lost: str = ""
+    regions: bool | None = None
+    balance: str = BALANCES[0]
+    has_halos: bool = False
+    at: Camera | None = None
+    at_n: int = 0
+    query: tuple[Side, str] | None = None
+    outline: Outline = ()
+    enclosed: tuple[int, ...] | None = ()
+    outlined: str = ""
+    colour: str = COLOURS[0]
+    side: Literal["", "x", "y"] = ""
+    part: str = ""
+    has_table: bool = False
+    dims: int | None = None
+    find: tuple[str, str] | None = None
+    closed: tuple[str, ...] = ()
+    set_n: int = 0
 
     @property
-    def n_x(self) -> int:
-        """Items of the x side that are drawn; those of the y side follow them."""
-        return len(self.placed.x_rows)
+    def kept_as(self) -> str:
+        """The name of the drawing, such as "umap-2-none"."""
+        return self.drawing if self.balance == BALANCES[0] else f"{self.drawing}-{self.balance}"
 
-    def joint(self, side: choices.Side, rows: Any) -> list[int]:
-        """Rows of one side of the drawing as rows of both."""
-        shift = 0 if side == "x" else self.n_x
-        return [int(row) + shift for row in rows]
+    def select(self, item: Item | None) -> None:
+        """Select an item, or nothing; a query gives way to it."""
+        self.item, self.query = item, None
 
-
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _items_part(key: str, _placed: Placed, _pairs: PairSet) -> Part:
-    """The items of a drawing as the browser keeps them; the key says which data set and items."""
-    from simviz.charts.canvas import pack_items
-
-    return pack_items(
-        _pairs.x.take(_placed.x_rows),
-        _pairs.y.take(_placed.y_rows),
-        x_rows=_placed.x_rows,
-        y_rows=_placed.y_rows,
-        x_name=_pairs.x_name,
-        y_name=_pairs.y_name,
-    )
+    def clear_region(self) -> None:
+        """Enclose nothing any more."""
+        self.enclosed, self.outline, self.outlined = (), (), ""
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _places_part(
-    run_id: str,
-    drawing: str,
-    _placed: Placed,
-    _pairs: PairSet,
-    _parts: tuple[Any, Any],
-    _notes: tuple[list[str], list[str]] | None,
-) -> Part:
-    """Where the items of a drawing stand, and what the run says of them."""
-    from simviz.charts.canvas import importance, pack_places
-
-    x_rows, y_rows = _placed.x_rows, _placed.y_rows
-    order = importance(
-        _pairs.x.take(x_rows),
-        _pairs.y.take(y_rows),
-        _placed.drawing.x,
-        _placed.drawing.y,
-        _pairs.relevance.take(x_rows, y_rows),
-    )
-    notes = None
-    if _notes is not None:
-        notes = [_notes[0][row] for row in x_rows] + [_notes[1][row] for row in y_rows]
-    parts = np.concatenate([_parts[0][x_rows], _parts[1][y_rows]])
-    return pack_places(_placed.drawing.x, _placed.drawing.y, order, parts=parts, notes=notes)
+def current(dataset_id: str) -> View:
+    """Return the view of this session on a data set; a new one for another data set."""
+    view = st.session_state.get("map-view")
+    if not isinstance(view, View) or view.dataset_id != dataset_id:
+        view = View(dataset_id)
+        st.session_state["map-view"] = view
+        for key in ("map-link", "map-run", canvas.KEY, canvas.CAMERA_KEY):
+            st.session_state.pop(key, None)
+    return view
 
 
-def _rows_key(pairs_digest: str, placed: Placed) -> str:
-    """Which items of which data set a drawing shows."""
-    import hashlib
-
-    rows = np.concatenate([placed.x_rows, [-1], placed.y_rows]).astype(np.int64)
-    return f"{pairs_digest}-{hashlib.blake2b(rows.tobytes(), digest_size=8).hexdigest()}"
+def bound(view: View, name: str, key: str) -> dict[str, Any]:
+    """Return the arguments that tie a widget to a field of the view."""
+    st.session_state[key] = getattr(view, name)
+    return {"key": key, "on_change": _take, "args": (view, name, key)}
 
 
-def scene_of(
-    run: Run,
-    pairs: PairSet,
-    drawing: str,
-    masks: tuple[Any, Any],
-    colour: str = "side",
-    is_labelled: bool = False,
-) -> Scene:
-    """All of a drawing that is the same whatever is selected."""
-    placed, parts = drawings.kept(run.id, drawing, run), drawings.parts(run.id, run, pairs)
-    topics = map_topics.topics_of(run, pairs)
-    notes = None if topics is None else map_topics.notes(run.id, topics)
-    regions = map_topics.regions(run, drawing, placed, pairs, topics) if is_labelled else []
-    return Scene(
-        run=run,
-        pairs=pairs,
-        placed=placed,
-        parts=parts,
-        masks=masks,
-        items=_items_part(_rows_key(pairs.digest, placed), placed, pairs),
-        places=_places_part(run.id, drawing, placed, pairs, parts, notes),
-        colour=colour,
-        regions=regions,
-        topics=topics,
-    )
+def _take(view: View, name: str, key: str) -> None:
+    setattr(view, name, st.session_state[key])
 
 
-@st.fragment
-def show(view: View, scene: Scene) -> None:
-    """Draw the map, and what is known of what is selected on it."""
-    pairs = scene.pairs
-    choices.follow_canvas(view, pairs, scene.n_x + len(scene.placed.y_rows))
-    k = dimensions.chosen(view, scene)
-    if k is not None:
-        scene = dimensions.cut(scene, k)
-    selection.find_enclosed(view, scene)
-    own = choices.write_link(view, scene.run, pairs)
-    placed = scene.placed
-    space: Space | None = None
-    if view.item is not None or view.query is not None:
-        space = (
-            drawings.space(scene.run.id, scene.run, pairs)
-            if k is None
-            else dimensions.space(scene, k)
-        )
-    found = None
-    if view.item is not None and space is not None:
-        found = space.nearest(*view.item, NEIGHBORS)
-    answer = None
-    if view.query is not None and space is not None:
-        answer = selection.ask(view.query, space, pairs, placed, NEIGHBORS)
-    with st.container(key="map-stage"):
-        left, right = st.columns([7, 3], gap="medium")
-        with left:
-            spot = None if answer is None else _asked(answer, scene)
-            if view.item is not None and space is not None:
-                spot = _undrawn(view.item, space, scene)
-            canvas.show(data(view, scene, found, spot))
-            if space is not None:
-                time.sleep(_AHEAD)
-            with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
-                links.show_button("map", [scene.run], own)
-                code.show_map(view, scene.run)
-                selection.show_twin_switch(view)
-                dimensions.show_switch(view, scene)
-        with right:
-            if found is not None and space is not None:
-                selection.show(
-                    view, pairs, space, found, placed, scene.parts, scene.topics, scene.run
-                )
-            elif answer is not None:
-                selection.show_asked(view, answer, pairs, placed)
-    dimensions.show(view, scene)
-    selection.show_region(view, scene)
+def choose_run(view: View, infos: Sequence[RunInfo]) -> str:
+    """Return the run to show: the chosen one while it is there, else the one shown last."""
+    known = [info.id for info in infos]
+    if view.run_id not in known:
+        before = st.session_state.get("run_ids") or []
+        view.run_id = next((run_id for run_id in before if run_id in known), known[0])
+    return view.run_id
 
 
-def data(
-    view: View,
-    scene: Scene,
-    found: Neighbors | None = None,
-    spot: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """What the canvas is told, beside what it keeps."""
-    from simviz.charts.canvas import bits, map_alt
+@st.cache_resource(show_spinner=False, max_entries=12)
+def columns(digest: str, _pairs: PairSet) -> tuple[str, ...]:
+    """Return the columns of the data that colours can mean."""
+    from simviz.data.metadata import telling_columns
 
-    pairs, placed = scene.pairs, scene.placed
-    grouping = selection.grouping(scene)
-    selected = _selected(view, scene, found)
-    hidden = None
-    if not (scene.masks[0].all() and scene.masks[1].all()):
-        shown = np.concatenate(scene.masks)
-        if selected is not None:
-            # What is selected is shown whatever is filtered, and so are its nearest.
-            shown[[selected["item"], *(row for row, _, _ in selected["nearest"])]] = True
-        hidden = canvas.packed(bits(~shown))
-    look, names = _look(), (pairs.x_name, pairs.y_name)
-    halos = None
-    if view.has_halos and placed.drawing.quality is not None:
-        strengths = trust.halos(placed.drawing.quality, len(np.concatenate(scene.masks)))
-        halos = {name: canvas.packed(told.tobytes()) for name, told in strengths.items()}
-    return {
-        "items": scene.items.digest,
-        "places": scene.places.digest,
-        "look": look,
-        "colours": list(grouping.colours),
-        "groups": None if grouping.index is None else canvas.packed(grouping.index.tobytes()),
-        "legend": [*grouping.legend, *_marks(look, halos, selected, spot)],
-        "hidden": hidden,
-        "halos": halos,
-        "regions": [
-            [tier, first, last, *region.point, [_short(line) for line in region.lines]]
-            for tier, first, last, region in scene.regions
-        ],
-        "selected": selected,
-        "query": spot,
-        "region": [list(corner) for corner in view.outline] if view.enclosed else None,
-        "camera": {"at": None if view.at is None else list(view.at), "n": view.at_n},
-        "set": {
-            "find": None if view.find is None else list(view.find),
-            "closed": list(view.closed),
-            "n": view.set_n,
-        },
-        "asked": selection.sides(pairs),
-        "typed": None if view.query is None else list(view.query),
-        "narrow": state.is_narrow(),
-        "low": dimensions.is_open(view, scene),
-        "scrolls": False,
-        "alt": f"{map_alt(placed.drawing, names)} A table below the map says the same.",
-    }
+    return telling_columns(_pairs.x, _pairs.y)
 
 
-def _selected(view: View, scene: Scene, found: Neighbors | None) -> dict[str, Any] | None:
-    """The selected item with its nearest and what belongs to it, as rows of the drawing."""
-    if view.item is None or found is None:
-        return None
-    side, item = view.item
-    row = scene.placed.row_of(side, item)
-    if row is None:
-        return None
-    belongs = selection.relevant(scene.pairs, side, item)
-    near = _near(scene, found, belongs)
-    rows = scene.placed.rows(found.side)
-    drawn = np.searchsorted(rows, [i for i in sorted(belongs) if i in rows])[:_PARTNERS]
-    return {
-        "item": scene.joint(side, [row])[0],
-        "nearest": near,
-        "partners": scene.joint(found.side, drawn),
-    }
-
-
-def _near(scene: Scene, found: Neighbors, belongs: set[int]) -> list[list[Any]]:
-    """Neighbours that are drawn: row, score, and whether they belong."""
-    placed = scene.placed.place(found)
-    rows = scene.placed.rows(found.side)
-    return [
-        [joint, float(score), int(rows[row]) in belongs]
-        for joint, row, score in zip(
-            scene.joint(found.side, placed.index), placed.index, placed.scores, strict=True
-        )
-    ]
-
-
-def _asked(answer: selection.Answer, scene: Scene) -> dict[str, Any] | None:
-    if answer.spot is None:
-        return None
-    return {
-        "text": answer.text[:40] + ("…" if len(answer.text) > 40 else ""),
-        "x": answer.spot.point[0],
-        "y": answer.spot.point[1],
-        "spread": answer.spot.spread,
-        "nearest": _near(scene, answer.found, set()),
-        "partners": [],
-    }
-
-
-def _undrawn(item: choices.Item, space: Space, scene: Scene) -> dict[str, Any] | None:
-    """A selected item that the sample left out, among its nearest that are drawn."""
-    from simviz.projection import place_among
-    from simviz.projection.space import ranked
-
-    side, row = item
-    placed, pairs = scene.placed, scene.pairs
-    if placed.row_of(side, row) is not None:
-        return None
-    own = pairs.x if side == "x" else pairs.y
-    other: choices.Side = "y" if side == "x" else "x"
-    rows = placed.rows(other)
-    near = ranked(space.scores(side, own.take([row]))[rows], side, NEIGHBORS)
-    if not len(near) or not near.scores.any():
-        return None
-    points = placed.drawing.x if other == "x" else placed.drawing.y
-    spot = place_among(points[near.index], near.scores)
-    belongs = selection.relevant(pairs, side, row)
-    return {
-        "text": _short(selection.text_of(own, row)),
-        "x": spot.point[0],
-        "y": spot.point[1],
-        "spread": spot.spread,
-        "nearest": [
-            [joint, float(score), int(rows[at]) in belongs]
-            for joint, at, score in zip(
-                scene.joint(other, near.index), near.index, near.scores, strict=True
+def follow_link(view: View, pairs: PairSet) -> list[str]:
+    """Take over what the address says, unless the page itself wrote it; return jobs to await."""
+    asked = st.query_params.to_dict()
+    own = {name: value for name, value in asked.items() if name not in _OF_ALL_PAGES}
+    if own == st.session_state.get("map-link"):
+        return []
+    st.session_state["map-link"] = own
+    view.lost = ""
+    if "run" in asked or "method" in asked:
+        wanted = links.wanted_run(view.dataset_id)
+        if wanted is not None:
+            view.run_id = wanted.id
+        elif jobs := links.wanted_jobs():
+            # The link is followed again when the run is there.
+            st.session_state.pop("map-link")
+            return jobs
+        else:
+            view.lost = (
+                "The run of this link is not here: it was deleted, or it is in another workspace."
             )
-        ],
-        "partners": scene.joint(other, np.flatnonzero(np.isin(rows, sorted(belongs)))[:_PARTNERS]),
+    seen = state.share()
+    apply_link(
+        view, (dict(seen.view) if seen else {}) | asked, pairs, columns(pairs.digest, pairs)
+    )
+    return []
+
+
+def apply_link(
+    view: View, params: Mapping[str, str], pairs: PairSet, columns: Sequence[str]
+) -> None:
+    """Take over what a link says of the map; nonsense changes nothing."""
+    drawing = _DRAWING.fullmatch(params.get("drawing", ""))
+    if drawing:  # there were once drawings in three dimensions
+        view.drawing = f"{drawing[1]}-2"
+    if params.get("regions") in ("0", "1"):
+        view.regions = params["regions"] == "1"
+    if params.get("gap") in BALANCES:
+        view.balance = params["gap"]
+    if "halos" in params:
+        view.has_halos = params["halos"] == "1"
+    if "table" in params:
+        view.has_table = params["table"] == "1"
+    view.colour = _parse_colour(params.get("colour", ""), columns) or view.colour
+    if params.get("side") in ("x", "y"):
+        view.side = cast(Side, params["side"])
+    # Once this was called "part", which now says whose figures are shown.
+    if params.get("part") in ("train", "left out"):
+        view.part = params["part"]
+    if params.get("only") in PARTS:
+        view.part = params["only"]
+    dims = params.get("dims", "")[:5]
+    if dims.isascii() and dims.isdigit():
+        view.dims = int(dims)
+    if "sel" in params:
+        view.item = links.linked_item(params["sel"], pairs)
+    side, query = _parse_typed(params.get("ask", ""))
+    if side in ("x", "y") and view.item is None:
+        view.query = cast(Side, side), query
+    way, words = _parse_typed(params.get("find", ""))
+    if way in WAYS:
+        view.find, view.set_n = (WAYS[way], words), view.set_n + 1
+    if "hide" in params:
+        view.closed, view.set_n = valid_closed(params["hide"].split(",")), view.set_n + 1
+    if corners := _parse_outline(params.get("lasso", "")):
+        view.outline, view.enclosed = corners, None
+    camera = parse_camera(params.get("at"))
+    if camera is not None:
+        view.at, view.at_n = camera, view.at_n + 1
+
+
+def link_params(view: View, columns: Sequence[str]) -> dict[str, str]:
+    """Return what a link says of the map beside the run; what is usual goes unsaid."""
+    params = {
+        "drawing": None if view.drawing == FIRST_DRAWING else view.drawing,
+        "sel": None if view.item is None else f"{view.item[0]}{view.item[1]}",
+        "ask": None if view.query is None else f"{view.query[0]}:{view.query[1][:_LONGEST]}",
+        "regions": None if view.regions is None else str(int(view.regions)),
+        "gap": None if view.balance == BALANCES[0] else view.balance,
+        "halos": "1" if view.has_halos else None,
+        "table": "1" if view.has_table else None,
+        "colour": _link_colour(view.colour, columns),
+        "side": view.side or None,
+        "only": view.part or None,
+        "dims": None if view.dims is None else str(view.dims),
+        "lasso": ";".join(f"{x:.3f},{y:.3f}" for x, y in view.outline) or None,
     }
+    unusual = {name: value for name, value in params.items() if value is not None}
+    return unusual | _browser_params(view)
 
 
-def _look() -> dict[str, Any]:
-    """Colours of the theme, by what they are for."""
-    from simviz.charts.colours import mix
-    from simviz.charts.style import get_theme
-
-    theme = get_theme(state.theme())
-    return {
-        "name": theme.name,
-        "paper": theme.paper,
-        "ink": theme.ink,
-        "soft": mix(theme.ink, theme.muted, 0.6),
-        "muted": theme.muted,
-        "faint": theme.faint,
-        "accent": theme.accent,
-        "right": theme.palette[2],
-        "false": theme.palette[3],
-        "missing": theme.palette[4],
-        "dim": 0.2,
-    }
+def _browser_params(view: View) -> dict[str, str]:
+    """Return what only the browser knows at first: camera, what was looked for, the legend."""
+    params = camera_params(view.at)
+    if view.find is not None:
+        way = next(short for short, name in WAYS.items() if name == view.find[0])
+        params["find"] = f"{way}:{view.find[1][:_LONGEST]}"
+    if view.closed:
+        params["hide"] = ",".join(view.closed)
+    return params
 
 
-def _marks(
-    look: dict[str, Any], halos: object, selected: object, spot: object
-) -> list[dict[str, Any]]:
-    """What marks mean that are on the map just now, a sentence each."""
-    marks = []
-    if selected is not None or spot is not None:
-        marks.append({"shape": "line", "colour": look["ink"], "name": "nearest in the model"})
-    if selected is not None:
-        marks.append({"shape": "dashes", "colour": look["right"], "name": "belongs to it"})
-    if halos is not None:
-        marks += [
-            {
-                "shape": "glow",
-                "colour": look["false"],
-                "name": "False neighbours: some drawn near it are far from it in the model.",
-            },
-            {
-                "shape": "ring",
-                "colour": look["missing"],
-                "name": "Missing neighbours: some near it in the model are drawn far away.",
-            },
-        ]
-    return marks
+def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
+    """Put the view into the address; return what a published view says of it."""
+    own = link_params(view, columns(pairs.digest, pairs))
+    if state.share() is not None:
+        base = {"share": st.query_params["share"]}
+    else:
+        base = links.demo_link(run) or {"data": view.dataset_id, "run": run.id}
+    shown: dict[str, str] = {settings.PART_LINK: settings.current_part(view.dataset_id)}
+    direction = settings.current_direction(view.dataset_id, pairs)
+    if direction != settings.usual_direction(view.dataset_id, pairs).direction:
+        shown[settings.DIRECTION_LINK] = direction
+    if st.query_params.to_dict() != base | own | shown:
+        st.query_params.from_dict(base | own | shown)
+    st.session_state["map-link"] = base | own
+    return own | shown
 
 
-def _short(line: str) -> str:
-    from simviz.charts.style import clean_text
+def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
+    """Take over what was clicked, enclosed or asked on the map since the last run."""
+    from simviz.charts.canvas import rows_of_bits
 
-    return clean_text(line, _REGION_CHARACTERS)
+    picked = canvas.news("picked")
+    if picked is not None:
+        key = picked.get("key")
+        view.select(links.linked_item(key, pairs) if isinstance(key, str) else None)
+        if key is None:
+            view.clear_region()
+    region = canvas.news("region")
+    if region is not None:
+        rows = rows_of_bits(canvas.unpacked(region.get("rows") or ""), n_drawn)
+        view.enclosed, view.outlined = tuple(rows.tolist()), ""
+        view.outline = _valid_outline(region.get("corners"))
+    asked = canvas.news("asked")
+    if asked is not None and asked.get("side") in ("x", "y"):
+        text = str(asked.get("text", "")).strip()[:_LONGEST_QUERY]
+        view.item, view.query = None, (asked["side"], text) if text else None
+
+
+def follow_browser(view: View) -> None:
+    """Let the link follow what the reader does on the map that needs no answer."""
+    heard = st.session_state.get(canvas.CAMERA_KEY) or {}
+    camera = _valid_camera(heard.get("at"))
+    if camera is not None:
+        view.at = camera
+    done = heard.get("set")
+    if isinstance(done, dict):
+        find, closed = done.get("find"), done.get("closed")
+        view.find = None
+        if isinstance(find, list) and len(find) == 2 and find[0] in WAYS.values():
+            text = str(find[1]).strip()[:_LONGEST_QUERY]
+            view.find = (find[0], text) if text else None
+        view.closed = valid_closed(closed if isinstance(closed, list) else [])
+    before = st.session_state.get("map-link")
+    if isinstance(before, dict):
+        link = {name: value for name, value in before.items() if name not in _OF_BROWSER}
+        link |= _browser_params(view)
+        if link != before:
+            st.session_state["map-link"] = link
+            kept = {name: v for name, v in st.query_params.items() if name in _OF_ALL_PAGES}
+            st.query_params.from_dict(link | kept)
+
+
+def parse_camera(text: str | None) -> Camera | None:
+    """Read a camera out of a link; None if it says nothing or nonsense."""
+    try:
+        return _valid_camera([float(value) for value in (text or "")[:60].split(",")])
+    except ValueError:
+        return None
+
+
+def camera_params(camera: Camera | None) -> dict[str, str]:
+    """Return what a link says of a camera; nothing for the whole map."""
+    if camera is None or camera == WHOLE_MAP:
+        return {}
+    return {"at": ",".join(f"{value:.3f}".rstrip("0").rstrip(".") for value in camera)}
+
+
+def _valid_camera(value: object) -> Camera | None:
+    numbers = _numbers(value, 3, _MOST_ZOOM)
+    if numbers is None or max(map(abs, numbers[:2])) > _FARTHEST or numbers[2] < _LEAST_ZOOM:
+        return None
+    return cast(Camera, numbers)
+
+
+def _parse_outline(text: str) -> Outline:
+    try:
+        corners = [corner.split(",") for corner in text[:1_000].split(";") if corner]
+        return _valid_outline([[float(value) for value in corner] for corner in corners])
+    except ValueError:
+        return ()
+
+
+def _valid_outline(value: object) -> Outline:
+    if not isinstance(value, list | tuple) or not 3 <= len(value) <= _MOST_CORNERS:
+        return ()
+    corners = tuple(_numbers(corner, 2, 1_000) for corner in value)
+    return () if None in corners else cast(Outline, corners)
+
+
+def _numbers(value: object, n: int, most: float) -> tuple[float, ...] | None:
+    """Return n numbers of no larger size; None for anything else."""
+    if not isinstance(value, list | tuple) or len(value) != n:
+        return None
+    if not all(isinstance(v, int | float) and abs(v) <= most for v in value):
+        return None
+    return tuple(float(v) for v in value)
+
+
+def valid_closed(entries: Sequence[object]) -> tuple[str, ...]:
+    """Return entries of the legend that hide what they stand for, as far as they can be any."""
+    known = [key for key in entries if isinstance(key, str) and _CLOSED.fullmatch(key)]
+    return tuple(dict.fromkeys(known))[:_MOST_CLOSED]
+
+
+def _parse_typed(text: str) -> tuple[str, str]:
+    """Return how and what was typed ("x:red heart"); two empty texts if nothing was."""
+    way, _, typed = text.partition(":")
+    typed = typed.strip()[:_LONGEST]
+    return (way, typed) if typed else ("", "")
+
+
+def _parse_colour(text: str, columns: Sequence[str]) -> str | None:
+    if text in COLOURS:
+        return text
+    at = text[1:5]
+    if text[:1] == "c" and at.isascii() and at.isdigit() and int(at) < len(columns):
+        return f"={columns[int(at)]}"
+    return None
+
+
+def _link_colour(colour: str, columns: Sequence[str]) -> str | None:
+    if colour in COLOURS:
+        return None if colour == COLOURS[0] else colour
+    name = colour.removeprefix("=")
+    return f"c{columns.index(name)}" if name in columns else None
+
+
+def rows_inside(corners: Outline, points: Any) -> Any:
+    """Return the rows of points that lie inside an outline."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    half = max(float((high - low).max()) / 2, 1e-9)
+    across, up = ((points - (low + high) / 2) / half).T
+    is_in = np.zeros(len(points), dtype=bool)
+    for (x0, y0), (x1, y1) in zip(corners, (*corners[-1:], *corners[:-1]), strict=True):
+        if y0 != y1:
+            crosses = (y0 > up) != (y1 > up)
+            is_in ^= crosses & (across < (x1 - x0) * (up - y0) / (y1 - y0) + x0)
+    return np.flatnonzero(is_in)

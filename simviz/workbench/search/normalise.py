@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
-from simviz.workbench.shell import (
-    code,
-    display,
-    drawings,
-    progress,
-    runs as naming,
-    settings,
-    state,
-)
-from simviz.workbench.shell.marks import plain as one_line
+from simviz.markdown import escape_markdown
+from simviz.workbench.shell import code, display, drawings, forms, progress, runs, settings, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -32,6 +25,25 @@ MOST_LINES = 2_000
 LONGEST = 500  # characters of a line
 #: Share of the right answers that the first threshold keeps.
 KEPT = 0.95
+NOWHERE = "not in the taxonomy"
+# In the session: the column, the chosen run, the run before corrections, the
+# jobs that train with them, and what went wrong.
+_TEXT, _RUN, _BEFORE = "normalise-text", "normalise-run", "normalise-before"
+_JOBS, _PROBLEM = "normalise-jobs", "normalise-problem"
+#: Columns as they stand: what corrects an answer beside it.
+_ORDER = (
+    "text",
+    "group",
+    "score",
+    "known",
+    "right group",
+    "runner-up",
+    "runner-up is right",
+    "its score",
+)
+_WHOLE = 25  # lines that are shown without a scroll bar
+#: Input, group, and 1 where it belongs there or −1 where it does not.
+Verdict = tuple[str, str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +51,72 @@ class Normalised:
     """A column of texts, put into groups."""
 
     lines: tuple[str, ...]
-    found: Assignment
+    assigned: Assignment
     known: tuple[tuple[str, ...], ...]
     parts: tuple[str, ...]
 
 
+def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
+    """Draw the mode, given data and at least one run, the best by validation first."""
+    _follow_jobs()
+    run = _choose_run(infos)
+    lines = _choose_lines(run, pairs, part)
+    if not lines:
+        display.quiet("Paste a column above to see the group of each line.")
+        return
+    found = normalise(run, pairs, lines)
+    limit = _choose_threshold(run, pairs, found)
+    corrected = _show_table(run, pairs, found, limit)
+    if state.share() is not None:
+        return
+    _keep(dataset_id, corrected)
+    _show_feedback(dataset_id, pairs, run)
+    _show_changes(run, pairs, found, part)
+
+
+def _choose_run(infos: Sequence[RunInfo]) -> Run:
+    labels = runs.label_runs(infos)
+    if st.session_state.get(_RUN) not in labels:
+        elsewhere = [i for i in st.session_state.get("run_ids", []) if i in labels]
+        st.session_state[_RUN] = (elsewhere or list(labels))[0]
+    st.selectbox(
+        "As seen by",
+        **forms.options(labels),
+        key=_RUN,
+        width="stretch" if state.is_narrow() else 420,
+    )
+    return state.run(st.session_state[_RUN])
+
+
+def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
+    """Let a column be pasted, and offer one where there is none."""
+    text = st.text_area(
+        f"{escape_markdown(pairs.x_name).capitalize()}, one a line",
+        key=_TEXT,
+        height=150,
+        placeholder="Paste a column of a table",
+        persist_state="session",
+    )
+    lines, problem = parse(text or "")
+    if problem:
+        display.problem(problem)
+    if not lines:
+        st.button(
+            f"Take some of the {part} part",
+            key="normalise-examples",
+            icon=":material/content_paste:",
+            on_click=_paste,
+            args=(examples(run, pairs, part),),
+        )
+    return lines
+
+
+def _paste(lines: Sequence[str]) -> None:
+    st.session_state[_TEXT] = "\n".join(lines)
+
+
 def parse(text: str) -> tuple[tuple[str, ...], str]:
-    """Lines of what was pasted, and what was left out."""
+    """Return the lines of what was pasted, and what was left out."""
     every = [" ".join(line.split())[:LONGEST] for line in text.splitlines()]
     distinct = tuple(dict.fromkeys(line for line in every if line))
     n_left = len(distinct) - MOST_LINES
@@ -56,10 +127,19 @@ def parse(text: str) -> tuple[tuple[str, ...], str]:
     return distinct, ""
 
 
+def examples(run: Run, pairs: PairSet, part: Part, n: int = 20) -> list[str]:
+    """Return texts of a part that are no texts of the other side, evenly taken."""
+    rows = run.arrays().get(f"x_{part}", np.arange(len(pairs.x)))
+    there = set(pairs.y.content.tolist())
+    texts = [str(pairs.x.content[i]) for i in rows if pairs.x.content[i] not in there]
+    texts = texts or [str(pairs.x.content[i]) for i in rows]
+    return texts[:: max(1, len(texts) // n)][:n]
+
+
 def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
     """Put lines into the groups of the y side, as a run sees them."""
     digest = hashlib.blake2b("\n".join(lines).encode("utf-8", "replace")).hexdigest()
-    found = _assigned(run.id, digest, run, pairs, tuple(lines))
+    assigned = _assigned(run.id, digest, run, pairs, tuple(lines))
     groups = groups_of(pairs)
     place = {str(text): i for i, text in enumerate(pairs.x.content)}
     labels = drawings.parts(run.id, run, pairs)[0]
@@ -70,11 +150,11 @@ def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
         relevant = [] if at is None else positives[[at]].indices.tolist()
         known.append(tuple(dict.fromkeys(name for j in relevant for name in groups[j])))
         parts.append("" if at is None else str(labels[at]))
-    return Normalised(tuple(lines), found, tuple(known), tuple(parts))
+    return Normalised(tuple(lines), assigned, tuple(known), tuple(parts))
 
 
 def groups_of(pairs: PairSet) -> list[tuple[str, ...]]:
-    """The groups of each item of the y side."""
+    """Return the groups of each item of the y side."""
     from simviz.evaluation.assignment import group_names
 
     return group_names(pairs)
@@ -91,123 +171,12 @@ def _assigned(
     return assign(drawings.pipeline(run_id, _run), items, _pairs.y, groups_of(_pairs))
 
 
-@st.cache_data(show_spinner="Looking for a threshold", max_entries=64)
-def threshold(run_id: str, _run: Run, _pairs: PairSet) -> float:
-    """The score above which most right answers of the validation part lie; NaN if none does."""
-    from simviz.evaluation.assignment import assign, keeping_threshold
-
-    arrays = _run.arrays()
-    rows = arrays.get("x_validation", np.empty(0, dtype=np.intp))
-    if not len(rows):
-        return float("nan")
-    groups = groups_of(_pairs)
-    found = assign(drawings.pipeline(run_id, _run), _pairs.x.take(rows), _pairs.y, groups)
-    positives = _pairs.relevance.positives
-    right = []
-    for row, group in zip(rows, found.group, strict=True):
-        names = {name for j in positives[[row]].indices.tolist() for name in groups[j]}
-        right.append(group >= 0 and found.names[group] in names)
-    return keeping_threshold(found.score, right, KEPT)
-
-
-def examples(run: Run, pairs: PairSet, part: Part, n: int = 20) -> list[str]:
-    """Texts of a part that are no texts of the other side, evenly taken."""
-    rows = run.arrays().get(f"x_{part}", np.arange(len(pairs.x)))
-    there = set(pairs.y.content.tolist())
-    texts = [str(pairs.x.content[i]) for i in rows if pairs.x.content[i] not in there]
-    texts = texts or [str(pairs.x.content[i]) for i in rows]
-    return texts[:: max(1, len(texts) // n)][:n]
-
-
-_TEXT, _RUN, _BEFORE, _JOBS = (
-    "normalise-text",
-    "normalise-run",
-    "normalise-before",
-    "normalise-jobs",
-)
-NOWHERE = "not in the taxonomy"
-#: Columns as they stand: what corrects an answer beside it.
-_ORDER = (
-    "text",
-    "group",
-    "score",
-    "known",
-    "right group",
-    "runner-up",
-    "runner-up is right",
-    "its score",
-)
-_WHOLE = 25  # lines that are shown without a scroll bar
-
-
-def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
-    """Draw the mode, given data and at least one run, the best by validation first."""
-    _follow_jobs()
-    run = _choose_run(infos)
-    lines = _ask(run, pairs, part)
-    if not lines:
-        display.quiet("Paste a column above to see the group of each line.")
-        return
-    found = normalise(run, pairs, lines)
-    limit = _choose_threshold(run, pairs, found)
-    corrected = _show_table(run, pairs, found, limit)
-    if state.share() is not None:
-        return
-    _keep(dataset_id, corrected)
-    _show_feedback(dataset_id, pairs, run)
-    _show_changes(run, pairs, found, part)
-
-
-def _choose_run(infos: Sequence[RunInfo]) -> Run:
-    ids = [info.id for info in infos]
-    labels = naming.label_runs(infos)
-    if st.session_state.get(_RUN) not in ids:
-        elsewhere = [i for i in st.session_state.get("run_ids", []) if i in ids]
-        st.session_state[_RUN] = (elsewhere or ids)[0]
-    st.selectbox(
-        "As seen by",
-        ids,
-        format_func=labels.__getitem__,
-        key=_RUN,
-        width="stretch" if state.is_narrow() else 420,
-    )
-    return state.run(st.session_state[_RUN])
-
-
-def _ask(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
-    """The column, and an offer of one where there is none."""
-    text = st.text_area(
-        f"{one_line(pairs.x_name).capitalize()}, one a line",
-        key=_TEXT,
-        height=150,
-        placeholder="Paste a column of a table",
-        persist_state="session",
-    )
-    lines, told = parse(text or "")
-    if told:
-        display.problem(told)
-    if not lines:
-        st.button(
-            f"Take some of the {part} part",
-            key="normalise-examples",
-            icon=":material/content_paste:",
-            on_click=_paste,
-            args=(examples(run, pairs, part),),
-        )
-    return lines
-
-
-def _paste(lines: Sequence[str]) -> None:
-    st.session_state[_TEXT] = "\n".join(lines)
-
-
 def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
-    scores = found.found.score[np.isfinite(found.found.score)]
+    scores = found.assigned.score[np.isfinite(found.assigned.score)]
     if not len(scores):
         return -np.inf
     start = threshold(run.id, run, pairs)
-    low = float(min(scores.min(), start if np.isfinite(start) else scores.min()))
-    high = float(max(scores.max(), start if np.isfinite(start) else scores.max()))
+    low, high = float(np.fmin(scores.min(), start)), float(np.fmax(scores.max(), start))
     if not low < high:
         return -np.inf
     step = (high - low) / 100
@@ -224,25 +193,43 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
     return limit
 
 
-def _show_table(
-    run: Run, pairs: PairSet, found: Normalised, limit: float
-) -> list[tuple[str, str, float]]:
-    """The table with its download; answers with what was corrected in it."""
+@st.cache_data(show_spinner="Looking for a threshold", max_entries=64)
+def threshold(run_id: str, _run: Run, _pairs: PairSet) -> float:
+    """Return the score above which most right answers of the validation part lie, or NaN."""
+    from simviz.evaluation.assignment import assign, keeping_threshold
+
+    arrays = _run.arrays()
+    rows = arrays.get("x_validation", np.empty(0, dtype=np.intp))
+    if not len(rows):
+        return float("nan")
+    groups = groups_of(_pairs)
+    found = assign(drawings.pipeline(run_id, _run), _pairs.x.take(rows), _pairs.y, groups)
+    positives = _pairs.relevance.positives
+    right = []
+    for row, group in zip(rows, found.group, strict=True):
+        names = {name for j in positives[[row]].indices.tolist() for name in groups[j]}
+        right.append(group >= 0 and found.names[group] in names)
+    return keeping_threshold(found.score, right, KEPT)
+
+
+def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> list[Verdict]:
+    """Show the table with its download; return what was corrected in it."""
     import pandas as pd
 
     from simviz.evaluation.tables import csv_text
 
-    told = found.found
-    inside = np.isfinite(told.score) & (told.score >= limit)
-    group = [told.names[g] if ok else NOWHERE for g, ok in zip(told.group, inside, strict=True)]
-    second = [told.names[g] if g >= 0 else "" for g in told.runner_up]
+    assigned = found.assigned
+    inside = np.isfinite(assigned.score) & (assigned.score >= limit)
+    best = [_name(assigned, g) for g in assigned.group]
+    second = [_name(assigned, g) for g in assigned.runner_up]
+    group = [name if ok else NOWHERE for name, ok in zip(best, inside, strict=True)]
     table = pd.DataFrame(
         {
             "text": found.lines,
             "group": group,
-            "score": told.score,
+            "score": assigned.score,
             "runner-up": second,
-            "its score": told.runner_up_score,
+            "its score": assigned.runner_up_score,
         }
     )
     if any(found.known):
@@ -250,7 +237,7 @@ def _show_table(
             "" if not names else "✓" if g in names else "✗ " + ", ".join(names)
             for g, names in zip(group, found.known, strict=True)
         ]
-    _say(group, found)
+    _show_summary(group, found)
     # What is judged stands beside the text, however long both are.
     wide, narrow = (150, 60) if state.is_narrow() else (230, 80)
     shown = table.assign(**{"runner-up is right": False, "right group": ""})
@@ -275,7 +262,7 @@ def _show_table(
             ),
             "right group": st.column_config.SelectboxColumn(
                 width=150,
-                options=["", *sorted(told.names)],
+                options=["", *sorted(assigned.names)],
                 help="The group is wrong, and this is the right one.",
             ),
         },
@@ -292,22 +279,24 @@ def _show_table(
         )
         code.show_normalise(run, found.lines, limit)
     corrected = []
-    for i, line in enumerate(found.lines):
-        row: dict[str, Any] = edited.iloc[i].to_dict()
-        wanted = row["right group"]
-        right = wanted if isinstance(wanted, str) and wanted else ""
-        if not right and row["runner-up is right"]:
-            right = second[i]
+    answers = zip(edited["right group"], edited["runner-up is right"], strict=True)
+    for i, (chosen, is_runner_up) in enumerate(answers):
+        right = second[i] if is_runner_up else ""
+        if isinstance(chosen, str) and chosen:
+            right = chosen
         if right:
-            corrected.append((line, right, 1.0))
-            wrong = told.names[told.group[i]] if told.group[i] >= 0 else ""
-            if wrong and wrong != right:
-                corrected.append((line, wrong, -1.0))
+            corrected.append((found.lines[i], right, 1.0))
+            if best[i] not in ("", right):
+                corrected.append((found.lines[i], best[i], -1.0))
     return corrected
 
 
-def _say(group: Sequence[str], found: Normalised) -> None:
-    """How many found a group, and how many of the known ones the right one."""
+def _name(assigned: Assignment, group: int) -> str:
+    return str(assigned.names[group]) if group >= 0 else ""
+
+
+def _show_summary(group: Sequence[str], found: Normalised) -> None:
+    """Say how many found a group, and how many of the known ones the right one."""
     n_out = sum(name == NOWHERE for name in group)
     words = f"{len(group) - n_out:,} of {len(group):,} lines have a group."
     by_part: dict[str, list[bool]] = {}
@@ -315,12 +304,12 @@ def _say(group: Sequence[str], found: Normalised) -> None:
         if names:
             by_part.setdefault(part, []).append(name in names)
     if by_part:
-        told = [f"{sum(right):,} of {len(right):,} ({p})" for p, right in by_part.items()]
-        words += f" Right where the group is known: {', '.join(told)}."
+        counts = [f"{sum(right):,} of {len(right):,} ({p})" for p, right in by_part.items()]
+        words += f" Right where the group is known: {', '.join(counts)}."
     display.said(words)
 
 
-def _keep(dataset_id: str, corrected: Sequence[tuple[str, str, float]]) -> None:
+def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> None:
     """Keep what was corrected and is not kept yet."""
     there = set(state.store().list_feedback(dataset_id, state.workspace()))
     new = [verdict for verdict in corrected if verdict not in there]
@@ -333,7 +322,7 @@ def _keep(dataset_id: str, corrected: Sequence[tuple[str, str, float]]) -> None:
 
 
 def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
-    """What was corrected so far, and the button that trains with it."""
+    """Show what was corrected so far, and the button that trains with it."""
     from simviz.methods import all_methods
 
     kept = state.store().list_feedback(dataset_id, state.workspace())
@@ -345,11 +334,10 @@ def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
         )
         return
     inputs = list(dict.fromkeys(x for x, _, _ in kept))
-    n = len(inputs)
-    with st.expander(f"{n:,} correction{'' if n == 1 else 's'} kept", key="normalise-kept:form"):
+    with st.expander(f"{counted(len(inputs), 'correction')} kept", key="normalise-kept:form"):
         for i, text in enumerate(inputs):
-            right = ", ".join(y for x, y, told in kept if x == text and told > 0)
-            wrong = ", ".join(y for x, y, told in kept if x == text and told < 0)
+            right = ", ".join(y for x, y, sign in kept if x == text and sign > 0)
+            wrong = ", ".join(y for x, y, sign in kept if x == text and sign < 0)
             with st.container(horizontal=True, vertical_alignment="center"):
                 display.said(f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""))
                 st.button(
@@ -362,7 +350,7 @@ def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
     cls = all_methods().get(run.info.method)
     if cls is None or cls.tags.uses == "unsupervised":
         display.quiet(
-            f"{naming.run_title(run.info)} learns nothing from pairs, so corrections cannot "
+            f"{runs.run_title(run.info)} learns nothing from pairs, so corrections cannot "
             "change it. Choose a run above that learns, such as SSI or a Siamese BLSTM."
         )
         return
@@ -381,10 +369,8 @@ def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
     )
 
 
-def _train_again(dataset_id: str, run_id: str, kept: tuple[tuple[str, str, float], ...]) -> None:
+def _train_again(dataset_id: str, run_id: str, kept: tuple[Verdict, ...]) -> None:
     """Ask for the same method on the same split, with the corrections among its pairs."""
-    from dataclasses import replace
-
     from simviz.jobs import JobSpec
 
     store, mine = state.store(), state.workspace()
@@ -403,7 +389,7 @@ def _train_again(dataset_id: str, run_id: str, kept: tuple[tuple[str, str, float
         )
         st.session_state[_JOBS] = [state.queue().submit(asked)]
     except SimvizError as error:
-        st.session_state["normalise-problem"] = str(error)
+        st.session_state[_PROBLEM] = str(error)
         return
     st.session_state[_BEFORE] = run_id
     if own != dataset_id:
@@ -413,7 +399,7 @@ def _train_again(dataset_id: str, run_id: str, kept: tuple[tuple[str, str, float
 
 def _follow_jobs() -> None:
     """Show the training that was asked for; its run is looked at as soon as it is there."""
-    if problem := st.session_state.pop("normalise-problem", None):
+    if problem := st.session_state.pop(_PROBLEM, None):
         display.problem(problem)
     asked = st.session_state.get(_JOBS)
     if not asked:
@@ -427,60 +413,54 @@ def _follow_jobs() -> None:
 
 
 def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> None:
-    """What training again has changed, for these lines and for a part of the split."""
+    """Show what training again has changed, for these lines and for a part of the split."""
     before_id = st.session_state.get(_BEFORE)
     if not before_id or before_id == run.id:
         return
     try:
         before = state.run(before_id)
-        old = normalise(before, pairs, found.lines).found
+        old = normalise(before, pairs, found.lines).assigned
     except SimvizError:
         st.session_state.pop(_BEFORE, None)
         return
-    now = found.found
-    rows = [
-        (line, _name(old, i), _name(now, i))
-        for i, line in enumerate(found.lines)
-        if _name(old, i) != _name(now, i)
-    ]
+    old_names, names = (
+        [_name(assigned, group) or "nothing known" for group in assigned.group]
+        for assigned in (old, found.assigned)
+    )
+    rows = [row for row in zip(found.lines, old_names, names, strict=True) if row[1] != row[2]]
     st.subheader("What the corrections changed", anchor=False)
     same = len(found.lines) - len(rows)
     display.said(f"{len(rows):,} of these lines have another group; {same:,} have the same.")
     if rows:
         display.table(("text", "before", "now"), rows[:200])
-    _show_figures((before, run), part, pairs)
+    _show_figures(before, run, part, pairs)
 
 
-def _show_figures(runs: tuple[Run, Run], part: Part, pairs: PairSet) -> None:
-    """How both runs do on a part, where it holds the same items for both."""
-    labels = naming.label_runs([run.info for run in runs])
-    lacking = [(run, labels[run.id]) for run in runs if part not in run.measured]
-    if lacking:
-        settings.offer_missing_part(lacking, part, pairs, "normalise")
+def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
+    """Show how both runs do on a part, where it holds the same items for both."""
+    labels = runs.label_runs([before.info, now.info])
+    missing = [(run, labels[run.id]) for run in (before, now) if part not in run.measured]
+    if missing:
+        settings.offer_missing_part(missing, part, pairs, "normalise")
         return
-    (old_at, at), names = (run.arrays() for run in runs), [f"{side}_{part}" for side in "xy"]
+    old_at, at, names = before.arrays(), now.arrays(), (f"x_{part}", f"y_{part}")
     if not all(np.array_equal(old_at[name], at[name]) for name in names):
         return
-    direction = settings.current_direction(runs[1].info.dataset_id, pairs)
-    old_values, values = (_values(run, part, direction) for run in runs)
-    told = [
+    direction = settings.current_direction(now.info.dataset_id, pairs)
+    old_values, values = (_values(run, part, direction) for run in (before, now))
+    figures = [
         f"{m} {old_values[m]:.3f} → {values[m]:.3f}"
         for m in dict.fromkeys(["top-1", "MRR", *list(values)[:1]])
         if m in values and m in old_values
     ]
     n_x, n_y = (len(at[name]) for name in names)
-    if told:
+    if figures:
         size = f"{n_x:,} {pairs.x_name}, {n_y:,} {pairs.y_name}"
         asks = settings.direction_words(direction, pairs)
-        display.quiet(f"On the {part} part ({size}; {asks}): {'; '.join(told)}.")
+        display.quiet(f"On the {part} part ({size}; {asks}): {'; '.join(figures)}.")
 
 
 def _values(run: Run, part: Part, direction: str) -> dict[str, float]:
-    """Figures of a run on a part, by metric."""
-    told = run.part(part).records()
-    wanted = (direction, "pairs")
-    return {r["metric"]: float(r["value"]) for r in told if r["direction"] in wanted}
-
-
-def _name(found: Any, i: int) -> str:
-    return str(found.names[found.group[i]]) if found.group[i] >= 0 else "nothing known"
+    """Return the figures of a run on a part, by metric."""
+    records, wanted = run.part(part).records(), (direction, "pairs")
+    return {r["metric"]: float(r["value"]) for r in records if r["direction"] in wanted}

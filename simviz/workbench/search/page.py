@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,14 @@ import streamlit as st
 from simviz.charts.pictures import AGAINST, FOR, heat_picture, highlighted
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.map import page
 from simviz.workbench.search import normalise, query as search_query
 from simviz.workbench.search.query import Query, Side
 from simviz.workbench.shell import (
     code,
     display,
     drawings,
+    empty,
+    forms,
     frame,
     links,
     marks,
@@ -28,7 +29,6 @@ from simviz.workbench.shell import (
     settings,
     state,
 )
-from simviz.workbench.shell.marks import mark, mark_pills, plain as one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,12 +37,29 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.evaluation.errors import Answers
     from simviz.explain.terms import Contributions
+    from simviz.pipeline import PairPipeline, Pipeline
     from simviz.store import RunInfo
     from simviz.store.run import Part, Run
 
-_PLACES = 10
-_LABEL = 110  # characters of an answer
-_WHY = "search-why"
+TITLE = "What does it answer?"
+WORDS = (
+    "Type a query, or take one of the data: every method's answers stand side by side, with "
+    "what speaks for each. It needs data and one trained method."
+)
+MODES = {"query": "One query", "column": "Normalise a column"}
+#: Runs asked at first; each further one takes room from the others.
+FEW = 3
+#: What of a link says nothing of a run.
+_OF_THE_PAGE = ("ask", "mode", settings.PART_LINK)
+# In the session: the chosen runs, and the run and the answer that are explained.
+_RUNS, _WHY = "search-runs", "search-why"
+#: Answers of a list, pairs of terms that are drawn as bars, and characters of an answer.
+_PLACES, _BARS, _LABEL = 10, 8, 110
+_LEARNED = {
+    "train": "It was in the training part: good answers are remembered, not found.",
+    "validation": "It was in the part that training watched.",
+    "test": "It was in the test part: no run has learned from it.",
+}
 _STYLE = """
 <style>
 [class*="st-key-search-list-"] { gap: 0; }
@@ -68,126 +85,6 @@ _STYLE = """
   white-space: nowrap; }
 </style>
 """
-
-
-def show_answers(
-    found: Sequence[Answered], pairs: PairSet, query: Query
-) -> tuple[int, int] | None:
-    """Show the query, then a list a run."""
-    st.html(_STYLE)
-    picture = marks.picture(query.item, 0)
-    before = f'<img src="{picture}" alt="">' if picture else ""
-    glyph = marks.glyph(query.item, 0)
-    said = f"{glyph}  " * bool(glyph) + marks.text(query.item, 0, 600)
-    st.html(f'<div class="sv-asked">{before}<span dir="auto">{escape(said)}</span></div>')
-    others = pairs.y if query.side == "x" else pairs.x
-    relevance = pairs.relevance if query.side == "x" else pairs.relevance.T
-    right: set[int] = set()
-    if query.at is not None:
-        right = set(relevance.positives[[query.at]].indices.tolist())
-    per_row = 1 if state.is_narrow() else 3
-    for start in range(0, len(found), per_row):
-        columns = st.columns(min(per_row, len(found)), gap="medium")
-        for i, (column, answered) in enumerate(
-            zip(columns, found[start : start + per_row], strict=False), start
-        ):
-            with column:
-                _list(i, answered, others, right)
-    return _asked_why(found)
-
-
-def _asked_why(found: Sequence[Answered]) -> tuple[int, int] | None:
-    """What was pressed, if it still stands; else the first answer that there is."""
-    told = st.session_state.get(_WHY)
-    for i, answered in enumerate(found):
-        if told and answered.run.id == told[0] and answered.knows:
-            return i, int(told[1])
-    for i, answered in enumerate(found):
-        if answered.knows and len(answered.answers):
-            return i, int(answered.answers.candidate[0])
-    return None
-
-
-def _list(i: int, answered: Answered, items: Items, right: set[int]) -> None:
-    answers = answered.answers
-    name = f"sv-list-{answered.run.id[:8]}"
-    st.html(
-        f"<style>.{name} {{ background-image: {mark(answered.look)}; }}</style>"
-        f'<p class="sv-by"><span class="sv-line {name}"></span>'
-        f"{escape(answered.label)}<small>{_milliseconds(answered.seconds)}</small></p>"
-    )
-    if not answered.knows:
-        display.quiet(
-            "Knows nothing in this query: no word or feature of it was in the training part, so "
-            "everything scores the same."
-        )
-        return
-    with st.container(key=f"search-list-{i}"):
-        top = np.flatnonzero(answers.first <= _PLACES)[:_PLACES]
-        for at in top.tolist():
-            _line(i, answered, items, at, int(answers.candidate[at]) in right)
-        missing = [
-            at for at in range(len(top), len(answers)) if int(answers.candidate[at]) in right
-        ]
-        for at in missing[:2]:
-            _line(i, answered, items, at, True)
-        if len(missing) > 2:
-            n = len(missing) - 2
-            verbs = ("belongs", "stands") if n == 1 else ("belong", "stand")
-            display.quiet(f"{n} more that {verbs[0]} to it {verbs[1]} further down.")
-
-
-def _line(i: int, answered: Answered, items: Items, at: int, is_right: bool) -> None:
-    answers = answered.answers
-    candidate, run_id = int(answers.candidate[at]), answered.run.id
-    gold = "gold-" if is_right else ""
-    with st.container(
-        horizontal=True,
-        vertical_alignment="center",
-        gap="small",
-        key=f"search-line-{gold}{i}-{candidate}",
-    ):
-        st.html(f'<span class="sv-small sv-at">{_place(answers, at)}</span>', width="content")
-        picture = marks.picture(items, candidate)
-        if picture:
-            st.html(f'<span class="sv-near"><img src="{picture}" alt=""></span>', width=30)
-        st.button(
-            _label(items, candidate),
-            key=f"search-go-{i}-{candidate}",
-            on_click=_ask_why,
-            args=(run_id, candidate),
-            type="tertiary",
-            width="stretch",
-            help="Why this answer?",
-        )
-        tick = " ✓" if is_right else ""
-        score = _number(float(answers.score[at]))
-        st.html(f'<span class="sv-small">{score}{tick}</span>', width="content")
-
-
-def _label(items: Items, at: int) -> str:
-    glyph, text = marks.glyph(items, at), marks.text(items, at, _LABEL)
-    return escape_markdown(f"{glyph} {text}" if glyph else text) or "·"
-
-
-def _ask_why(run_id: str, candidate: int) -> None:
-    st.session_state[_WHY] = (run_id, candidate)
-
-
-def _place(answers: Answers, at: int) -> str:
-    first, last = int(answers.first[at]), int(answers.last[at])
-    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
-
-
-def _number(score: float) -> str:
-    return (f"{score:.3f}" if abs(score) < 10 else f"{score:.1f}").replace("-", "−")
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1_000:.0f} ms" if seconds >= 0.001 else "under 1 ms"
-
-
-_BARS = 8
 _WHY_STYLE = """
 <style>
 .sv-why { line-height: 1.75; font-size: 1.05rem; overflow-wrap: anywhere; margin: 0;
@@ -208,166 +105,6 @@ _WHY_STYLE = """
 """
 
 
-def show_why(answered: Answered, pairs: PairSet, query: Query, candidate: int) -> None:
-    """Explain one answer of one run."""
-    from simviz.jobs.spec import IMPORTED
-
-    others = pairs.y if query.side == "x" else pairs.x
-    answer = others.take([candidate])
-    x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
-    names = (pairs.x_name, pairs.y_name)
-    st.html(_WHY_STYLE)
-    said = escape_markdown(marks.text(answer, 0, 60))
-    st.subheader(f"Why {escape_markdown(answered.label)} answers “{said}”", anchor=False)
-    if answered.run.info.method == IMPORTED:
-        display.quiet("Of another system only the scores are known, not what they are made of.")
-        return
-    pipeline = drawings.pipeline(answered.run.id, answered.run)
-    exact = _exact(pipeline, x, y)
-    if exact is not None:
-        _show_exact(exact, pipeline, x, y, names, answered.label)
-    else:
-        _show_hidden(pipeline, x, y, names, answered.label)
-
-
-def _exact(pipeline: Any, x: Items, y: Items) -> Contributions | None:
-    """The score as a sum over pairs of terms, where it is one."""
-    from simviz.explain.terms import explain
-    from simviz.pipeline import PairPipeline
-
-    if not isinstance(pipeline, PairPipeline) or "image" in (x.kind, y.kind):
-        return None
-    if any(side.kind == "vector" for side in (x, y)):
-        return None
-    try:
-        return explain(pipeline, x, y, n=_BARS, by_word=True)
-    except ValueError:
-        return None
-
-
-def _show_exact(
-    found: Contributions, pipeline: Any, x: Items, y: Items, names: tuple[str, str], label: str
-) -> None:
-    from simviz.features.spans import character_weights
-
-    sides = (
-        (x, pipeline.x_features_, found.x_terms, found.x_totals),
-        (y, pipeline.y_features_, found.y_terms, found.y_totals),
-    )
-    shown = []
-    for item, features, terms, totals in sides:
-        found_in = character_weights(features, str(item.content[0]), terms, totals)
-        if found_in is None:  # terms such as the numbers of a vector, which say nothing
-            _show_hidden(pipeline, x, y, names, label)
-            return
-        shown.append(found_in)
-    _show_texts(shown, names)
-    _show_bars(found)
-    display.quiet(
-        f"Exact: the score of {label} is a sum over pairs of words, one of each side. The colours "
-        "behind the letters add up to the same score."
-    )
-
-
-def _show_bars(found: Contributions) -> None:
-    rest = found.remainder
-    lines = [(f"{p.x_term.strip()} · {p.y_term.strip()}", p.value, "") for p in found.pairs]
-    if abs(rest) > 5e-4:
-        lines.append(("all other pairs", rest, "sv-rest"))
-    if abs(found.offset) > 5e-4:
-        lines.append(("what every item has (the means)", found.offset, "sv-rest"))
-    _bars(lines, found.score)
-
-
-def _show_hidden(pipeline: Any, x: Items, y: Items, names: tuple[str, str], label: str) -> None:
-    """What hiding each part changes, for methods whose score is no sum."""
-    from simviz.explain.terms import occlude
-
-    if getattr(pipeline, "normalization", "") in ("minmax_query", "z_query"):
-        display.quiet(
-            "This blend scales each query's scores by all of its answers, so no part of one "
-            "score belongs to one answer."
-        )
-        return
-    with st.spinner("Hiding one part after another", show_time=False):
-        found = [occlude(pipeline, x, y, side) for side in ("x", "y")]
-    columns = st.columns(2, gap="large")
-    for column, item, name, hidden in zip(columns, (x, y), names, found, strict=True):
-        with column:
-            display.quiet(name)
-            if item.kind == "image":
-                effects = None if hidden is None else (hidden.parts, hidden.effects)
-                picture = heat_picture(item.content[0], effects, state.theme())
-                st.html(f'<div class="sv-why"><img src="{picture}" alt="{escape(name)}"></div>')
-                continue
-            text = marks.text(item, 0, None)
-            weights = np.zeros(len(text))
-            if hidden is not None:
-                weights = _on_characters(len(text), hidden.parts, hidden.effects)
-            st.html(
-                f'<p class="sv-why" dir="auto">{highlighted(text, weights, state.theme())}</p>'
-            )
-    display.quiet(
-        f"Approximate: {label} gives no score to single words or places, so each part was hidden "
-        "in turn; the more the score falls without it, the stronger its colour. Such effects need "
-        "not add up."
-    )
-
-
-def _on_characters(
-    n: int, parts: Sequence[tuple[int, ...]], effects: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    weights = np.zeros(n)
-    for (start, stop), effect in zip(parts, effects, strict=True):  # type: ignore[misc]
-        weights[start:stop] = effect
-    return weights
-
-
-def _show_texts(texts: Sequence[tuple[str, NDArray[np.float64]]], names: tuple[str, str]) -> None:
-    columns = st.columns(2, gap="large")
-    for column, (text, weights), name in zip(columns, texts, names, strict=True):
-        with column:
-            display.quiet(name)
-            st.html(
-                f'<p class="sv-why" dir="auto">{highlighted(text, weights, state.theme())}</p>'
-            )
-
-
-def _bars(lines: Sequence[tuple[str, float, str]], score: float) -> None:
-    """Contributions as bars to both sides of a common zero, with their sum."""
-    values = [value for _, value, _ in lines]
-    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
-    width = (high - low) or 1.0
-    rows = []
-    for words, value, kind in lines:
-        start = 100 * (min(0.0, value) - low) / width
-        size = 100 * abs(value) / width
-        colour = FOR if value >= 0 else AGAINST
-        rows.append(
-            f'<tr class="{kind}"><td dir="auto">{escape(words)}</td><td class="sv-bar"><div>'
-            f'<i style="margin-left:{start:.1f}%;width:{size:.1f}%;background:{colour}"></i></div>'
-            f"</td><td>{_signed_number(value)}</td></tr>"
-        )
-    rows.append(f'<tr class="sv-sum"><td>score</td><td></td><td>{_signed_number(score)}</td></tr>')
-    st.html(f'<table class="sv-parts"><tbody>{"".join(rows)}</tbody></table>')
-
-
-def _signed_number(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
-
-
-#: Runs asked at first; each further one takes room from the others.
-FEW = 3
-_RUNS = "search-runs"
-#: What of a link says nothing of a run.
-_OF_THE_PAGE = ("ask", "mode", settings.PART_LINK)
-TITLE = "What does it answer?"
-WORDS = (
-    "Type a query, or take one of the data: every method's answers stand side by side, with "
-    "what speaks for each. It needs data and one trained method."
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Answered:
     """What one run says to a query."""
@@ -383,15 +120,15 @@ class Answered:
 def show_page() -> None:
     """Show the Search page."""
     frame.begin("Search")
-    show()
+    _show()
     frame.end()
 
 
-def show() -> None:
+def _show() -> None:
     """Draw the page, whatever there is to draw."""
     dataset_id = state.current_dataset_id()
     if dataset_id is None:
-        page.show_no_data(TITLE, WORDS)
+        empty.show_no_data(TITLE, WORDS)
         return
     try:
         with st.spinner("Reading the data"):
@@ -399,10 +136,10 @@ def show() -> None:
         awaited = _follow_link(dataset_id)
         infos = runs.best_first(dataset_id, pairs, state.runs(dataset_id))
     except SimvizError as error:
-        page.show_unknown(str(error), TITLE)
+        empty.show_no_data(TITLE, WORDS, error)
         return
     if awaited or not infos:
-        page.show_untrained(dataset_id, awaited, title=TITLE, verb="ask")
+        empty.show_untrained(dataset_id, awaited, TITLE, "ask")
         return
     display.style()
     st.title(TITLE)
@@ -411,12 +148,12 @@ def show() -> None:
         part = settings.part_switch(dataset_id)
     if mode == "column":
         normalise.show(dataset_id, pairs, infos, part)
-        return
-    _show_search(pairs, infos, part)
+    else:
+        _show_search(pairs, infos, part)
 
 
 def _follow_link(dataset_id: str) -> list[str]:
-    """Ask the run of the link; answers with the jobs to wait for until it is there."""
+    """Ask the run of the link; return the jobs to wait for until it is there."""
     asked = {k: v for k, v in st.query_params.to_dict().items() if k not in _OF_THE_PAGE}
     if not {"run", "method"} & set(asked) or asked == st.session_state.get("search-link"):
         return []
@@ -430,18 +167,15 @@ def _follow_link(dataset_id: str) -> list[str]:
 
 
 def _choose_mode(pairs: PairSet) -> str:
-    """One query, or a whole column where the x side is made of texts."""
-    written = {"text", "keyword"}
-    if not {pairs.x.kind, pairs.y.kind} <= written or pairs.x is pairs.y:
+    """Choose between one query and a whole column where both sides are texts."""
+    if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"} or pairs.x is pairs.y:
         return "query"
-    modes = {"query": "One query", "column": "Normalise a column"}
-    if st.query_params.get("mode") in modes and "search-mode" not in st.session_state:
+    if st.query_params.get("mode") in MODES and "search-mode" not in st.session_state:
         st.session_state["search-mode"] = st.query_params["mode"]
     st.session_state.setdefault("search-mode", "query")
     chosen: str = st.segmented_control(
         "What to ask",
-        list(modes),
-        format_func=modes.__getitem__,
+        **forms.options(MODES),
         key="search-mode",
         required=True,
         label_visibility="collapsed",
@@ -454,27 +188,50 @@ def _choose_mode(pairs: PairSet) -> str:
 
 
 def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
-    chosen = _choose_runs(infos)
+    labels, looks = runs.label_runs(infos), runs.looks(infos)
+    chosen = _choose_runs(labels, looks)
     if not chosen:
         return
     query = search_query.choose(pairs, part, _examples(chosen[0], pairs, part))
     if query is None:
         return
-    labels, looks = runs.label_runs(infos), runs.looks(infos)
     found = [_ask(run, labels[run.id], looks[run.id], pairs, query) for run in chosen]
-    told = show_answers(found, pairs, query)
-    _say_what_is_known(found, pairs, query)
-    if told is not None:
-        show_why(found[told[0]], pairs, query, told[1])
+    _show_query(query)
+    _show_answers(found, pairs, query)
+    _show_known(found, pairs, query)
+    explained = _explained_answer(found)
+    if explained is not None:
+        _show_why(*explained, pairs, query)
+    view = {settings.PART_LINK: str(part)}
+    if query.at is not None:
+        view["ask"] = f"{query.side}{query.at}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        links.show_button(
-            "search", [a.run for a in found], {settings.PART_LINK: part, **_view(query)}
-        )
+        links.show_button("search", [a.run for a in found], view)
         code.show_search(found[0].run, pairs, query)
 
 
+def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Run]:
+    """Choose runs by pills with the colour and dash that each run has in the charts."""
+    before = [i for i in st.session_state.get(_RUNS, []) if i in labels]
+    if not before:
+        elsewhere = [i for i in st.session_state.get("run_ids", []) if i in labels]
+        before = (elsewhere or list(labels))[:FEW]
+    st.session_state[_RUNS] = before
+    marks.mark_pills(_RUNS, [looks[run_id] for run_id in labels])
+    chosen = st.pills(
+        "Who answers",
+        list(labels),
+        selection_mode="multi",
+        format_func=lambda run_id: escape_markdown(labels[run_id]),
+        key=_RUNS,
+    )
+    if not chosen:
+        st.info("Choose at least one run above.")
+    return [state.run(run_id) for run_id in labels if run_id in chosen]
+
+
 def _examples(run: Run, pairs: PairSet, part: Part) -> dict[Side, int]:
-    """The first item of each side in a part, in no other if there is such a one."""
+    """Return the first item of each side in a part, in no other if there is such a one."""
     x, y = drawings.parts(run.id, run, pairs)
     return {"x": _first(x, part), "y": _first(y, part)}
 
@@ -488,38 +245,12 @@ def _first(labels: Any, part: Part) -> int:
     return 0
 
 
-def _view(query: Query) -> dict[str, str]:
-    return {} if query.at is None else {"ask": f"{query.side}{query.at}"}
-
-
-def _choose_runs(infos: Sequence[RunInfo]) -> list[Run]:
-    """Pills with the colour and dash that each run has in the charts."""
-    ids = [info.id for info in infos]
-    labels, looks = runs.label_runs(infos), runs.looks(infos)
-    before = [i for i in st.session_state.get(_RUNS, []) if i in ids]
-    if not before:
-        elsewhere = [i for i in st.session_state.get("run_ids", []) if i in ids]
-        before = (elsewhere or ids)[:FEW]
-    st.session_state[_RUNS] = before
-    mark_pills(_RUNS, [looks[run_id] for run_id in ids])
-    chosen = st.pills(
-        "Who answers",
-        ids,
-        selection_mode="multi",
-        format_func=lambda run_id: one_line(labels[run_id]),
-        key=_RUNS,
-    )
-    if not chosen:
-        st.info("Choose at least one run above.")
-    return [state.run(run_id) for run_id in ids if run_id in chosen]
-
-
 def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
     from simviz.evaluation.errors import Answers
 
     own = query.item.content[0]
-    told = f"{query.side}{query.at}" if query.at is not None else ""
-    key = told or (own if isinstance(own, str) else own.tobytes())
+    asked = f"{query.side}{query.at}" if query.at is not None else ""
+    key = asked or (own if isinstance(own, str) else own.tobytes())
     scores, seconds, knows = _scores(run.id, query.side, key, run, pairs, query)
     pool = None
     if pairs.x is pairs.y and query.at is not None:
@@ -532,16 +263,115 @@ def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answe
 def _scores(
     run_id: str, side: str, key: str | bytes, _run: Run, _pairs: PairSet, _query: Query
 ) -> tuple[Any, float, bool]:
-    """Similarity of the query to every item of the other side; the time it took."""
+    """Return the similarity of the query to every item of the other side; the time it took."""
     with st.spinner("Asking", show_time=False):
-        ask = drawings.space(run_id, _run, _pairs)
+        space = drawings.space(run_id, _run, _pairs)
         start = time.perf_counter()
-        scores = ask.scores(_query.side, _query.item)
+        scores = space.scores(_query.side, _query.item)
         return scores, time.perf_counter() - start, bool(np.ptp(scores) > 0)
 
 
-def _say_what_is_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
-    """Whether the query was learned from, which makes good answers no surprise."""
+def _show_query(query: Query) -> None:
+    st.html(_STYLE)
+    picture, glyph = marks.picture(query.item, 0), marks.glyph(query.item, 0)
+    image = f'<img src="{picture}" alt="">' if picture else ""
+    words = (f"{glyph}  " if glyph else "") + marks.text(query.item, 0, 600)
+    st.html(f'<div class="sv-asked">{image}<span dir="auto">{escape(words)}</span></div>')
+
+
+def _show_answers(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
+    """Show a list a run."""
+    others = pairs.y if query.side == "x" else pairs.x
+    relevance = pairs.relevance if query.side == "x" else pairs.relevance.T
+    right: set[int] = set()
+    if query.at is not None:
+        right = set(relevance.positives[[query.at]].indices.tolist())
+    per_row = 1 if state.is_narrow() else 3
+    for start in range(0, len(found), per_row):
+        columns = st.columns(min(per_row, len(found)), gap="medium")
+        row = found[start : start + per_row]
+        for i, (column, answered) in enumerate(zip(columns, row, strict=False), start):
+            with column:
+                _show_list(i, answered, others, right)
+
+
+def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> None:
+    answers = answered.answers
+    name = f"sv-list-{answered.run.id[:8]}"
+    seconds = answered.seconds
+    took = f"{seconds * 1_000:.0f} ms" if seconds >= 0.001 else "under 1 ms"
+    st.html(
+        f"<style>.{name} {{ background-image: {marks.mark(answered.look)}; }}</style>"
+        f'<p class="sv-by"><span class="sv-line {name}"></span>'
+        f"{escape(answered.label)}<small>{took}</small></p>"
+    )
+    if not answered.knows:
+        display.quiet(
+            "Knows nothing in this query: no word or feature of it was in the training part, so "
+            "everything scores the same."
+        )
+        return
+    is_right = [int(candidate) in right for candidate in answers.candidate]
+    n_top = min(_PLACES, int((answers.first <= _PLACES).sum()))
+    missing = [at for at in range(n_top, len(answers)) if is_right[at]]
+    with st.container(key=f"search-list-{i}"):
+        for at in [*range(n_top), *missing[:2]]:
+            _show_answer(i, answered, items, at, is_right[at])
+        n = len(missing) - 2
+        if n > 0:
+            verbs = ("belongs", "stands") if n == 1 else ("belong", "stand")
+            display.quiet(f"{n} more that {verbs[0]} to it {verbs[1]} further down.")
+
+
+def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bool) -> None:
+    answers = answered.answers
+    candidate, score = int(answers.candidate[at]), float(answers.score[at])
+    first, last = int(answers.first[at]), int(answers.last[at])
+    place = f"{first:,}" if first == last else f"{first:,}–{last:,}"
+    glyph, text = marks.glyph(items, candidate), marks.text(items, candidate, _LABEL)
+    gold = "gold-" if is_right else ""
+    with st.container(
+        horizontal=True,
+        vertical_alignment="center",
+        gap="small",
+        key=f"search-line-{gold}{i}-{candidate}",
+    ):
+        st.html(f'<span class="sv-small sv-at">{place}</span>', width="content")
+        picture = marks.picture(items, candidate)
+        if picture:
+            st.html(f'<span class="sv-near"><img src="{picture}" alt=""></span>', width=30)
+        st.button(
+            escape_markdown(f"{glyph} {text}" if glyph else text) or "·",
+            key=f"search-go-{i}-{candidate}",
+            on_click=_explain,
+            args=(answered.run.id, candidate),
+            type="tertiary",
+            width="stretch",
+            help="Why this answer?",
+        )
+        number = (f"{score:.3f}" if abs(score) < 10 else f"{score:.1f}").replace("-", "−")
+        tick = " ✓" if is_right else ""
+        st.html(f'<span class="sv-small">{number}{tick}</span>', width="content")
+
+
+def _explain(run_id: str, candidate: int) -> None:
+    st.session_state[_WHY] = (run_id, candidate)
+
+
+def _explained_answer(found: Sequence[Answered]) -> tuple[Answered, int] | None:
+    """Return the answer that was pressed, if it still stands; else the first that there is."""
+    run_id, candidate = st.session_state.get(_WHY) or ("", 0)
+    for answered in found:
+        if answered.run.id == run_id and answered.knows:
+            return answered, int(candidate)
+    for answered in found:
+        if answered.knows and len(answered.answers):
+            return answered, int(answered.answers.candidate[0])
+    return None
+
+
+def _show_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
+    """Say whether the query was learned from, which makes good answers no surprise."""
     other = pairs.y_name if query.side == "x" else pairs.x_name
     words = f"Answers among all {len(found[0].answers):,} {other}."
     if query.at is None:
@@ -549,9 +379,139 @@ def _say_what_is_known(found: Sequence[Answered], pairs: PairSet, query: Query) 
         return
     run = found[0].run
     part = str(drawings.parts(run.id, run, pairs)["xy".index(query.side)][query.at])
-    learned = {
-        "train": "It was in the training part: good answers are remembered, not found.",
-        "validation": "It was in the part that training watched.",
-        "test": "It was in the test part: no run has learned from it.",
-    }
-    display.quiet(f"{words} ✓ belongs to the query. {learned.get(part, '')}")
+    display.quiet(f"{words} ✓ belongs to the query. {_LEARNED.get(part, '')}")
+
+
+def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) -> None:
+    """Explain one answer of one run."""
+    from simviz.jobs.spec import IMPORTED
+
+    others = pairs.y if query.side == "x" else pairs.x
+    answer = others.take([candidate])
+    x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
+    st.html(_WHY_STYLE)
+    words, label = escape_markdown(marks.text(answer, 0, 60)), escape_markdown(answered.label)
+    st.subheader(f"Why {label} answers “{words}”", anchor=False)
+    if answered.run.info.method == IMPORTED:
+        display.quiet("Of another system only the scores are known, not what they are made of.")
+        return
+    pipeline = drawings.pipeline(answered.run.id, answered.run)
+    names = (pairs.x_name, pairs.y_name)
+    if not _show_exact(pipeline, x, y, names, answered.label):
+        _show_hidden(pipeline, x, y, names, answered.label)
+
+
+def _show_exact(
+    pipeline: Pipeline, x: Items, y: Items, names: tuple[str, str], label: str
+) -> bool:
+    """Show the score as a sum over pairs of terms; return False where it is none."""
+    from simviz.explain.terms import explain
+    from simviz.pipeline import PairPipeline
+
+    if not isinstance(pipeline, PairPipeline) or {x.kind, y.kind} & {"image", "vector"}:
+        return False
+    try:
+        parts = explain(pipeline, x, y, n=_BARS, by_word=True)
+    except ValueError:
+        return False
+    shown = _weighted_texts(pipeline, x, y, parts)
+    if shown is None:
+        return False
+    _show_sides([_text_html(*weighted) for weighted in shown], names)
+    bars = [(f"{p.x_term.strip()} · {p.y_term.strip()}", p.value, "") for p in parts.pairs]
+    if abs(parts.remainder) > 5e-4:
+        bars.append(("all other pairs", parts.remainder, "sv-rest"))
+    if abs(parts.offset) > 5e-4:
+        bars.append(("what every item has (the means)", parts.offset, "sv-rest"))
+    _show_bars(bars, parts.score)
+    display.quiet(
+        f"Exact: the score of {label} is a sum over pairs of words, one of each side. The colours "
+        "behind the letters add up to the same score."
+    )
+    return True
+
+
+def _weighted_texts(
+    pipeline: PairPipeline, x: Items, y: Items, parts: Contributions
+) -> list[tuple[str, NDArray[np.float64]]] | None:
+    """Return both texts with the weight of each character; None where terms are no text."""
+    from simviz.features.spans import character_weights
+
+    shown = [
+        character_weights(features, str(item.content[0]), terms, totals)
+        for item, features, terms, totals in (
+            (x, pipeline.x_features_, parts.x_terms, parts.x_totals),
+            (y, pipeline.y_features_, parts.y_terms, parts.y_totals),
+        )
+    ]
+    known = [weighted for weighted in shown if weighted is not None]
+    return known if len(known) == 2 else None
+
+
+def _show_hidden(
+    pipeline: Pipeline, x: Items, y: Items, names: tuple[str, str], label: str
+) -> None:
+    """Show what hiding each part changes, for methods whose score is no sum."""
+    from simviz.explain.terms import occlude
+
+    if getattr(pipeline, "normalization", "") in ("minmax_query", "z_query"):
+        display.quiet(
+            "This blend scales each query's scores by all of its answers, so no part of one "
+            "score belongs to one answer."
+        )
+        return
+    with st.spinner("Hiding one part after another", show_time=False):
+        found = [occlude(pipeline, x, y, side) for side in ("x", "y")]
+    blocks = []
+    for item, name, hidden in zip((x, y), names, found, strict=True):
+        if item.kind == "image":
+            effects = None if hidden is None else (hidden.parts, hidden.effects)
+            picture = heat_picture(item.content[0], effects, state.theme())
+            blocks.append(f'<div class="sv-why"><img src="{picture}" alt="{escape(name)}"></div>')
+            continue
+        text = marks.text(item, 0, None)
+        weights = np.zeros(len(text))
+        if hidden is not None:
+            for (start, stop), effect in zip(hidden.parts, hidden.effects, strict=True):  # type: ignore[misc]
+                weights[start:stop] = effect
+        blocks.append(_text_html(text, weights))
+    _show_sides(blocks, names)
+    display.quiet(
+        f"Approximate: {label} gives no score to single words or places, so each part was hidden "
+        "in turn; the more the score falls without it, the stronger its colour. Such effects need "
+        "not add up."
+    )
+
+
+def _text_html(text: str, weights: NDArray[np.float64]) -> str:
+    return f'<p class="sv-why" dir="auto">{highlighted(text, weights, state.theme())}</p>'
+
+
+def _show_sides(blocks: Sequence[str], names: tuple[str, str]) -> None:
+    for column, block, name in zip(st.columns(2, gap="large"), blocks, names, strict=True):
+        with column:
+            display.quiet(name)
+            st.html(block)
+
+
+def _show_bars(lines: Sequence[tuple[str, float, str]], score: float) -> None:
+    """Show contributions as bars to both sides of a common zero, with their sum."""
+    values = [value for _, value, _ in lines]
+    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    width = (high - low) or 1.0
+    rows = []
+    for words, value, kind in lines:
+        start = 100 * (min(0.0, value) - low) / width
+        size = 100 * abs(value) / width
+        colour = FOR if value >= 0 else AGAINST
+        rows.append(
+            f'<tr class="{kind}"><td dir="auto">{escape(words)}</td><td class="sv-bar"><div>'
+            f'<i style="margin-left:{start:.1f}%;width:{size:.1f}%;background:{colour}"></i></div>'
+            f"</td><td>{_signed(value)}</td></tr>"
+        )
+    rows.append(f'<tr class="sv-sum"><td>score</td><td></td><td>{_signed(score)}</td></tr>')
+    st.html(f'<table class="sv-parts"><tbody>{"".join(rows)}</tbody></table>')
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")

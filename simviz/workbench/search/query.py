@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import streamlit as st
 
-from simviz.workbench.shell import display, marks, state
-from simviz.workbench.shell.marks import plain as one_line
+from simviz.markdown import escape_markdown
+from simviz.workbench.shell import display, forms, links, marks, state
 
 if TYPE_CHECKING:
     from simviz.data.items import Items
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from simviz.store.run import Part
 
 Side = Literal["x", "y"]
-_PLACE = re.compile(r"([xy])(\d{1,9})")
 #: Items offered in a list; more would make every answer of the page heavy.
 MOST_OFFERED = 3_000
 LONGEST = 5_000  # characters of a query
@@ -72,32 +70,32 @@ def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> No
     if of != before:
         for side, at in examples.items():
             st.session_state[f"{_ITEM}-{side}"] = at
-    found = _PLACE.fullmatch(asked) if is_other or asked != written else None
-    if found and int(found[2]) < len(pairs.x if found[1] == "x" else pairs.y):
-        st.session_state[_SIDE] = found[1]
-        st.session_state[f"{_ITEM}-{found[1]}"] = int(found[2])
-        st.session_state.pop(f"{_OWN}-{found[1]}", None)
+    linked = links.linked_item(asked, pairs) if is_other or asked != written else None
+    if linked is not None:
+        side, at = linked
+        st.session_state[_SIDE] = side
+        st.session_state[f"{_ITEM}-{side}"] = at
+        st.session_state.pop(f"{_OWN}-{side}", None)
 
 
-def _put_in_link(told: str | None) -> None:
-    """The item is in the address by its number; words of the visitor's own never are."""
-    st.session_state[_WRITTEN] = told or ""
-    if told is None:
+def _put_in_link(item: str | None) -> None:
+    """Name an item in the address by its number; words of the visitor's own never are there."""
+    st.session_state[_WRITTEN] = item or ""
+    if item is None:
         st.query_params.pop("ask", None)
-    elif st.query_params.get("ask") != told:
-        st.query_params["ask"] = told
+    elif st.query_params.get("ask") != item:
+        st.query_params["ask"] = item
 
 
 def _choose_side(pairs: PairSet) -> Side:
     if pairs.x is pairs.y:
         return "x"
-    x, y = map(one_line, (pairs.x_name, pairs.y_name))
+    x, y = escape_markdown(pairs.x_name), escape_markdown(pairs.y_name)
     words = {"x": f"{x} → {y}", "y": f"{y} → {x}"}
     st.session_state.setdefault(_SIDE, "x")
     side: Side = st.segmented_control(
         "Query side",
-        list(words),
-        format_func=words.__getitem__,
+        **forms.options(words),
         key=_SIDE,
         required=True,
         label_visibility="collapsed",
@@ -107,11 +105,13 @@ def _choose_side(pairs: PairSet) -> Side:
 
 
 def _ask_own(items: Items, side: Side, name: str) -> Items | None:
-    """Something that need not be in the data."""
+    """Take something that need not be in the data."""
+    from simviz.data.items import Items
+
     key = f"{_OWN}-{side}"
     if items.kind in ("text", "keyword"):
         written: str = st.text_input(
-            f"Ask with {one_line(name)} of your own",
+            f"Ask with {escape_markdown(name)} of your own",
             key=key,
             placeholder="Type and press Enter",
             max_chars=LONGEST,
@@ -119,7 +119,7 @@ def _ask_own(items: Items, side: Side, name: str) -> Items | None:
             persist_state="session",
         )
         text = " ".join(written.split())
-        return _item(text, items.kind) if text else None
+        return Items(["query"], [text], items.kind) if text else None
     if items.kind == "image":
         given = st.file_uploader(
             "Ask with a picture of your own", type=["png", "jpg", "jpeg", "webp", "bmp"], key=key
@@ -128,14 +128,8 @@ def _ask_own(items: Items, side: Side, name: str) -> Items | None:
     return None
 
 
-def _item(content: str, kind: Literal["text", "keyword"]) -> Items:
-    from simviz.data.items import Items
-
-    return Items(["query"], [content], kind)
-
-
 def _picture(data: bytes, like: Items) -> Items | None:
-    """A picture as those of the data are kept."""
+    """Return a picture as those of the data are kept."""
     from simviz.data.images import ImageError, as_kept, make_sprite
     from simviz.data.items import Items
 
@@ -148,7 +142,7 @@ def _picture(data: bytes, like: Items) -> Items | None:
 
 
 def _known(items: Items, own: Items) -> int | None:
-    """Where the data hold the same text."""
+    """Return the row of the same text in the data; None if there is none."""
     if own.kind == "image":
         return None
     found = np.flatnonzero(items.content == own.content[0])
@@ -163,7 +157,7 @@ def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | 
         offered.append(at)
     # What was typed stands before what was picked, until something is picked anew.
     st.selectbox(
-        f"or one of the {len(items):,} {one_line(name)}",
+        f"or one of the {len(items):,} {escape_markdown(name)}",
         offered,
         index=None,
         format_func=lambda i: labels.get(i) or labels.setdefault(i, _label(items, i)),
@@ -185,11 +179,10 @@ def _clear_own(side: Side) -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=12)
 def _labels(digest: str, side: Side) -> dict[int, str]:
-    """What items of these data are called in the list, as far as it was asked for."""
+    """Return what items are called in the list, as far as it was asked for."""
     return {}
 
 
 def _label(items: Items, at: int) -> str:
-    glyph = marks.glyph(items, at)
-    text = marks.text(items, at, 80)
+    glyph, text = marks.glyph(items, at), marks.text(items, at, 80)
     return f"{glyph} {text}" if glyph else text

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simviz.jobs import JobSpec, SplitSpec
     from simviz.store.run import Run
     from simviz.workbench.compare.choice import Choice
-    from simviz.workbench.map.choices import View
+    from simviz.workbench.map.view import View
     from simviz.workbench.search.query import Query
 
 _OWN = "YOUR_FILE"

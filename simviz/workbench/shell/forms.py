@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -18,6 +18,26 @@ from simviz.params import ParamSpec
 
 _KINDS = ("int", "float", "bool", "choice")
 _LARGEST = (1 << 53) - 1  # beyond it, a browser's numbers have gaps
+
+
+def options(words: Mapping[Any, str]) -> dict[str, Any]:
+    """Return the options of a widget and what each is called, as its arguments."""
+    return {"options": list(words), "format_func": words.__getitem__}
+
+
+def download(
+    label: str,
+    make: Callable[[], str | bytes],
+    file_name: str,
+    *,
+    key: str,
+    mime: str = "text/csv",
+    icon: str | None = ":material/download:",
+) -> None:
+    """Show a quiet button for a file, which is made when it is pressed."""
+    st.download_button(
+        label, make, file_name, mime, key=key, on_click="ignore", icon=icon, type="tertiary"
+    )
 
 
 def shown_specs(specs: Sequence[ParamSpec], hidden: Sequence[str] = ()) -> tuple[ParamSpec, ...]:

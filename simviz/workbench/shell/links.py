@@ -8,10 +8,11 @@ only their owner can open; a share opens them for others.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -19,12 +20,14 @@ import streamlit as st
 from simviz.workbench.shell import progress, settings, state
 
 if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
     from simviz.jobs import JobSpec
     from simviz.params import ParamSpec
     from simviz.store.records import Share
     from simviz.store.run import Run
 
 SHORT = {"k": "n_components"}  # parameters with a short name in links
+_ITEM = re.compile(r"([xy])(\d{1,9})")
 
 
 def demo_link(run: Run) -> dict[str, str] | None:
@@ -82,6 +85,16 @@ def wanted_jobs() -> list[str]:
     spec = wanted_spec()
     started: dict[str, list[str]] = st.session_state.get("link-jobs", {})
     return [] if spec is None else started.get(spec.digest, [])
+
+
+def linked_item(text: str, pairs: PairSet) -> tuple[Literal["x", "y"], int] | None:
+    """Return the side and the row that a short id such as "x7" means; None if there is none."""
+    found = _ITEM.fullmatch(text)
+    if not found:
+        return None
+    side: Literal["x", "y"] = "x" if found[1] == "x" else "y"
+    row = int(found[2])
+    return (side, row) if row < len(pairs.x if side == "x" else pairs.y) else None
 
 
 def _is_default_split(spec: Mapping[str, Any]) -> bool:

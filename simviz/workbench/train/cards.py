@@ -6,27 +6,137 @@ import inspect
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
+from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
 from simviz.params import ParamSpec
-from simviz.workbench.shell import display, forms, runs
-from simviz.workbench.train import jobs, plan
-from simviz.workbench.train.plan import Choice, Setting, Task
+from simviz.workbench.shell import display, forms, runs, settings, state
+from simviz.workbench.train import augment, jobs
+from simviz.workbench.train.augment import Augmentation
 
 if TYPE_CHECKING:
     from simviz.base import PairModel
     from simviz.data.pairs import PairSet
+    from simviz.jobs import Estimate, JobSpec, SplitSpec
     from simviz.pipeline import Features
 
-if TYPE_CHECKING:
-    from simviz.jobs import JobSpec
-
+#: Ticked at first where they fit: one of each line, the first that fits.
+FIRST_CHOICES = (
+    ("tfidf_cosine", "bm25"),
+    ("cca",),
+    ("s2net", "opca", "heterogeneous_svd", "cl_lsi"),
+)
+NEEDS = {
+    "unsupervised": "needs no pairs",
+    "paired": "needs only matching pairs",
+    "discriminative": "sets matching pairs against others",
+}
+INPUTS = {"trigrams": "groups of three characters"}
+SPACES = {"one": "One space for both sides", "two": "One map a side"}
+#: How a ticked method is trained, as the page asks for it.
+ONCE, SWEEP, SEARCH = "once", "sweep", "search"
+WAYS = {ONCE: "Once", SWEEP: "Several values", SEARCH: "Best values"}
+_FOLDS = {1: "the validation part", 3: "3 folds", 5: "5 folds", 10: "10 folds"}
+#: Cards side by side where there is room.
+_COLUMNS = 3
 #: Parameters that are varied first, where a method has them.
-_FIRST = ("n_components", "regularization")
-_MOST = 30
+_VARIED_FIRST = ("n_components", "regularization")
+#: Values of a parameter, settings of a search and splits of a sweep, at most.
+_MOST_VALUES, _MOST_SETTINGS, _MOST_SPLITS = 30, 40, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What every method on the page meets."""
+
+    dataset_id: str
+    digest: str
+    pairs: PairSet
+    split: SplitSpec
+    one_vocabulary: bool
+    start: Mapping[str, Mapping[str, Any]]
+    marks: Mapping[str, str]
+    features: Features
+    augmentation: Augmentation
+
+    @classmethod
+    def of(cls, dataset_id: str, pairs: PairSet, features: Features) -> Setting:
+        """The setting of this visitor."""
+        split = settings.current_split(dataset_id)
+        return cls(
+            dataset_id,
+            _digest_of(dataset_id, pairs),
+            pairs,
+            split,
+            _one_vocabulary(dataset_id, pairs),
+            _demo_methods(dataset_id),
+            _marks(dataset_id),
+            features,
+            augment.choose(dataset_id, pairs, split),
+        )
+
+    def spec(self, method: str, params: Mapping[str, Any]) -> JobSpec:
+        """The request for one method."""
+        from simviz.jobs import JobSpec
+        from simviz.methods import get_method
+
+        tags = get_method(method).tags
+        # What knows no pairs learns nothing from more of them, and the encoder
+        # alone reads nothing else: their requests are the same either way.
+        steps = () if tags.uses == "unsupervised" else self.augmentation.steps
+        return JobSpec(
+            self.dataset_id,
+            self.digest,
+            method,
+            dict(params),
+            self.split,
+            workspace=state.workspace(),
+            features="usual" if tags.input == "pretrained" else self.features,
+            augment=steps,
+        )
+
+    def task(self, spec: JobSpec) -> Task:
+        """A request with what it costs, and whether it was made before."""
+        from simviz.methods import get_method
+
+        params = dict(spec.params)
+        if get_method(spec.method).tags.space == "either":
+            params.setdefault("shared", self.one_vocabulary)  # or all pairs are read to tell
+        asked = json.dumps(params, sort_keys=True)
+        expected = _estimate(self.digest, spec.method, asked, spec.features, self.pairs)
+        if spec.augment:
+            expected = replace(expected, seconds=expected.seconds * self.augmentation.growth)
+        return Task(spec, expected, self.marks.get(spec.digest, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One training that may be asked for."""
+
+    spec: JobSpec
+    expected: Estimate
+    mark: str
+
+    @property
+    def is_new(self) -> bool:
+        """Whether asking for it would train something."""
+        return not self.mark and self.expected.reason_to_refuse is None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One method as it is set on the page."""
+
+    method: str
+    title: str
+    ticked: bool
+    tasks: tuple[Task, ...]
+    once: Task
 
 
 class Values(NamedTuple):
@@ -39,121 +149,6 @@ class Values(NamedTuple):
     def n(self) -> int:
         """How many combinations that is."""
         return math.prod(len(values) for values in self.lists.values()) if self.lists else 0
-
-
-def usual_names(specs: Sequence[ParamSpec]) -> list[str]:
-    """The parameters to vary where nobody says which."""
-    names = [spec.name for spec in specs]
-    found = [name for name in _FIRST if name in names]
-    numbers = [s.name for s in specs if s.kind in ("int", "float") and s.name != "random_state"]
-    return found or numbers[:1]
-
-
-def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
-    """Values worth trying around the one that is set."""
-    if spec.kind == "bool":
-        return [True, False]
-    if spec.kind == "choice":
-        return list(spec.choices)
-    low, high = (math.inf if bound is None else bound for bound in (spec.low, spec.high))
-    if spec.kind == "float" and math.isfinite(low) and math.isfinite(high):
-        found = [low + (high - low) / 4 * i for i in range(5)]
-    elif spec.kind == "float":
-        middle = begin or 1.0
-        found = [middle * 10.0**i for i in (-2, -1, 0, 1)]
-    elif spec.name == "random_state":
-        found = [0, 1, 2]
-    else:
-        middle = begin or 50
-        found = [round(middle * 2.0**i) for i in (-3, -2, -1, 0, 1)]
-    make = int if spec.kind == "int" else lambda v: float(f"{v:.6g}")
-    return list(dict.fromkeys(make(v) for v in found if _is_allowed(spec, v)))
-
-
-def read(spec: ParamSpec, text: str) -> list[Any]:
-    """Values written in a line, apart by commas or spaces."""
-    make: Any = int if spec.kind == "int" else float
-    values = []
-    for word in text.replace(",", " ").replace(";", " ").split():
-        try:
-            value = make(word)
-        except ValueError:
-            kind = "whole number" if spec.kind == "int" else "number"
-            raise ValueError(f"“{word}” is no {kind}. Write such as 25, 50, 100.") from None
-        if not _is_allowed(spec, value):
-            raise ValueError(f"{spec.name} cannot be {word}.")
-        values.append(value)
-    values = list(dict.fromkeys(values))
-    if not values:
-        raise ValueError(f"Write at least one value of {spec.name}.")
-    if len(values) > _MOST:
-        raise ValueError(f"{len(values)} values of {spec.name}; at most {_MOST} are tried.")
-    return values
-
-
-def ask(specs: Sequence[ParamSpec], start: Mapping[str, Any], *, key: str) -> Values:
-    """Ask which parameters to vary, and over which values."""
-    by_name = {spec.name: spec for spec in specs}
-    names = st.multiselect(
-        "Vary",
-        list(by_name),
-        default=usual_names(specs),
-        key=f"{key}-vary",
-        persist_state="session",
-        help="Each combination of the values below is tried.",
-    )
-    lists: dict[str, list[Any]] = {}
-    for name in names:
-        spec = by_name[name]
-        begin = start.get(name, spec.default)
-        try:
-            lists[name] = _ask_values(spec, begin, f"{key}-{name}")
-        except ValueError as error:
-            display.problem(error)
-            return Values({}, str(error))
-    return Values(lists, "" if lists else "Choose at least one parameter to vary.")
-
-
-def _ask_values(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
-    usual = suggested(spec, begin)
-    if spec.kind in ("int", "float"):
-        text = st.text_input(
-            f"Values of {spec.name}",
-            value=", ".join(f"{value:g}" for value in usual),
-            key=key,
-            max_chars=400,
-            persist_state="session",
-        )
-        return read(spec, text)
-    chosen = st.multiselect(
-        f"Values of {spec.name}",
-        usual,
-        default=usual,
-        format_func=lambda value: forms.in_words({"": value}).strip(),
-        key=key,
-        persist_state="session",
-    )
-    if not chosen:
-        raise ValueError(f"Choose at least one value of {spec.name}.")
-    return list(chosen)
-
-
-def _is_allowed(spec: ParamSpec, value: float) -> bool:
-    if not math.isfinite(value):
-        return False
-    open_low, open_high = spec.closed in ("right", "neither"), spec.closed in ("left", "neither")
-    above = spec.low is None or value > spec.low or (value == spec.low and not open_low)
-    below = spec.high is None or value < spec.high or (value == spec.high and not open_high)
-    return above and below
-
-
-#: Cards side by side where there is room.
-_COLUMNS = 3
-#: How a ticked method is trained, as the page asks for it.
-ONCE, SWEEP, SEARCH = "once", "sweep", "search"
-WAYS = {ONCE: "Once", SWEEP: "Several values", SEARCH: "Best values"}
-_FOLDS = {1: "the validation part", 3: "3 folds", 5: "5 folds", 10: "10 folds"}
-_MOST_SPLITS = 10
 
 
 def show_cards(methods: Sequence[str], setting: Setting, *, ticked: bool) -> list[Choice]:
@@ -183,7 +178,7 @@ def show_unfit(reasons: Iterable[tuple[str, str]]) -> None:
 
 
 def tick_key(dataset_id: str, method: str) -> str:
-    """Key of the box that wants a method."""
+    """Return the key of the box that wants a method."""
     return f"train-{dataset_id}-tick-{method}"
 
 
@@ -198,13 +193,14 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
         "key": f"train-{setting.dataset_id}-{method}",
         "start": setting.start.get(method, {}),
         # Left out, this one is decided by the data: see `default_pipeline`.
-        "defaults": {"shared": setting.one_vocabulary} if _has_shared(specs) else {},
+        "defaults": {"shared": setting.one_vocabulary}
+        if any(spec.name == "shared" for spec in specs)
+        else {},
     }
     params = forms.values(specs, **form)
     once = setting.task(setting.spec(method, params))
     tasks: tuple[Task, ...] = (once,)
-    shared = params.get("shared", setting.one_vocabulary)
-    line = plain_line(cls, one_vocabulary=shared)
+    line = summary_line(cls, one_vocabulary=params.get("shared", setting.one_vocabulary))
     refused = once.expected.reason_to_refuse
     cost = "" if refused else f" :gray[· {duration(once.expected.seconds)}]"
     badge = f" :gray-badge[{once.mark}]" if once.mark else ""
@@ -225,7 +221,7 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
             with st.popover(
                 _label(way, params),
                 # Another key is another popover, a closed one: what was asked for is in sight.
-                key=f"{form['key']}:form-{st.session_state.get(jobs.TURN, 0)}",
+                key=f"{form['key']}:form-{st.session_state.get(jobs.N_SUBMITTED, 0)}",
                 icon=":material/tune:",
                 type="tertiary",
                 wrap=True,
@@ -244,12 +240,11 @@ def _label(way: str, params: dict[str, Any]) -> str:
 def _show_settings(
     specs: Sequence[ParamSpec], form: dict[str, Any], once: Task, setting: Setting
 ) -> tuple[Task, ...]:
-    """The parameters, and how often and with which values the method is trained."""
+    """Show the parameters, and how often and with which values the method is trained."""
     key = form["key"]
     way = st.segmented_control(
         "Train it",
-        list(WAYS),
-        format_func=WAYS.__getitem__,
+        **forms.options(WAYS),
         default=ONCE,
         required=True,
         key=f"{key}-way",
@@ -263,18 +258,66 @@ def _show_settings(
     begin = {s.name: s.default for s in specs} | form["defaults"] | form["start"]
     start = begin | dict(once.spec.params)
     varied = [spec for spec in specs if way == SWEEP or spec.name != "shared"]
-    asked = ask(varied, start, key=f"{key}-{way}")
-    if asked.problem:
+    values = _choose_values(varied, start, key=f"{key}-{way}")
+    if values.problem:
         return ()
     if way == SWEEP:
-        return _show_sweep(asked, once, setting, form)
-    _show_search(asked, once, setting, form)
+        return _show_sweep(values, once, setting, form)
+    _show_search(values, once, setting, f"{key}-search")
     return ()
 
 
+def _choose_values(specs: Sequence[ParamSpec], start: Mapping[str, Any], *, key: str) -> Values:
+    """Choose which parameters to vary, and over which values."""
+    by_name = {spec.name: spec for spec in specs}
+    names = st.multiselect(
+        "Vary",
+        list(by_name),
+        default=usual_names(specs),
+        key=f"{key}-vary",
+        persist_state="session",
+        help="Each combination of the values below is tried.",
+    )
+    lists: dict[str, list[Any]] = {}
+    for name in names:
+        spec = by_name[name]
+        begin = start.get(name, spec.default)
+        try:
+            lists[name] = _choose_values_of(spec, begin, f"{key}-{name}")
+        except ValueError as error:
+            display.problem(error)
+            return Values({}, str(error))
+    return Values(lists, "" if lists else "Choose at least one parameter to vary.")
+
+
+def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
+    usual = suggested(spec, begin)
+    if spec.kind in ("int", "float"):
+        text = st.text_input(
+            f"Values of {spec.name}",
+            value=", ".join(f"{value:g}" for value in usual),
+            key=key,
+            max_chars=400,
+            persist_state="session",
+        )
+        return read_values(spec, text)
+    chosen = st.multiselect(
+        f"Values of {spec.name}",
+        usual,
+        default=usual,
+        format_func=lambda value: forms.in_words({"": value}).strip(),
+        key=key,
+        persist_state="session",
+    )
+    if not chosen:
+        raise ValueError(f"Choose at least one value of {spec.name}.")
+    return list(chosen)
+
+
 def _show_sweep(
-    asked: Values, once: Task, setting: Setting, form: dict[str, Any]
+    values: Values, once: Task, setting: Setting, form: dict[str, Any]
 ) -> tuple[Task, ...]:
+    """Return a task for every combination, on as many splits as are wanted."""
     from simviz.methods import get_method
     from simviz.params import param_specs
 
@@ -292,12 +335,12 @@ def _show_sweep(
             "how much of a difference is the luck of the split?",
         )
     usual = {spec.name: spec.default for spec in param_specs(cls)} | form["defaults"]
-    specs = plan.swept(once.spec, asked.lists, int(n_splits), usual)
+    specs = swept(once.spec, values.lists, int(n_splits), usual)
     if len(specs) > jobs.MOST:
         display.problem(f"{len(specs)} runs at once; at most {jobs.MOST} are. Vary less.")
         return ()
-    if cls.tags.nested and "n_components" in asked.lists:
-        most = max(asked.lists["n_components"])
+    if cls.tags.nested and "n_components" in values.lists:
+        most = max(values.lists["n_components"])
         display.quiet(
             f"One run of {most:,} dimensions measures the smaller ones, too: Compare draws the "
             "curve. Separate runs make each of them a model to keep."
@@ -305,44 +348,42 @@ def _show_sweep(
     return tuple(setting.task(spec) for spec in specs)
 
 
-def _show_search(asked: Values, once: Task, setting: Setting, form: dict[str, Any]) -> None:
-    """Folds, what it will cost, and the button."""
+def _show_search(values: Values, once: Task, setting: Setting, key: str) -> None:
+    """Show the folds, what a search will cost, and the button that starts it."""
     from simviz.jobs import search_spec
 
-    key = f"{form['key']}-search"
     folds = st.selectbox(
         "Measured on",
-        list(_FOLDS),
-        format_func=_FOLDS.__getitem__,
+        **forms.options(_FOLDS),
         key=f"{key}-folds",
         persist_state="session",
         help="The test part takes no part in it. Folds cut train and validation together into "
         "parts, each of which is left out once: slower, and less a matter of luck.",
     )
-    if asked.n > 40:
-        display.quiet(f"{asked.n:,} combinations; 40 of them are drawn at random.")
+    n = min(values.n, _MOST_SETTINGS)
+    if n < values.n:
+        display.quiet(f"{values.n:,} combinations; {n} of them are drawn at random.")
     metric = runs.usual_metric(setting.dataset_id, setting.pairs)
     try:
         if once.spec.augment:
             display.quiet("Tried on the pairs as they are, without what augments them.")
         spec = search_spec(
-            _bare(once.spec),
-            asked.lists,
+            replace(once.spec, augment=()),
+            values.lists,
             folds=folds,
             metric=metric,
-            n_iter=40 if asked.n > 40 else None,
+            n_iter=n if n < values.n else None,
         )
     except SimvizError as error:
         display.problem(error)
         return
-    told = json.dumps(spec.to_json(), sort_keys=True)
-    cost = plan.search_cost(setting.dataset_id, told, spec, setting.pairs)
+    request = json.dumps(spec.to_json(), sort_keys=True)
+    cost = _search_cost(setting.dataset_id, request, spec, setting.pairs)
     if cost.reason_to_refuse:
         display.problem(cost.reason_to_refuse)
         return
-    n = min(asked.n, 40)
     display.quiet(
-        f"{n} setting{'' if n == 1 else 's'} by {metric}, {duration(cost.seconds)}, up "
+        f"{counted(n, 'setting')} by {metric}, {duration(cost.seconds)}, up "
         f"to {memory(cost.bytes)} of memory."
     )
     if st.button(
@@ -354,46 +395,8 @@ def _show_search(asked: Values, once: Task, setting: Setting, form: dict[str, An
         jobs.submit([spec])
 
 
-def _bare(spec: JobSpec) -> JobSpec:
-    from dataclasses import replace
-
-    return replace(spec, augment=())
-
-
-def _has_shared(specs: Iterable[ParamSpec]) -> bool:
-    return any(spec.name == "shared" for spec in specs)
-
-
-#: Ticked at first where they fit: one of each line, the first that fits.
-FIRST_CHOICES = (
-    ("tfidf_cosine", "bm25"),
-    ("cca",),
-    ("s2net", "opca", "heterogeneous_svd", "cl_lsi"),
-)
-
-
-NEEDS = {
-    "unsupervised": "needs no pairs",
-    "paired": "needs only matching pairs",
-    "discriminative": "sets matching pairs against others",
-}
-
-
-#: What texts become, as the page asks for it, and what pictures and texts do.
-FEATURES = {"usual": "Words and characters", "pretrained": "Pretrained sentence vectors"}
-
-
-OF_PICTURES = {"usual": "Edges, light and colour", "pretrained": "Pretrained vectors"}
-
-
-INPUTS = {"trigrams": "groups of three characters"}
-
-
-SPACES = {"one": "One space for both sides", "two": "One map a side"}
-
-
 def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") -> str | None:
-    """Why a method does not fit a data set, in one sentence; None where it fits."""
+    """Return why a method does not fit a data set, in one sentence; None where it fits."""
     from simviz.features import why_impossible
     from simviz.pipeline import why_no_adapter
 
@@ -423,26 +426,32 @@ def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") 
 
 
 def first_choice(fitting: Sequence[str], *, one_vocabulary: bool) -> tuple[str, ...]:
-    """Methods worth a first try: a quick baseline, CCA, and one more."""
+    """Return methods worth a first try: a quick baseline, CCA, and one more."""
     lines = FIRST_CHOICES if one_vocabulary else FIRST_CHOICES[1:]
     firsts = (next((m for m in line if m in fitting), None) for line in lines)
     return tuple(m for m in firsts if m is not None)
 
 
-def plain_line(cls: type[PairModel], *, one_vocabulary: bool) -> str:
-    """What a method learns and needs, from its docstring and tags."""
+def summary_line(cls: type[PairModel], *, one_vocabulary: bool) -> str:
+    """Return what a method learns and needs, from its docstring and tags."""
     summary = (inspect.getdoc(cls) or "").partition("\n")[0].rstrip(".")
     # "CCA: directions on which …" says the name again, which stands beside it.
     learns = summary.rpartition(": ")[2]
-    tags = cls.tags
-    space = tags.space
+    space = cls.tags.space
     if space == "either":
         space = "one" if one_vocabulary else "two"
-    return f"{learns[:1].upper()}{learns[1:]}. {SPACES[space]}; {NEEDS[tags.uses]}."
+    return f"{learns[:1].upper()}{learns[1:]}. {SPACES[space]}; {NEEDS[cls.tags.uses]}."
+
+
+def total(tasks: Sequence[Task]) -> tuple[float, float]:
+    """Return seconds and bytes of several trainings: two run at once."""
+    seconds = [task.expected.seconds for task in tasks]
+    needed = sum(sorted(task.expected.bytes for task in tasks)[-2:])
+    return max(max(seconds), sum(seconds) / 2), needed
 
 
 def duration(seconds: float) -> str:
-    """A rough time in words."""
+    """Return a rough time in words."""
     if seconds < 10:
         return f"about {max(1, round(seconds))} s"
     if seconds < 90:
@@ -453,5 +462,129 @@ def duration(seconds: float) -> str:
 
 
 def memory(n_bytes: float) -> str:
-    """A rough size in words."""
+    """Return a rough size in words."""
     return f"{max(0.1, n_bytes / 1e9):.1f} GB"
+
+
+def usual_names(specs: Sequence[ParamSpec]) -> list[str]:
+    """Return the parameters to vary where nobody says which."""
+    names = [spec.name for spec in specs]
+    found = [name for name in _VARIED_FIRST if name in names]
+    numbers = [s.name for s in specs if s.kind in ("int", "float") and s.name != "random_state"]
+    return found or numbers[:1]
+
+
+def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
+    """Return values worth trying around the one that is set."""
+    if spec.kind == "bool":
+        return [True, False]
+    if spec.kind == "choice":
+        return list(spec.choices)
+    low, high = (math.inf if bound is None else bound for bound in (spec.low, spec.high))
+    if spec.kind == "float" and math.isfinite(low) and math.isfinite(high):
+        found = [low + (high - low) / 4 * i for i in range(5)]
+    elif spec.kind == "float":
+        middle = begin or 1.0
+        found = [middle * 10.0**i for i in (-2, -1, 0, 1)]
+    elif spec.name == "random_state":
+        found = [0, 1, 2]
+    else:
+        middle = begin or 50
+        found = [round(middle * 2.0**i) for i in (-3, -2, -1, 0, 1)]
+    make = int if spec.kind == "int" else lambda v: float(f"{v:.6g}")
+    return list(dict.fromkeys(make(v) for v in found if _is_allowed(spec, v)))
+
+
+def read_values(spec: ParamSpec, text: str) -> list[Any]:
+    """Return values written in a line, apart by commas or spaces."""
+    make: Any = int if spec.kind == "int" else float
+    values = []
+    for word in text.replace(",", " ").replace(";", " ").split():
+        try:
+            value = make(word)
+        except ValueError:
+            kind = "whole number" if spec.kind == "int" else "number"
+            raise ValueError(f"“{word}” is no {kind}. Write such as 25, 50, 100.") from None
+        if not _is_allowed(spec, value):
+            raise ValueError(f"{spec.name} cannot be {word}.")
+        values.append(value)
+    values = list(dict.fromkeys(values))
+    if not values:
+        raise ValueError(f"Write at least one value of {spec.name}.")
+    if len(values) > _MOST_VALUES:
+        raise ValueError(f"{len(values)} values of {spec.name}; at most {_MOST_VALUES} are tried.")
+    return values
+
+
+def _is_allowed(spec: ParamSpec, value: float) -> bool:
+    if not math.isfinite(value):
+        return False
+    open_low, open_high = spec.closed in ("right", "neither"), spec.closed in ("left", "neither")
+    above = spec.low is None or value > spec.low or (value == spec.low and not open_low)
+    below = spec.high is None or value < spec.high or (value == spec.high and not open_high)
+    return above and below
+
+
+def swept(
+    spec: JobSpec, lists: Mapping[str, Iterable[Any]], n_splits: int, usual: Mapping[str, Any]
+) -> list[JobSpec]:
+    """Return every combination of values, on so many random splits."""
+    made = []
+    for values in product(*lists.values()):
+        varied = dict(zip(lists, values, strict=True))
+        params = {**spec.params, **varied}
+        kept = {n: v for n, v in params.items() if n not in varied or usual.get(n, ...) != v}
+        for i in range(n_splits):
+            split = replace(spec.split, seed=spec.split.seed + i)
+            made.append(replace(spec, params=kept, split=split))
+    return made
+
+
+def _marks(dataset_id: str) -> dict[str, str]:
+    """Return what became of requests: trained, or in training."""
+    marks = {
+        status.id.rpartition("-")[0]: "in training"
+        for status in state.queue().jobs(state.workspace())
+        if status.is_active
+    }
+    return marks | {run.id: "trained" for run in state.runs(dataset_id)}
+
+
+def _demo_methods(dataset_id: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return what a demo recommends: method to parameters."""
+    from simviz.datasets import DEMOS
+
+    demo = dataset_id.removeprefix("demo:")
+    return DEMOS[demo].methods if demo != dataset_id and demo in DEMOS else {}
+
+
+# The id of a data set stands for its content, which is hashed anew at every asking.
+@st.cache_data(show_spinner=False, max_entries=64)
+def _digest_of(dataset_id: str, _pairs: PairSet) -> str:
+    """Return the digest of a data set, taken once."""
+    return _pairs.digest
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _one_vocabulary(dataset_id: str, _pairs: PairSet) -> bool:
+    from simviz.pipeline import same_vocabulary
+
+    return same_vocabulary(_pairs)
+
+
+@st.cache_data(show_spinner=False, max_entries=2_000, ttl=3_600)
+def _estimate(
+    digest: str, method: str, params: str, features: Features, _pairs: PairSet
+) -> Estimate:
+    """Return what training will cost; free memory, which it counts, changes with the hour."""
+    from simviz.jobs import estimate
+
+    return estimate(method, _pairs, json.loads(params), features)
+
+
+@st.cache_data(show_spinner=False, max_entries=500, ttl=3_600)
+def _search_cost(dataset_id: str, request: str, _spec: JobSpec, _pairs: PairSet) -> Estimate:
+    """Return what a search will cost."""
+    from simviz.jobs import estimate_search
+
+    return estimate_search(_spec, _pairs)

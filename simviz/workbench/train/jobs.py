@@ -1,7 +1,8 @@
-"""Jobs on a data set: what trains, and what ended without a run."""
+"""Return the jobs on a data set: what trains, and what ended without a run."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
 from simviz.workbench.shell import display, forms, progress, runs, state
 from simviz.workbench.shell.figures import CHART_CONFIG
@@ -23,11 +25,13 @@ document.querySelector(".st-key-train-jobs")?.scrollIntoView(
 </script>"""
 #: Trainings that are asked for at once, at most.
 MOST = 40
-#: Ended jobs that are shown; older ones are only counted.
-_SHOWN = 5
-_REFUSAL, _LOOK = "train-refusal", "train-look"
+#: Ended jobs that are shown, older ones are only counted; and searches, older ones are forgotten.
+_SHOWN, _SHOWN_SEARCHES = 5, 6
+RULES = {"best": "The best", "one_se": "The simplest near it"}
+# In the session: why a request was refused, and whether to scroll to the jobs.
+_REFUSAL, _SCROLL_DOWN = "train-refusal", "train-look"
 #: In the session: how often something was asked for.
-TURN = "train-turn"
+N_SUBMITTED = "train-turn"
 
 
 def submit(specs: Iterable[JobSpec]) -> None:
@@ -37,21 +41,21 @@ def submit(specs: Iterable[JobSpec]) -> None:
             state.queue().submit(spec)
     except SimvizError as error:
         st.session_state[_REFUSAL] = str(error)
-    st.session_state[_LOOK] = True
-    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
+    st.session_state[_SCROLL_DOWN] = True
+    st.session_state[N_SUBMITTED] = st.session_state.get(N_SUBMITTED, 0) + 1
     st.rerun(scope="app")
 
 
 def show_jobs(dataset_id: str) -> None:
-    """What trains on these data, and what ended without a run."""
+    """Show what trains on these data, and what ended without a run."""
     refusal = st.session_state.pop(_REFUSAL, None)
     active, ended = jobs_on(dataset_id)
     if not active and not ended and not refusal:
         return
     with st.container(key="train-jobs"):
         st.markdown("#### In training" if active else "#### Not finished")
-        if said := _by_whom():
-            st.caption(said)
+        if words := _cluster_words():
+            st.caption(words)
         if refusal:
             display.problem(refusal)
         progress.show_progress([s.id for s in active + ended[:_SHOWN]], key="train")
@@ -74,26 +78,24 @@ def show_jobs(dataset_id: str) -> None:
                 on_click=forget,
                 args=([s.id for s in ended],),
             )
-    if st.session_state.pop(_LOOK, False):
+    if st.session_state.pop(_SCROLL_DOWN, False):
         # The list of methods may be long: what was just started should be in sight.
         st.html(_SCROLL, unsafe_allow_javascript=True)
 
 
-def _by_whom() -> str:
-    """Who does the jobs, where it is not this server."""
-    room = state.deployment()
-    if not room.scheduler:
+def _cluster_words() -> str:
+    """Return who does the jobs, where it is not this server."""
+    deployment, queue = state.deployment(), state.queue()
+    if not deployment.scheduler:
         return ""
     from simviz.jobs.dask import ClusterQueue
 
-    queue = state.queue()
-    if not isinstance(queue, ClusterQueue):
-        return ""
-    return queue.in_words(with_address=not room.public)
+    is_cluster = isinstance(queue, ClusterQueue)
+    return queue.in_words(with_address=not deployment.public) if is_cluster else ""
 
 
 def jobs_on(dataset_id: str) -> tuple[list[JobStatus], list[JobStatus]]:
-    """Jobs on a data set that wait or run, and the last attempts that failed; newest first."""
+    """Return the jobs on a data set that wait or run, and the last attempts that failed; newest first."""
     runs = {run.id for run in state.runs(dataset_id)}
     active, ended, seen = [], [], set()
     for status in state.queue().jobs(state.workspace()):
@@ -122,11 +124,6 @@ def forget(job_ids: Iterable[str]) -> None:
             state.store().unfollow(status.id, state.workspace())
 
 
-RULES = {"best": "The best", "one_se": "The simplest near it"}
-#: Searches that are shown; older ones are forgotten by the visitor, or with time.
-_SHOWN_SEARCHES = 6
-
-
 def show_searches(dataset_id: str) -> None:
     """Show the searches on a data set, newest first."""
     found = searches(dataset_id)
@@ -144,7 +141,7 @@ def show_searches(dataset_id: str) -> None:
 
 
 def searches(dataset_id: str) -> list[JobStatus]:
-    """Searches on a data set that found something, newest first, each request once."""
+    """Return searches on a data set that found something, newest first, each request once."""
     seen: dict[str, JobStatus] = {}
     for status in state.queue().jobs(state.workspace()):
         spec = status.spec
@@ -171,12 +168,11 @@ def _show_search(status: JobStatus, spec: JobSpec, selection: Selection, *, is_o
 
 @st.fragment
 def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
-    """The chosen values, the surface and the table; runs by itself."""
+    """Show the chosen values, the surface and the table; runs by itself."""
     key = f"train-found-{status.id}"
     rule = st.segmented_control(
         "Choose",
-        list(RULES),
-        format_func=RULES.__getitem__,
+        **forms.options(RULES),
         default="best",
         required=True,
         key=f"{key}-rule",
@@ -185,11 +181,13 @@ def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
         "more regularisation) is often as good on new pairs, smaller and quicker.",
     )
     picked = replace(selection, rule=rule)
+    n_folds = selection.n_folds
+    measured_on = "on the validation part" if n_folds == 1 else f"the mean of {n_folds} folds"
     chosen = picked.chosen
     display.said(
         f"{forms.in_words(chosen.params)}: {selection.metric} {chosen.mean:.3f}"
         + (f" ± {chosen.spread:.3f}" if chosen.spread == chosen.spread else "")
-        + f", {_measured_on(selection)}."
+        + f", {measured_on}."
     )
     left, right = st.columns([5, 3], gap="large")
     with left:
@@ -197,9 +195,8 @@ def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
     with right:
         failed = [t for t in selection.trials if t.reason and t.mean != t.mean]
         seconds = sum(trial.seconds for trial in selection.trials)
-        fits = f"{selection.n_fits} fit{'' if selection.n_fits == 1 else 's'}"
         display.quiet(
-            f"{len(selection.trials)} settings from {fits} in {max(1, round(seconds))} s. "
+            f"{len(selection.trials)} settings from {counted(selection.n_fits, 'fit')} in {max(1, round(seconds))} s. "
             "The test part took no part in it. Held-out parts are smaller, with fewer wrong "
             "answers to choose from, so these figures are higher than those of a run."
         )
@@ -210,14 +207,8 @@ def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
         _show_table(picked)
 
 
-def _measured_on(selection: Selection) -> str:
-    if selection.n_folds == 1:
-        return "on the validation part"
-    return f"the mean of {selection.n_folds} folds"
-
-
 def _draw(selection: Selection, key: str) -> None:
-    """The surface over the two settings that were varied most; a chooser for more."""
+    """Draw the surface over the two settings that were varied most; a chooser for more."""
     from simviz.charts.search import selection_figure, value_text
 
     records = selection.to_records()
@@ -257,12 +248,9 @@ def _draw(selection: Selection, key: str) -> None:
 
 
 def _show_actions(status: JobStatus, spec: JobSpec, params: Any, key: str) -> None:
-    asked = replace(
-        spec.asked_by(state.workspace()), params={**spec.params, **params}, search=None
-    )
-    asked = replace(asked, params=runs.differing(asked.method, asked.params))
-    is_there = state.store().has_run(asked.digest)
-    if is_there:
+    wanted = runs.differing(spec.method, {**spec.params, **params})
+    asked = replace(spec.asked_by(state.workspace()), params=wanted, search=None)
+    if state.store().has_run(asked.digest):
         st.caption(":material/check: Trained with these: it is one of the runs below.")
     elif st.button(
         "Train with these", key=f"{key}-train", type="primary", icon=":material/model_training:"
@@ -274,17 +262,18 @@ def _show_actions(status: JobStatus, spec: JobSpec, params: Any, key: str) -> No
 
 
 def _show_table(selection: Selection) -> None:
-    """The table twin of the chart; what was chosen comes first."""
+    """Show the numbers of the chart as a table; what was chosen comes first."""
     import pandas as pd
 
     from simviz.charts.search import value_text
 
-    sign = 1 if selection.higher_is_better else -1
-    rows = sorted(
-        selection.to_records(),
-        key=lambda row: (not row["chosen"], -sign * row["value"] if row["value"] == row["value"]
-                         else float("inf")),
-    )  # fmt: skip
+    sign = -1 if selection.higher_is_better else 1
+
+    def rank(row: dict[str, Any]) -> tuple[bool, float]:
+        value = row["value"]
+        return not row["chosen"], sign * value if value == value else math.inf
+
+    rows = sorted(selection.to_records(), key=rank)
     names = list(selection.trials[0].params)
     table = pd.DataFrame(
         [

@@ -9,27 +9,23 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from simviz.data.cells import counted
 from simviz.deployment import LOCAL_WORKSPACE
 from simviz.exceptions import SimvizError
-from simviz.workbench.shell import code, display, frame, runs, settings, state
-from simviz.workbench.shell.frame import page_link
-from simviz.workbench.train import cards, jobs, plan, runs as train_runs
-from simviz.workbench.train.cards import (
-    FEATURES,
-    OF_PICTURES,
-    duration,
-    first_choice,
-    memory,
-    why_not,
-)
-from simviz.workbench.train.plan import Choice, Setting
+from simviz.markdown import escape_markdown
+from simviz.workbench.shell import code, display, empty, forms, frame, runs, settings, state
+from simviz.workbench.train import cards, jobs, runs as train_runs
+from simviz.workbench.train.cards import Choice, Setting, duration, memory
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs import SplitSpec
     from simviz.pipeline import Features
 
-
+TITLE = "Which methods?"
+#: What texts become, as the page asks for it, and what pictures and texts do.
+FEATURES = {"usual": "Words and characters", "pretrained": "Pretrained sentence vectors"}
+OF_PICTURES = {"usual": "Edges, light and colour", "pretrained": "Pretrained vectors"}
 STYLE = """
 <style>
 [class*="st-key-train-set-"] { padding-left: 1.6rem; }
@@ -49,36 +45,22 @@ div:has(> .st-key-train-bar) { position: sticky; bottom: 0; z-index: 2; }
 _NAMED = 6
 
 
-def show_empty() -> None:
-    """No data set is chosen: lead to one."""
-    st.title("Which methods?")
-    st.markdown("Training needs data: bring your own pairs, or begin with a demo.")
-    _show_ways_out()
-
-
-def show_unknown(reason: str) -> None:
-    """The data set of the link is not there for this visitor."""
-    st.title("Which methods?")
-    st.text(reason)
-    _show_ways_out()
-
-
 def show_page() -> None:
     """Show the Train page: the methods, the jobs, and the runs that came of them."""
     frame.begin("Train")
     dataset_id = state.current_dataset_id()
     if "share" in st.query_params:
-        show_shared()
+        _show_no_data("A shared view can be read, not trained on. Take your own data, or a demo.")
     elif dataset_id is None:
-        show_empty()
+        _show_no_data("Training needs data: bring your own pairs, or begin with a demo.")
     else:
         try:
             pairs = state.dataset(dataset_id)
         except SimvizError as error:
-            show_unknown(str(error))
+            _show_no_data(escape_markdown(str(error)))
         else:
-            show_head(dataset_id, pairs)
-            show_choice(dataset_id, pairs)
+            _show_head(dataset_id, pairs)
+            _show_choice(dataset_id, pairs)
             jobs.show_jobs(dataset_id)
             jobs.show_searches(dataset_id)
             train_runs.show_runs(dataset_id, pairs)
@@ -86,30 +68,14 @@ def show_page() -> None:
     frame.start_topics()
 
 
-def show_shared() -> None:
-    """A published view is for reading."""
-    st.title("Which methods?")
-    st.markdown("A shared view can be read, not trained on. Take your own data, or a demo.")
-    _show_ways_out()
+def _show_no_data(words: str) -> None:
+    st.title(TITLE)
+    st.markdown(words)
+    empty.show_demos("train", ":material/play_arrow:")
 
 
-def _show_ways_out() -> None:
-    from simviz.datasets import DEMOS
-
-    with st.container(horizontal=True, vertical_alignment="center"):
-        for demo, info in DEMOS.items():
-            st.button(
-                info.title,
-                key=f"train-demo-{demo}",
-                on_click=state.choose_dataset,
-                args=(f"demo:{demo}",),
-                icon=":material/play_arrow:",
-            )
-        page_link("pages/data.py", "Use my own file", ":material/upload_file:")
-
-
-def show_head(dataset_id: str, pairs: PairSet) -> None:
-    """What is trained on, and how it is split."""
+def _show_head(dataset_id: str, pairs: PairSet) -> None:
+    """Show what is trained on, and how it is split."""
     from simviz.charts.style import get_theme
 
     look = get_theme(state.theme())
@@ -118,7 +84,7 @@ def show_head(dataset_id: str, pairs: PairSet) -> None:
         f".st-key-train-bar {{ background: {look.paper}; }}</style>"
     )
     display.style()
-    st.title("Which methods?")
+    st.title(TITLE)
     n = pairs.relevance.positives.nnz
     title = runs.dataset_title(dataset_id, pairs.name)
     st.html(
@@ -126,13 +92,14 @@ def show_head(dataset_id: str, pairs: PairSet) -> None:
         f"{len(pairs.y):,} {escape(pairs.y_name)}, {n:,} matching pairs.</p>"
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        words = split_words(settings.current_split(dataset_id), pairs)
+        words = _split_words(settings.current_split(dataset_id), pairs)
         st.html(f'<p class="sv-quiet">{escape(words)}</p>', width="content")
-        page_link("pages/data.py", "Change the split", ":material/call_split:", data=dataset_id)
+        label, icon = "Change the split", ":material/call_split:"
+        frame.page_link("pages/data.py", label, icon, data=dataset_id)
 
 
-def split_words(split: SplitSpec, pairs: PairSet) -> str:
-    """A split in a sentence."""
+def _split_words(split: SplitSpec, pairs: PairSet) -> str:
+    """Return a split in a sentence."""
     train, validation, test = (f"{100 * part:.0f} %" for part in split.fractions)
     apart = {
         "pair": "no item of a test pair is known from training",
@@ -150,16 +117,18 @@ def split_words(split: SplitSpec, pairs: PairSet) -> str:
 
 
 @st.fragment
-def show_choice(dataset_id: str, pairs: PairSet) -> None:
+def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     """Offer the methods, their parameters, and the button that trains them."""
     from simviz.methods import all_methods
 
     features = _choose_features(dataset_id, pairs)
-    reasons = {method: why_not(cls, pairs, features) for method, cls in all_methods().items()}
+    reasons = {
+        method: cards.why_not(cls, pairs, features) for method, cls in all_methods().items()
+    }
     fits = [method for method, reason in reasons.items() if reason is None]
     setting = Setting.of(dataset_id, pairs, features)
     first = [m for m in setting.start if m in fits] or list(
-        first_choice(fits, one_vocabulary=setting.one_vocabulary)
+        cards.first_choice(fits, one_vocabulary=setting.one_vocabulary)
     )
     # Above the cards, though what it says is known only when they are drawn.
     at_once = st.container()
@@ -191,7 +160,7 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
     new = [c.once for c in able if not c.once.mark]
     if len(able) < 2:
         return
-    seconds, needed = plan.total(new) if new else (0.0, 0.0)
+    seconds, needed = cards.total(new) if new else (0.0, 0.0)
     cost = f": {duration(seconds)}, up to {memory(needed)}" if new else ""
     keys = {c.method: cards.tick_key(dataset_id, c.method) for c in choices}
     all_of_them = {c.method for c in able}
@@ -224,7 +193,7 @@ def _tick(keys: Mapping[str, str], wanted: Set[str]) -> None:
 
 
 def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
-    """What texts and pictures become; asked only where an encoder can be had."""
+    """Choose what texts and pictures become; asked only where an encoder can be had."""
     from simviz.features import why_impossible
 
     kinds = (pairs.x.kind, pairs.y.kind)
@@ -236,8 +205,7 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     titles = OF_PICTURES if pictures else FEATURES
     chosen: Features | None = st.segmented_control(
         "Methods read",
-        list(titles),
-        format_func=titles.__getitem__,
+        **forms.options(titles),
         default="usual",
         required=True,
         key=f"train-{dataset_id}-features",
@@ -255,7 +223,7 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
 
 
 def _choose_encoder(dataset_id: str) -> Features:
-    """A folder that holds an encoder of pictures; the usual features until there is one."""
+    """Choose a folder that holds an encoder of pictures; the usual features until there is one."""
     said = st.text_input(
         "Folder of the encoder",
         key=f"train-{dataset_id}-encoder",
@@ -279,23 +247,22 @@ def _choose_encoder(dataset_id: str) -> Features:
 
 
 def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:
-    """What it will cost, and the one button."""
+    """Show what it will cost, and the one button."""
     ticked = [choice for choice in choices if choice.ticked]
     tasks = [task for choice in ticked for task in choice.tasks]
     new = [task for task in tasks if task.is_new]
     with st.container(key="train-bar", horizontal=True, vertical_alignment="center"):
-        n = len(new)
         what = "method" if len(tasks) <= len(ticked) else "run"
         pressed = st.button(
-            f"Train {n} {what}{'' if n == 1 else 's'}" if n else "Train",
+            f"Train {counted(len(new), what)}" if new else "Train",
             type="primary",
             key="train-start",
-            disabled=not n,
+            disabled=not new,
             icon=":material/model_training:",
         )
         words = []
         if new:
-            seconds, needed = plan.total(new)
+            seconds, needed = cards.total(new)
             words.append(f"{duration(seconds)} in all, up to {memory(needed)} of memory.")
         for mark in dict.fromkeys(task.mark for task in tasks if task.mark):
             titles = [c.title for c in ticked if any(t.mark == mark for t in c.tasks)]

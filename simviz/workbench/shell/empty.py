@@ -1,0 +1,68 @@
+"""Pages that have nothing to show yet, and what leads on from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from simviz.workbench.shell import display, frame, progress, state
+
+
+def show_demos(page: str, icon: str | None = None) -> None:
+    """Show a button for each demo, and the way to a file of one's own."""
+    from simviz.datasets import DEMOS
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for demo, info in DEMOS.items():
+            st.button(
+                info.title,
+                key=f"{page}-demo-{demo}",
+                on_click=state.choose_dataset,
+                args=(f"demo:{demo}",),
+                icon=icon,
+            )
+        frame.page_link("pages/data.py", "Use my own file", ":material/upload_file:")
+
+
+def show_no_data(title: str, words: str, problem: object = None) -> None:
+    """Show a page without a data set: none is chosen, or there is a problem with it."""
+    st.title(title)
+    if problem is None:
+        st.markdown(words)
+    else:
+        display.style()
+        display.problem(problem)
+    show_demos("map")
+
+
+def show_untrained(dataset_id: str, awaited: Sequence[str], title: str, verb: str) -> None:
+    """Show a page without runs; what trains is shown until it has ended."""
+    st.title(title)
+    job_ids = list(awaited) or [
+        status.id
+        for status in state.queue().jobs(state.workspace())
+        if status.spec and status.spec.dataset_id == dataset_id and status.state != "succeeded"
+    ]
+    if job_ids:
+        statuses = progress.show_progress(job_ids, key="map")
+        if any(status.is_active for status in statuses):
+            st.caption("This page goes on as soon as the first of them is ready.")
+            return
+    st.markdown(f"Nothing is trained on these data yet, so there is nothing to {verb}.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if dataset_id.startswith("demo:"):
+            st.button(
+                "Train the demo's methods",
+                key="map-train",
+                type="primary",
+                on_click=_train_demo,
+                args=(dataset_id,),
+            )
+        label, icon = "Choose a method to train", ":material/model_training:"
+        frame.page_link("pages/train.py", label, icon, data=dataset_id)
+
+
+def _train_demo(dataset_id: str) -> None:
+    for spec in progress.demo_specs(dataset_id.removeprefix("demo:")):
+        state.queue().submit(spec)
