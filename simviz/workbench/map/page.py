@@ -76,14 +76,14 @@ def _show() -> None:
     """Draw the page, whatever there is to draw."""
     dataset_id = state.current_dataset_id()
     if dataset_id is None:
-        empty.show_no_data(TITLE, WORDS)
+        empty.show_no_data("map", TITLE, WORDS)
         return
     try:
         with st.spinner("Reading the data"):
             pairs = state.dataset(dataset_id)
         infos = runs.best_first(dataset_id, pairs, state.runs(dataset_id))
     except StoreError as error:
-        empty.show_no_data(TITLE, WORDS, error)
+        empty.show_no_data("map", TITLE, WORDS, error)
         return
     view = map_view.current(dataset_id)
     awaited = map_view.follow_link(view, pairs)

@@ -128,7 +128,7 @@ def _show() -> None:
     """Draw the page, whatever there is to draw."""
     dataset_id = state.current_dataset_id()
     if dataset_id is None:
-        empty.show_no_data(TITLE, WORDS)
+        empty.show_no_data("map", TITLE, WORDS)
         return
     try:
         with st.spinner("Reading the data"):
@@ -136,7 +136,7 @@ def _show() -> None:
         awaited = _follow_link(dataset_id)
         infos = runs.best_first(dataset_id, pairs, state.runs(dataset_id))
     except SimvizError as error:
-        empty.show_no_data(TITLE, WORDS, error)
+        empty.show_no_data("map", TITLE, WORDS, error)
         return
     if awaited or not infos:
         empty.show_untrained(dataset_id, awaited, TITLE, "ask")

@@ -25,7 +25,9 @@ def show_demos(page: str, icon: str | None = None) -> None:
         frame.page_link("pages/data.py", "Use my own file", ":material/upload_file:")
 
 
-def show_no_data(title: str, words: str, problem: object = None) -> None:
+def show_no_data(
+    page: str, title: str, words: str, problem: object = None, *, icon: str | None = None
+) -> None:
     """Show a page without a data set: none is chosen, or there is a problem with it."""
     st.title(title)
     if problem is None:
@@ -33,7 +35,7 @@ def show_no_data(title: str, words: str, problem: object = None) -> None:
     else:
         display.style()
         display.problem(problem)
-    show_demos("map")
+    show_demos(page, icon)
 
 
 def show_untrained(dataset_id: str, awaited: Sequence[str], title: str, verb: str) -> None:

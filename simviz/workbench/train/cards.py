@@ -189,13 +189,12 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
     cls, pairs = get_method(method), setting.pairs
     hidden = () if pairs.x.kind == pairs.y.kind else ("shared",)
     specs = forms.shown_specs(param_specs(cls), hidden)
+    has_shared = any(spec.name == "shared" for spec in specs)
     form: dict[str, Any] = {
         "key": f"train-{setting.dataset_id}-{method}",
         "start": setting.start.get(method, {}),
         # Left out, this one is decided by the data: see `default_pipeline`.
-        "defaults": {"shared": setting.one_vocabulary}
-        if any(spec.name == "shared" for spec in specs)
-        else {},
+        "defaults": {"shared": setting.one_vocabulary} if has_shared else {},
     }
     params = forms.values(specs, **form)
     once = setting.task(setting.spec(method, params))

@@ -90,12 +90,13 @@ def _cluster_words() -> str:
         return ""
     from simviz.jobs.dask import ClusterQueue
 
-    is_cluster = isinstance(queue, ClusterQueue)
-    return queue.in_words(with_address=not deployment.public) if is_cluster else ""
+    if not isinstance(queue, ClusterQueue):
+        return ""
+    return queue.in_words(with_address=not deployment.public)
 
 
 def jobs_on(dataset_id: str) -> tuple[list[JobStatus], list[JobStatus]]:
-    """Return the jobs on a data set that wait or run, and the last attempts that failed; newest first."""
+    """Return active jobs on a data set, and the last attempts that failed, newest first."""
     runs = {run.id for run in state.runs(dataset_id)}
     active, ended, seen = [], [], set()
     for status in state.queue().jobs(state.workspace()):
@@ -195,8 +196,9 @@ def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
     with right:
         failed = [t for t in selection.trials if t.reason and t.mean != t.mean]
         seconds = sum(trial.seconds for trial in selection.trials)
+        fits = counted(selection.n_fits, "fit")
         display.quiet(
-            f"{len(selection.trials)} settings from {counted(selection.n_fits, 'fit')} in {max(1, round(seconds))} s. "
+            f"{len(selection.trials)} settings from {fits} in {max(1, round(seconds))} s. "
             "The test part took no part in it. Held-out parts are smaller, with fewer wrong "
             "answers to choose from, so these figures are higher than those of a run."
         )

@@ -12,7 +12,6 @@ import streamlit as st
 from simviz.data.cells import counted
 from simviz.deployment import LOCAL_WORKSPACE
 from simviz.exceptions import SimvizError
-from simviz.markdown import escape_markdown
 from simviz.workbench.shell import code, display, empty, forms, frame, runs, settings, state
 from simviz.workbench.train import cards, jobs, runs as train_runs
 from simviz.workbench.train.cards import Choice, Setting, duration, memory
@@ -57,7 +56,7 @@ def show_page() -> None:
         try:
             pairs = state.dataset(dataset_id)
         except SimvizError as error:
-            _show_no_data(escape_markdown(str(error)))
+            _show_no_data("", error)
         else:
             _show_head(dataset_id, pairs)
             _show_choice(dataset_id, pairs)
@@ -68,10 +67,8 @@ def show_page() -> None:
     frame.start_topics()
 
 
-def _show_no_data(words: str) -> None:
-    st.title(TITLE)
-    st.markdown(words)
-    empty.show_demos("train", ":material/play_arrow:")
+def _show_no_data(words: str, problem: object = None) -> None:
+    empty.show_no_data("train", TITLE, words, problem, icon=":material/play_arrow:")
 
 
 def _show_head(dataset_id: str, pairs: PairSet) -> None:
@@ -122,9 +119,8 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     from simviz.methods import all_methods
 
     features = _choose_features(dataset_id, pairs)
-    reasons = {
-        method: cards.why_not(cls, pairs, features) for method, cls in all_methods().items()
-    }
+    methods = all_methods()
+    reasons = {name: cards.why_not(cls, pairs, features) for name, cls in methods.items()}
     fits = [method for method, reason in reasons.items() if reason is None]
     setting = Setting.of(dataset_id, pairs, features)
     first = [m for m in setting.start if m in fits] or list(
