@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 
 from simviz.data import read_pairs
-from simviz.workbench.data import upload
+from simviz.workbench.data import review
 
 MESSY = (
     "a;b;rel;one;two;two\n"
@@ -26,7 +26,7 @@ def notes():
 
 def test_what_changes_the_file_comes_first_and_each_once():
     said = notes()
-    told = upload.ordered(said)
+    told = review.ordered_notes(said)
     assert any("left out because" in line for line in said)
     assert not any("left out because" in line for line in told)  # these rows have their own list
     assert len(told) == len(set(told)) and len(told) > 4
@@ -39,18 +39,18 @@ def test_what_changes_the_file_comes_first_and_each_once():
 def test_columns_that_were_dropped_for_the_same_reason_are_one_note():
     line = "Column {!r} was dropped: one item has several values there ('p' in line 2, 's' in 3)."
     many = [line.format(name) for name in ("one", "two", "a.b (c)")]
-    (told,) = upload.ordered(many)
+    (told,) = review.ordered_notes(many)
     assert told.startswith("3 columns were dropped") and told.endswith("'one', 'two', 'a.b (c)'.")
-    assert upload.ordered(many[:1]) == many[:1]
+    assert review.ordered_notes(many[:1]) == many[:1]
 
 
 def test_more_than_a_few_are_folded_and_nothing_is_markup():
     def page():
-        from simviz.workbench.data import upload
+        from simviz.workbench.data import review
 
-        upload.show([f"<b>{i}</b> columns" for i in range(12)])
-        upload.show([f"{i} columns" for i in range(4)])
-        upload.show([])
+        review.show_notes([f"<b>{i}</b> columns" for i in range(12)])
+        review.show_notes([f"{i} columns" for i in range(4)])
+        review.show_notes([])
 
     app = AppTest.from_function(page, default_timeout=30).run()
     assert not app.exception
@@ -63,4 +63,4 @@ def test_more_than_a_few_are_folded_and_nothing_is_markup():
 def test_a_column_that_may_judge_the_pairs_comes_first():
     lines = [f"q{i // 2};a{i};{'so' if i % 2 else 'other'};{'x' * i}" for i in range(8)]
     said = read_pairs("\n".join(["query;ad;remark;rest", *lines]).encode(), "q.csv").notes
-    assert "column 'remark' ('other', 'so') may judge them" in upload.ordered(said)[0]
+    assert "column 'remark' ('other', 'so') may judge them" in review.ordered_notes(said)[0]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from simviz.charts.tables import html_table
 from simviz.workbench.shell import display, settings, state
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
 
 
 def _asked_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
-    """The report; None where it takes long and nobody asked for it yet."""
+    """Return the report; None where it takes long and nobody asked for it yet."""
     from simviz.data.health import estimate_seconds
 
     key = f"{pairs.digest}|{json.dumps(asdict(spec))}"
@@ -82,7 +83,7 @@ def _asked_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _report(key: str, _pairs: PairSet, _spec: SplitSpec) -> HealthReport:
-    """Found once for a content and a split, which `key` stands for."""
+    """Return the report, found once for a content and a split, which `key` stands for."""
     from simviz.data import split
     from simviz.data.health import check_health
     from simviz.exceptions import DatasetError
@@ -95,7 +96,7 @@ def _report(key: str, _pairs: PairSet, _spec: SplitSpec) -> HealthReport:
 
 
 def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: Finding) -> None:
-    """A row that opens, and the button that mends it."""
+    """Show a row that opens, and the button that mends it."""
     left, right = st.columns([7, 2], gap="medium", vertical_alignment="top")
     with left:
         st.html(finding_html(finding, pairs))
@@ -131,19 +132,11 @@ def show_disputed(file: Upload) -> None:
 
 
 def finding_html(finding: Finding, pairs: PairSet) -> str:
-    """A finding as a row that opens: why it matters, and examples."""
+    """Return a finding as a row that opens: why it matters, and examples."""
     # Where all examples are of one side, the finding has named it.
     start = 1 if len({row[0] for row in finding.examples if finding.head[0] == "side"}) == 1 else 0
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in finding.head[start:])
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{_cell_html(cell, pairs)}</td>" for cell in row[start:]) + "</tr>"
-        for row in finding.examples
-    )
-    table = (
-        f'<table class="sv-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        if rows
-        else ""
-    )
+    rows = [[_cell(cell, pairs) for cell in row[start:]] for row in finding.examples]
+    table = html_table(finding.head[start:], rows, look="sv-table") if rows else ""
     return (
         f'<details class="sv-find"><summary><i class="sv-{finding.level}">'
         f"{_LEVELS[finding.level]}</i>{escape(finding.title)}</summary>"
@@ -151,24 +144,25 @@ def finding_html(finding: Finding, pairs: PairSet) -> str:
     )
 
 
-def _cell_html(cell: str, pairs: PairSet) -> str:
-    """A cell of an example: the picture of its item, where it has one, and what it says."""
+def _cell(cell: str, pairs: PairSet) -> object:
+    """Return a cell of an example, with the picture of its item where it has one."""
+    from markupsafe import Markup
+
     from simviz.charts.pictures import data_uri
     from simviz.charts.style import get_theme
     from simviz.data.health import ItemName
 
-    text = escape(cell)
     if not isinstance(cell, ItemName):
-        return text
+        return cell
     items = pairs.x if cell.side == "x" else pairs.y
     if items.kind != "image" or cell.item >= len(items):
-        return text
+        return str(cell)
     source = data_uri(items.content[cell.item], get_theme(state.theme()).ink)
-    return f'<img src="{source}" alt="">{text}'
+    return Markup('<img src="{}" alt="">{}').format(source, str(cell))
 
 
 def _show_rest(report: HealthReport) -> None:
-    """What was looked for and how far shared words lead."""
+    """Show what was looked for and how far shared words lead."""
     if not len(report):
         display.said("Nothing was found that would make figures wrong.")
     shared = report.shared
@@ -207,7 +201,7 @@ def _mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy
 
 
 def _offer_undo(info: DatasetInfo) -> None:
-    """The way back to the version before, where this one was made of it just now."""
+    """Offer the way back to the version before, where this one was made of it just now."""
     before = st.session_state.get(_BEFORE, {}).get(info.id)
     if before is None:
         return
@@ -226,7 +220,7 @@ def _offer_undo(info: DatasetInfo) -> None:
 
 
 def next_name(name: str) -> str:
-    """What the next version of a data set is called."""
+    """Return what the next version of a data set is called."""
     found = re.fullmatch(r"(.*), version (\d{1,6})", name, re.DOTALL)
     base, number = (found[1], int(found[2])) if found else (name, 1)
     return f"{base}, version {number + 1}"

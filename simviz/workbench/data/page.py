@@ -1,16 +1,17 @@
-"""The data set being worked on: how much, what it looks like, how it is split."""
+"""The Data page: the data set being worked on, and the choice of another."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from simviz.exceptions import StoreError
-from simviz.workbench.data import health, split, upload, upload_view
-from simviz.workbench.data.upload_view import column_width, show_counts, table_height
-from simviz.workbench.shell import code, display, frame, frame as chrome, settings, state
+from simviz.data.cells import counted
+from simviz.exceptions import SimvizError, StoreError
+from simviz.workbench.data import health, review, split, upload
+from simviz.workbench.shell import code, display, forms, frame as page_frame, settings, state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,97 +22,22 @@ if TYPE_CHECKING:
     from simviz.jobs import SplitSpec
     from simviz.store import DatasetInfo
 
+VIEWS = {"this": "This data set", "other": "Other data"}
+ROWS = 200
+_CELL = 300  # characters of a cell
+_FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet"}
 _SHOWN_SCRIPTS = 3
 _LEAST_SCRIPT = 0.01  # of the items
+_REFUSED = "data-refused"  # in the session: why something could not be deleted
 # Long cells take another line here rather than leave the page.
 _STYLE = """
 <style>.st-key-data-facts .sv-table td { white-space: normal; font-size: .9rem; }</style>
 """
 
 
-def show_description(pairs: PairSet) -> None:
-    """Show counts, lengths, words, scripts and grades."""
-    told = _described(pairs.digest, pairs)
-    sides = (told.x, told.y)
-    rows = [
-        ("with a relevant pair", [f"{s.n_linked:,} of {s.n:,}" for s in sides]),
-        ("relevant pairs of one", [_spread_of(s.answers) for s in sides]),
-        ("characters", [_spread_of(s.characters) for s in sides]),
-        ("words", [_spread_of(s.words) for s in sides]),
-        ("different words", [f"{s.n_words:,}" if s.words else "" for s in sides]),
-        ("script", [_scripts(s) for s in sides]),
-        ("size", [_size(s) for s in sides]),
-    ]
-    if told.n_shared_words is not None:
-        both = f"{told.n_shared_words:,}"
-        rows.insert(5, ("of them on both sides", [both, both]))
-    with st.container(key="data-facts"):
-        st.html(_STYLE)
-        display.table(
-            ["", told.x.name, told.y.name],
-            [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],
-        )
-    if any("(" in cell for _, cells in rows for cell in cells):
-        display.quiet("In brackets: from the lowest to the highest, but for 5 % at either end.")
-    for side in sides:
-        if 0 < side.n_read < side.n:
-            display.quiet(
-                f"Words of “{side.name}” are counted in {side.n_read:,} of {side.n:,} texts, "
-                "spread evenly."
-            )
-    if len(told.grades) > 1:
-        what = "Scores" if told.is_score else "Grades"
-        grades = " · ".join(f"{grade}: {n:,}" for grade, n in told.grades)
-        display.quiet(f"{what}, the highest first: {grades}.")
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _described(digest: str, _pairs: PairSet) -> Description:
-    """Found once for a content."""
-    from simviz.data.description import describe
-
-    return describe(_pairs)
-
-
-def _spread_of(spread: Spread | None) -> str:
-    if spread is None:
-        return ""
-    low, middle, high = (f"{value:,.0f}" for value in (spread.low, spread.middle, spread.high))
-    # All alike but for a few: an interval from a number to itself says nothing.
-    return middle if low == high else f"{middle} ({low} – {high})"
-
-
-def _scripts(side: SideDescription) -> str:
-    telling = [found for found in side.scripts if found[1] >= _LEAST_SCRIPT]
-    if len(telling) < 2:
-        return "".join(name for name, _ in telling)
-    more = " …" if len(telling) > _SHOWN_SCRIPTS else ""
-    told = (f"{name} {_percent(share)}" for name, share in telling[:_SHOWN_SCRIPTS])
-    return ", ".join(told) + more
-
-
-def _percent(share: float) -> str:
-    return "< 1 %" if share < 0.005 else f"{100 * share:.0f} %"
-
-
-def _size(side: SideDescription) -> str:
-    if side.size is None:
-        return ""
-    if side.kind == "vector":
-        return f"{side.size[0]:,} numbers, {_percent(side.filled)} not 0"
-    height, width, *channels = side.size
-    return f"{width} × {height} pixels, {'colour' if channels else 'grey'}"
-
-
-VIEWS = {"this": "This data set", "other": "Other data"}
-ROWS = 200
-_CELL = 300  # characters of a cell
-_FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet"}
-
-
 def show_page() -> None:
     """Show the Data page: what there is, whether it was understood, how it is split."""
-    frame.begin("Data")
+    page_frame.begin("Data")
     display.style()
     info, problem = None, ""
     dataset_id = state.current_dataset_id()
@@ -127,10 +53,10 @@ def show_page() -> None:
     if problem:
         display.problem(f"{problem} Choose one of the demos below, or bring a file of your own.")
     if info is not None and view == "this":
-        show(info)
+        _show_dataset(info)
     else:
-        show_choice()
-    frame.end()
+        _show_choice()
+    page_frame.end()
 
 
 def _choose_view() -> str:
@@ -142,36 +68,39 @@ def _choose_view() -> str:
     st.session_state.setdefault("data-view", "other" if upload.waiting() else "this")
     return st.segmented_control(
         "Show",
-        list(VIEWS),
-        format_func=VIEWS.__getitem__,
+        **forms.options(VIEWS),
         required=True,
         key="data-view",
         label_visibility="collapsed",
     )
 
 
-def show(info: DatasetInfo) -> None:
+def _show_dataset(info: DatasetInfo) -> None:
     """Show a data set the visitor may see."""
+    from simviz.datasets import DEMOS
+
     with st.spinner("Reading the data"):
         pairs = state.dataset(info.id)
     is_shared = state.share() is not None
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         display.name(info.name)
-        if not is_shared and (chrome.ROOT / "pages/train.py").exists():
+        if not is_shared and (page_frame.ROOT / "pages/train.py").exists():
             to_train = st.button(
                 "Train on it", key="data-train", type="primary", icon=":material/arrow_forward:"
             )
             if to_train:
                 st.switch_page("pages/train.py", query_params={"data": info.id})
-    _show_origin(info)
-    show_counts(pairs)
+    if info.is_demo:
+        demo = DEMOS[info.id.removeprefix("demo:")]
+        display.quiet(f"{demo.description} Data: {demo.source}. {demo.licence}.")
+    review.show_counts(pairs)
     display.quiet(_meaning(pairs))
     left, right = st.columns([3, 2], gap="large")
     with right:
         st.markdown("#### How it is split")
         if is_shared:
             spec = _shared_split(info.id)
-            split.tell(info.id, pairs, spec)
+            split.show(info.id, pairs, spec)
         else:
             chosen = settings.current_split(info.id)
             spec = split.choose(info.id, pairs, chosen, settings.suggested_split(info.id))
@@ -183,24 +112,16 @@ def show(info: DatasetInfo) -> None:
     with left:
         st.markdown("#### What is in it")
         _show_rows(info.id, pairs, spec)
-        show_description(pairs)
+        _show_description(pairs)
     health.show(info, pairs, spec)
 
 
 def _shared_split(dataset_id: str) -> SplitSpec:
-    """The split that the runs of a published view were trained on."""
+    """Return the split that the runs of a published view were trained on."""
     from simviz.jobs import JobSpec
 
     runs = state.runs(dataset_id)
     return JobSpec.from_json(runs[0].spec).split if runs else settings.current_split(dataset_id)
-
-
-def _show_origin(info: DatasetInfo) -> None:
-    from simviz.datasets import DEMOS
-
-    if info.is_demo:
-        demo = DEMOS[info.id.removeprefix("demo:")]
-        display.quiet(f"{demo.description} Data: {demo.source}. {demo.licence}.")
 
 
 def _meaning(pairs: PairSet) -> str:
@@ -212,56 +133,50 @@ def _meaning(pairs: PairSet) -> str:
 
 
 def _show_rows(dataset_id: str, pairs: PairSet, spec: SplitSpec) -> None:
-    """Some rows of the pairs or of a side, and the way out as a file."""
+    """Show some rows of the pairs or of a side, and the way out as a file."""
     ways = {"pairs": "pairs", "x": pairs.x_name, "y": pairs.y_name}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         # Not a segmented control: its labels are markdown, and names may be the visitor's.
         way = st.selectbox(
             "Some of",
-            list(ways),
-            format_func=ways.__getitem__,
+            **forms.options(ways),
             key="data-rows",
             label_visibility="collapsed",
             width=260,
         )
-        _show_download(dataset_id, pairs)
+        _show_download(pairs)
         code.show_data(dataset_id, spec)
+    sides = {"pairs": [pairs.x, pairs.y], "x": [pairs.x], "y": [pairs.y]}[way]
     frame, config = _pair_rows(pairs) if way == "pairs" else _item_rows(pairs, way)
-    row_height = 56 if any(items.kind == "image" for items in _shown_items(pairs, way)) else 35
+    row_height = 56 if any(items.kind == "image" for items in sides) else 35
     st.dataframe(
         frame,
         hide_index=True,
         column_config=config,
-        height=table_height(len(frame), 360, row_height),
+        height=review.table_height(len(frame), 360, row_height),
         row_height=row_height,
         key=f"data-frame-{dataset_id}-{way}",
     )
-    total = pairs.relevance.matrix.nnz if way == "pairs" else len(_shown_items(pairs, way)[0])
+    total = pairs.relevance.matrix.nnz if way == "pairs" else len(sides[0])
     if total > len(frame):
         display.quiet(f"{len(frame):,} of {total:,}, spread evenly over all.")
-
-
-def _shown_items(pairs: PairSet, way: str) -> list[Items]:
-    return {"pairs": [pairs.x, pairs.y], "x": [pairs.x], "y": [pairs.y]}[way]
 
 
 def _pair_rows(pairs: PairSet) -> tuple[pd.DataFrame, dict[Any, Any]]:
     import numpy as np
     import pandas as pd
 
-    matrix = pairs.relevance.matrix
+    relevance, matrix = pairs.relevance, pairs.relevance.matrix
     at = _spread(matrix.nnz)
     x = np.searchsorted(matrix.indptr, at, side="right") - 1
     y, values = matrix.indices[at], matrix.data[at]
     frame = pd.DataFrame({"x": _cells(pairs.x, x), "y": _cells(pairs.y, y)})
-    has_values = len(np.unique(pairs.relevance.matrix.data)) > 1
-    config = {
-        side: _column(items, name, 2 + has_values)
-        for side, items, name in (("x", pairs.x, pairs.x_name), ("y", pairs.y, pairs.y_name))
-    }
+    has_values = len(np.unique(matrix.data)) > 1
+    n = 2 + has_values
+    config = {"x": _column(pairs.x, pairs.x_name, n), "y": _column(pairs.y, pairs.y_name, n)}
     if has_values:
         frame["value"] = values
-        label = "score" if pairs.relevance.kind == "score" else "grade"
+        label = "score" if relevance.kind == "score" else "grade"
         config["value"] = st.column_config.NumberColumn(label, format="%g", width="small")
     return frame, config
 
@@ -280,14 +195,14 @@ def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]
 
 
 def _spread(n: int) -> Any:
-    """Positions from all of a list: its first entries are often much alike."""
+    """Return positions from all of a list: its first entries are often much alike."""
     import numpy as np
 
     return np.linspace(0, n - 1, min(ROWS, n)).astype(np.int64)
 
 
 def _cells(items: Items, index: Any) -> list[str]:
-    """What stands for each item in a table."""
+    """Return what stands for each item in a table."""
     if items.kind == "image":
         from simviz.charts.pictures import data_uri
         from simviz.charts.style import get_theme
@@ -305,41 +220,109 @@ def _short(cells: Any) -> list[str]:
 
 
 def _column(items: Items, name: str, n: int) -> Any:
-    width = column_width(n)
+    width = review.column_width(n)
     if items.kind == "image":
         return st.column_config.ImageColumn(name, width=width)
     return st.column_config.TextColumn(name, width=width)
 
 
-def _show_download(dataset_id: str, pairs: PairSet) -> None:
-    """The pairs as a file that can be read back."""
+def _show_download(pairs: PairSet) -> None:
+    """Offer the pairs as a file that can be read back."""
     from simviz.data import dump_pairs
 
     if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
         return
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in pairs.name)
+    name = name[:60].strip("_") or "pairs"
     with st.popover("Download", type="tertiary", icon=":material/download:"):
         for suffix, label in _FORMATS.items():
-            st.download_button(
+            forms.download(
                 label,
-                lambda suffix=suffix: dump_pairs(pairs, suffix),
-                f"{_file_name(pairs.name)}{suffix}",
-                "application/octet-stream",
+                partial(dump_pairs, pairs, suffix),
+                f"{name}{suffix}",
                 key=f"data-download-{suffix[1:]}",
-                on_click="ignore",
-                type="tertiary",
+                mime="application/octet-stream",
+                icon=None,
             )
         st.caption("One judgment a row, with ids and all that is known; it is read back exactly.")
 
 
-def _file_name(name: str) -> str:
-    kept = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)
-    return kept[:60].strip("_") or "pairs"
+def _show_description(pairs: PairSet) -> None:
+    """Show counts, lengths, words, scripts and grades."""
+    facts = _description(pairs.digest, pairs)
+    sides = (facts.x, facts.y)
+    rows = [
+        ("with a relevant pair", [f"{s.n_linked:,} of {s.n:,}" for s in sides]),
+        ("relevant pairs of one", [_spread_of(s.answers) for s in sides]),
+        ("characters", [_spread_of(s.characters) for s in sides]),
+        ("words", [_spread_of(s.words) for s in sides]),
+        ("different words", [f"{s.n_words:,}" if s.words else "" for s in sides]),
+        ("script", [_scripts(s) for s in sides]),
+        ("size", [_size(s) for s in sides]),
+    ]
+    if facts.n_shared_words is not None:
+        both = f"{facts.n_shared_words:,}"
+        rows.insert(5, ("of them on both sides", [both, both]))
+    with st.container(key="data-facts"):
+        st.html(_STYLE)
+        display.table(
+            ["", facts.x.name, facts.y.name],
+            [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],
+        )
+    if any("(" in cell for _, cells in rows for cell in cells):
+        display.quiet("In brackets: from the lowest to the highest, but for 5 % at either end.")
+    for side in sides:
+        if 0 < side.n_read < side.n:
+            display.quiet(
+                f"Words of “{side.name}” are counted in {side.n_read:,} of {side.n:,} texts, "
+                "spread evenly."
+            )
+    if len(facts.grades) > 1:
+        what = "Scores" if facts.is_score else "Grades"
+        grades = " · ".join(f"{grade}: {n:,}" for grade, n in facts.grades)
+        display.quiet(f"{what}, the highest first: {grades}.")
 
 
-_REFUSED = "data-refused"  # in the session: why something could not be deleted
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _description(digest: str, _pairs: PairSet) -> Description:
+    """Return the facts, found once for a content."""
+    from simviz.data.description import describe
+
+    return describe(_pairs)
 
 
-def show_choice() -> None:
+def _spread_of(spread: Spread | None) -> str:
+    if spread is None:
+        return ""
+    low, middle, high = (f"{value:,.0f}" for value in (spread.low, spread.middle, spread.high))
+    # All alike but for a few: an interval from a number to itself says nothing.
+    return middle if low == high else f"{middle} ({low} – {high})"
+
+
+def _scripts(side: SideDescription) -> str:
+    scripts = [(name, share) for name, share in side.scripts if share >= _LEAST_SCRIPT]
+    if len(scripts) < 2:
+        return "".join(name for name, _ in scripts)
+    more = " …" if len(scripts) > _SHOWN_SCRIPTS else ""
+    return (
+        ", ".join(f"{name} {_percent(share)}" for name, share in scripts[:_SHOWN_SCRIPTS]) + more
+    )
+
+
+def _percent(share: float) -> str:
+    return "< 1 %" if share < 0.005 else f"{100 * share:.0f} %"
+
+
+def _size(side: SideDescription) -> str:
+    if side.size is None:
+        return ""
+    if side.kind == "vector":
+        return f"{side.size[0]:,} numbers, {_percent(side.filled)} not 0"
+    height, width, *channels = side.size
+    return f"{width} × {height} pixels, {'colour' if channels else 'grey'}"
+
+
+def _show_choice() -> None:
     """Offer all there is; a file that waits comes first and alone."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("#### Your own data", width="content")
@@ -347,7 +330,7 @@ def show_choice() -> None:
     upload.show_uploader()
     file = upload.waiting()
     if file is not None:
-        upload_view.show_waiting(file)
+        review.show_waiting(file)
         return
     display.quiet(
         "Which column is which is guessed, and can be corrected before anything is kept. What "
@@ -379,7 +362,7 @@ def _show_demos() -> None:
 
 
 def _show_own() -> None:
-    """What was kept in this workspace, newest first."""
+    """Show what was kept in this workspace, newest first."""
     own = [info for info in state.store().list_datasets(state.workspace()) if not info.is_demo]
     if refused := st.session_state.pop(_REFUSED, ""):
         display.problem(refused)
@@ -391,10 +374,10 @@ def _show_own() -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             with st.container(width="stretch", gap=None):
                 display.said(info.name)
-                display.quiet(_describe(info))
+                display.quiet(_summary(info))
             st.button("Use", key=f"data-use-{info.id}", on_click=_choose, args=(info.id,))
             with st.popover("Delete", type="tertiary", key=f"data-ask-{info.id}"):
-                st.write(_warning(info))
+                st.write(_warning(info.id))
                 st.button(
                     "Delete for good",
                     key=f"data-delete-{info.id}",
@@ -404,7 +387,7 @@ def _show_own() -> None:
                 )
 
 
-def _describe(info: DatasetInfo) -> str:
+def _summary(info: DatasetInfo) -> str:
     kept = datetime.fromtimestamp(info.created).strftime("%-d %B %Y, %H:%M")
     judged = "" if info.n_judged == info.n_relevant else f" of {info.n_judged:,} judged"
     return (
@@ -413,10 +396,8 @@ def _describe(info: DatasetInfo) -> str:
     )
 
 
-def _warning(info: DatasetInfo) -> str:
-    from simviz.data.cells import counted
-
-    n_runs = len(state.runs(info.id))
+def _warning(dataset_id: str) -> str:
+    n_runs = len(state.runs(dataset_id))
     runs = f"and {counted(n_runs, 'run')} trained on it go" if n_runs else "goes"
     return f"The data set {runs}. This cannot be undone."
 
@@ -429,8 +410,6 @@ def _choose(dataset_id: str) -> None:
 
 def _delete(dataset_id: str) -> None:
     """Stop what still trains on it, delete it, and work on nothing if it was the current one."""
-    from simviz.exceptions import SimvizError
-
     try:
         for job in state.queue().jobs(state.workspace()):
             if job.is_active and job.spec and job.spec.dataset_id == dataset_id:

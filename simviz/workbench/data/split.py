@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from simviz.workbench.shell import display
+from simviz.workbench.shell import display, forms
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -30,8 +30,7 @@ _MEANS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What a split gives: a row of counts a part, what to know, or why it cannot be."""
 
     rows: tuple[tuple[str, int, int, int, int], ...] = ()
@@ -43,7 +42,7 @@ def choose(
     content_id: str, pairs: PairSet, chosen: SplitSpec, suggestion: SplitSuggestion
 ) -> SplitSpec:
     """Show how pairs are split, and let it be changed."""
-    spec = _widgets(content_id, pairs, chosen)
+    spec = _choose_split(content_id, pairs, chosen)
     means = _meaning(spec, pairs)
     if (spec.by, spec.group_key) == (suggestion.by, suggestion.group_key):
         means = f"Suggested. {suggestion.reason}"
@@ -52,7 +51,7 @@ def choose(
     return spec
 
 
-def tell(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
+def show(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
     """Show how pairs are split, for reading only."""
     display.quiet(_meaning(spec, pairs))
     _show_parts(content_id, pairs, spec)
@@ -63,7 +62,7 @@ def _meaning(spec: SplitSpec, pairs: PairSet) -> str:
 
 
 def _show_parts(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
-    """What the parts hold, or why there are none."""
+    """Show what the parts hold, or why there are none."""
     parts = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec)
     if parts.problem:
         display.problem(parts.problem)
@@ -81,13 +80,13 @@ def _show_parts(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
     display.notes(parts.notes)
 
 
-def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
+def _choose_split(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
     from simviz.data.splitting import time_columns
     from simviz.data.suggestion import group_columns, part_columns
     from simviz.jobs import SplitSpec
 
     key = f"data-split-{content_id}"
-    fitting = {
+    columns = {
         "group": group_columns(pairs),
         "column": part_columns(pairs),
         "time": time_columns(pairs),
@@ -96,26 +95,22 @@ def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
         "pair": "pair: both sides new",
         "x": f"x: new items of {pairs.x_name}",
         "y": f"y: new items of {pairs.y_name}",
-    }
-    offered = {
         "group": "group: new groups",
         "column": "column: as the data say",
         "time": "time: the latest",
     }
-    ways |= {way: label for way, label in offered.items() if fitting[way]}
-    names = list(ways)
+    ways = {way: label for way, label in ways.items() if columns.get(way, True)}
     by = st.selectbox(
         "Split by",
-        names,
-        index=names.index(chosen.by) if chosen.by in names else 0,
-        format_func=lambda way: ways[way],
+        **forms.options(ways),
+        index=list(ways).index(chosen.by) if chosen.by in ways else 0,
         key=f"{key}-by",
         help="What must not stand in two parts. Training learns from the first part; the "
         "second says when to stop; all results are about the third, the test.",
     )
     group_key = None
-    if by in offered:
-        names = fitting[by]
+    if by in columns:
+        names = columns[by]
         group_key = st.selectbox(
             "Column",
             names,
@@ -140,8 +135,8 @@ def _widgets(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
 
 
 @st.cache_resource(show_spinner=False, max_entries=128)
-def _parts(asked: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
-    """Counts of the parts; `asked` stands for the content and the split."""
+def _parts(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
+    """Return counts of the parts; `key` stands for the content and the split."""
     from simviz.data import split
     from simviz.data.splitting import PARTS
     from simviz.exceptions import DatasetError
@@ -150,9 +145,9 @@ def _parts(asked: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
         found = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
     except DatasetError as error:
         return Parts(problem=str(error))
-    rows = []
-    for name in PARTS:
-        part: PairSet = getattr(found, name)
-        relevance = part.relevance
-        rows.append((name, *part.shape, relevance.positives.nnz, relevance.negatives.nnz))
-    return Parts(tuple(rows), found.notes)
+    parts: list[PairSet] = [getattr(found, name) for name in PARTS]
+    rows = tuple(
+        (name, *part.shape, part.relevance.positives.nnz, part.relevance.negatives.nnz)
+        for name, part in zip(PARTS, parts, strict=True)
+    )
+    return Parts(rows, found.notes)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 from statistics import mean, stdev
@@ -15,290 +16,85 @@ import streamlit as st
 
 from simviz.exceptions import SimvizError
 from simviz.workbench import results
-from simviz.workbench.shell import display, forms, runs as naming, settings, state
+from simviz.workbench.shell import display, forms, runs as shared_runs, settings, state
 from simviz.workbench.shell.frame import page_link
-from simviz.workbench.shell.runs import main_metric
 from simviz.workbench.train import jobs
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.params import ParamSpec
+    from simviz.jobs import SplitSpec
     from simviz.store import RunInfo
 
-_PROBLEM = "train-run-problem"
-
-
-def show_name_and_note(run: RunInfo) -> None:
-    """Inputs for the name and the note of a run."""
-    for field, label, longest, hint in (
-        ("name", "Name", 80, "the name of its method"),
-        ("note", "Note", 2_000, "what it was for, what you saw"),
-    ):
-        make: Any = st.text_input if field == "name" else st.text_area
-        key = f"train-{field}-{run.id}"
-        make(
-            label,
-            value=getattr(run, field),
-            key=key,
-            max_chars=longest,
-            placeholder=hint,
-            on_change=_write,
-            args=(run.id, field, key),
-        )
-
-
-def show_again(run: RunInfo) -> None:
-    """Train the same again with one parameter changed."""
-    from dataclasses import replace
-
-    from simviz.jobs import JobSpec
-    from simviz.methods import get_method
-    from simviz.params import param_specs
-
-    spec = JobSpec.from_json(run.spec, state.workspace())
-    specs = {s.name: s for s in forms.shown_specs(param_specs(get_method(run.method)))}
-    if spec.split.by not in ("column", "time"):
-        specs["split seed"] = _seed_spec(spec.split.seed)
-    name = st.selectbox("Change", list(specs), key=f"train-again-{run.id}")
-    change = specs[name]
-    usual = {**naming.usual_params(run.method), "split seed": spec.split.seed}
-    begin = {**usual, **spec.params}
-    form: dict[str, Any] = {"key": f"train-again-{run.id}-form", "defaults": begin}
-    varied = forms.show([change], **form, columns=1)
-    if change.name == "split seed":
-        seed = int(varied.get(name, spec.split.seed))
-        asked = replace(spec, split=replace(spec.split, seed=seed))
-    else:
-        asked = replace(spec, params=naming.differing(run.method, {**spec.params, **varied}))
-    is_same = asked.digest == spec.digest
-    if not is_same and state.store().has_run(asked.digest):
-        display.quiet("There is such a run already.")
-        is_same = True
-    if st.button(
-        "Train with this change",
-        key=f"train-again-{run.id}-start",
-        type="primary",
-        disabled=is_same,
-        icon=":material/model_training:",
-    ):
-        jobs.submit([asked])
-
-
-def _seed_spec(seed: int) -> ParamSpec:
-    from simviz.params import ParamSpec
-
-    words = "Another seed splits the data anew: how much of a figure is the luck of the split?"
-    return ParamSpec("split seed", "int", seed, words, low=0)
-
-
-def show_differences(runs: Sequence[RunInfo], names: Sequence[str]) -> None:
-    """A table of the settings in which some runs differ."""
-    chosen = {name for run in runs for name in naming.differing(run.method, run.spec["params"])}
-    rows = differing_rows([run_settings(run) for run in runs], chosen)
-    if not rows:
-        display.quiet("These runs were trained alike; they differ in nothing that was set.")
-        return
-    display.table(["differs in", *names], [[name, *values] for name, values in rows])
-
-
-def run_settings(run: RunInfo) -> dict[str, str]:
-    """All that was set for a run, in words."""
-    spec = run.spec
-    split = spec["split"]
-    augmented = [str(step.get("kind", "")) for step in spec.get("augment", ())]
-    told: dict[str, Any] = {
-        "method": naming.trained_title(run.method, {**spec, "features": "", "augment": ()}),
-        "features": spec.get("features", "usual"),
-        "augmented by": ", ".join(augmented) or "nothing",
-        "split by": split["by"] + (f" {split['group_key']}" if split.get("group_key") else ""),
-        "split shares": " / ".join(f"{100 * part:.0f}" for part in split["fractions"]),
-        "split seed": split["seed"],
-    }
-    usual = naming.usual_params(run.method)
-    if "shared" in usual:
-        usual["shared"] = "as the data say"
-    params = {**usual, **spec.get("params", {})}
-    return {
-        name: forms.in_words({"": value}).strip() for name, value in {**told, **params}.items()
-    }
-
-
-def differing_rows(
-    told: Sequence[Mapping[str, str]], chosen: Set[str] = frozenset()
-) -> list[tuple[str, list[str]]]:
-    """Settings that are not the same everywhere."""
-    names = list(dict.fromkeys(name for one in told for name in one))
-    rows = []
-    for name in names:
-        have = {one[name] for one in told if name in one}
-        if len(have) > 1 or (name in chosen and not all(name in one for one in told)):
-            rows.append((name, [one.get(name, "–") for one in told]))
-    return rows
-
-
-def delete(run_ids: Sequence[str]) -> None:
-    """Delete runs, which can be brought back for an hour."""
-    for run_id in run_ids:
-        try:
-            state.store().delete_run(run_id, state.workspace())
-        except SimvizError:
-            continue  # gone already, in another tab
-
-
-def show_deleted(dataset_id: str) -> None:
-    """What was deleted within the hour, with a button to undo it."""
-    if problem := st.session_state.pop(_PROBLEM, None):
-        display.problem(problem)
-    deleted = state.store().deleted_runs(state.workspace(), dataset_id)
-    if not deleted:
-        return
-    names = [naming.run_title(run) for run in deleted]
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f'<p class="sv-quiet">Deleted: {escape(shown)}.</p>', width="content")
-        st.button(
-            "Undo" if len(deleted) == 1 else f"Undo all {len(deleted)}",
-            key="train-undo",
-            type="tertiary",
-            icon=":material/undo:",
-            help="For an hour after they were deleted.",
-            on_click=_restore,
-            args=([run.id for run in deleted],),
-        )
-
-
-def _restore(run_ids: Sequence[str]) -> None:
-    for run_id in run_ids:
-        try:
-            state.store().restore_run(run_id, state.workspace())
-        except SimvizError as error:
-            st.session_state[_PROBLEM] = str(error)
-
-
-def _write(run_id: str, field: str, key: str) -> None:
-    text = {field: st.session_state[key].strip()}
-    try:
-        state.store().rename_run(run_id, state.workspace(), **text)
-    except SimvizError as error:  # deleted meanwhile, in another tab
-        st.session_state[_PROBLEM] = str(error)
-
-
+#: Endings of files with the scores of another system.
 _ENDINGS = "run txt trec res csv tsv jsonl parquet arrow xlsx gz npy npz mtx".split()
-_SAID, _TURN = "import-said", "import-turn"
-
-
-def show(dataset_id: str, pairs: PairSet) -> None:
-    """Offer to bring a run, where runs are one's own."""
-    if dataset_id.startswith("demo:"):
-        return
-    if said := st.session_state.pop(_SAID, ""):
-        display.quiet(said)
-    with st.expander("Bring a run of another system", icon=":material/upload_file:"):
-        display.quiet(
-            "A TREC run, a table of two ids and a score, or a matrix of scores. It is measured on "
-            "the current split and stands beside your own runs in Compare. Whether that system "
-            "had seen the test part before, only its makers know."
-        )
-        file = st.file_uploader(
-            "Its scores",
-            _ENDINGS,
-            key=f"import-file-{st.session_state.get(_TURN, 0)}",
-            max_upload_size=200,
-        )
-        if file is None:
-            return
-        name = st.text_input("Call it", file.name.split(".")[0], 80, key="import-name", width=260)
-        if st.button("Measure and keep it", key="import-keep"):
-            _keep(dataset_id, pairs, file.name, file.getvalue(), name)
-
-
-def _keep(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: str) -> None:
-    from dataclasses import replace
-
-    from simviz.evaluation.trec import read_run
-    from simviz.exceptions import SimvizError
-    from simviz.jobs.importing import keep_run
-
-    try:
-        with st.spinner("Reading and measuring it"):
-            run = read_run(data, pairs, file_name)
-            run = replace(run, name=name.strip() or run.name)
-            split = settings.current_split(dataset_id)
-            keep_run(state.store(), dataset_id, pairs, run, split, state.workspace())
-    except (SimvizError, ValueError) as error:
-        display.problem(error)
-        return
-    st.session_state[_SAID] = " ".join(run.notes)
-    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-    st.rerun()
-
-
 _PART = "On the validation part, by which methods and settings are chosen"
+_SEED_WORDS = "Another seed splits the data anew: how much of a figure is the luck of the split?"
+# In the session: what could not be done with a run, what was noted while one
+# was imported, and how often the uploader was emptied.
+_PROBLEM, _NOTES, _N_IMPORTED = "train-run-problem", "import-said", "import-turn"
 
 
 def show_runs(dataset_id: str, pairs: PairSet) -> None:
     """Show the runs on a data set, newest first."""
     runs = state.runs(dataset_id)
-    if not runs:
+    if runs:
+        _show_results(dataset_id, pairs, runs)
+        st.markdown("#### Finished runs")
+        metric = shared_runs.main_metric(dataset_id, pairs, runs)
+        direction = settings.current_direction(dataset_id, pairs)
+        chosen = _show_table(runs, dataset_id, metric, direction)
+        _show_deleted(dataset_id)
+        if chosen:
+            _show_actions(chosen)
+        else:
+            st.caption(
+                "Tick a row to name it, train it again with a change or delete it; tick two "
+                "or more to see what differs."
+            )
+        _show_splits(runs, metric, direction)
+    else:
         st.markdown("#### Finished runs")
         st.caption("None yet. What is trained above stays here, with its figures.")
-        show_deleted(dataset_id)
-        show(dataset_id, pairs)
-        return
-    _show_results(dataset_id, pairs, runs)
-    chosen = _show_table(runs, dataset_id, pairs)
-    show_deleted(dataset_id)
-    if chosen:
-        _show_actions(chosen)
-    else:
-        st.caption(
-            "Tick a row to name it, train it again with a change or delete it; tick two "
-            "or more to see what differs."
-        )
-    _show_splits(
-        runs, main_metric(dataset_id, pairs, runs), settings.current_direction(dataset_id, pairs)
-    )
-    show(dataset_id, pairs)
+        _show_deleted(dataset_id)
+    if not dataset_id.startswith("demo:"):
+        _show_import(dataset_id, pairs)
 
 
 def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
-    """What the best runs of the split used last have found."""
+    """Show what the best runs of the split used last have found."""
     runs = [state.run(info.id) for info in infos]
     measured = {}
     for run in runs:
         with suppress(SimvizError):  # damaged: Compare says so
-            measured[run.id] = naming.read_measured(run)
-    groups = naming.group(runs, measured).values()
+            measured[run.id] = shared_runs.read_measured(run)
+    groups = shared_runs.group(runs, measured).values()
     group = next((g for run in runs for g in groups if run in g), None)
     if group is not None:
-        metric = main_metric(dataset_id, pairs, [run.info for run in group])
+        metric = shared_runs.main_metric(dataset_id, pairs, [run.info for run in group])
         part = settings.current_part(dataset_id)
         known = next(iter(measured[group[0].id].parts.values())).told["directions"]
         direction = settings.current_direction(dataset_id, pairs, known)
-        best = naming.ranked(group, measured, metric, direction, part)[: naming.FEW]
+        best = shared_runs.ranked(group, measured, metric, direction, part)[: shared_runs.FEW]
         st.markdown("#### What they found")
         results.show(dataset_id, pairs, best, metric, direction, key="train")
-    st.markdown("#### Finished runs")
 
 
-def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> list[RunInfo]:
-    """The table; answers with the runs whose rows are ticked."""
+def _show_table(
+    runs: Sequence[RunInfo], dataset_id: str, metric: str, direction: str
+) -> list[RunInfo]:
+    """Show the table; return the runs whose rows are ticked."""
     import pandas as pd
 
     from simviz.charts import method_style
 
-    metric, direction = (
-        main_metric(dataset_id, pairs, runs),
-        settings.current_direction(dataset_id, pairs),
-    )
     figure = f"{metric}, validation"
     split = settings.current_split(dataset_id)
     noted = any(run.note for run in runs)
     rows = [
         {
             "": "■",
-            "run": naming.run_title(run),
-            figure: _measured(run.id, metric, direction),
+            "run": shared_runs.run_title(run),
+            figure: _value(run.id, metric, direction),
             "parameters": _differences(run, split),
             **({"note": run.note} if noted else {}),
             "time": run.seconds,
@@ -331,8 +127,26 @@ def _show_table(runs: Sequence[RunInfo], dataset_id: str, pairs: PairSet) -> lis
     return [runs[row] for row in event.selection.rows if row < len(runs)]
 
 
+def _value(run_id: str, metric: str, direction: str) -> float | None:
+    """Return a figure of a run on its validation part."""
+    run = state.run(run_id)
+    value = shared_runs.read_measured(run).choosing_value(metric, direction)
+    return None if value != value else value
+
+
+def _differences(run: RunInfo, split: SplitSpec) -> str:
+    """Return what sets a run apart: parameters off their defaults, another split."""
+    from simviz.jobs import JobSpec
+
+    words = forms.in_words(shared_runs.differing(run.method, run.spec["params"]))
+    other = JobSpec.from_json(run.spec).split
+    if other == split:
+        return words
+    return (f"{words}; " if words else "") + f"other split: by {other.by}, seed {other.seed}"
+
+
 def _show_actions(chosen: Sequence[RunInfo]) -> None:
-    """What can be done with the ticked runs."""
+    """Show what can be done with the ticked runs."""
     from simviz.explain.topics import has_topics
     from simviz.jobs.spec import BLEND, IMPORTED
 
@@ -347,39 +161,181 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
                 page_link("pages/compare.py", "Topics", ":material/list:", **to)
             if chosen[0].method not in (BLEND, IMPORTED):
                 with st.popover("Again, with a change", icon=":material/content_copy:"):
-                    show_again(chosen[0])
+                    _show_again(chosen[0])
             if own:
                 with st.popover("Name and note", icon=":material/edit:"):
-                    show_name_and_note(chosen[0])
+                    _show_name_and_note(chosen[0])
         if own:
             n = len(own)
             st.button(
                 "Delete" if n == 1 else f"Delete {n} runs",
                 key="train-delete",
                 icon=":material/delete:",
-                on_click=delete,
+                on_click=_delete,
                 args=([run.id for run in own],),
             )
     if not own:
         display.quiet("Runs of a demo belong to all: they cannot be named or deleted.")
     if len(chosen) > 1:
-        names = list(naming.label_runs(chosen).values())
-        show_differences(chosen, names)
+        _show_differences(chosen)
     elif chosen[0].note:
         display.said(chosen[0].note)
 
 
+def _show_name_and_note(run: RunInfo) -> None:
+    """Show inputs for the name and the note of a run."""
+    for field, label, longest, hint in (
+        ("name", "Name", 80, "the name of its method"),
+        ("note", "Note", 2_000, "what it was for, what you saw"),
+    ):
+        make: Any = st.text_input if field == "name" else st.text_area
+        key = f"train-{field}-{run.id}"
+        make(
+            label,
+            value=getattr(run, field),
+            key=key,
+            max_chars=longest,
+            placeholder=hint,
+            on_change=_write,
+            args=(run.id, field, key),
+        )
+
+
+def _write(run_id: str, field: str, key: str) -> None:
+    text = {field: st.session_state[key].strip()}
+    try:
+        state.store().rename_run(run_id, state.workspace(), **text)
+    except SimvizError as error:  # deleted meanwhile, in another tab
+        st.session_state[_PROBLEM] = str(error)
+
+
+def _show_again(run: RunInfo) -> None:
+    """Train the same again with one parameter changed."""
+    from simviz.jobs import JobSpec
+    from simviz.methods import get_method
+    from simviz.params import ParamSpec, param_specs
+
+    spec = JobSpec.from_json(run.spec, state.workspace())
+    specs = {s.name: s for s in forms.shown_specs(param_specs(get_method(run.method)))}
+    seed = spec.split.seed
+    if spec.split.by not in ("column", "time"):
+        specs["split seed"] = ParamSpec("split seed", "int", seed, _SEED_WORDS, low=0)
+    name = st.selectbox("Change", list(specs), key=f"train-again-{run.id}")
+    usual = {**shared_runs.usual_params(run.method), "split seed": seed, **spec.params}
+    key = f"train-again-{run.id}-form"
+    varied = forms.show([specs[name]], key=key, defaults=usual, columns=1)
+    if name == "split seed":
+        asked = replace(spec, split=replace(spec.split, seed=int(varied.get(name, seed))))
+    else:
+        params = shared_runs.differing(run.method, {**spec.params, **varied})
+        asked = replace(spec, params=params)
+    is_same = asked.digest == spec.digest
+    if not is_same and state.store().has_run(asked.digest):
+        display.quiet("There is such a run already.")
+        is_same = True
+    if st.button(
+        "Train with this change",
+        key=f"train-again-{run.id}-start",
+        type="primary",
+        disabled=is_same,
+        icon=":material/model_training:",
+    ):
+        jobs.submit([asked])
+
+
+def _show_differences(runs: Sequence[RunInfo]) -> None:
+    """Show a table of the settings in which some runs differ."""
+    names = shared_runs.label_runs(runs).values()
+    chosen = {n for run in runs for n in shared_runs.differing(run.method, run.spec["params"])}
+    rows = differing_rows([run_settings(run) for run in runs], chosen)
+    if not rows:
+        display.quiet("These runs were trained alike; they differ in nothing that was set.")
+        return
+    display.table(["differs in", *names], [[name, *values] for name, values in rows])
+
+
+def run_settings(run: RunInfo) -> dict[str, str]:
+    """Return all that was set for a run, in words."""
+    spec = run.spec
+    split = spec["split"]
+    augmented = [str(step.get("kind", "")) for step in spec.get("augment", ())]
+    chosen: dict[str, Any] = {
+        "method": shared_runs.trained_title(run.method, {**spec, "features": "", "augment": ()}),
+        "features": spec.get("features", "usual"),
+        "augmented by": ", ".join(augmented) or "nothing",
+        "split by": split["by"] + (f" {split['group_key']}" if split.get("group_key") else ""),
+        "split shares": " / ".join(f"{100 * part:.0f}" for part in split["fractions"]),
+        "split seed": split["seed"],
+    }
+    usual = shared_runs.usual_params(run.method)
+    if "shared" in usual:
+        usual["shared"] = "as the data say"
+    params = {**usual, **spec.get("params", {})}
+    chosen |= params
+    return {name: forms.in_words({"": value}).strip() for name, value in chosen.items()}
+
+
+def differing_rows(
+    settings: Sequence[Mapping[str, str]], chosen: Set[str] = frozenset()
+) -> list[tuple[str, list[str]]]:
+    """Return settings that are not the same everywhere."""
+    rows = []
+    for name in dict.fromkeys(name for run in settings for name in run):
+        values = {run[name] for run in settings if name in run}
+        if len(values) > 1 or (name in chosen and not all(name in run for run in settings)):
+            rows.append((name, [run.get(name, "–") for run in settings]))
+    return rows
+
+
+def _delete(run_ids: Sequence[str]) -> None:
+    """Delete runs, which can be brought back for an hour."""
+    for run_id in run_ids:
+        with suppress(SimvizError):  # gone already, in another tab
+            state.store().delete_run(run_id, state.workspace())
+
+
+def _show_deleted(dataset_id: str) -> None:
+    """Show what was deleted within the hour, with a button to undo it."""
+    if problem := st.session_state.pop(_PROBLEM, None):
+        display.problem(problem)
+    deleted = state.store().deleted_runs(state.workspace(), dataset_id)
+    if not deleted:
+        return
+    names = [shared_runs.run_title(run) for run in deleted]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f'<p class="sv-quiet">Deleted: {escape(shown)}.</p>', width="content")
+        st.button(
+            "Undo" if len(deleted) == 1 else f"Undo all {len(deleted)}",
+            key="train-undo",
+            type="tertiary",
+            icon=":material/undo:",
+            help="For an hour after they were deleted.",
+            on_click=_restore,
+            args=([run.id for run in deleted],),
+        )
+
+
+def _restore(run_ids: Sequence[str]) -> None:
+    for run_id in run_ids:
+        try:
+            state.store().restore_run(run_id, state.workspace())
+        except SimvizError as error:
+            st.session_state[_PROBLEM] = str(error)
+
+
 def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
-    """Runs that differ in the seed of their split only: mean and spread."""
+    """Show mean and spread of runs that differ in the seed of their split only."""
     rows = []
     for group in repeated(runs):
-        told = [_measured(run.id, metric, direction) for run in group]
-        values = [value for value in told if value is not None]
+        values = [v for run in group if (v := _value(run.id, metric, direction)) is not None]
         if len(values) > 1:
-            set_to = forms.in_words(naming.differing(group[0].method, group[0].spec["params"]))
-            name = naming.trained_title(group[0].method, group[0].spec)
-            rows.append([f"{name}, {set_to}" if set_to else name, f"{mean(values):.3f}",
-                         f"{stdev(values):.3f}", str(len(values))])  # fmt: skip
+            run = group[0]
+            set_to = forms.in_words(shared_runs.differing(run.method, run.spec["params"]))
+            name = shared_runs.trained_title(run.method, run.spec)
+            label = f"{name}, {set_to}" if set_to else name
+            figures = mean(values), stdev(values)
+            rows.append([label, *(f"{figure:.3f}" for figure in figures), str(len(values))])
     if not rows:
         return
     with st.expander("Across random splits", type="compact", key="train-splits"):
@@ -388,7 +344,7 @@ def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
 
 
 def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
-    """Runs that are equal but for the seed of their split, where there are several."""
+    """Return runs that are equal but for the seed of their split, where there are several."""
     groups: dict[str, list[RunInfo]] = {}
     for run in runs:
         split = {**run.spec["split"], "seed": None}
@@ -396,23 +352,42 @@ def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _measured(run_id: str, metric: str, direction: str) -> float | None:
-    """A figure of a run on its validation part."""
-    run = state.run(run_id)
-    value = naming.read_measured(run).choosing_value(metric, direction)
-    return None if value != value else value
+def _show_import(dataset_id: str, pairs: PairSet) -> None:
+    """Offer to bring a run of another system."""
+    if notes := st.session_state.pop(_NOTES, ""):
+        display.quiet(notes)
+    with st.expander("Bring a run of another system", icon=":material/upload_file:"):
+        display.quiet(
+            "A TREC run, a table of two ids and a score, or a matrix of scores. It is measured on "
+            "the current split and stands beside your own runs in Compare. Whether that system "
+            "had seen the test part before, only its makers know."
+        )
+        file = st.file_uploader(
+            "Its scores",
+            _ENDINGS,
+            key=f"import-file-{st.session_state.get(_N_IMPORTED, 0)}",
+            max_upload_size=200,
+        )
+        if file is None:
+            return
+        name = st.text_input("Call it", file.name.split(".")[0], 80, key="import-name", width=260)
+        if st.button("Measure and keep it", key="import-keep"):
+            _import(dataset_id, pairs, file.name, file.getvalue(), name)
 
 
-def _differences(run: RunInfo, split: Any) -> str:
-    """What sets a run apart: parameters off their defaults, another split."""
-    spec = run.spec
-    words = forms.in_words(naming.differing(run.method, spec["params"]))
-    other = spec["split"]
-    if (other["by"], tuple(other["fractions"]), other["seed"], other["group_key"]) == (
-        split.by,
-        split.fractions,
-        split.seed,
-        split.group_key,
-    ):
-        return words
-    return f"{words}; " * bool(words) + f"other split: by {other['by']}, seed {other['seed']}"
+def _import(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: str) -> None:
+    from simviz.evaluation.trec import read_run
+    from simviz.jobs.importing import keep_run
+
+    try:
+        with st.spinner("Reading and measuring it"):
+            run = read_run(data, pairs, file_name)
+            run = replace(run, name=name.strip() or run.name)
+            split = settings.current_split(dataset_id)
+            keep_run(state.store(), dataset_id, pairs, run, split, state.workspace())
+    except (SimvizError, ValueError) as error:
+        display.problem(error)
+        return
+    st.session_state[_NOTES] = " ".join(run.notes)
+    st.session_state[_N_IMPORTED] = st.session_state.get(_N_IMPORTED, 0) + 1
+    st.rerun()

@@ -1,19 +1,27 @@
-"""The file as it is on the left, what was understood of it on the right."""
+"""A file on its way in: what it holds, what was understood, and how both are corrected."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from simviz.data.cells import counted, shown
+from simviz.markdown import escape_markdown
 from simviz.workbench.data import health, split, upload
-from simviz.workbench.shell import display, frame as page, settings, state
+from simviz.workbench.shell import display, forms, frame as page_frame, settings, state
 
 if TYPE_CHECKING:
-    from simviz.data.columns import Roles, Shape
+    from simviz.data.columns import Shape
+    from simviz.data.labels import LabelWord
     from simviz.data.pairs import PairSet
+    from simviz.data.readers import LeftOut
     from simviz.jobs import SplitSpec
     from simviz.workbench.data.upload import Upload
 
@@ -59,6 +67,41 @@ _KINDS = {"text": "texts", "keyword": "keywords", "image": "pictures", "vector":
 _MEANINGS = {"negative": "not relevant", "ignore": "unknown"}
 
 
+#: Distinct cells of a column that is looked at, and words that are asked for.
+_CELLS, _WORDS = 2000, 24
+_LONGEST_WORD = 40
+_GRADES: dict[str, float | None] = {
+    "4: relevant, most": 4.0,
+    "3: relevant": 3.0,
+    "2: relevant": 2.0,
+    "1: relevant, least": 1.0,
+    "not relevant": -1.0,
+    "not judged: leave out": None,
+}
+
+
+#: Notes that are seen at once; one more than these is no reason to fold.
+_NOTES_SHOWN = 3
+#: Rows that are not in the pairs have a list of their own, with what they hold.
+_ROWS_LEFT_OUT = re.compile(r"[\d,]+ rows? left out because ")
+#: Columns that say nothing about an item: from two on in one note.
+_DROPPED = re.compile(r"Column (.*) was dropped: one item has several values there \(.*\)\.")
+#: The first that is found in a note says how much it matters.
+_WEIGHTS = (
+    # Something is not in what was read, or is not as it stands in the file.
+    r"left out|dropped|cannot|contradict|both relevant and|would leak|may judge|long cells|"
+    r"read as \w+-",
+    # Something was taken for something.
+    r"count as empty|counts? once|read as|became|scores|no name|names two",
+)
+_NOTES_STYLE = """
+<style>
+.sv-more summary { cursor: pointer; opacity: .75; font-size: .9rem; padding: .2rem 0; }
+.sv-more ul { margin-top: .2rem; }
+</style>
+"""
+
+
 def show_waiting(file: Upload) -> None:
     """Show a file that was read; let roles be corrected; keep it or drop it."""
     top = st.container()
@@ -90,16 +133,14 @@ def _show_keep(file: Upload, spec: SplitSpec | None) -> None:
         st.button("Discard", key="data-discard", on_click=upload.drop)
         return
     pairs, left_out = file.result.pairs, len(file.result.left_out)
-    display.name(_summary(pairs, left_out))
+    words = counted(pairs.relevance.matrix.nnz, "pair")
+    display.name(f"{words}, {counted(left_out, 'row')} left out" if left_out else words)
     key = f"data-name-{file.pairs_digest}"
+    x_label, y_label = "Left items are called", "Right items are called"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Call it", pairs.name, 80, key=key, width=220)
-        x_name = st.text_input(
-            "Left items are called", pairs.x_name, 40, key=f"{key}-x", width=180
-        )
-        y_name = st.text_input(
-            "Right items are called", pairs.y_name, 40, key=f"{key}-y", width=180
-        )
+        x_name = st.text_input(x_label, pairs.x_name, 40, key=f"{key}-x", width=180)
+        y_name = st.text_input(y_label, pairs.y_name, 40, key=f"{key}-y", width=180)
         kept = st.button("Keep this data set", key="data-keep", type="primary")
         st.button("Discard", key="data-discard", on_click=upload.drop)
     if kept:
@@ -114,28 +155,17 @@ def _keep(file: Upload, names: tuple[str, str, str], spec: SplitSpec) -> None:
     except StoreError as error:
         display.problem(error)
         return
-    if (page.ROOT / "pages/train.py").exists():
+    if (page_frame.ROOT / "pages/train.py").exists():
         st.switch_page("pages/train.py", query_params={"data": dataset_id})
     st.rerun()
-
-
-def _summary(pairs: PairSet, left_out: int) -> str:
-    from simviz.data.cells import counted
-
-    words = counted(pairs.relevance.matrix.nnz, "pair")
-    return f"{words}, {counted(left_out, 'row')} left out" if left_out else words
-
-
-# -- roles ------------------------------------------------------------------------------
 
 
 def _correct_roles(file: Upload) -> None:
     """Ask for each role, with the guess and its reason; read anew where one changed."""
     shape = st.selectbox(
         "A row says",
-        list(_SHAPES),
+        **forms.options(_SHAPES),
         index=list(_SHAPES).index(file.roles.shape),
-        format_func=_SHAPES.__getitem__,
         key=f"data-role-{file.digest}-shape",
     )
     reason = file.guessed.reasons.get("shape")
@@ -146,10 +176,10 @@ def _correct_roles(file: Upload) -> None:
     first = [role for role in asked if _ROLES[role][1]]
     for column, role in zip(st.columns(len(first)), first, strict=True):
         with column:
-            chosen[role] = _ask(file, role, shape)
+            chosen[role] = _choose_column(file, role, shape)
     labels = {}
     if shape == "pairs" and chosen["label"] not in (None, chosen["x"], chosen["y"]):
-        labels = upload.ask(file, str(chosen["label"]))
+        labels = _choose_grades(file, str(chosen["label"]))
     negatives: list[str] = []
     if shape == "triplets":
         negatives = st.multiselect(
@@ -159,21 +189,25 @@ def _correct_roles(file: Upload) -> None:
             key=f"data-role-{file.digest}-negatives",
         )
     rest = [role for role in asked if role not in first]
-    guessed = [f"{_ROLES[r][0].lower()}" for r in rest if getattr(file.guessed, r)]
+    guessed = [_ROLES[r][0].lower() for r in rest if getattr(file.guessed, r)]
     label = f"More roles: {', '.join(guessed)} found" if guessed else "More roles"
     with st.expander(label, key=f"data-more-{file.digest}"):
         for pair in (rest[:2], rest[2:]):
             for column, role in zip(st.columns(2), pair, strict=False):
                 with column:
-                    chosen[role] = _ask(file, role, shape)
+                    chosen[role] = _choose_column(file, role, shape)
         ignored = st.multiselect(
             "Columns to leave out",
             [c for c in file.table.columns if c not in chosen.values()],
             key=f"data-role-{file.digest}-ignored",
             help="All other columns describe the items whose rows agree on them.",
         )
+    taken = {*chosen.values(), *ignored, *negatives}
     roles = replace(
-        _roles(file, chosen, [*ignored, *negatives]),
+        file.guessed,
+        **chosen,  # type: ignore[arg-type]
+        x_metadata=tuple(c for c in file.guessed.x_metadata if c not in taken),
+        y_metadata=tuple(c for c in file.guessed.y_metadata if c not in taken),
         shape=shape,
         ignored=tuple(ignored),
         negatives=tuple(negatives),
@@ -184,8 +218,8 @@ def _correct_roles(file: Upload) -> None:
             file.read_as(roles)
 
 
-def _ask(file: Upload, role: str, shape: Shape = "pairs") -> str | None:
-    """The column of a role, with the reason of the guess below it."""
+def _choose_column(file: Upload, role: str, shape: Shape = "pairs") -> str | None:
+    """Choose the column of a role, with the reason of the guess below it."""
     guess: str | None = getattr(file.guessed, role)
     options = list(file.table.columns) if role in ("x", "y") else [_NONE, *file.table.columns]
     answer = st.selectbox(
@@ -205,31 +239,48 @@ def _ask(file: Upload, role: str, shape: Shape = "pairs") -> str | None:
     return answer
 
 
-def _roles(file: Upload, chosen: dict[str, str | None], ignored: list[str]) -> Roles:
-    taken = {*chosen.values(), *ignored}
-    x_metadata, y_metadata = (
-        tuple(c for c in columns if c not in taken)
-        for columns in (file.guessed.x_metadata, file.guessed.y_metadata)
-    )
-    return replace(
-        file.guessed,
-        **chosen,  # type: ignore[arg-type]
-        x_metadata=x_metadata,
-        y_metadata=y_metadata,
-        ignored=tuple(ignored),
-    )
+def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
+    """Choose what each word of a column means."""
+    from simviz.data.labels import label_words
+
+    table = file.table
+    if column in table.vectors or len(table.factorize(column).uniques) > _CELLS:
+        return {}
+    words = label_words(table, column)
+    if not words or len(words) > _WORDS:
+        return {}
+    display.quiet(f"What each word of {shown(column)} means; those of usual scales are filled in.")
+    chosen: dict[str, float | None] = {}
+    with st.container(horizontal=True):
+        for word in sorted(words, key=lambda w: w.grade is not None):  # unknown ones first
+            answer = _choose_grade(file, column, word)
+            if answer is not None and (word.grade is None or _GRADES[answer] != word.grade):
+                chosen[word.word] = _GRADES[answer]
+    return chosen
 
 
-# -- the file ---------------------------------------------------------------------------
+def _choose_grade(file: Upload, column: str, word: LabelWord) -> str | None:
+    name = word.word if len(word.word) <= _LONGEST_WORD else f"{word.word[:_LONGEST_WORD]}…"
+    # Keys of widgets are no place for what a file holds.
+    key = hashlib.blake2b(f"{column}\0{word.word}".encode("utf-8", "replace"), digest_size=8)
+    known = None if word.grade is None else list(_GRADES.values()).index(word.grade)
+    return st.selectbox(
+        escape_markdown(f"{name} ({counted(word.count, 'row')})"),
+        list(_GRADES),
+        index=known,
+        placeholder="choose",
+        key=f"data-word-{file.digest}-{key.hexdigest()}",
+        width=200,
+    )
 
 
 def _show_table(file: Upload) -> None:
-    """The first rows, columns coloured by their role."""
+    """Show the first rows, columns coloured by their role."""
     from simviz.data.delimited import DELIMITERS
 
-    table, colours = file.table, _colours()
+    table, colours = file.table, _role_colours()
     roles = {column: role for role in _ROLES if (column := getattr(file.roles, role))}
-    display.legend((_solid(role), _words(role)) for role in dict.fromkeys(roles.values()))
+    display.legend((colours[role], _ROLES[role][0]) for role in dict.fromkeys(roles.values()))
     frame = table.to_frame(_ROWS).map(lambda c: c if len(c) <= _CELL else c[:_CELL] + "…")
     # Names of the file may be anything: the frame has its own.
     # The two sides are what is looked at: they get twice the room of the rest.
@@ -239,7 +290,13 @@ def _show_table(file: Upload) -> None:
         f"c{i}": st.column_config.TextColumn(column, width=width * (2 if column in sides else 1))
         for i, column in enumerate(table.columns)
     }
-    shades = [colours.get(roles.get(column, ""), "") for column in table.columns]
+    shades = [
+        # Ids are fainter than what they are ids of.
+        f"background-color: {colours[role]}{'18' if role.endswith('_id') else '30'}"
+        if role
+        else ""
+        for role in map(roles.get, table.columns)
+    ]
     frame.columns = [f"c{i}" for i in range(len(shades))]
     styled = frame.style.apply(lambda row: shades, axis=1)
     height = table_height(len(frame), 420)
@@ -253,49 +310,30 @@ def _show_table(file: Upload) -> None:
         st.image(list(pictures.content[:_PICTURES]), width=64, alt=list(pictures.ids[:_PICTURES]))
 
 
+def _role_colours() -> dict[str, str]:
+    from simviz.charts.style import get_theme
+
+    look = get_theme(state.theme())
+    colours = {"x": look.accent, "x_id": look.accent, "y": look.second, "y_id": look.second}
+    return colours | dict(zip(("label", "split", "group"), look.palette[2:5], strict=True))
+
+
 def table_height(n_rows: int, most: int, row: int = 35) -> int:
-    """Pixels of a table that ends with its last row, if that is not too far."""
+    """Return the pixels of a table that ends with its last row, if that is not too far."""
     return min(most, row * n_rows + 38)
 
 
 def column_width(n: int) -> int:
-    """Pixels for each of `n` columns of text, so that both sides are seen at once."""
+    """Return the pixels for each of `n` columns of text, so that both sides are seen at once."""
     return max(90, (290 if state.is_narrow() else 480) // n)
 
 
-def _solid(role: str) -> str:
-    from simviz.charts.style import get_theme
-
-    look = get_theme(state.theme())
-    hues = {"x": look.accent, "x_id": look.accent, "y": look.second, "y_id": look.second}
-    hues |= dict(zip(("label", "split", "group"), look.palette[2:5], strict=True))
-    return hues[role]
-
-
-def _colours() -> dict[str, str]:
-    """A background for each role, ids fainter than what they are ids of."""
-    return {
-        role: f"background-color: {_solid(role)}{'18' if role.endswith('_id') else '30'}"
-        for role in _ROLES
-    }
-
-
-def _words(role: str) -> str:
-    return _ROLES[role][0]
-
-
-# -- what was understood ----------------------------------------------------------------
-
-
 def _show_understood(file: Upload) -> None:
-    result = file.result
-    if result is None:
-        return
+    result = file.understood()
     show_counts(result.pairs)
     meaning = st.segmented_control(
         "A pair that is not listed is",
-        list(_MEANINGS),
-        format_func=_MEANINGS.__getitem__,
+        **forms.options(_MEANINGS),
         default=result.pairs.relevance.unjudged,
         required=True,
         key=f"data-unjudged-{file.digest}-{file.roles.label}",
@@ -303,7 +341,7 @@ def _show_understood(file: Upload) -> None:
         "Unknown: only judged pairs are learned from and measured.",
     )
     if meaning is not None and meaning != result.pairs.relevance.unjudged:
-        file.set_unjudged(meaning)
+        file.set_relevance(unjudged=meaning)
         st.rerun()
     health.show_disputed(file)
     relevance = result.pairs.relevance
@@ -316,15 +354,15 @@ def _show_understood(file: Upload) -> None:
             help="For metrics that ask yes or no; Spearman and Pearson use the scores.",
         )
         if start != relevance.threshold:
-            file.set_threshold(start)
+            file.set_relevance(threshold=start)
             st.rerun()
     if result.left_out:
-        _show_left_out(file)
-    upload.show(result.notes)
+        _show_left_out(file, result.left_out)
+    show_notes(result.notes)
 
 
 def show_counts(pairs: PairSet) -> None:
-    """How much there is on both sides and between them."""
+    """Show how much there is on both sides and between them."""
     relevance = pairs.relevance
     figures = [
         (
@@ -345,27 +383,22 @@ def show_counts(pairs: PairSet) -> None:
     display.figures(figures)
 
 
-def _show_left_out(file: Upload) -> None:
-    """Rows that are not in the pairs, each with its reason and what it holds."""
+def _show_left_out(file: Upload, left_out: Sequence[LeftOut]) -> None:
+    """Show rows that are not in the pairs, each with its reason and what it holds."""
     import pandas as pd
 
-    from simviz.data.cells import counted
-
-    if file.result is None:
-        return
-    left_out = file.result.left_out
     reasons = Counter(item.reason for item in left_out)
     with st.expander(f"{counted(len(left_out), 'row')} left out: see why"):
         display.notes(f"{reason}: {n:,}" for reason, n in reasons.most_common())
         at = {int(number): i for i, number in enumerate(file.table.rows)}
-        shown = left_out[:1000]
-        first = [at[item.row] for item in shown]
+        first = left_out[:1000]
+        rows = [at[item.row] for item in first]
         frame = pd.DataFrame(
             {
-                "row": [item.row for item in shown],
-                "why": [item.reason for item in shown],
-                "x": [str(file.table.columns[file.roles.x][i])[:_CELL] for i in first],
-                "y": [str(file.table.columns[file.roles.y][i])[:_CELL] for i in first],
+                "row": [item.row for item in first],
+                "why": [item.reason for item in first],
+                "x": [str(file.table.columns[file.roles.x][i])[:_CELL] for i in rows],
+                "y": [str(file.table.columns[file.roles.y][i])[:_CELL] for i in rows],
             }
         )
         config = {
@@ -374,5 +407,44 @@ def _show_left_out(file: Upload) -> None:
             "y": st.column_config.TextColumn(file.roles.y),
         }
         st.dataframe(frame, hide_index=True, column_config=config, key="data-left-out")
-        if len(left_out) > len(shown):
-            st.caption(f"The first {len(shown):,} of {len(left_out):,}.")
+        if len(left_out) > len(first):
+            st.caption(f"The first {len(first):,} of {len(left_out):,}.")
+
+
+def show_notes(lines: Sequence[str]) -> None:
+    """Show the notes of a file, those of less weight folded."""
+    notes = ordered_notes(lines)
+    if not notes:
+        return
+    first = notes[:_NOTES_SHOWN] if len(notes) > _NOTES_SHOWN + 1 else notes
+    rest = notes[len(first) :]
+    folded = f"<summary>{len(rest)} more notes</summary>{_list_html(rest)}"
+    if rest:
+        st.html(_NOTES_STYLE)
+    st.html(_list_html(first) + (f'<details class="sv-more">{folded}</details>' if rest else ""))
+
+
+def ordered_notes(lines: Iterable[str]) -> list[str]:
+    """Return notes in the order of how much they change, each once."""
+    kept = [line for line in dict.fromkeys(lines) if not _ROWS_LEFT_OUT.match(line)]
+    return sorted(_joined(kept), key=_weight)
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """Return notes with all columns that were dropped for the same reason in one of them."""
+    dropped = {line: found[1] for line in lines if (found := _DROPPED.fullmatch(line))}
+    if len(dropped) < 2:
+        return list(lines)
+    joined = (
+        f"{len(dropped)} columns were dropped, for one item has several values there: "
+        f"{', '.join(dropped.values())}."
+    )
+    return [joined, *(line for line in lines if line not in dropped)]
+
+
+def _weight(line: str) -> int:
+    return next((i for i, words in enumerate(_WEIGHTS) if re.search(words, line)), len(_WEIGHTS))
+
+
+def _list_html(lines: Iterable[str]) -> str:
+    return f'<ul class="sv-notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>'
