@@ -135,7 +135,7 @@ def test_without_data_it_leads_to_some(app):
 def test_unknown_data_set_is_explained(app, unknown):
     app.query_params["data"] = unknown
     run(app)
-    assert "There is no" in words(app)
+    assert "There is no" in html(app)
     assert app.button(key="train-demo-icons").label == "Words and pictures"
 
 

@@ -303,10 +303,8 @@ def _scripts(side: SideDescription) -> str:
     scripts = [(name, share) for name, share in side.scripts if share >= _LEAST_SCRIPT]
     if len(scripts) < 2:
         return "".join(name for name, _ in scripts)
-    more = " …" if len(scripts) > _SHOWN_SCRIPTS else ""
-    return (
-        ", ".join(f"{name} {_percent(share)}" for name, share in scripts[:_SHOWN_SCRIPTS]) + more
-    )
+    words = [f"{name} {_percent(share)}" for name, share in scripts[:_SHOWN_SCRIPTS]]
+    return ", ".join(words) + (" …" if len(scripts) > _SHOWN_SCRIPTS else "")
 
 
 def _percent(share: float) -> str:

@@ -290,15 +290,14 @@ def _show_table(file: Upload) -> None:
         f"c{i}": st.column_config.TextColumn(column, width=width * (2 if column in sides else 1))
         for i, column in enumerate(table.columns)
     }
-    shades = [
-        # Ids are fainter than what they are ids of.
-        f"background-color: {colours[role]}{'18' if role.endswith('_id') else '30'}"
-        if role
-        else ""
-        for role in map(roles.get, table.columns)
-    ]
-    frame.columns = [f"c{i}" for i in range(len(shades))]
-    styled = frame.style.apply(lambda row: shades, axis=1)
+    # Ids are fainter than what they are ids of.
+    shades = {
+        column: f"background-color: {colours[role]}{'18' if role.endswith('_id') else '30'}"
+        for column, role in roles.items()
+    }
+    styles = [shades.get(column, "") for column in table.columns]
+    frame.columns = [f"c{i}" for i in range(len(styles))]
+    styled = frame.style.apply(lambda row: styles, axis=1)
     height = table_height(len(frame), 420)
     st.dataframe(styled, column_config=config, height=height, key=f"data-table-{file.digest}")
     more = len(table) - len(frame)

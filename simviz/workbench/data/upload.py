@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from os.path import commonprefix
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -271,7 +271,8 @@ def _is_zip(file: Any) -> bool:
 
 def _common_name(parts: Sequence[Any]) -> str:
     """Return what the names of all files begin with, or a plain word."""
-    shared = commonprefix([part.name for part in parts]).strip("._- ")
+    names = zip(*(part.name for part in parts), strict=False)
+    shared = "".join(c[0] for c in takewhile(lambda c: len(set(c)) == 1, names)).strip("._- ")
     return shared if len(shared) > 2 else "my files"
 
 
