@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from html import escape
+from pathlib import Path
 
 import streamlit as st
 
@@ -12,31 +13,22 @@ from simviz.cards import FAMILIES, HAVE, MethodCard, method_card, suits
 from simviz.charts.needs import needs_picture, picture_words
 from simviz.charts.style import method_style
 from simviz.methods import all_methods
-from simviz.workbench.shell import display, frame, state
+from simviz.workbench.shell import display, forms, frame, state
 
-STYLE = """
-<style>
-.sv-meta { opacity: .7; font-size: .9rem; margin: 0; }
-.sv-needs { margin: .25rem 0; font-size: .9rem; line-height: 1.5; opacity: .85; }
-.sv-picture { width: 260px; max-width: 100%; height: auto; }
-[class*="st-key-methods-card-"] { padding: 1.2rem 0 .4rem; max-width: 64rem;
-  border-top: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
-[class*="st-key-methods-card-"] table { font-size: .9rem; }
-</style>
-"""
+_STYLE = Path(__file__).with_name("cards.css")
 
 
 def show_page() -> None:
     """Show the Methods page."""
     frame.begin("Methods")
-    show()
+    _show()
     frame.end()
 
 
-def show() -> None:
+def _show() -> None:
     """Show the cards that fit what was chosen, or the one that a link asks for."""
     st.title("What are these?")
-    st.html(STYLE)
+    st.html(_STYLE)
     display.style()
     methods = all_methods()
     wanted = st.query_params.get("method", "")
@@ -46,7 +38,8 @@ def show() -> None:
             key="methods-all",
             icon=":material/arrow_back:",
             type="tertiary",
-            on_click=_show_all,
+            on_click=st.query_params.pop,
+            args=("method",),
         )
         _show_card(method_card(methods[wanted]), {wanted}, is_open=True)
         return
@@ -54,7 +47,7 @@ def show() -> None:
         f'<p class="sv-lead">{len(methods)} ways to learn which things belong together. Say what '
         "you have, and those that can use it stay.</p>"
     )
-    chosen = _choose()
+    chosen = _choose_methods()
     order = list(FAMILIES)
     cards = sorted(
         (method_card(methods[method]) for method in chosen),
@@ -69,21 +62,19 @@ def show() -> None:
         _show_card(card, {card.id for card in cards})
 
 
-def _choose() -> list[str]:
-    """The ids of the methods that suit what the visitor has, and are of a chosen family."""
+def _choose_methods() -> list[str]:
+    """Return the ids of the methods that suit what the visitor has, and are of a chosen family."""
     methods = all_methods()
     families = {cls.tags.family for cls in methods.values()}
     have = st.pills(
         "I have",
-        list(HAVE),
-        format_func=HAVE.__getitem__,
+        **forms.options(HAVE),
         selection_mode="multi",
         key="methods-have",
     )
     family = st.pills(
         "Kind of method",
-        [name for name in FAMILIES if name in families],
-        format_func=FAMILIES.__getitem__,
+        **forms.options({name: words for name, words in FAMILIES.items() if name in families}),
         selection_mode="multi",
         key="methods-family",
     )
@@ -94,12 +85,8 @@ def _choose() -> list[str]:
     ]
 
 
-def _show_all() -> None:
-    del st.query_params["method"]
-
-
 def _show_card(card: MethodCard, on_page: Set[str], *, is_open: bool = False) -> None:
-    """One card; its kin are links where they are on the page too."""
+    """Show one card; its kin are links where they are on the page too."""
     tags = card.tags
     colour = method_style(card.id, state.theme()).colour
     with st.container(key=f"methods-card-{card.id}"):
@@ -141,7 +128,7 @@ def _show_needs(card: MethodCard) -> None:
 
 
 def _show_use(card: MethodCard, on_page: Set[str]) -> None:
-    """When to take it, when not, and what to compare it with."""
+    """Show when to take it, when not, and what to compare it with."""
     related = [
         (f"[{kin.title}](#{kin.id})" if kin.id in on_page else kin.title) + f": {kin.words}"
         for kin in card.related
@@ -151,37 +138,24 @@ def _show_use(card: MethodCard, on_page: Set[str]) -> None:
         ("Rather not when", card.fails),
         ("Its kin", related),
     ]
-    shown = [(head, lines) for head, lines in columns if lines]
-    for place, (head, lines) in zip(st.columns(len(shown), gap="large"), shown, strict=True):
+    columns = [(head, lines) for head, lines in columns if lines]
+    places = st.columns(len(columns), gap="large")
+    for place, (head, lines) in zip(places, columns, strict=True):
         with place:
-            st.markdown(f"**{head}**\n\n{_listed(lines)}")
-
-
-def _listed(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+            entries = "\n".join(f"- {line}" for line in lines)
+            st.markdown(f"**{head}**\n\n{entries}")
 
 
 def _show_details(card: MethodCard) -> None:
-    tabs = {"Parameters": _show_params, "In Python": _show_code, "Papers": _show_papers}
-    if card.notes:
-        tabs["Worth knowing"] = _show_notes
-    for tab, show_tab in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
-        with tab:
-            show_tab(card)
-
-
-def _show_code(card: MethodCard) -> None:
-    st.code(card.code, language="python")
-
-
-def _show_papers(card: MethodCard) -> None:
+    names = ["Parameters", "In Python", "Papers"]
+    params, python, papers, *notes = st.tabs([*names, "Worth knowing"] if card.notes else names)
+    with params:
+        _show_params(card)
+    python.code(card.code, language="python")
     for reference in card.references:
-        st.markdown(reference)
-
-
-def _show_notes(card: MethodCard) -> None:
+        papers.markdown(reference)
     for note in card.notes:
-        st.markdown(note)
+        notes[0].markdown(note)
 
 
 def _show_params(card: MethodCard) -> None:
@@ -192,14 +166,9 @@ def _show_params(card: MethodCard) -> None:
         for row in card.params:
             st.markdown(f"`{row.name}` = `{row.default}`, {row.allowed}. {row.words}")
     else:
-        rows = [
-            f"| `{row.name}` | `{row.default}` | {row.allowed} | {_cell(row.words)} |"
-            for row in card.params
-        ]
-        head = "| parameter | default | may be | meaning |\n|---|---|---|---|"
-        st.markdown("\n".join([head, *rows]))
-
-
-def _cell(markdown: str) -> str:
-    """Text for a cell of a table, which a bar would end."""
-    return markdown.replace("\\|", "|").replace("|", "\\|")
+        rows = ["| parameter | default | may be | meaning |", "|---|---|---|---|"]
+        for row in card.params:
+            # A bar would end the cell.
+            words = row.words.replace("\\|", "|").replace("|", "\\|")
+            rows.append(f"| `{row.name}` | `{row.default}` | {row.allowed} | {words} |")
+        st.markdown("\n".join(rows))

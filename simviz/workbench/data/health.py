@@ -28,28 +28,11 @@ _NEARLY_ALL = 0.975
 # In the session: checks that were asked for, by what they are about; the
 # version that each mended data set was made from; and what went wrong.
 _ASKED, _BEFORE, _PROBLEM = "data-health-asked", "data-health-before", "data-health-problem"
-_STYLE = """
-<style>
-.sv-find { line-height: 1.5; }
-.sv-find summary { cursor: pointer; padding: .3rem 0; overflow-wrap: anywhere; }
-.sv-find summary i { display: inline-block; font-style: normal; font-size: .75rem;
-  border-radius: 1rem; padding: 0 .55rem; margin-right: .6rem; line-height: 1.35rem; }
-.sv-act { background: color-mix(in srgb, #c2452d 18%, transparent); }
-.sv-look { background: color-mix(in srgb, currentColor 10%, transparent); }
-.sv-find div { margin: .1rem 0 .6rem 1rem; max-width: 62rem; }
-.sv-find .sv-table td, .sv-find .sv-table th { text-align: left; white-space: normal;
-  overflow-wrap: anywhere; font-size: .875rem; padding: .25rem .7rem .25rem 0; }
-.sv-find td img { width: 2rem; height: 2rem; object-fit: contain; vertical-align: middle;
-  margin-right: .5rem; }
-.sv-find p { font-size: .9rem; margin: .1rem 0 .5rem; }
-</style>
-"""
 _LEVELS = {"act": "mend", "look": "look"}
 
 
 def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
     """Show what was found in a data set, and let it be mended."""
-    st.html(_STYLE)
     st.markdown("#### Health")
     if wrong := st.session_state.pop(_PROBLEM, ""):
         display.problem(wrong)
@@ -121,7 +104,7 @@ def show_disputed(file: Upload) -> None:
     finding = find_disputed(file.result)
     if finding is None or finding.remedy is None:
         return
-    st.html(_STYLE + finding_html(finding, file.result.pairs))
+    st.html(finding_html(finding, file.result.pairs))
     if st.button(finding.remedy.label, key=f"data-disputed-{file.pairs_digest}"):
         try:
             file.mend(finding)

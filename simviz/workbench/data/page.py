@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -28,17 +29,15 @@ _CELL = 300  # characters of a cell
 _FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet"}
 _SHOWN_SCRIPTS = 3
 _LEAST_SCRIPT = 0.01  # of the items
+_STYLE = Path(__file__).with_name("style.css")
 _REFUSED = "data-refused"  # in the session: why something could not be deleted
-# Long cells take another line here rather than leave the page.
-_STYLE = """
-<style>.st-key-data-facts .sv-table td { white-space: normal; font-size: .9rem; }</style>
-"""
 
 
 def show_page() -> None:
     """Show the Data page: what there is, whether it was understood, how it is split."""
     page_frame.begin("Data")
     display.style()
+    st.html(_STYLE)
     info, problem = None, ""
     dataset_id = state.current_dataset_id()
     if dataset_id is not None:
@@ -264,7 +263,6 @@ def _show_description(pairs: PairSet) -> None:
         both = f"{facts.n_shared_words:,}"
         rows.insert(5, ("of them on both sides", [both, both]))
     with st.container(key="data-facts"):
-        st.html(_STYLE)
         display.table(
             ["", facts.x.name, facts.y.name],
             [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],

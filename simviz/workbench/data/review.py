@@ -94,12 +94,6 @@ _WEIGHTS = (
     # Something was taken for something.
     r"count as empty|counts? once|read as|became|scores|no name|names two",
 )
-_NOTES_STYLE = """
-<style>
-.sv-more summary { cursor: pointer; opacity: .75; font-size: .9rem; padding: .2rem 0; }
-.sv-more ul { margin-top: .2rem; }
-</style>
-"""
 
 
 def show_waiting(file: Upload) -> None:
@@ -418,8 +412,6 @@ def show_notes(lines: Sequence[str]) -> None:
     first = notes[:_NOTES_SHOWN] if len(notes) > _NOTES_SHOWN + 1 else notes
     rest = notes[len(first) :]
     folded = f"<summary>{len(rest)} more notes</summary>{_list_html(rest)}"
-    if rest:
-        st.html(_NOTES_STYLE)
     st.html(_list_html(first) + (f'<details class="sv-more">{folded}</details>' if rest else ""))
 
 

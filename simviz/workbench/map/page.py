@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ WORDS = (
     "A map puts both sides into one picture: words among the pictures they mean, titles "
     "beside their translation. It needs data and one trained method."
 )
+_STYLE = Path(__file__).with_name("style.css")
 #: Pixels of the box with the names of runs, and characters that are read in it whole.
 _WIDEST, _FITTING, _FITTING_NARROW = 225, 21, 17
 #: What each way to draw the sides together is called, and what it keeps.
@@ -42,27 +44,6 @@ _GAP_WORDS = {
         "it; the distances across follow those within the sides."
     ),
 }
-STYLE = """
-<style>
-.stMainBlockContainer { padding: 3.9rem 1.5rem 1rem; }
-.st-key-map-bar { gap: .35rem .5rem; }
-.st-key-map-run input { text-overflow: ellipsis; }
-[role="listbox"][aria-label="Seen by"] [role="option"] { display: block; height: auto;
-  min-height: 2.2rem; flex: none; }
-[role="listbox"][aria-label="Seen by"] [role="option"] > div { display: block; height: auto;
-  white-space: normal; overflow-wrap: anywhere; line-height: 1.35; padding-block: .3rem; }
-@media (max-width: 640px) {
-  .st-key-map-bar button { padding-inline: .55rem; }
-  .st-key-map-bar [data-testid="stPopoverButton"][kind="tertiary"] { padding-inline: .15rem; }
-}
-.stMainBlockContainer div:has(> .st-key-map-progress:empty) { display: none; }
-/* Nothing is selected: the map has the whole width, in the place that it keeps. */
-.st-key-map-stage .stColumn:last-child:not(:has(.st-key-map-drawer)) { display: none; }
-.st-key-map-said { gap: .1rem; }
-.stMainBlockContainer div:has(> .st-key-map-said:empty) { display: none; }
-.st-key-map-below { gap: .5rem 1rem; }
-</style>
-"""
 
 
 def show_page() -> None:
@@ -95,7 +76,8 @@ def _show() -> None:
 
 def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     """Show everything on the page once there is a run."""
-    st.html(STYLE + canvas.STYLE)
+    st.html(_STYLE)
+    st.html(canvas.STYLE)
     display.style()
     if view.lost:
         display.problem(view.lost)

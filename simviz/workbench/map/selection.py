@@ -28,26 +28,6 @@ if TYPE_CHECKING:
     from simviz.workbench.map.scene import Scene
 
 _LONGEST, _LONGEST_CELL = 600, 300  # characters of a text that is read, and of one in a table
-_STYLE = """
-<style>
-.st-key-map-drawer { gap: .5rem; }
-.st-key-map-nearest { gap: 0; }
-[class*="st-key-map-near-"] { flex-wrap: nowrap; }
-[class*="st-key-map-near-"] > div { min-width: 0; }
-[class*="st-key-map-near-"] > div:last-child { flex: none; }
-[class*="st-key-map-near-"] button { padding: .1rem 0; min-height: 0; text-align: left;
-  justify-content: flex-start; }
-[class*="st-key-map-near-"] button > div { justify-content: flex-start; width: 100%; }
-.sv-near { display: flex; align-items: center; gap: .45rem; font-size: .875rem; }
-.sv-near img { width: 26px; height: 26px; object-fit: contain; }
-.sv-score { white-space: nowrap; font-variant-numeric: tabular-nums; opacity: .75;
-  font-size: .875rem; }
-.sv-shot { width: 72px; height: 72px; object-fit: contain; }
-.sv-read { max-height: 11rem; overflow-y: auto; overflow-wrap: anywhere; margin: 0;
-  font-family: 'Iowan Old Style', 'Palatino Linotype', Palatino, Georgia, serif;
-  font-size: 1.15rem; line-height: 1.45; white-space: pre-line; }
-</style>
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +112,6 @@ def show_item(view: View, scene: Scene, space: Space, found: Neighbors) -> None:
 @contextmanager
 def _panel(view: View, caption: str) -> Iterator[None]:
     """Draw what lies beside the map, with the button that closes it."""
-    st.html(_STYLE)
     with st.container(key="map-drawer"):
         with st.container(horizontal=True, vertical_alignment="center"):
             display.quiet(caption)

@@ -31,18 +31,6 @@ _TIERS, _TOPICAL = ((9, 0, 2), (26, 3, 5), (64, 6, 9)), (0, 6)
 #: Partners that are read to say what a picture is about.
 _PARTNERS = 20
 Tiers = list[tuple[int, int, int, "Region"]]
-_STYLE = """
-<style>
-.sv-about { border-collapse: collapse; width: 100%; font-size: .875rem;
-  font-variant-numeric: tabular-nums; }
-.sv-about caption { text-align: left; font-weight: 600; padding: 0 0 .2rem; }
-.sv-about td { padding: .12rem 0; vertical-align: top; overflow-wrap: anywhere; }
-.sv-about td:last-child { text-align: right; white-space: nowrap; padding-left: .6rem;
-  opacity: .75; }
-.sv-about i { display: block; height: 4px; border-radius: 2px; margin-top: .15rem;
-  background: color-mix(in srgb, currentColor 45%, transparent); }
-</style>
-"""
 
 
 def topics_of(run: Run, pairs: PairSet) -> RunTopics | None:
@@ -152,7 +140,7 @@ def show_item(topics: RunTopics, item: Item, run: Run) -> None:
     bars = bars_html(topics, item)
     if not bars:
         return
-    st.html(_STYLE + bars)
+    st.html(bars)
     if state.share() is None:
         st.page_link(
             "pages/compare.py",

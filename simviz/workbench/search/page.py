@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,7 @@ WORDS = (
     "what speaks for each. It needs data and one trained method."
 )
 MODES = {"query": "One query", "column": "Normalise a column"}
+_STYLE = Path(__file__).with_name("style.css")
 #: Runs asked at first; each further one takes room from the others.
 FEW = 3
 #: What of a link says nothing of a run.
@@ -60,49 +62,6 @@ _LEARNED = {
     "validation": "It was in the part that training watched.",
     "test": "It was in the test part: no run has learned from it.",
 }
-_STYLE = """
-<style>
-[class*="st-key-search-list-"] { gap: 0; }
-[class*="st-key-search-line-"] { border-bottom: 1px solid
-  color-mix(in srgb, currentColor 8%, transparent); padding: .1rem .35rem; min-height: 2.1rem;
-  flex-wrap: nowrap; }
-[class*="st-key-search-line-"] > div { min-width: 0; }
-[class*="st-key-search-list-"] .sv-quiet { padding-top: .4rem; }
-[class*="st-key-search-line-gold"] { background: color-mix(in srgb, #c9941a 15%, transparent); }
-[class*="st-key-search-go-"] button { padding: .1rem 0; min-height: 0; text-align: left;
-  justify-content: flex-start; }
-[class*="st-key-search-go-"] button > div { justify-content: flex-start; width: 100%; }
-[class*="st-key-search-go-"] button p { overflow-wrap: anywhere; white-space: normal; }
-.sv-near img { width: 26px; height: 26px; object-fit: contain; vertical-align: middle; }
-.sv-asked { display: flex; align-items: center; gap: .7rem; font-size: 1.25rem;
-  margin: .2rem 0 .2rem; overflow-wrap: anywhere; max-height: 9rem; overflow-y: auto; }
-.sv-asked img { width: 40px; height: 40px; object-fit: contain; }
-.sv-by { font-weight: 600; margin: 0; display: flex; align-items: baseline; gap: .5rem; }
-.sv-by small { font-weight: 400; opacity: .65; margin-left: auto; white-space: nowrap; }
-.sv-line { flex: none; width: 20px; height: 10px; background-repeat: no-repeat; }
-.sv-at { display: inline-block; min-width: 1.6em; }
-.sv-small { font-variant-numeric: tabular-nums; font-size: .875rem; opacity: .7;
-  white-space: nowrap; }
-</style>
-"""
-_WHY_STYLE = """
-<style>
-.sv-why { line-height: 1.75; font-size: 1.05rem; overflow-wrap: anywhere; margin: 0;
-  max-height: 16rem; overflow-y: auto; white-space: pre-line; }
-.sv-why mark { color: inherit; border-radius: .15rem; padding: .08em 0; }
-.sv-why img { width: 168px; height: 168px; image-rendering: auto; }
-.sv-parts { border-collapse: collapse; font-size: .95rem; width: 100%; max-width: 46rem;
-  font-variant-numeric: tabular-nums; }
-.sv-parts td { padding: .22rem .6rem .22rem 0; vertical-align: middle; }
-.sv-parts .sv-bar { width: 45%; }
-.sv-parts .sv-bar div { display: flex; height: .75rem; }
-.sv-parts .sv-bar i { display: block; height: 100%; border-radius: .12rem; }
-.sv-parts td:last-child { text-align: right; white-space: nowrap; width: 1%; }
-.sv-parts .sv-sum td { border-top: 1px solid color-mix(in srgb, currentColor 25%, transparent);
-  font-weight: 650; }
-.sv-parts .sv-rest { opacity: .7; }
-</style>
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +101,7 @@ def _show() -> None:
         empty.show_untrained(dataset_id, awaited, TITLE, "ask")
         return
     display.style()
+    st.html(_STYLE)
     st.title(TITLE)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         mode = _choose_mode(pairs)
@@ -272,7 +232,6 @@ def _scores(
 
 
 def _show_query(query: Query) -> None:
-    st.html(_STYLE)
     picture, glyph = marks.picture(query.item, 0), marks.glyph(query.item, 0)
     image = f'<img src="{picture}" alt="">' if picture else ""
     words = (f"{glyph}  " if glyph else "") + marks.text(query.item, 0, 600)
@@ -389,7 +348,6 @@ def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) 
     others = pairs.y if query.side == "x" else pairs.x
     answer = others.take([candidate])
     x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
-    st.html(_WHY_STYLE)
     words, label = escape_markdown(marks.text(answer, 0, 60)), escape_markdown(answered.label)
     st.subheader(f"Why {label} answers “{words}”", anchor=False)
     if answered.run.info.method == IMPORTED:

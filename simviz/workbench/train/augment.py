@@ -50,14 +50,6 @@ _LISTS = {
 }
 #: For each step that makes texts of some pairs only: the usual share in per cent.
 _SHARES = {"typos": 10, "extra_words": 20}
-_STYLE = """
-<style>
-.sv-made { border-collapse: collapse; font-size: .9rem; line-height: 1.5; }
-.sv-made th { text-align: left; font-weight: 500; padding: .5rem 0 .1rem; }
-.sv-made td { padding: .05rem 1.4rem .05rem 0; overflow-wrap: anywhere; vertical-align: top; }
-.sv-made td:first-child { opacity: .65; }
-</style>
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,4 +222,4 @@ def _show_preview(preview: Preview) -> None:
         rows.append([Cell(f"{_TITLES[kind]}: {n:,}", {"colspan": 2, "scope": "rowgroup"})])
         rows += samples
     label = "Some of the texts that were made: from, and what"
-    st.html(_STYLE + html_table([], rows, look="sv-made", label=label))
+    st.html(html_table([], rows, look="sv-made", label=label))

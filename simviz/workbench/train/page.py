@@ -25,21 +25,7 @@ TITLE = "Which methods?"
 #: What texts become, as the page asks for it, and what pictures and texts do.
 FEATURES = {"usual": "Words and characters", "pretrained": "Pretrained sentence vectors"}
 OF_PICTURES = {"usual": "Edges, light and colour", "pretrained": "Pretrained vectors"}
-STYLE = """
-<style>
-[class*="st-key-train-set-"] { padding-left: 1.6rem; }
-[class*="st-key-train-card-"] { transition: border-color .15s; height: 100%; }
-[class*="st-key-train-card-"]:has(label input:checked) { border-color: var(--sv-accent); }
-/* The box that the app puts around a container, or there would be no room to stick in. */
-div:has(> .st-key-train-bar) { position: sticky; bottom: 0; z-index: 2; }
-.st-key-train-bar { padding: .7rem 0; }
-/* On a phone, what it costs stands below the two buttons: the bar is always in sight. */
-@media (max-width: 40rem) {
-  .st-key-train-bar { row-gap: .2rem; }
-  .st-key-train-bar > :has(.sv-quiet) { order: 3; flex-basis: 100%; }
-}
-</style>
-"""
+_STYLE = Path(__file__).with_name("style.css")
 #: Methods up to which the bar names each.
 _NAMED = 6
 
@@ -76,8 +62,9 @@ def _show_head(dataset_id: str, pairs: PairSet) -> None:
     from simviz.charts.style import get_theme
 
     look = get_theme(state.theme())
+    st.html(_STYLE)
     st.html(
-        STYLE + f"<style>:root {{ --sv-accent: {look.accent}; }} "
+        f"<style>:root {{ --sv-accent: {look.accent}; }} "
         f".st-key-train-bar {{ background: {look.paper}; }}</style>"
     )
     display.style()
