@@ -9,6 +9,7 @@ and progress are handled here.
 
 from simviz.base.embedding import EmbeddingModel, LinearPairModel
 from simviz.base.pair_model import (
+    COMMON_PARAMETERS,
     IterativeMixin,
     Matrix,
     MethodTags,
@@ -20,6 +21,7 @@ from simviz.base.pair_model import (
 from simviz.base.topic_similarity import TopicSimilarity
 
 __all__ = [
+    "COMMON_PARAMETERS",
     "EmbeddingModel",
     "IterativeMixin",
     "LinearPairModel",

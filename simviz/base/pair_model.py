@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from simviz.callbacks import CallbackMixin
-from simviz.params import validate_params
+from simviz.params import interval, validate_params
 from simviz.relevance import Relevance
 
 
@@ -57,6 +58,19 @@ class MethodTags:
     nested: bool = False
     stops_early: bool = False
 
+
+#: Allowed values of the parameters that mean the same in every method.
+COMMON_PARAMETERS: dict[str, list[Any]] = {
+    "n_components": [interval(Integral, 1, None)],
+    "shared": ["boolean"],
+    "rank": [interval(Integral, 1, None), None],
+    "max_iter": [interval(Integral, 1, None)],
+    "tol": [interval(Real, 0, None)],
+    "patience": [interval(Integral, 1, None)],
+    "validation_fraction": [interval(Real, 0, 0.5)],
+    "regularization": [interval(Real, 0, None)],
+    "random_state": ["random_state"],
+}
 
 Matrix = Any  # CSR array or ndarray of shape (n, d)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz._blas import eigh, solve_triangular
-from simviz.base import EmbeddingModel, Matrix, nonzero_rows, unit_rows
+from simviz.base import COMMON_PARAMETERS, EmbeddingModel, Matrix, nonzero_rows, unit_rows
 from simviz.params import interval, options
 
 Array = NDArray[np.float64]
@@ -446,6 +446,7 @@ _KERNEL: list[Any] = [options(*NAMES), options("precomputed"), callable]
 
 #: Constraints of the parameters that all kernel methods have.
 KERNEL_PARAMETERS: dict[str, list[Any]] = {
+    **COMMON_PARAMETERS,
     "x_kernel": _KERNEL,
     "y_kernel": _KERNEL,
     "x_gamma": [interval(Real, 0, None, closed="neither"), None],
@@ -453,7 +454,6 @@ KERNEL_PARAMETERS: dict[str, list[Any]] = {
     "degree": [interval(Integral, 1, None)],
     "coef0": [interval(Real, 0, None)],
     "max_landmarks": [interval(Integral, 1, None)],
-    "random_state": ["random_state"],
 }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import leading_symmetric, truncated_svd
 from simviz.methods._spectral import RegularizationPathMixin, capped_components, pair_weights
 from simviz.methods._whitening import PairedSides
@@ -101,12 +101,8 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
-        "regularization": [interval(Real, 0, None)],
-        "shared": ["boolean"],
-        "rank": [interval(Integral, 1, None), None],
+        **COMMON_PARAMETERS,
         "correlation_power": [interval(Real, 0, 1)],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 200

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import numerical_rank, truncated_svd
 from simviz.methods._operators import Array, Operator, Products, dense_product
 from simviz.methods._spectral import capped_components, pair_weights
-from simviz.params import interval
 from simviz.relevance import Relevance
 
 
@@ -83,11 +81,7 @@ class CLLSI(LinearPairModel):
         uses="paired",
         nested=True,
     )
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
-        "shared": ["boolean"],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON_PARAMETERS
 
     n_components: int = 200
     _: KW_ONLY

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from simviz.base import MethodTags
-from simviz.methods._topics import Array, TopicModel
+from simviz.methods._topics import (
+    EM,
+    TOPIC_PARAMETERS,
+    Array,
+    Side,
+    Stopped,
+    TopicModel,
+    Topics,
+    equal_parts,
+    run_kernel,
+)
 from simviz.params import interval, options
-
-if TYPE_CHECKING:
-    from simviz.methods._em import EM, Side
 
 
 @dataclass(eq=False, repr=False)
@@ -127,19 +133,12 @@ class CPLSA(TopicModel):
         uses="paired",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
-        "shared": ["boolean"],
+        **TOPIC_PARAMETERS,
         "alpha": [interval(Real, 1, None)],
         "beta": [interval(Real, 1, None)],
         "epsilon": [interval(Real, 0, float("inf"))],
         "inner_iter": [interval(Integral, 1, None)],
-        "max_iter": [interval(Integral, 1, None)],
-        "tol": [interval(Real, 0, None)],
         "init": [options("documents", "random", "cl_lsi")],
-        "n_init": [interval(Integral, 1, None)],
-        "fold_in_iter": [interval(Integral, 1, None)],
-        "measure": [options("js", "hellinger", "cosine")],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 100
@@ -157,16 +156,54 @@ class CPLSA(TopicModel):
     measure: str = "js"
     random_state: Any = 0
 
-    def _learner(self, sides: list[Side], weights: Array, notify: Callable[[], bool]) -> EM:
-        from simviz.methods._em import TiltedEM
-
-        a = np.full(self.n_components, self.alpha - 1.0)
-        return TiltedEM(
-            *(sides, weights, a, self.beta - 1.0, self.shared, notify),
-            epsilon=float(self.epsilon),
-            n_steps=self.inner_iter,
-        )
+    def _learner(self, sides: list[Side], weights: Array) -> EM:
+        problem = self._problem(sides, weights, self.alpha - 1.0, self.beta - 1.0)
+        return TiltedEM(*problem, epsilon=float(self.epsilon), n_steps=self.inner_iter)
 
     def _keep(self, em: Any, topics: Any) -> None:
         super()._keep(em, topics)
         self.violation_ = float(np.average(em.gaps, weights=em.weights))
+
+
+@dataclass
+class TiltedEM(EM):
+    """Posterior regularisation: expectation under the nearest distribution that agrees."""
+
+    epsilon: float = 0.0
+    n_steps: int = 5
+    gaps: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.gaps = np.zeros(self.n_units)
+        # A pair costs as many passes over its words as there are steps.
+        self._tilt_parts = equal_parts(self.unit_work * self.n_steps, len(self.a))
+        shape = (self.n_units, len(self.a))
+        self._duals = np.zeros(shape, self.dtype)
+        self._tilted = [np.empty(shape, self.dtype) for _ in self.sides]
+        words = np.stack([side.totals[side.items] for side in self.sides])
+        rates = np.divide(1.0, words, out=np.zeros_like(words), where=(words > 0).all(axis=0))
+        self._rates = rates.astype(self.dtype)
+
+    def tilted(self, topics: Topics) -> tuple[list[Array], float]:
+        """θ as each side sees it, and what that adds to the objective."""
+        x, y = (
+            (*side.rows, side.items, self._rates[s], self.phi(topics, s))
+            for s, side in enumerate(self.sides)
+        )
+        epsilon = self.dtype.type(self.epsilon)
+        for call, bounds in enumerate(self._tilt_parts):
+            if call and self.notify():
+                raise Stopped
+            args = x, y, topics.theta, self._duals, self.n_steps, epsilon, bounds
+            run_kernel("agree", self._steps, *args, *self._tilted, self.gaps)
+        if not 0 < self.epsilon < np.inf:
+            return self._tilted, 0.0
+        norms = np.abs(self._duals).sum(axis=1, dtype=np.float64)
+        return self._tilted, self.epsilon * float(self.weights @ norms)
+
+    def tilted_again(self, theta: Array) -> list[Array]:
+        """A new θ as each side sees it, λ being what it is."""
+        for sign, rates, out in zip((-1, 1), self._rates, self._tilted, strict=True):
+            run_kernel("tilt_rows", theta.size, theta, self._duals, sign * rates, out)
+        return self._tilted

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -156,17 +156,12 @@ class HDLR(IterativeMixin, LinearPairModel):
         stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
+        **COMMON_PARAMETERS,
         "init": [options("opca", "pca", "lsa", "cca", "cl_lsi"), LinearPairModel],
         "n_constraints": [interval(Integral, 2, None)],
         "similar_percentile": [interval(Real, 0, 100, closed="neither")],
         "dissimilar_percentile": [interval(Real, 0, 100, closed="neither")],
         "gamma": [interval(Real, 0, None, closed="neither"), None],
-        "max_iter": [interval(Integral, 1, None)],
-        "tol": [interval(Real, 0, None)],
-        "patience": [interval(Integral, 1, None)],
-        "validation_fraction": [interval(Real, 0, 0.5)],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 100

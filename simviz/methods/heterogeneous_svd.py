@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import product_svd, truncated_svd
 from simviz.methods._operators import Array, Operator, Products
 from simviz.methods._spectral import capped_components, signed_weights
@@ -96,14 +96,13 @@ class HeterogeneousSVD(LinearPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
+        **COMMON_PARAMETERS,
         "negative_weight": [
             options("balanced", "paper", "per_x", "per_y"),
             interval(Real, 0, None),
         ],
         "sigma_power": [interval(Real, 0, 1)],
         "measure": [options("cosine", "dot")],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 200

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
+from numbers import Real
+from typing import Any, ClassVar
 
 from simviz.base import MethodTags
-from simviz.methods._topics import Array, TopicModel
+from simviz.methods._topics import TOPIC_PARAMETERS, TopicModel
 from simviz.params import interval, options
-
-if TYPE_CHECKING:
-    from simviz.methods._em import EM, Side
 
 
 @dataclass(eq=False, repr=False)
@@ -116,17 +110,10 @@ class JPLSA(TopicModel):
         uses="paired",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
-        "shared": ["boolean"],
+        **TOPIC_PARAMETERS,
         "alpha": [interval(Real, 1, None)],
         "beta": [interval(Real, 1, None)],
-        "max_iter": [interval(Integral, 1, None)],
-        "tol": [interval(Real, 0, None)],
         "init": [options("documents", "random", "cl_lsi")],
-        "n_init": [interval(Integral, 1, None)],
-        "fold_in_iter": [interval(Integral, 1, None)],
-        "measure": [options("js", "hellinger", "cosine")],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 100
@@ -141,9 +128,3 @@ class JPLSA(TopicModel):
     fold_in_iter: int = 2
     measure: str = "js"
     random_state: Any = 0
-
-    def _learner(self, sides: list[Side], weights: Array, notify: Callable[[], bool]) -> EM:
-        from simviz.methods._em import EM
-
-        a = np.full(self.n_components, self.alpha - 1.0)
-        return EM(sides, weights, a, self.beta - 1.0, self.shared, notify)

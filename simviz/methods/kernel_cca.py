@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -139,11 +139,8 @@ class KernelCCA(KernelPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
-        "regularization": [interval(Real, 0, None)],
-        "shared": ["boolean"],
-        "correlation_power": [interval(Real, 0, 1)],
         **KERNEL_PARAMETERS,
+        "correlation_power": [interval(Real, 0, 1)],
     }
 
     n_components: int = 200

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -145,14 +145,13 @@ class KernelHeterogeneousSVD(KernelPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
+        **KERNEL_PARAMETERS,
         "negative_weight": [
             options("balanced", "paper", "per_x", "per_y"),
             interval(Real, 0, None),
         ],
         "sigma_power": [interval(Real, 0, 1)],
         "measure": [options("cosine", "dot")],
-        **KERNEL_PARAMETERS,
     }
 
     n_components: int = 200

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, psi
 
 from simviz.base import Matrix, MethodTags
-from simviz.methods._topics import Array, TopicModel, refused_negative
+from simviz.methods._topics import (
+    EM,
+    TOPIC_PARAMETERS,
+    Array,
+    Counts,
+    Progress,
+    Side,
+    TopicModel,
+    Topics,
+    blocks,
+    checked_counts,
+    equal_parts,
+    normalized_words,
+    run_kernel,
+)
 from simviz.params import interval, options
 
-if TYPE_CHECKING:
-    from simviz.methods._em import EM, Side, Topics
+_LEAST_TOTAL = 1e-30  # of the counts of a topic's words: below, ψ is no number
 
 
 @dataclass(eq=False, repr=False)
@@ -112,17 +126,11 @@ class LDA(TopicModel):
         uses="unsupervised",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
+        **TOPIC_PARAMETERS,
         "alpha": [interval(Real, 0, None, closed="neither")],
         "beta": [interval(Real, 0, None, closed="neither")],
-        "max_iter": [interval(Integral, 1, None)],
-        "tol": [interval(Real, 0, None)],
         "init": [options("documents", "random", "lsa")],
-        "n_init": [interval(Integral, 1, None)],
-        "fold_in_iter": [interval(Integral, 1, None)],
         "fold_in_tol": [interval(Real, 0, None)],
-        "measure": [options("js", "hellinger", "cosine")],
-        "random_state": ["random_state"],
     }
     _paired = False
 
@@ -139,15 +147,9 @@ class LDA(TopicModel):
     measure: str = "js"
     random_state: Any = 0
 
-    def _learner(self, sides: list[Side], weights: Array, notify: Callable[[], bool]) -> EM:
-        from simviz.methods._em import VariationalEM
-
-        return VariationalEM(
-            *(sides, weights, np.full(self.n_components, float(self.alpha)), self.beta),
-            *(False, notify),
-            n_steps=self.fold_in_iter,
-            change=self.fold_in_tol,
-        )
+    def _learner(self, sides: list[Side], weights: Array) -> EM:
+        problem = self._problem(sides, weights, self.alpha, self.beta)
+        return VariationalEM(*problem, n_steps=self.fold_in_iter, change=self.fold_in_tol)
 
     def _keep(self, em: EM, topics: Topics) -> None:
         super()._keep(em, topics)
@@ -155,9 +157,106 @@ class LDA(TopicModel):
         self.x_topics_ = self.y_topics_ = em.word_shares(topics, 0).T
 
     def _shares(self, Z: Matrix, topics: Array) -> Array:
-        from simviz.methods._em import Counts, expected_log_words, varied
-
-        counts = Counts(refused_negative(self, Z))
+        counts = Counts(checked_counts(self, Z))
         known = np.asarray((self.word_counts_ > 0).any(axis=0))
         B = expected_log_words(self.word_counts_.T, known)
         return varied(counts, B, self.topic_prior_, self.fold_in_iter, self.fold_in_tol)
+
+
+@dataclass
+class VariationalEM(EM):
+    """Raises the evidence lower bound of latent Dirichlet allocation."""
+
+    # Here ``topics.theta`` holds the Dirichlet parameters γ of the items and ``topics.phis``
+    # those of the topics, λ; `a` and `b` are the priors.
+
+    n_steps: int = 100
+    change: float = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Most items need far fewer updates than they may take.
+        self._unit_parts = equal_parts(self.unit_work * 10, len(self.a))
+
+    def begin(self, topics: Topics) -> Topics:
+        """Dirichlet parameters that expect such topics, as if all words had been seen."""
+        per_topic = self.n_tokens / len(self.a)
+        words = np.where(self.known[0][:, None], self.b + per_topic * topics.phis[0], 0)
+        return Topics(np.ones_like(topics.theta), [words.astype(self.dtype)])
+
+    def word_shares(self, topics: Topics, side: int) -> Array:
+        """Expected distributions (V, K) over the words of a side, one a column."""
+        return normalized_words(self.phi(topics, side).copy(), 0, self.known[0])
+
+    def step(self, topics: Topics) -> Progress:
+        """Update γ to rest, then λ."""
+        side, gamma, lam = self.sides[0], topics.theta, topics.phis[0]
+        bound, B = _topics_bound(lam, self.b, self.known[0])
+        T, logs = np.empty_like(gamma), np.zeros(self.n_units)
+        prior = self.a.astype(self.dtype)
+        self._run(
+            self._unit_parts,
+            "vary",
+            *(*side.rows, B, prior, self.n_steps, self.change),
+            into=(gamma, T, logs),
+        )
+        counts = np.empty_like(lam)
+        self._expect_words(0, T, B, counts)
+        found = float(logs.sum())
+        for rows in blocks(gamma):
+            found -= float(side.totals[rows] @ psi(_filled(gamma[rows]).sum(axis=1)))
+            bound += _items_bound(_filled(gamma[rows]), self.a)
+        topics.phis[0] = np.where(self.known[0][:, None], self.b + counts, 0).astype(self.dtype)
+        return Progress(bound + found, found)
+
+
+def expected_log_words(lam: Array, known: NDArray[np.bool_]) -> Array:
+    """e^{E log φ} of Dirichlet parameters λ (V, K); 0 for words that never occurred."""
+    total = psi(np.maximum(lam.sum(axis=0, dtype=np.float64), _LEAST_TOTAL))
+    B = np.zeros_like(lam)
+    for rows in blocks(lam):
+        inside = known[rows]
+        block = B[rows]
+        block[inside] = np.exp(psi(lam[rows][inside].astype(np.float64)) - total)
+    return B
+
+
+def varied(counts: Counts, B: Array, prior: Array, n_iter: int, change: float) -> Array:
+    """Expected topics of items that were not trained on."""
+    dtype = counts.val.dtype
+    gamma = np.ones((len(counts.totals), len(prior)), dtype)
+    T, logs = np.empty_like(gamma), np.empty(len(gamma))
+    B = np.ascontiguousarray(B, dtype=dtype)
+    for bounds in equal_parts(counts.lengths * n_iter, len(prior)):
+        n_steps = int(counts.ptr[-1]) * n_iter * len(prior)
+        args = *counts.rows, B, prior.astype(dtype), n_iter, change, bounds, gamma, T, logs
+        run_kernel("vary", n_steps, *args)
+    total = gamma.sum(axis=1, dtype=np.float64)
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    return gamma * scale.astype(dtype)[:, None]
+
+
+def _filled(gamma: Array) -> Array:
+    """γ in double precision, 1 for items without known words, which have no part in the bound."""
+    exact = gamma.astype(np.float64)
+    exact[exact.sum(axis=1) == 0] = 1
+    return exact
+
+
+def _items_bound(gamma: Array, a: Array) -> float:
+    total = gamma.sum(axis=1)
+    logs = psi(gamma) - psi(total)[:, None]
+    parts = ((a - gamma) * logs + gammaln(gamma) - gammaln(a)).sum(axis=1)
+    return float((parts + gammaln(a.sum()) - gammaln(total)).sum())
+
+
+def _topics_bound(lam: Array, b: float, known: NDArray[np.bool_]) -> tuple[float, Array]:
+    """The part of the bound that φ has, and e^{E log φ}."""
+    total = np.maximum(lam.sum(axis=0, dtype=np.float64), _LEAST_TOTAL)
+    B = expected_log_words(lam, known)
+    bound = float((gammaln(b * max(1, known.sum())) - gammaln(total)).sum())
+    for rows in blocks(lam):
+        exact = lam[rows][known[rows]].astype(np.float64)
+        logs = psi(exact) - psi(total)
+        bound += float(((b - exact) * logs + gammaln(exact) - gammaln(b)).sum())
+    return bound, B

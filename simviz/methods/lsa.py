@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import truncated_svd
 from simviz.methods._operators import rows_operator
 from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
@@ -76,9 +76,8 @@ class LSA(LinearPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
+        **COMMON_PARAMETERS,
         "sigma_power": [interval(Real, 0, 1)],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 200

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -130,15 +130,11 @@ class MLC(LinearPairModel):
         uses="discriminative",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
+        **COMMON_PARAMETERS,
         "form": [options("full", "diagonal")],
         "init": [options("pca", "lsa", "opca", "cca", "cl_lsi"), LinearPairModel],
         "measure": [options("dot", "cosine")],
         "n_constraints": [interval(Integral, 2, None)],
-        "regularization": [interval(Real, 0, None)],
-        "max_iter": [interval(Integral, 1, None)],
-        "tol": [interval(Real, 0, None)],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 100

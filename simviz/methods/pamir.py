@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
+from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.methods._triples import (
     MAX_ENTRIES,
     TripleMixin,
@@ -112,12 +112,10 @@ class PAMIR(TripleMixin, PairModel):
         stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **COMMON_PARAMETERS,
         "aggressiveness": [interval(Real, 0, None, closed="neither")],
         "averaged": ["boolean"],
-        "max_iter": [interval(Integral, 1, None)],
-        "patience": [interval(Integral, 1, None)],
         "normalize": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     aggressiveness: float = 0.1

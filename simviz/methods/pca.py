@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import truncated_svd
 from simviz.methods._operators import group_means, rows_operator
 from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
-from simviz.params import interval
 from simviz.relevance import Relevance
 
 
@@ -81,9 +79,8 @@ class PCA(LinearPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
+        **COMMON_PARAMETERS,
         "center_at_transform": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 200

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field
+from itertools import pairwise
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import psi
 from sklearn.utils import check_random_state
 
 from simviz.base import MethodTags
-from simviz.methods._topics import Array, TopicModel
+from simviz.methods._topics import (
+    EM,
+    TOPIC_PARAMETERS,
+    Array,
+    Progress,
+    Side,
+    Stopped,
+    TopicModel,
+    Topics,
+    blocks,
+    normalized_words,
+    run_kernel,
+)
 from simviz.params import interval, options
 
-if TYPE_CHECKING:
-    from simviz.methods._em import EM, Side
+_LEAST_PRIOR = 1e-3  # of a topic: below, it could never come back
+_FIRST = 10  # steps after which topics differ enough to tell their priors
+_PRIOR_EVERY = 10  # sweeps of sampling
+_DRAWS_A_CALL = 1e8  # times topics: a fraction of a second, so that a wish to stop is heard
+MOST_TOKENS = 2**26  # that are held at a time, in about 4 GB
 
 
 @dataclass(eq=False, repr=False)
@@ -128,19 +146,12 @@ class PLTM(TopicModel):
         uses="paired",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
-        "shared": ["boolean"],
+        **TOPIC_PARAMETERS,
         "alpha": [interval(Real, 0, None, closed="neither")],
         "beta": [interval(Real, 0, None, closed="neither")],
         "learn_alpha": ["boolean"],
         "inference": [options("em", "gibbs")],
-        "max_iter": [interval(Integral, 1, None)],
-        "tol": [interval(Real, 0, None)],
         "init": [options("documents", "random", "cl_lsi")],
-        "n_init": [interval(Integral, 1, None)],
-        "fold_in_iter": [interval(Integral, 1, None)],
-        "measure": [options("js", "hellinger", "cosine")],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 100
@@ -158,13 +169,157 @@ class PLTM(TopicModel):
     measure: str = "js"
     random_state: Any = 0
 
-    def _learner(self, sides: list[Side], weights: Array, notify: Callable[[], bool]) -> EM:
-        from simviz.methods._em import EM, LearnedPriorEM
-        from simviz.methods._gibbs import Gibbs
-
-        a = np.full(self.n_components, float(self.alpha))
-        given = sides, weights, a, float(self.beta), self.shared, notify
+    def _learner(self, sides: list[Side], weights: Array) -> EM:
+        problem = self._problem(sides, weights, self.alpha, self.beta)
         if self.inference == "gibbs":
             rng = check_random_state(self.random_state)
-            return Gibbs(*given, n_sweeps=self.max_iter, learn=self.learn_alpha, rng=rng)
-        return (LearnedPriorEM if self.learn_alpha else EM)(*given)
+            return Gibbs(*problem, n_sweeps=self.max_iter, learn=self.learn_alpha, rng=rng)
+        return (LearnedPriorEM if self.learn_alpha else EM)(*problem)
+
+
+@dataclass
+class LearnedPriorEM(EM):
+    """Follows each step, from the tenth on, by one towards the likeliest prior."""
+
+    _n_done: int = 0
+
+    def step(self, topics: Topics) -> Progress:
+        """Replace θ, φ and the prior by better ones; see `EM.step`."""
+        before = self.a
+        try:
+            progress = super().step(topics)
+        except Stopped:
+            self.a = before
+            raise
+        self._n_done += 1
+        return progress
+
+    def _share(self, counts: Array) -> None:
+        if self._n_done >= _FIRST:
+            self.a = likelier_prior(self.a, counts, self.weights)
+        super()._share(counts)
+
+
+def likelier_prior(a: Array, N: Array, weights: Array) -> Array:
+    """One step of Minka's fixed point for a Dirichlet prior of multinomial counts."""
+    above, below = np.zeros(len(a)), 0.0
+    for rows in blocks(N):
+        block = N[rows].astype(np.float64)
+        above += weights[rows] @ (psi(block + a) - psi(a))
+        below += float(weights[rows] @ (psi(block.sum(axis=1) + a.sum()) - psi(a.sum())))
+    if below <= 0:
+        return a
+    return np.maximum(a * above / below, _LEAST_PRIOR)
+
+
+@dataclass
+class Gibbs(EM):
+    """Draws the topic of every single token, again and again."""
+
+    # One step is a sweep over all tokens. Topics of words are averaged over the sweeps of the
+    # second half; the prior of the topics is learned in the first.
+
+    n_sweeps: int = 100
+    learn: bool = True
+    rng: Any = None
+    _z: NDArray[np.int32] | None = field(default=None, init=False)
+    _n_done: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_size()
+        for side in self.sides:
+            if (side.val != np.round(side.val)).any():
+                raise ValueError(
+                    "PLTM(inference='gibbs') draws a topic for each single token and needs "
+                    f"whole counts, got {side.val[side.val != np.round(side.val)][0]}. "
+                    "Use counts of terms, or inference='em'."
+                )
+        n_words = self.sides[0].matrix.shape[1]
+        shifts = [0, 0 if self.shared else n_words]
+        tokens = [_tokens(side, shift) for side, shift in zip(self.sides, shifts, strict=True)]
+        lengths = np.array([np.diff(ptr) for ptr, _ in tokens])
+        self._ptr = np.concatenate([[0], np.cumsum(lengths.sum(axis=0))])
+        split = self._ptr[:-1] + lengths[0]
+        # With one vocabulary all tokens are of the first.
+        self._split = self._ptr[1:].copy() if self.shared else split
+        self._words = np.empty(self._ptr[-1], np.int32)
+        for (ptr, words), start in zip(tokens, (self._ptr[:-1], split), strict=True):
+            self._words[np.arange(len(words)) + np.repeat(start - ptr[:-1], np.diff(ptr))] = words
+        self._sizes = np.array([float(known.sum()) for known in self.known])
+
+    def _check_size(self) -> None:
+        """Refuse counts of more tokens than memory holds, before any is written out."""
+        n_tokens = sum(float(side.totals[side.items].sum()) for side in self.sides)
+        if n_tokens > MOST_TOKENS:
+            raise ValueError(
+                "PLTM(inference='gibbs') draws a topic for each single token, and the counts of "
+                f"these pairs make {n_tokens:,.0f} tokens, more than the {MOST_TOKENS:,} that are "
+                "held in memory. Use inference='em', smaller counts, or fewer pairs."
+            )
+
+    def settled(self, objectives: list[float], tol: float) -> bool:
+        """Never: what is drawn does not come to rest."""
+        return False
+
+    def step(self, topics: Topics) -> Progress:
+        """Draw all tokens anew."""
+        if self._z is None:
+            self._first_draw(topics)
+        k, found = len(self.a), 0.0
+        size = max(1, int(_DRAWS_A_CALL / k))
+        limits = np.searchsorted(self._ptr, np.arange(0, self._ptr[-1], size))
+        bounds = np.unique(np.append(limits, [0, self.n_units]))
+        for start, stop in pairwise(bounds):
+            if start and self.notify():
+                raise Stopped
+            draws = self.rng.random_sample(self._ptr[stop] - self._ptr[start])
+            args = start, stop, self._ptr, self._words, self._split, self.weights, draws
+            state = self.a, self.b, self._sizes, self._z, self._N_u, self._N_w, self._N_k
+            found += run_kernel("sweep", 0, *args, *state, np.empty(k))
+        self._n_done += 1
+        if self._n_done > self.n_sweeps // 2:
+            self._sum += self._N_w
+        elif self.learn and self._n_done % _PRIOR_EVERY == 0:
+            self.a = likelier_prior(self.a, self._N_u, self.weights)
+        self._estimate(topics)
+        return Progress(found, found)
+
+    def _estimate(self, topics: Topics) -> None:
+        """Set φ to the mean of what was kept, or to what stands now."""
+        n_kept = max(0, self._n_done - self.n_sweeps // 2)
+        N = self._sum / n_kept if n_kept else self._N_w
+        start = 0
+        for v, known in enumerate(self.known):
+            part = N[start : start + len(known)].astype(self.dtype)
+            topics.phis[v] = normalized_words(part, self.b, known)
+            start += len(known)
+
+    def _first_draw(self, topics: Topics) -> None:
+        k, n_tokens = len(self.a), len(self._words)
+        phi = np.vstack(topics.phis).astype(np.float64)
+        self._z = np.empty(n_tokens, np.int32)
+        for start in range(0, n_tokens, max(1, 2**22 // k)):
+            rows = slice(start, start + max(1, 2**22 // k))
+            p = np.cumsum(phi[self._words[rows]], axis=1)
+            aim = self.rng.random_sample(len(p)) * p[:, -1]
+            self._z[rows] = np.minimum((p <= aim[:, None]).sum(axis=1), k - 1)
+        unit = np.repeat(np.arange(self.n_units), np.diff(self._ptr))
+        weight = self.weights[unit]
+        self._N_u = _table(unit, self._z, np.ones(n_tokens), (self.n_units, k))
+        self._N_w = _table(self._words, self._z, weight, (len(phi), k))
+        vocabulary = (np.arange(n_tokens) >= self._split[unit]).astype(np.int64)
+        self._N_k = _table(vocabulary, self._z, weight, (len(self.known), k))
+        self._sum = np.zeros_like(self._N_w)
+
+
+def _tokens(side: Side, shift: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Limits of the tokens of each unit, and the tokens."""
+    rows = side.matrix[side.items]
+    times = rows.data.astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(times)])
+    return ends[rows.indptr], np.repeat(rows.indices + shift, times)
+
+
+def _table(rows: Any, columns: Any, values: Array, shape: tuple[int, int]) -> Array:
+    return sp.coo_array((values, (rows, columns)), shape).toarray()

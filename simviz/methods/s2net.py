@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.params import interval, options, validate_params
 from simviz.relevance import Relevance
 
@@ -154,8 +154,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
-        "shared": ["boolean"],
+        **COMMON_PARAMETERS,
         "loss": [options("softmax", "logistic", "triplet", "mse")],
         "init": [
             options("opca", "cca", "cl_lsi", "heterogeneous_svd", "pca", "lsa", "random"),
@@ -165,17 +164,12 @@ class S2Net(IterativeMixin, LinearPairModel):
         "direction": [options("both", "x2y", "y2x")],
         "hard_negatives": [interval(Integral, 1, None), None],
         "balanced": ["boolean"],
-        "regularization": [interval(Real, 0, None)],
         "activation": [options("tanh", "sigmoid"), None],
         "solver": [options("adam", "lbfgs")],
         "learning_rate": [interval(Real, 0, None, closed="neither"), None],
         "batch_size": [interval(Integral, 2, None)],
-        "max_iter": [interval(Integral, 1, None)],
-        "patience": [interval(Integral, 1, None)],
-        "validation_fraction": [interval(Real, 0, 0.5)],
         "precision": [options("auto", "float32", "bfloat16")],
         "device": [options("auto", "cpu", "cuda")],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 100

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import EmbeddingModel, IterativeMixin, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, EmbeddingModel, IterativeMixin, Matrix, MethodTags
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -184,9 +184,8 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
+        **COMMON_PARAMETERS,
         "preset": [options("small", "paper")],
-        "shared": ["boolean"],
         "n_layers": [interval(Integral, 1, 16), None],
         "hidden_units": [interval(Integral, 1, None), None],
         "embedding_size": [interval(Integral, 1, None), None],
@@ -205,11 +204,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         "max_length": [interval(Integral, 1, 10_000)],
         "learning_rate": [interval(Real, 0, None, closed="neither"), None],
         "batch_size": [interval(Integral, 2, None), None],
-        "max_iter": [interval(Integral, 1, None)],
-        "patience": [interval(Integral, 1, None)],
-        "validation_fraction": [interval(Real, 0, 0.5)],
         "device": [options("cpu", "cuda", "auto")],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 128

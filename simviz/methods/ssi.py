@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
+from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.methods import get_method
 from simviz.methods._triples import (
     MAX_ENTRIES,
@@ -146,18 +146,14 @@ class SSI(TripleMixin, PairModel):
         stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None)],
-        "shared": ["boolean"],
+        **COMMON_PARAMETERS,
         "form": [options("low_rank", "symmetric", "diagonal", "full")],
         "init": [options("lsa", "random")],
         "n_negatives": [interval(Integral, 1, None)],
         "margin": [interval(Real, 0, None, closed="neither")],
         "learning_rate": [interval(Real, 0, None)],
-        "max_iter": [interval(Integral, 1, None)],
-        "patience": [interval(Integral, 1, None)],
         "normalize": ["boolean"],
         "init_scale": [interval(Real, 0, None, closed="neither"), None],
-        "random_state": ["random_state"],
     }
 
     n_components: int = 100

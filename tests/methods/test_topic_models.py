@@ -9,8 +9,11 @@ import scipy.sparse as sp
 from scipy.spatial.distance import jensenshannon
 from sklearn.decomposition import LatentDirichletAllocation, non_negative_factorization
 
-from simviz.methods import _em, get_method
-from simviz.methods._em import EM, Side, TiltedEM, Topics, VariationalEM, likelier_prior
+from simviz.methods import _topics, get_method
+from simviz.methods._topics import EM, Side, Topics
+from simviz.methods.cplsa import TiltedEM
+from simviz.methods.lda import VariationalEM
+from simviz.methods.pltm import likelier_prior
 from simviz.relevance import Relevance
 
 RNG = np.random.default_rng(3)
@@ -269,7 +272,7 @@ def test_threads_change_nothing(method):
 
 @pytest.mark.parametrize("method", ["plsa", "lda", "jplsa", "cplsa", "pltm"])
 def test_stopping_within_a_step_keeps_the_step_before(method, monkeypatch):
-    monkeypatch.setattr(_em, "_STEPS_A_CALL", 500)
+    monkeypatch.setattr(_topics, "_STEPS_A_CALL", 500)
     X, Y = pairs(d_y=30)
     heard = []
 
