@@ -20,8 +20,7 @@ from ground import show
 
 from simviz.features import Tfidf
 from simviz.methods import get_method
-from simviz.methods._bregman import LogDetProjections
-from simviz.methods._constraints import Constraints
+from simviz.methods._metric import Constraints, LogDetProjections
 from simviz.methods.hdlr import HDLR
 
 SIZES = (5_000, 20_000, 100_000)

@@ -29,7 +29,7 @@ from ground import show
 from simviz.evaluation import evaluate
 from simviz.methods import get_method
 from simviz.methods._s2net_losses import Loss, Maker, Settings
-from simviz.methods._s2net_network import Network, Objective
+from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 

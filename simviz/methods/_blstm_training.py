@@ -25,7 +25,7 @@ from simviz.methods._blstm_network import (
     threads_for,
 )
 from simviz.methods._spectral import pair_weights
-from simviz.methods._validation import Stopped, Watch, hold_out, validation_sample
+from simviz.methods._training import Stopped, Watch, hold_out, validation_sample
 from simviz.relevance import Relevance
 
 _FEWEST, _SMALLEST = 8, 64  # batches of a pass, unless they were smaller than this
@@ -346,21 +346,6 @@ class Reader:
             Z = self.read(parts, texts, np.arange(len(texts)), _MANY, tick).cpu().numpy()
         Z[texts.lengths == 0] = 0
         return np.asarray(Z)
-
-
-def place_for(name: str) -> str:
-    """The device that a parameter asks for."""
-    if name == "cpu":
-        return name
-    import torch
-
-    there = torch.cuda.is_available()
-    if name == "cuda" and not there:
-        raise ValueError(
-            "device='cuda' needs a GPU that torch can use, and found none. "
-            "Use device='auto' or 'cpu'."
-        )
-    return "cuda" if there else "cpu"
 
 
 class Trainer:

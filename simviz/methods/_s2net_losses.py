@@ -28,6 +28,7 @@ from simviz.methods._s2net_kernels import (
     sum_exponentials,
     weigh_exponentials,
 )
+from simviz.methods._training import torch_device
 from simviz.relevance import Relevance
 
 Array = NDArray[np.floating]
@@ -195,7 +196,7 @@ class Maker:
     """How blocks are made, chosen once for a fit; new ones overwrite those before."""
 
     def __init__(self, precision: str, device: str, dtype: Any, n_components: int) -> None:
-        self.device = _device(device)
+        self.device = torch_device(device)
         self.dtype = "bfloat16" if precision == "bfloat16" else np.dtype(dtype).name
         self._memory = Memory()
         self.kept_gradients: list[Array] = []  # of parameters, see `Objective`
@@ -217,20 +218,6 @@ class Maker:
         if self.device == "cpu" and dtype != "bfloat16":
             return FloatBlocks(P, Q, rows, memory=self._memory)
         return TorchBlocks(P, Q, rows, dtype=dtype, device=self.device, memory=self._memory)
-
-
-def _device(name: str) -> str:
-    if name == "cpu":
-        return name
-    import torch
-
-    there = torch.cuda.is_available()
-    if name == "cuda" and not there:
-        raise ValueError(
-            "device='cuda' needs a GPU that torch can use, and found none. "
-            "Use device='auto' or 'cpu'."
-        )
-    return "cuda" if there else "cpu"
 
 
 Reals = NDArray[np.float64]

@@ -1,21 +1,48 @@
-"""What the spectral methods share: capping at the rank, weights of pairs."""
+"""What the spectral methods share: weights of pairs, capping at the rank, whitening.
+
+A whitening gives coordinates in which weighted, centred data plus a ridge have variance one.
+
+For rows Ẑ = diag(√w)(Z − means) with C = ẐᵀẐ, a whitening is a matrix W with
+Wᵀ(C + κI)W = I. CCA and OPCA are leading singular vectors or eigenvectors of
+small matrices in such coordinates. Two routes give W: the principal directions
+of Ẑ, after which every κ is free, and a Cholesky factor of C + κI, which is
+exact for many rows without finding thousands of directions first.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from simviz._blas import solve_triangular
 from simviz.base import Matrix
-from simviz.methods._linalg import numerical_rank
+from simviz.methods._linalg import (
+    Array,
+    Notify,
+    Operator,
+    group_means,
+    left_svd,
+    matrix_operator,
+    numerical_rank,
+    rows_operator,
+)
 from simviz.params import validate_params
 from simviz.relevance import Relevance
+
+_FEW = 1_500  # rows or columns whose principal directions take a fraction of a second
+_LARGEST_FACTOR = 24_000  # columns whose factor fits: 2.3 GB in single precision
+_MOST_ROWS = 12_000  # rows whose Gram matrix and its two factors do, where columns are more
+_ALL_DIRECTIONS = 6_000  # rows or columns up to which all directions are found
+_MOST_DIRECTIONS = 3_000  # principal directions beyond that
+_PANEL = 1_024  # columns of a Cholesky factor that are found together
+_LEAST_RIDGE = 1e-6  # of the mean variance: what double precision still sees
 
 #: Residual at which directions of most variance are known well enough: the last of them are
 #: wrong by a per cent or two in their variance, all of them together by a hundredth of that.
@@ -93,9 +120,6 @@ def pair_weights(model: Any, relevance: Relevance) -> sp.csr_array:
     return positives / positives.sum()
 
 
-Array = NDArray[np.floating]
-
-
 def signed_weights(
     relevance: Relevance, negative_weight: str | float
 ) -> tuple[sp.csr_array, Array, Array]:
@@ -135,3 +159,364 @@ def _inverse(value: Any) -> Any:
     """1 / value, and 0 for what does not occur."""
     value = np.asarray(value, dtype=np.float64)
     return np.divide(1.0, value, out=np.zeros_like(value), where=value > 0)
+
+
+def factor_whitening(op: Operator, rank: int | None) -> type[CholeskyWhitening] | None:
+    """The shortest way to whiten all of an operator by factors, if there is one."""
+    m, n = op.shape
+    if rank is not None or min(m, n) <= _FEW:
+        return None
+    if m < n and m <= _MOST_ROWS:
+        return RowsWhitening
+    return CholeskyWhitening if n <= _LARGEST_FACTOR else None
+
+
+class Whitening(Protocol):
+    """Products with whitened rows Ẑ W and with W itself; coordinates run over r."""
+
+    rank: int
+    n_features: int
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ W B of shape (n, b) for B of shape (r, b)."""
+
+    def backward(self, C: Array) -> Array:
+        """(Ẑ W)ᵀ C of shape (r, b) for C of shape (n, b)."""
+
+    def directions(self, B: Array) -> Array:
+        """W B of shape (d, b) for B of shape (r, b)."""
+
+    def coordinates(self, v: Array) -> Array:
+        """Wᵀ v of shape (r,) for v of shape (d,)."""
+
+
+class Directions:
+    """The principal directions of Ẑ = U diag(s) Vᵀ, for any ridge."""
+
+    def __init__(
+        self,
+        op: Operator,
+        rank: int | None,
+        random_state: Any,
+        notify: Notify | None,
+        *,
+        keep: bool = False,
+    ) -> None:
+        m, n = op.shape
+        most = min(m, n)
+        if rank is None and most > _ALL_DIRECTIONS:
+            rank = _MOST_DIRECTIONS
+        U, s = left_svd(op, min(rank or most, most), random_state=random_state, notify=notify)
+        r = numerical_rank(s, op.shape)
+        self.op, self.U, self.s, self.rank = op, U[:, :r], s[:r], r
+        self._V = op.rmatmat(self.U) / self.s if keep else None
+
+    def right(self, B: Array) -> Array:
+        """V B, with V = Ẑᵀ U / s taken for the columns of B only unless it was kept."""
+        if self._V is not None:
+            return self._V @ B
+        return self.op.rmatmat(self.U @ (B / self.s[:, None]))
+
+    def whitened(self, ridge: float) -> SpectralWhitening:
+        """W = V diag(1 / √(s² + κ))."""
+        return SpectralWhitening(self, ridge)
+
+
+class SpectralWhitening:
+    """Whitening by principal directions."""
+
+    def __init__(self, directions: Directions, ridge: float) -> None:
+        self.principal, self.U, self.s = directions, directions.U, directions.s
+        self.rank, self.n_features = directions.rank, directions.op.shape[1]
+        self.spread = np.sqrt(self.s**2 + ridge).astype(self.s.dtype)
+        self.damping = self.s / self.spread  # what is left of a direction
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ W B = U diag(damping) B."""
+        return self.U @ (self.damping[:, None] * B)
+
+    def backward(self, C: Array) -> Array:
+        """Its transpose."""
+        return self.damping[:, None] * (self.U.T @ C)
+
+    def directions(self, B: Array) -> Array:
+        """V diag(1 / spread) B."""
+        return self.principal.right(B / self.spread[:, None])
+
+    def coordinates(self, v: Array) -> Array:
+        """diag(1 / spread) Vᵀ v."""
+        rows = self.principal.op.matmat(v[:, None])
+        return (self.U.T @ rows)[:, 0] / (self.s * self.spread)
+
+
+class CholeskyWhitening:
+    """Whitening by C + κI = L Lᵀ, W = L⁻ᵀ."""
+
+    def __init__(
+        self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
+    ) -> None:
+        assert op.rgram is not None
+        self.op = op
+        self.rank = self.n_features = op.shape[1]
+        C = op.rgram(dtype)
+        C.flat[:: self.rank + 1] += ridge
+        cholesky_in_place(C, notify)
+        # BLAS reads columns first: to it the lower factor is an upper one, transposed.
+        self._upper = C.T
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ L⁻ᵀ B."""
+        return self.op.matmat(solve_triangular(self._upper, B))
+
+    def backward(self, C: Array) -> Array:
+        """L⁻¹ Ẑᵀ C."""
+        return solve_triangular(self._upper, self.op.rmatmat(C), transposed=True)
+
+    def directions(self, B: Array) -> Array:
+        """L⁻ᵀ B."""
+        return solve_triangular(self._upper, B)
+
+    def coordinates(self, v: Array) -> Array:
+        """L⁻¹ v."""
+        return solve_triangular(self._upper, v[:, None], transposed=True)[:, 0]
+
+
+class RowsWhitening(CholeskyWhitening):
+    """The same for fewer rows than columns, by factors of the size of the rows."""
+
+    # With Ẑ Ẑᵀ = G Gᵀ the rows of G are those of Ẑ in an orthonormal basis V = Ẑᵀ G⁻ᵀ, so that
+    # GᵀG + κI is all that is factored.
+
+    def __init__(
+        self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
+    ) -> None:
+        assert op.gram is not None
+        G = op.gram(dtype)
+        # Centred rows, copies and empty ones leave directions without any variance; a trace
+        # of it makes the factor exist, and weighs nothing beside the ridge.
+        G.flat[:: len(G) + 1] += _trace_of_variance(G)
+        cholesky_in_place(G, notify)
+        self._rows = np.tril(G)
+        del G
+        super().__init__(matrix_operator(self._rows), ridge, dtype, notify)
+        self._data, self.n_features = op, op.shape[1]
+
+    def directions(self, B: Array) -> Array:
+        """V L⁻ᵀ B."""
+        B = super().directions(B)
+        return self._data.rmatmat(solve_triangular(self._rows.T, B))
+
+    def coordinates(self, v: Array) -> Array:
+        """L⁻¹ Vᵀ v."""
+        rows = self._data.matmat(v[:, None])
+        return super().coordinates(solve_triangular(self._rows.T, rows, transposed=True)[:, 0])
+
+
+def _trace_of_variance(G: Array) -> float:
+    """What a Gram matrix needs on its diagonal for a Cholesky factor to exist."""
+    n, eps = len(G), float(np.finfo(G.dtype).eps)
+    if G.dtype == np.float64:
+        # Rounding is n ε of the largest eigenvalue, and that may be n times their mean.
+        return max(100, n) * eps * float(np.linalg.norm(G))
+    # In single precision as much would be felt; where this is too little, double follows.
+    return 100 * eps * float(np.trace(G)) / n
+
+
+def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
+    """Put the Cholesky factor of C into its lower triangle, panel by panel."""
+    d = len(C)
+    panels = -(-d // _PANEL)
+    for panel, start in enumerate(range(0, d, _PANEL)):
+        stop = min(start + _PANEL, d)
+        if start:
+            C[start:, start:stop] -= C[start:, :start] @ C[start:stop, :start].T
+        corner = np.linalg.cholesky(C[start:stop, start:stop])
+        C[start:stop, start:stop] = corner
+        if stop < d:
+            below = solve_triangular(corner, C[stop:, start:stop].T, lower=True)
+            C[stop:, start:stop] = below.T
+        if notify is not None:
+            notify(panel + 1, panels)
+
+
+class Blocks:
+    """Several whitenings side by side: of data that share neither rows nor columns."""
+
+    def __init__(self, parts: Sequence[Whitening], n_rows: Sequence[int]) -> None:
+        self.parts = parts
+        self.rank = sum(part.rank for part in parts)
+        self.n_features = sum(part.n_features for part in parts)
+        self._rows = np.cumsum(n_rows)[:-1]
+        self._ranks = np.cumsum([part.rank for part in parts])[:-1]
+
+    def forward(self, B: Array) -> Array:
+        """Rows of all parts."""
+        split = np.split(B, self._ranks)
+        return np.vstack([p.forward(b) for p, b in zip(self.parts, split, strict=True)])
+
+    def backward(self, C: Array) -> Array:
+        """Coordinates of all parts."""
+        split = np.split(C, self._rows)
+        return np.vstack([p.backward(c) for p, c in zip(self.parts, split, strict=True)])
+
+    def directions(self, B: Array) -> Array:
+        """Columns of all parts."""
+        split = np.split(B, self._ranks)
+        return np.vstack([p.directions(b) for p, b in zip(self.parts, split, strict=True)])
+
+    def coordinates(self, v: Array) -> Array:
+        """Coordinates of a vector over the columns of all parts."""
+        split = np.split(v, np.cumsum([p.n_features for p in self.parts])[:-1])
+        return np.concatenate([p.coordinates(u) for p, u in zip(self.parts, split, strict=True)])
+
+
+class Inflated:
+    """A whitening of C + κI + δδᵀ from one of C + κI."""
+
+    def __init__(self, base: Whitening, delta: Array) -> None:
+        self.base, self.rank, self.n_features = base, base.rank, base.n_features
+        length2 = float(delta @ delta)
+        # (I + ww')^(-1/2) = I - c ww'
+        self._c = (1 - 1 / np.sqrt(1 + length2)) / length2 if length2 else 0.0
+        self._w = delta[:, None]
+
+    def _root(self, B: Array) -> Array:
+        return B - (self._c * self._w).astype(B.dtype) @ (self._w.T.astype(B.dtype) @ B)
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ W (I + ww')^-½ B."""
+        return self.base.forward(self._root(B))
+
+    def backward(self, C: Array) -> Array:
+        """Its transpose."""
+        return self._root(self.base.backward(C))
+
+    def directions(self, B: Array) -> Array:
+        """W (I + ww')^-½ B."""
+        return self.base.directions(self._root(B))
+
+    def coordinates(self, v: Array) -> Array:
+        """(I + ww')^-½ Wᵀ v."""
+        return self._root(self.base.coordinates(v)[:, None])[:, 0]
+
+
+class PairedSides:
+    """Both sides' rows, weighted by the pairs they are in and centred side by side."""
+
+    def __init__(
+        self, model: Any, X: Matrix, Y: Matrix, weights: sp.csr_array, *, many: bool = False
+    ) -> None:
+        self.model = model
+        self.dtype = X.dtype
+        self.n_x, self.n_y = X.shape[0], Y.shape[0]
+        w_x, w_y = (np.asarray(weights.sum(axis=a), dtype=np.float64).ravel() for a in (1, 0))
+        self.linked = sp.csr_array(
+            sp.diags_array(_inverse_root(w_x)) @ weights @ sp.diags_array(_inverse_root(w_y))
+        )
+        self._linked_back = sp.csr_array(self.linked.T)
+        everything = slice(None)
+        self.x_mean, self.y_mean = (
+            group_means(Z, w, [everything])[0] for Z, w in ((X, w_x), (Y, w_y))
+        )
+        if model.shared:
+            Z = stacked(X, Y)
+            groups = [slice(0, self.n_x), slice(self.n_x, None)]
+            blocks = [(Z, np.concatenate([w_x, w_y]), groups)]
+        else:
+            blocks = [(X, w_x, [everything]), (Y, w_y, [everything])]
+        self.operators = [rows_operator(*block) for block in blocks]
+        self._totals, self._ranks = zip(*(_variance(*block) for block in blocks), strict=True)
+        self.variances = [t / r for t, r in zip(self._totals, self._ranks, strict=True)]
+        self.noise_variance = self._noise_variance(X, Y, weights)
+        self._many = many
+        self._directions: dict[int, Directions] = {}
+        self._between: Array | None = None  # of the principal directions of both sides
+
+    def whitenings(self, ridges: list[float]) -> list[Whitening]:
+        """One whitening a block."""
+        return [self._whitening(block, ridge) for block, ridge in enumerate(ridges)]
+
+    def _whitening(self, block: int, ridge: float) -> Whitening:
+        op, variance = self.operators[block], self.variances[block]
+        factor = factor_whitening(op, self.model.rank)
+        # Nearly without a ridge a factor is rounding, or there is none at all.
+        if factor is not None and ridge >= _LEAST_RIDGE * variance:
+            for dtype in dict.fromkeys([_precision(op, ridge, variance), np.float64]):
+                try:
+                    return factor(op, ridge, dtype, self.model._notify)
+                except np.linalg.LinAlgError:
+                    # A few directions, or means, with nearly all that the numbers hold.
+                    continue
+        return self._principal(block).whitened(ridge)
+
+    def _principal(self, block: int) -> Directions:
+        if block not in self._directions:
+            self._directions[block] = Directions(
+                self.operators[block],
+                self.model.rank,
+                self.model.random_state,
+                self.model._notify,
+                keep=self._many,
+            )
+        return self._directions[block]
+
+    def correlations(self, x: Whitening, y: Whitening) -> Operator:
+        """(Ẑ_x W_x)ᵀ R Ẑ_y W_y, whose singular values are the canonical correlations."""
+        if isinstance(x, SpectralWhitening) and isinstance(y, SpectralWhitening):
+            if self._between is None:
+                self._between = (x.U.T @ (self.linked @ y.U)).astype(self.dtype)
+            return matrix_operator(self._between * x.damping[:, None] * y.damping)
+        return Operator(
+            (x.rank, y.rank),
+            lambda B: x.backward(self.linked.astype(B.dtype) @ y.forward(B)),
+            lambda B: y.backward(self._linked_back.astype(B.dtype) @ x.forward(B)),
+            dtype=self.dtype,
+        )
+
+    def across(self, F: Array) -> Array:
+        """Each row's partners: [[0, R], [Rᵀ, 0]] times stacked rows of both sides."""
+        linked, back = self.linked.astype(F.dtype), self._linked_back.astype(F.dtype)
+        return np.vstack([linked @ F[self.n_x :], back @ F[: self.n_x]])
+
+    def _noise_variance(self, X: Matrix, Y: Matrix, weights: sp.csr_array) -> float:
+        # tr E (x - y)(x - y)' / 4, centred: what both sides vary, less what they share.
+        total = sum(self._totals) / 4
+        noise = total
+        if self.model.shared:
+            mates = weights @ Y
+            inner = (X.multiply(mates) if sp.issparse(X) else X * mates).sum(dtype=np.float64)
+            noise -= (float(inner) - float(self.x_mean @ self.y_mean)) / 2
+        # Pairs of equal items have no noise, but a ridge they need all the same.
+        return max(noise, 1e-6 * total) / sum(self._ranks)
+
+    def constant(self) -> bool:
+        """Whether a block has nothing that varies beyond rounding."""
+        return min(self.variances) <= 0.0
+
+
+def _inverse_root(w: Array) -> Array:
+    return np.divide(1.0, np.sqrt(w), out=np.zeros_like(w), where=w > 0)
+
+
+def _precision(op: Any, ridge: float, variance: float) -> Any:
+    # With a ridge far below the mean variance single precision would not see it.
+    return op.dtype if ridge >= 0.01 * variance else np.float64
+
+
+def _variance(Z: Matrix, weights: Array, groups: list[slice]) -> tuple[float, int]:
+    """Total variance, 0 if it is rounding, and as many directions as rows and columns allow."""
+    if sp.issparse(Z):
+        exact = Z.astype(np.float64)
+        squares = np.asarray(exact.multiply(exact).sum(axis=1)).ravel()
+        columns = len(np.unique(Z.indices[Z.data != 0]))
+    else:
+        squares = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        columns = int((Z != 0).any(axis=0).sum())
+    filled = int(((squares > 0) & (weights > 0)).sum())
+    second = float(weights @ squares)
+    total = second - sum(
+        float(weights[rows].sum() * (mean @ mean))
+        for rows, mean in zip(groups, group_means(Z, weights, groups), strict=True)
+    )
+    directions = max(1, min(filled - len(groups), columns))
+    return (total if total > 1e-13 * second else 0.0), directions

@@ -10,8 +10,12 @@ import numpy as np
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.methods._linalg import leading_symmetric, truncated_svd
-from simviz.methods._spectral import RegularizationPathMixin, capped_components, pair_weights
-from simviz.methods._whitening import PairedSides
+from simviz.methods._spectral import (
+    PairedSides,
+    RegularizationPathMixin,
+    capped_components,
+    pair_weights,
+)
 from simviz.params import interval
 from simviz.relevance import Relevance
 

@@ -9,8 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import numerical_rank, truncated_svd
-from simviz.methods._operators import Array, Operator, Products, dense_product
+from simviz.methods._linalg import (
+    Array,
+    Operator,
+    Products,
+    dense_product,
+    numerical_rank,
+    truncated_svd,
+)
 from simviz.methods._spectral import capped_components, pair_weights
 from simviz.relevance import Relevance
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.methods._training import Data, Stopped, Watch, initial_model, split_validation
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
-_Data = tuple[Matrix, Matrix, Relevance]
 _GAMMAS, _USUAL_GAMMA = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0), 0.01
 _SAMPLE = 10_000  # pairs whose distances say what is near and what is far
 
@@ -180,11 +180,9 @@ class HDLR(IterativeMixin, LinearPairModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
-        from simviz.methods._validation import Stopped, Watch
-
         rng = check_random_state(self.random_state)
-        data, validation = self._watched((X, Y, relevance), validation, rng)
-        start, stopped = self._start(data)
+        data, validation = split_validation(self, (X, Y, relevance), validation, rng)
+        start, stopped = initial_model(self, data, shared=True)
 
         def score(B: NDArray[np.floating]) -> float:
             self._take(start, B)
@@ -205,44 +203,14 @@ class HDLR(IterativeMixin, LinearPairModel):
             pass
         self._take(start, watch.best)
         self.metric_ = watch.best
-        self.n_iter_ = len(watch.losses)
-        self.best_iter_ = watch.best_iter
+        watch.record(self)
         self.gamma_ = gammas[watch.best_iter - 1] if watch.best_iter else None
-        self.loss_curve_ = watch.losses
-        self.validation_scores_ = watch.scores
-
-    def _watched(self, data: _Data, validation: Any, rng: Any) -> tuple[_Data, Any]:
-        """Training items, and validation items, given or held out."""
-        from simviz.methods._validation import hold_out, validation_sample
-
-        if validation is None:
-            X, Y, relevance = data
-            parts = hold_out(relevance, self.validation_fraction, rng)
-            if parts is None:
-                return data, None
-            rows, columns, x_held, y_held = parts
-            validation = X[x_held], Y[y_held], relevance.take(x_held, y_held)
-            data = X[rows], Y[columns], relevance.take(rows, columns)
-        return data, validation_sample(validation, rng)
-
-    def _start(self, data: _Data) -> tuple[LinearPairModel, bool]:
-        """The model to begin with, and whether a callback has asked to stop."""
-        from simviz.methods._initial_model import initial_model
-
-        asked = [False]
-
-        def notify() -> bool:
-            asked.append(asked[-1] or self._notify(0, self.max_iter))
-            return asked[-1]
-
-        return initial_model(self, data, notify, shared=True), asked[-1]
 
     def _sweep(
-        self, start: LinearPairModel, data: _Data, rng: Any, watch: Any, gammas: list[float]
+        self, start: LinearPairModel, data: Data, rng: Any, watch: Any, gammas: list[float]
     ) -> None:
         """Sweep with one γ after the other; `gammas` hears of each sweep's."""
-        from simviz.methods._bregman import LogDetProjections
-        from simviz.methods._constraints import draw_constraints
+        from simviz.methods._metric import LogDetProjections, draw_constraints
 
         X, Y, _ = data
         P, Q = start.transform(X), start.transform_y(Y)
@@ -281,15 +249,9 @@ class HDLR(IterativeMixin, LinearPairModel):
 
     def _take(self, start: LinearPairModel, B: NDArray[np.floating]) -> None:
         """Become the start, bent by B."""
-        L = _root(B)
-        for side in "xy":
-            A, offset = getattr(start, f"{side}_projection_"), getattr(start, f"{side}_offset_")
-            setattr(self, f"{side}_projection_", (A @ L).astype(A.dtype))
-            moved = None if offset is None else (offset @ L).astype(A.dtype)
-            setattr(self, f"{side}_offset_", moved)
-        if start.x_projection_ is start.y_projection_:
-            self.y_projection_ = self.x_projection_
-        self.n_components_ = start.n_components_
+        from simviz.methods._metric import bend
+
+        bend(self, start, _root(B))
 
 
 def _root(B: NDArray[np.floating]) -> NDArray[np.floating]:

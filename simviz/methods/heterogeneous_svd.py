@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import product_svd, truncated_svd
-from simviz.methods._operators import Array, Operator, Products
+from simviz.methods._linalg import Array, Operator, Products, product_svd, truncated_svd
 from simviz.methods._spectral import capped_components, signed_weights
 from simviz.params import interval, options
 from simviz.relevance import Relevance

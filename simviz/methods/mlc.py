@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
+from simviz.methods._training import initial_model
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -149,38 +150,22 @@ class MLC(LinearPairModel):
     random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        from simviz.methods._constraints import draw_constraints
-        from simviz.methods._initial_model import initial_model
-
-        asked = [False]
-
-        def notify() -> bool:
-            asked.append(asked[-1] or self._notify(0, self.max_iter))
-            return asked[-1]
+        from simviz.methods._metric import bend, draw_constraints
 
         data = X, Y, relevance
-        start = initial_model(self, data, notify, shared=True)
+        start, stopped = initial_model(self, data, shared=True)
         rng = check_random_state(self.random_state)
         pairs = draw_constraints(data, self.n_constraints, rng, "MLC")
         self.n_constraints_ = len(pairs)
         P, Q = start.transform(X), start.transform_y(Y)
         differences = P[pairs.x].astype(np.float64) - Q[pairs.y]
         similar, dissimilar = differences[pairs.sign > 0], differences[pairs.sign < 0]
-        root = self._learn(similar, dissimilar, stopped=asked[-1])
+        root = self._learn(similar, dissimilar, stopped=stopped)
         self.metric_ = root @ root.T
-        for side in "xy":
-            A, offset = getattr(start, f"{side}_projection_"), getattr(start, f"{side}_offset_")
-            setattr(self, f"{side}_projection_", (A @ root).astype(A.dtype))
-            moved = None if offset is None else (offset @ root).astype(A.dtype)
-            setattr(self, f"{side}_offset_", moved)
-        if start.x_projection_ is start.y_projection_:
-            self.y_projection_ = self.x_projection_
-        self.n_components_ = start.n_components_
+        bend(self, start, root)
 
     def _learn(self, similar: Reals, dissimilar: Reals, *, stopped: bool) -> Reals:
         """A root F of the metric, A = FFᵀ; its first columns matter most."""
-        pass
-
         scatter = similar.T @ similar
         diagonal = self.form == "diagonal"
         if diagonal:

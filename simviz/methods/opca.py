@@ -9,10 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import leading_symmetric
-from simviz.methods._operators import Array
-from simviz.methods._spectral import RegularizationPathMixin, capped_components, pair_weights
-from simviz.methods._whitening import Blocks, Inflated, PairedSides, Whitening
+from simviz.methods._linalg import Array, leading_symmetric
+from simviz.methods._spectral import (
+    Blocks,
+    Inflated,
+    PairedSides,
+    RegularizationPathMixin,
+    Whitening,
+    capped_components,
+    pair_weights,
+)
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 

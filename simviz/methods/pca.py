@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.methods._linalg import truncated_svd
-from simviz.methods._operators import group_means, rows_operator
+from simviz.methods._linalg import group_means, rows_operator, truncated_svd
 from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
 from simviz.relevance import Relevance
 

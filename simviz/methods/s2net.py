@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.methods._training import Data, Stopped, Watch, split_validation
 from simviz.params import interval, options, validate_params
 from simviz.relevance import Relevance
-
-_Data = tuple[Matrix, Matrix, Relevance]
 
 
 @dataclass(eq=False, repr=False)
@@ -196,9 +195,11 @@ class S2Net(IterativeMixin, LinearPairModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
+        from simviz.methods._s2net_training import start_parameters
+
         rng = check_random_state(self.random_state)
-        data, validation = self._watched((X, Y, relevance), validation, rng)
-        theta, stopped = self._start(data, rng)
+        data, validation = split_validation(self, (X, Y, relevance), validation, rng)
+        theta, stopped = start_parameters(self, data, rng)
         self._learn(data, validation, theta, rng, stopped)
 
     def fit_dimensions(
@@ -235,7 +236,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         ValueError
             If the dimensions do not ascend, or as in `fit`.
         """
-        from simviz.methods._s2net_network import widened
+        from simviz.methods._s2net_training import start_parameters, widened
 
         if not dimensions or (np.diff([0, *dimensions]) <= 0).any():
             raise ValueError(f"dimensions must be positive and ascending, got {dimensions!r}.")
@@ -247,8 +248,8 @@ class S2Net(IterativeMixin, LinearPairModel):
             validation = (*first._check_sides(X_val, y_val, reset=False), relevance_val)
         rng = check_random_state(self.random_state)
         relevance = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
-        data, validation = first._watched((X, Y, relevance), validation, rng)
-        start, stopped = first._start(data, rng)
+        data, validation = split_validation(first, (X, Y, relevance), validation, rng)
+        start, stopped = start_parameters(first, data, rng)
         learned: NDArray[Any] | None = None
         for k in dimensions:
             model = self._copy(n_components=k)
@@ -264,37 +265,10 @@ class S2Net(IterativeMixin, LinearPairModel):
         copy = type(self)(**{**self.get_params(deep=False), **changed})
         return copy.set_callbacks(*getattr(self, "_callbacks", ()))
 
-    def _watched(self, data: _Data, validation: Any, rng: Any) -> tuple[_Data, Any]:
-        """Training items, and validation items, given or held out."""
-        from simviz.methods._validation import hold_out, validation_sample
-
-        if validation is None:
-            X, Y, relevance = data
-            parts = hold_out(relevance, self.validation_fraction, rng)
-            if parts is None:
-                return data, None
-            rows, columns, x_held, y_held = parts
-            validation = X[x_held], Y[y_held], relevance.take(x_held, y_held)
-            data = X[rows], Y[columns], relevance.take(rows, columns)
-        return data, validation_sample(validation, rng)
-
-    def _start(self, data: _Data, rng: Any) -> tuple[NDArray[Any], bool]:
-        """Parameters to begin with, and whether a callback has asked to stop."""
-        from simviz.methods._s2net_network import start_parameters
-
-        asked = [False]
-
-        def notify() -> bool:
-            asked.append(asked[-1] or self._notify(0, self.max_iter))
-            return asked[-1]
-
-        return start_parameters(self, *data, notify, rng), asked[-1]
-
     def _learn(
-        self, data: _Data, validation: Any, theta: NDArray[Any], rng: Any, stopped: bool
+        self, data: Data, validation: Any, theta: NDArray[Any], rng: Any, stopped: bool
     ) -> tuple[NDArray[Any], bool]:
         """Go down from given parameters; keep the best, and whether to stop."""
-        from simviz.methods._validation import Stopped, Watch
 
         def score(parameters: NDArray[Any]) -> float:
             self._take(parameters)
@@ -310,17 +284,15 @@ class S2Net(IterativeMixin, LinearPairModel):
         except Stopped:
             stopped = True
         self._take(watch.best)
-        self.n_iter_, self.best_iter_ = len(watch.losses), watch.best_iter
-        self.loss_curve_, self.validation_scores_ = watch.losses, watch.scores
+        watch.record(self)
         return watch.best, stopped
 
     def _steps(
-        self, data: _Data, theta: NDArray[Any], tick: Any, rng: Any
+        self, data: Data, theta: NDArray[Any], tick: Any, rng: Any
     ) -> Iterator[tuple[float, NDArray[Any]]]:
         """Iterations of the solver: loss and parameters."""
         from simviz.methods._s2net_losses import Loss, Maker, Settings
-        from simviz.methods._s2net_network import Network, Objective
-        from simviz.methods._s2net_solvers import LBFGS, Adam
+        from simviz.methods._s2net_training import LBFGS, Adam, Network, Objective
 
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
@@ -340,15 +312,15 @@ class S2Net(IterativeMixin, LinearPairModel):
         adam = Adam(lambda X, Y, R, x: objective(X, Y, R)(x), self.learning_rate or 0.3)
         return adam.iterate(theta, self._batches(data, rng))
 
-    def _batches(self, data: _Data, rng: Any) -> Any:
+    def _batches(self, data: Data, rng: Any) -> Any:
         """Batches of a pass of Adam, drawn anew each time they are gone through."""
-        from simviz.methods._s2net_solvers import Batches
+        from simviz.methods._s2net_training import Batches
 
         return Batches(*data, self.batch_size, rng)
 
     def _take(self, theta: Any) -> None:
         """Parameters as a fitted model."""
-        from simviz.methods._s2net_network import parts
+        from simviz.methods._s2net_training import parts
 
         A, a, B, b = parts(theta, self.n_features_in_, self.shared)
         self.x_projection_, self.y_projection_ = A, B
@@ -365,7 +337,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         if self.activation is None:
             return Z
         from simviz.base.pair_model import nonzero_rows
-        from simviz.methods._s2net_network import activate
+        from simviz.methods._s2net_training import activate
 
         Z = activate(Z, self.activation)
         Z[~nonzero_rows(items)] = 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, EmbeddingModel, IterativeMixin, Matrix, MethodTags
+from simviz.methods._training import torch_device
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -259,15 +260,12 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         self.x_characters_, self.y_characters_ = data.characters
         watch = learn(self, self._reader(), data, X.dtype, rng)
         self._take(watch.best)
-        self.n_iter_ = len(watch.losses)
-        self.best_iter_ = watch.best_iter
-        self.loss_curve_ = watch.losses
-        self.validation_scores_ = watch.scores
+        watch.record(self)
 
     def _reader(self) -> Any:
         """The network that the settings describe."""
         from simviz.methods._blstm_network import Shape
-        from simviz.methods._blstm_training import Reader, place_for
+        from simviz.methods._blstm_training import Reader
 
         settings = self.settings()
         known = max(len(self.x_characters_), len(self.y_characters_))
@@ -281,7 +279,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
             settings["n_grams"],
         )
         fixed = settings["max_length"] if settings["padding"] == "fixed" else None
-        return Reader(shape, fixed, place_for(self.device))
+        return Reader(shape, fixed, torch_device(self.device))
 
     def _take(self, theta: Any) -> None:
         """Parameters as a fitted model."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import Matrix
-from simviz.methods._s2net_solvers import Batches, batches_of_a_pass
+from simviz.methods._s2net_training import Batches, batches_of_a_pass
 from simviz.methods.s2net import S2Net
 from simviz.params import validate_params
 from simviz.relevance import Relevance

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix
 from simviz.methods._s2net_losses import Loss, Maker, Settings
-from simviz.methods._s2net_network import Network, Objective
-from simviz.methods._s2net_solvers import LBFGS
+from simviz.methods._s2net_training import LBFGS, Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 from simviz.scale.dask import WorkerLost, repeated, scattered

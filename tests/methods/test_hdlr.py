@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.methods import get_method, hdlr
-from simviz.methods._bregman import LogDetProjections
-from simviz.methods._constraints import Constraints, draw_constraints
+from simviz.methods import _metric, get_method
+from simviz.methods._metric import Constraints, LogDetProjections, draw_constraints
 from simviz.methods.hdlr import HDLR, _root
 from simviz.relevance import Relevance
 
@@ -53,7 +52,7 @@ def learned(P, Q, pairs, bounds, gamma, n_sweeps):
 @pytest.mark.parametrize("block", [1, 7, 64, 500])
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 1e4])
 def test_blocks_of_projections_are_the_single_ones(monkeypatch, block, gamma):
-    monkeypatch.setattr(hdlr, "_BLOCK", block)
+    monkeypatch.setattr(_metric, "_BLOCK", block)
     P, Q, pairs = problem()
     differences = P[pairs.x] - Q[pairs.y]
     expected = one_by_one(differences, pairs.sign, (0.5, 9.0), gamma, np.eye(7), 4)

@@ -8,13 +8,15 @@ import scipy.sparse as sp
 
 from simviz.methods import _linalg
 from simviz.methods._linalg import (
+    Operator,
     leading_symmetric,
     left_svd,
+    matrix_operator,
     numerical_rank,
     product_svd,
+    rows_operator,
     truncated_svd,
 )
-from simviz.methods._operators import Operator, matrix_operator, rows_operator
 from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 
 RNG = np.random.default_rng(0)

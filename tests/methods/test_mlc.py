@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.methods import get_method, mlc
-from simviz.methods._constraints import draw_constraints
+from simviz.methods._metric import draw_constraints
 from simviz.methods.mlc import MLC
 from simviz.relevance import Relevance
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from simviz.methods._operators import Products
+from simviz.methods._linalg import Products
 
 RNG = np.random.default_rng(0)
 

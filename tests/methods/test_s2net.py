@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from simviz.methods import get_method
-from simviz.methods._validation import hold_out, validation_sample
+from simviz.methods._training import hold_out, validation_sample
 from simviz.methods.s2net import S2Net
 from simviz.persistence import load_state, save_state
 from simviz.relevance import Relevance
@@ -219,7 +219,7 @@ def test_callbacks_hear_loss_and_validation(texts):
 
 def test_it_can_be_stopped_inside_an_iteration(texts, monkeypatch):
     """At a large size an iteration takes minutes: every block asks."""
-    import simviz.methods._validation as watch
+    import simviz.methods._training as watch
 
     monkeypatch.setattr(watch, "_PAUSE", 0.0)
     train, _ = texts

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.methods._s2net_losses import FloatBlocks, Loss, Settings, TorchBlocks
-from simviz.methods._s2net_network import Network, Objective
+from simviz.methods._s2net_training import Network, Objective
 from simviz.relevance import Relevance
 
 LOSSES = ("logistic", "softmax", "triplet", "mse")

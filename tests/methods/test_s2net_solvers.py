@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from simviz.methods._s2net_losses import FloatBlocks, Loss, Settings
-from simviz.methods._s2net_network import Network, Objective
-from simviz.methods._s2net_solvers import LBFGS, Adam, Batches
+from simviz.methods._s2net_training import LBFGS, Adam, Batches, Network, Objective
 from simviz.relevance import Relevance
 
 

@@ -11,7 +11,7 @@ from simviz.base.checks import yield_checks
 from simviz.data import PairSet
 from simviz.features import Characters
 from simviz.methods._blstm_network import _n_grams, as_texts, read_ids
-from simviz.methods._validation import Stopped
+from simviz.methods._training import Stopped
 from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.relevance import Relevance

@@ -142,7 +142,7 @@ def test_cca_shared_is_every_pair_in_both_orders(sides):
 def test_cca_by_factor_is_cca_by_principal_directions(shared, sides, monkeypatch):
     X, Y = sides if not shared else (sides[0], sides[0] ** 2)
     spectral = RidgeCCA(3, shared=shared, regularization=0.2).fit(X, Y)
-    monkeypatch.setattr("simviz.methods._whitening._FEW", 0)
+    monkeypatch.setattr("simviz.methods._spectral._FEW", 0)
     by_factor = RidgeCCA(3, shared=shared, regularization=0.2).fit(X, Y)
     np.testing.assert_allclose(spectral.spectrum_, by_factor.spectrum_, atol=1e-10)
     np.testing.assert_allclose(spectral.similarity(X, Y), by_factor.similarity(X, Y), atol=1e-9)
@@ -291,7 +291,7 @@ def test_a_fit_that_is_ended_is_a_smaller_valid_model(method, shared, monkeypatc
         "_linalg._DENSE_FLOPS",
         "_linalg._GRAM_SIDE",
         "_linalg._LARGEST_GRAM",
-        "_whitening._FEW",
+        "_spectral._FEW",
     ):
         monkeypatch.setattr(f"simviz.methods.{limit}", 0)
     rng = np.random.default_rng(4)

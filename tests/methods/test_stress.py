@@ -20,7 +20,7 @@ from sklearn.base import clone
 from simviz.base import EmbeddingModel
 from simviz.data import PairSet
 from simviz.exceptions import DatasetError
-from simviz.methods import _linalg, _whitening, all_methods, heterogeneous_svd, pltm
+from simviz.methods import _linalg, _spectral, all_methods, heterogeneous_svd, pltm
 from simviz.params import param_specs
 from simviz.pipeline import default_pipeline
 from simviz.relevance import Relevance
@@ -31,10 +31,10 @@ TEXTS = 0.1  # share of cases that are texts, through a pipeline
 
 #: Sides from which on matrices count as large, so that small ones take every route.
 LOWERED = [
-    (_whitening, "_FEW", 2),
-    (_whitening, "_PANEL", 4),
-    (_whitening, "_ALL_DIRECTIONS", 5),
-    (_whitening, "_MOST_DIRECTIONS", 4),
+    (_spectral, "_FEW", 2),
+    (_spectral, "_PANEL", 4),
+    (_spectral, "_ALL_DIRECTIONS", 5),
+    (_spectral, "_MOST_DIRECTIONS", 4),
     (_linalg, "_DENSE_FLOPS", 0),
     (_linalg, "_GRAM_SIDE", 3),
     (_linalg, "_LARGEST_GRAM", 6),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.methods import _whitening
-from simviz.methods._operators import rows_operator
-from simviz.methods._whitening import (
+from simviz.methods import _spectral
+from simviz.methods._linalg import rows_operator
+from simviz.methods._spectral import (
     Blocks,
     CholeskyWhitening,
     Directions,
@@ -105,7 +105,7 @@ def test_blocks_of_different_routes(op):
 @pytest.mark.parametrize("panel", [1, 7, 64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_panels_give_the_factor_of_lapack(panel, dtype, monkeypatch):
-    monkeypatch.setattr(_whitening, "_PANEL", panel)
+    monkeypatch.setattr(_spectral, "_PANEL", panel)
     A = RNG.standard_normal((40, 30))
     C = (A.T @ A + np.eye(30)).astype(dtype)
     expected = np.linalg.cholesky(C)
@@ -161,5 +161,5 @@ def test_what_has_no_factor_has_directions(monkeypatch):
 
     X, Y = RNG.standard_normal((2, 20, 5))
     expected = RidgeCCA(2).fit(X, Y).spectrum_
-    monkeypatch.setattr("simviz.methods._whitening.factor_whitening", lambda *_: none)
+    monkeypatch.setattr("simviz.methods._spectral.factor_whitening", lambda *_: none)
     np.testing.assert_allclose(RidgeCCA(2).fit(X, Y).spectrum_, expected)

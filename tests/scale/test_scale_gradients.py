@@ -10,7 +10,7 @@ from distributed import Client
 from simviz.jobs import JobError
 from simviz.jobs.local_cluster import cluster_here
 from simviz.methods._s2net_losses import Loss, Maker, Settings
-from simviz.methods._s2net_network import Network, Objective
+from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 from simviz.scale.gradients import _SHARES, fit_s2net

@@ -1,18 +1,23 @@
-"""What a fit is told while it runs, and what it keeps."""
+"""What methods share that learn step by step: where they start, what they watch and keep."""
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
-from simviz.base import Matrix
+from simviz.base import LinearPairModel, Matrix
 from simviz.relevance import Relevance
 
 Array = NDArray[np.floating]
+Data = tuple[Matrix, Matrix, Relevance]
 
 _PAUSE = 0.2  # seconds between two calls inside an iteration
 _FEWEST = 20  # held-out queries that can tell one model from another
@@ -78,6 +83,24 @@ class Watch:
         if self.notify(len(self.losses), self.max_iter, **metrics):
             raise Stopped
 
+    def record(self, model: Any) -> None:
+        """Set the attributes that tell of the iterations of a fit."""
+        model.n_iter_, model.best_iter_ = len(self.losses), self.best_iter
+        model.loss_curve_, model.validation_scores_ = self.losses, self.scores
+
+
+def split_validation(model: Any, data: Data, validation: Any, rng: Any) -> tuple[Data, Any]:
+    """Training items, and some of the validation items: those given, else those held out."""
+    if validation is None:
+        X, Y, relevance = data
+        parts = hold_out(relevance, model.validation_fraction, rng)
+        if parts is None:
+            return data, None
+        rows, columns, x_held, y_held = parts
+        validation = X[x_held], Y[y_held], relevance.take(x_held, y_held)
+        data = X[rows], Y[columns], relevance.take(rows, columns)
+    return data, validation_sample(validation, rng)
+
 
 def validation_sample(
     validation: tuple[Matrix, Matrix, object], rng: Any
@@ -115,3 +138,76 @@ def hold_out(relevance: Relevance, fraction: float, rng: Any) -> tuple[Any, Any,
     alone = not (seen & spared).any()
     columns = spared.nonzero()[0] if alone else np.arange(matrix.shape[1])
     return (~held).nonzero()[0], (seen | ~spared).nonzero()[0], held.nonzero()[0], columns
+
+
+def initial_model(model: Any, data: Data, *, shared: bool) -> tuple[LinearPairModel, bool]:
+    """Resolve ``model.init``: fit what is named or not fitted, cut what is too large."""
+    # Answers with the model, and whether a callback has asked to stop meanwhile.
+    linear: LinearPairModel = model.init
+    stopped = False
+
+    def notify(*_: Any) -> bool:
+        nonlocal stopped
+        stopped = stopped or model._notify(0, model.max_iter)
+        return stopped
+
+    if isinstance(model.init, str):
+        from simviz.methods import get_method
+
+        cls = get_method(model.init)
+        known = cls._get_param_names()
+        wanted = {
+            "n_components": model.n_components,
+            "shared": shared,
+            "random_state": model.random_state,
+        }
+        linear = cls(**{name: value for name, value in wanted.items() if name in known})
+    elif not _is_fitted(linear):
+        linear = clone(linear)
+    if not _is_fitted(linear):
+        linear.set_callbacks(notify)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+            linear.fit(*data)
+        linear.set_callbacks()
+    widths = linear.x_projection_.shape[0], linear.y_projection_.shape[0]
+    given = data[0].shape[1], data[1].shape[1]
+    if widths != given:
+        raise ValueError(
+            f"init was fitted on {widths[0]} and {widths[1]} features, X and y have "
+            f"{given[0]} and {given[1]}. Fit it on the same features."
+        )
+    k = linear.n_components_
+    if k > model.n_components and linear.tags.nested:
+        return linear.truncate(model.n_components), stopped
+    if k < model.n_components:
+        warnings.warn(
+            f"{type(model).__name__}: n_components={model.n_components} is more than the data "
+            f"can give {type(linear).__name__} to start from, {k} are kept.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return linear, stopped
+
+
+def _is_fitted(model: LinearPairModel) -> bool:
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def torch_device(name: str) -> str:
+    """The device that a parameter asks for."""
+    if name == "cpu":
+        return name
+    import torch
+
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise ValueError(
+            "device='cuda' needs a GPU that torch can use, and found none. "
+            "Use device='auto' or 'cpu'."
+        )
+    return "cuda" if there else "cpu"

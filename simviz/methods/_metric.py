@@ -1,0 +1,192 @@
+"""What metric learning shares: pairs to bring together or apart, and a start to bend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from simviz._numba import njit
+from simviz.base import LinearPairModel, Matrix, nonzero_rows
+from simviz.relevance import Relevance
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+_BLOCK = 64  # projections at a time: their Gram matrix stays in the first-level cache
+_SMALLEST = 1e-12  # of its bound: a distance below it is none
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraints:
+    """Distinct pairs of items in random order."""
+
+    x: Ints
+    y: Ints
+    sign: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.sign)
+
+    def take(self, keep: NDArray[Any]) -> Constraints:
+        """Some of the pairs, by index or mask."""
+        return Constraints(self.x[keep], self.y[keep], self.sign[keep])
+
+
+def draw_constraints(
+    data: tuple[Matrix, Matrix, Relevance], n: int, rng: Any, name: str
+) -> Constraints:
+    """Draw pairs from judgments, without replacement."""
+    # Half of them are relevant pairs; where there are fewer, all of these and the more others.
+    # The others are those judged not relevant, or any that are not relevant where unjudged pairs
+    # are negative. Pairs of an item without any known feature say nothing and are left out.
+    X, Y, relevance = data
+    judged = relevance.unjudged == "ignore"
+    positives = _codes(relevance.positives)
+    negatives = _codes(relevance.negatives)
+    if not len(positives) or (judged and not len(negatives)):
+        raise ValueError(
+            f"{name} sets similar pairs against dissimilar ones; got {len(positives)} relevant "
+            f"and {len(negatives)} judged not relevant. Bring both, or set unjudged='negative'."
+        )
+    similar = rng.permutation(positives)[: max(1, n // 2)]
+    wanted = n - len(similar)
+    if judged:
+        dissimilar = rng.permutation(negatives)[:wanted]
+    else:
+        dissimilar = _others(positives, relevance.shape, wanted, rng)
+    code = np.concatenate([similar, dissimilar])
+    sign = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
+    order = rng.permutation(len(code))
+    x, y = np.divmod(code[order], relevance.shape[1])
+    pairs = Constraints(x, y, sign[order])
+    return pairs.take(nonzero_rows(X)[x] & nonzero_rows(Y)[y])
+
+
+def _codes(matrix: sp.csr_array) -> Ints:
+    """Stored entries as row · width + column, ascending."""
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    return np.sort(rows * matrix.shape[1] + matrix.indices)
+
+
+def _others(positives: Ints, shape: tuple[int, int], n: int, rng: Any) -> Ints:
+    """Draw distinct pairs that are not relevant, uniformly."""
+    total = shape[0] * shape[1]
+    if total <= 4 * (n + len(positives)):
+        free = np.setdiff1d(np.arange(total, dtype=np.int64), positives, assume_unique=True)
+        return np.asarray(rng.permutation(free)[:n])
+    found = np.empty(0, dtype=np.int64)
+    while len(found) < n:
+        drawn = rng.randint(total, size=2 * n, dtype=np.int64)
+        found = np.setdiff1d(np.union1d(found, drawn), positives, assume_unique=True)
+    return np.asarray(rng.permutation(found)[:n])
+
+
+def bend(model: LinearPairModel, start: LinearPairModel, root: NDArray[np.floating]) -> None:
+    """Make a model the start with its vectors multiplied by a root of the metric."""
+    for side in "xy":
+        A, offset = getattr(start, f"{side}_projection_"), getattr(start, f"{side}_offset_")
+        setattr(model, f"{side}_projection_", (A @ root).astype(A.dtype))
+        moved = None if offset is None else (offset @ root).astype(A.dtype)
+        setattr(model, f"{side}_offset_", moved)
+    if start.x_projection_ is start.y_projection_:
+        model.y_projection_ = model.x_projection_
+    model.n_components_ = start.n_components_
+
+
+class LogDetProjections:
+    """Keeps B close to the identity while distances are brought within their bounds."""
+
+    # Cyclic Bregman projections of a LogDet divergence onto bounds of distances (algorithm 1 of
+    # Davis et al. 2007). Each changes B by a multiple of (Bw)(Bw)ᵀ, w being the difference of a
+    # pair of items. Taken one by one, each would read and write all of B. Some dozens together
+    # need only their Gram matrix wᵀBw, which is small and changes by its own rank-one updates; B
+    # is then changed once, by a product of matrices. The projections are the very same, in the
+    # same order.
+
+    def __init__(
+        self,
+        P: NDArray[np.floating],
+        Q: NDArray[np.floating],
+        pairs: Constraints,
+        bounds: tuple[float, float],
+        gamma: float,
+    ) -> None:
+        self.P, self.Q, self.pairs, self.gamma = P, Q, pairs, gamma
+        self.bounds = np.where(pairs.sign > 0, *bounds)
+        self.slack = self.bounds.copy()
+        self.multipliers = np.zeros(len(pairs))
+        self.B: Reals = np.eye(P.shape[1])
+
+    def sweep(self, tick: Callable[[], None]) -> tuple[float, float]:
+        """Project onto every constraint once."""
+        violation = change = 0.0
+        self.B = self.B.copy()  # whoever holds the last one keeps it
+        for first in range(0, len(self.pairs), _BLOCK):
+            missed, moved = self._project(slice(first, first + _BLOCK))
+            violation += missed
+            change += moved
+            tick()
+        self.B = (self.B + self.B.T) / 2
+        total = self.multipliers.sum()
+        return violation / max(1, len(self.pairs)), change / total if total else 0.0
+
+    def _project(self, block: slice) -> tuple[float, float]:
+        x, y = self.pairs.x[block], self.pairs.y[block]
+        W = self.P[x].astype(np.float64) - self.Q[y]
+        V = W @ self.B
+        T, beta = np.eye(len(W)), np.zeros(len(W))
+        missed, moved = _project(
+            V @ W.T, self.pairs.sign[block], self.bounds[block], self.gamma,
+            self.multipliers[block], self.slack[block], T, beta,
+        )  # fmt: skip
+        active = beta != 0
+        if active.any():
+            U = T[active] @ V  # B w, as B was when the pair's turn came
+            self.B += (U.T * beta[active]) @ U
+        return missed, moved
+
+
+@njit(fastmath=frozenset({"contract", "reassoc"}))
+def _project(
+    G: Reals,
+    sign: Reals,
+    bound: Reals,
+    gamma: float,
+    multiplier: Reals,
+    slack: Reals,
+    T: Reals,
+    beta: Reals,
+) -> Any:
+    """Project onto the constraints of a block, by their Gram matrix alone."""
+    # G, of wᵀBw, is overwritten on and above its diagonal. Of constraint c, ``T[c] @ V`` becomes
+    # Bw as it is on its turn, V being Bw as it was at the start of the block, and ``beta[c]``
+    # the weight of its update.
+    rate = gamma / (gamma + 1)
+    missed, moved = 0.0, 0.0
+    for c in range(len(sign)):
+        for e in range(c):
+            if beta[e] != 0:
+                share = beta[e] * G[e, c]
+                for j in range(e + 1):
+                    T[c, j] += share * T[e, j]
+        p, delta = G[c, c], sign[c]
+        if p <= _SMALLEST * bound[c]:
+            continue
+        missed += max(0.0, delta * (p - bound[c]) / bound[c])
+        a = min(multiplier[c], delta * rate * (1 / p - 1 / slack[c]))
+        if a == 0:
+            continue
+        multiplier[c] -= a
+        moved += abs(a)
+        slack[c] = 1 / (1 / slack[c] + delta * a / gamma)
+        beta[c] = delta * a / (1 - delta * a * p)
+        for i in range(c + 1, len(sign)):
+            share = beta[c] * G[c, i]
+            for j in range(i, len(sign)):
+                G[i, j] += share * G[c, j]
+    return missed, moved
