@@ -131,8 +131,6 @@ def query_csv(
         for evaluation in evaluations:
             columns.append(first_relevant_rank(evaluation.rankings[direction]))
             columns += [evaluation.per_query(m, direction) for m in wanted]
-        if any(len(column) != len(items) for column in columns):
-            raise ValueError(f"These runs were not measured on one {part} part of this data set.")
         for query in np.flatnonzero(n_relevant > 0):
             # A query that cannot fail counts in no metric of ranks: an empty cell.
             values = (float(np.round(column[query], 12)) for column in columns)

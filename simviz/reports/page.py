@@ -11,17 +11,15 @@ from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
 from math import isnan
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.charts import DimensionCurve, RocCurve, dimension_figure, map_figure, roc_figure
+from simviz.charts import RocCurve, dimension_figure, map_figure, roc_figure
 from simviz.charts.style import DARK, FONT, LIGHT, Theme, clean_text, method_style
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparisons
-from simviz.evaluation.differences import REACH
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.roc import Roc
 from simviz.evaluation.tables import TableRow, best_values
@@ -30,7 +28,16 @@ from simviz.jobs.results import load_map, stopped_by_validation
 from simviz.projection.drawing import DRAWING
 from simviz.reports import summary
 from simviz.reports.code import repeat_code
-from simviz.reports.summary import Told, part_words, ranked, read_runs, shared_metrics, table_rows
+from simviz.reports.summary import (
+    Entry,
+    dimension_curve,
+    milestones,
+    part_words,
+    ranked,
+    read_runs,
+    shared_metrics,
+    table_rows,
+)
 from simviz.store.run import Part, Run
 
 if TYPE_CHECKING:
@@ -39,7 +46,6 @@ if TYPE_CHECKING:
 #: Points of a side at most: a page of its own draws them without a graphics card.
 MAX_POINTS = 3_000
 _RATES = (0.001, 0.01, 0.1)
-_NEARLY = 0.95
 ThemeName = Literal["light", "dark"]
 
 
@@ -62,7 +68,7 @@ class Chart:
         return str(self.light.layout.meta["alt"])
 
 
-def roc_chart(told: Sequence[Told]) -> Chart | None:
+def roc_chart(told: Sequence[Entry]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
     rocs = [(one, Roc(**arrays)) for one in told if (arrays := _roc(one)) is not None]
     if not rocs:
@@ -85,16 +91,16 @@ def roc_chart(told: Sequence[Told]) -> Chart | None:
     )
 
 
-def _roc(one: Told) -> Mapping[str, Any] | None:
+def _roc(one: Entry) -> Mapping[str, Any] | None:
     return one.run.part(one.part).roc()
 
 
-def dimension_chart(told: Sequence[Told], pairs: PairSet, direction: str) -> Chart | None:
+def dimension_chart(told: Sequence[Entry], pairs: PairSet, direction: str) -> Chart | None:
     """Quality by dimension, or None where no method has such a curve."""
     drawn = [(one, c) for one in told if (c := dimension_curve(one, direction)) is not None]
     if not drawn:
         return None
-    metric = str(drawn[0][0].curve[0]["metric"])
+    metric = str(drawn[0][0].measured.curve[0]["metric"])
     curves = [curve for _, curve in drawn]
     return Chart(
         id="dimensions",
@@ -107,34 +113,11 @@ def dimension_chart(told: Sequence[Told], pairs: PairSet, direction: str) -> Cha
             f"bands; {part_words(told[0], pairs)}."
         ),
         head=["run", f"best {metric}", "with", "95 % of it with"],
-        rows=[[one.label, *_milestones(curve)] for one, curve in drawn],
+        rows=[[one.label, *milestones(curve)] for one, curve in drawn],
     )
 
 
-def dimension_curve(one: Told, direction: str) -> DimensionCurve | None:
-    """Quality by dimension with its 95 % band, or None where a run has none."""
-    wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
-    sides = [[r for r in one.curve if r["direction"] == d] for d in wanted]
-    if not all(sides):
-        return None
-    # A side on which no query can fail has no values.
-    sides = [side for side in sides if not any(isnan(r["value"]) for r in side)]
-    if not sides:
-        return None
-    points = list(zip(*sides, strict=True))
-    values = [fmean(p["value"] for p in point) for point in points]
-    reach = [REACH * fmean(p["standard_error"] for p in point) for point in points]
-    return DimensionCurve(
-        one.look,
-        one.label,
-        [point[0]["dimension"] for point in points],
-        values,
-        [v - r for v, r in zip(values, reach, strict=True)],
-        [v + r for v, r in zip(values, reach, strict=True)],
-    )
-
-
-def map_chart(one: Told, pairs: PairSet, drawing: str) -> Chart | None:
+def map_chart(one: Entry, pairs: PairSet, drawing: str) -> Chart | None:
     """Both sides on one map as a run sees them, or None where it is not kept."""
     if drawing not in one.run.maps():
         return None
@@ -191,14 +174,6 @@ def _sample(n: int, seed: int | None) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng(seed or 0).permutation(n)[:MAX_POINTS])
 
 
-def _milestones(curve: DimensionCurve) -> tuple[str, str, str]:
-    """The best value, at how many dimensions, and how many nearly reach it."""
-    points = list(zip(np.asarray(curve.dimensions), np.asarray(curve.values), strict=True))
-    at, best = max(points, key=lambda point: float(point[1]))
-    enough = next((k for k, value in points if value >= _NEARLY * best), at)
-    return f"{best:.3f}", f"{at:,}", f"{enough:,}"
-
-
 #: Beside a run whose training watched the part that is shown.
 _EARLY = "stopped early by this part"
 
@@ -208,11 +183,11 @@ def plain(text: object, limit: int = 300) -> str:
     return escape(clean_text(text, limit))
 
 
-def _results(told: Sequence[Told]) -> str:
+def _results(told: Sequence[Entry]) -> str:
     return f"Results on the {told[0].part} part"
 
 
-def contents(told: Sequence[Told], charts: Sequence[Chart]) -> str:
+def contents(told: Sequence[Entry], charts: Sequence[Chart]) -> str:
     """Links to the sections."""
     wanted = [("results", _results(told)), *((chart.id, chart.title) for chart in charts)]
     wanted += [("compared", "What was compared"), ("runs", "Settings and code")]
@@ -221,7 +196,7 @@ def contents(told: Sequence[Told], charts: Sequence[Chart]) -> str:
 
 
 def table(
-    told: Sequence[Told],
+    told: Sequence[Entry],
     pairs: PairSet,
     metrics: Sequence[str],
     direction: str,
@@ -337,7 +312,7 @@ def _plain_table(head: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def subject(told: Sequence[Told], pairs: PairSet, direction: str) -> str:
+def subject(told: Sequence[Entry], pairs: PairSet, direction: str) -> str:
     """The data, the split and the test."""
     rows = "".join(
         f"<dt>{plain(name)}</dt><dd>{plain(value)}</dd>"
@@ -347,22 +322,22 @@ def subject(told: Sequence[Told], pairs: PairSet, direction: str) -> str:
 
 
 def runs_section(
-    told: Sequence[Told], metric: str, direction: str, specs: Mapping[str, Mapping[str, Any]]
+    told: Sequence[Entry], metric: str, direction: str, specs: Mapping[str, Mapping[str, Any]]
 ) -> str:
     """Everything that it takes to have the runs again."""
     parts = [_run(one, metric, direction, specs) for one in told]
     return f'<section id="section-runs"><h2>Settings and code</h2>{"".join(parts)}</section>'
 
 
-def _run(one: Told, metric: str, direction: str, specs: Mapping[str, Mapping[str, Any]]) -> str:
+def _run(one: Entry, metric: str, direction: str, specs: Mapping[str, Mapping[str, Any]]) -> str:
     """Everything that it takes to have a run again."""
-    seconds = one.meta.get("seconds", {})
+    seconds = one.run.meta.get("seconds", {})
     told = [
-        ("Method", str(one.spec["method"])),
+        ("Method", str(one.run.spec["method"])),
         ("Run", one.run.id),
         ("Seconds", ", ".join(f"{stage} {value:.1f}" for stage, value in seconds.items())),
-        ("Versions", ", ".join(f"{n} {v}" for n, v in one.meta.get("versions", {}).items())),
-        *(("Note", str(note)) for note in one.meta.get("notes", ())),
+        ("Versions", ", ".join(f"{n} {v}" for n, v in one.run.meta.get("versions", {}).items())),
+        *(("Note", str(note)) for note in one.run.meta.get("notes", ())),
     ]
     rows = "".join(f"<dt>{plain(name)}</dt><dd>{plain(value, 600)}</dd>" for name, value in told)
     params = "".join(
@@ -370,7 +345,7 @@ def _run(one: Told, metric: str, direction: str, specs: Mapping[str, Mapping[str
         f'<td class="left">{plain(value, 2_000)}</td></tr>'
         for name, value, given in summary.settings(one)
     )
-    code = escape(repeat_code(one.spec, metric, direction, specs, one.part))
+    code = escape(repeat_code(one.run.spec, metric, direction, specs, one.part))
     table = (
         '<div class="scroll" tabindex="0"><table><thead><tr><th scope="col">parameter</th>'
         f'<th scope="col" class="left">value</th></tr></thead><tbody>{params}</tbody></table>'
@@ -555,12 +530,12 @@ def html_report(
         damaged.
     """
     told = read_runs(runs, labels, looks, part)
-    if told[0].spec["dataset_digest"] != pairs.digest:
+    if told[0].run.spec["dataset_digest"] != pairs.digest:
         raise DatasetError(
             f"These runs were trained on other data than {pairs.name!r} as it is now. Give the "
             "data set they were trained on."
         )
-    known = list(told[0].evaluation["directions"])
+    known = list(told[0].measured.evaluation["directions"])
     if direction is None or (direction == "mean" and len(known) == 1):
         direction = known[0]
     if direction not in _DIRECTIONS or (direction != "mean" and direction not in known):
@@ -570,7 +545,9 @@ def html_report(
     if main not in metrics:
         raise ValueError(f"These runs were not measured by {main!r}, but {', '.join(metrics)}.")
     metrics = [main, *(m for m in metrics if m != main)]
-    told = ranked(told, main, direction)
+    results = {one.run.id: one.result for one in told}
+    order = [run.id for run in ranked(runs, results, main, direction, part)]
+    told.sort(key=lambda one: order.index(one.run.id))
     compared = summary.compare_runs(told, pairs, main, direction)
     charts = [
         roc_chart(told),
@@ -578,7 +555,7 @@ def html_report(
         map_chart(told[0], pairs, drawing),
     ]
     drawn = [chart for chart in charts if chart is not None]
-    specs = {**(others or {}), **{one.run.id: one.spec for one in told}}
+    specs = {**(others or {}), **{one.run.id: one.run.spec for one in told}}
     names = " and ".join([pairs.x_name, pairs.y_name])
     words = part_words(told[0], pairs)
     body = [

@@ -1,15 +1,18 @@
-"""A run as reports tell it: its label, its figures, what it was asked for."""
+"""Finished runs made ready to be compared: what each was measured on, and how it did."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isnan
+from statistics import fmean
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from simviz.charts import DimensionCurve
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
 from simviz.evaluation import (
@@ -30,35 +33,108 @@ from simviz.jobs.results import load_evaluation, load_figures
 from simviz.jobs.spec import BLEND
 from simviz.methods import all_methods
 from simviz.store.records import DEMO_PREFIX
-from simviz.store.run import Part, Run
+from simviz.store.run import MEASURED, Part, Run
 
 Record = Mapping[str, Any]
 #: Scorers that know nothing of the items, as tables call them.
 BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
+#: A curve has nearly reached its best from this share of it on.
+NEARLY = 0.95
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Told:
-    """A stored run, read once."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the files of a run say about one part of its split; small, so that it can be kept."""
+
+    n_x: int
+    n_y: int
+    unseen: Mapping[str, bool]
+    evaluation: Mapping[str, Any]
+    curve: Sequence[Record]
+
+    @property
+    def pool(self) -> str:
+        """What a query was ranked against."""
+        return str(self.evaluation["pool"])
+
+    def record(self, metric: str, direction: str) -> Record | None:
+        """The record of a metric, see `find_record`."""
+        return find_record(self.evaluation["records"], metric, direction)
+
+    def value(self, metric: str, direction: str) -> float:
+        """The value of a metric; NaN where it was not measured."""
+        record = self.record(metric, direction)
+        return float("nan") if record is None else float(record["value"])
+
+    def ranked_against(self, direction: str, part: Part, pairs: PairSet) -> str:
+        """What a query was ranked against, in words."""
+        names, whole = (pairs.x_name, pairs.y_name), (len(pairs.x), len(pairs.y))
+        return ranked_against(self.pool, direction, part, names, (self.n_x, self.n_y), whole)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """What the files of a run say about its split."""
+
+    split: str
+    parts: Mapping[Part, Measured]
+
+    @classmethod
+    def of(cls, run: Run) -> MeasuredRun:
+        """Read it from the files of a run."""
+        arrays = run.arrays()
+        try:
+            held_out = {
+                (part, side): arrays[f"{side}_{part}"] for part in MEASURED for side in "xy"
+            }
+            train = {side: arrays[f"{side}_train"] for side in "xy"}
+        except KeyError as error:
+            raise StoreError(f"The results of this run lack {error}.") from error
+        digest = hashlib.blake2b(digest_size=8)
+        for at in held_out.values():
+            digest.update(at.astype(np.int64).tobytes() + b"|")
+        parts = {}
+        for part in run.measured:
+            evaluation = load_figures(run, part)
+            # What it has no record of is left out, such as metrics of older runs.
+            metrics = {record["metric"] for record in evaluation["records"]}
+            asking = {record["direction"] for record in evaluation["records"]}
+            known = [d for d in evaluation["directions"] if d in asking]
+            evaluation["directions"] = known or evaluation["directions"]
+            evaluation["metrics"] = [name for name in evaluation["metrics"] if name in metrics]
+            unseen = {side: not np.isin(held_out[part, side], train[side]).any() for side in "xy"}
+            sizes = len(held_out[part, "x"]), len(held_out[part, "y"])
+            parts[part] = Measured(*sizes, unseen, evaluation, run.part(part).curve())
+        return cls(digest.hexdigest(), parts)
+
+    def choosing_value(self, metric: str, direction: str) -> float:
+        """What the run is ranked by: its value on the validation part; NaN without one."""
+        measured = self.parts.get("validation")
+        return float("nan") if measured is None else measured.value(metric, direction)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A run among those to compare, on one part of their split."""
 
     run: Run
     label: str
     look: str
-    spec: Mapping[str, Any]
-    meta: Mapping[str, Any]
-    evaluation: Mapping[str, Any]
-    curve: Sequence[Record]
     part: Part
-    size: tuple[int, int]
-    validation: Mapping[str, Any] | None
+    result: MeasuredRun
+
+    @property
+    def measured(self) -> Measured:
+        """What it did on the part."""
+        return self.result.parts[self.part]
 
     def record(self, metric: str, direction: str) -> Record | None:
-        """The record of a metric; one that pools all pairs is the same in all directions."""
-        return _find(self.evaluation["records"], metric, direction)
+        """The record of a metric, see `find_record`."""
+        return self.measured.record(metric, direction)
 
     def value(self, metric: str, direction: str) -> float:
         """The value of a metric; NaN where it was not measured."""
-        return _value(self.evaluation, metric, direction)
+        return self.measured.value(metric, direction)
 
 
 def read_runs(
@@ -66,118 +142,156 @@ def read_runs(
     labels: Mapping[str, str] | None = None,
     looks: Mapping[str, str] | None = None,
     part: Part = "test",
-) -> list[Told]:
+) -> list[Entry]:
     """Read runs that were measured on the same part of one split."""
     if not runs:
         raise ValueError("There is nothing to report: bring at least one run.")
-    told = []
-    for run in runs:
-        label = (labels or {}).get(run.id) or run.info.name or _title(run.info.method)
-        look = (looks or {}).get(run.id) or run.info.method
+    names = [(labels or {}).get(run.id) or run.info.name or _title(run) for run in runs]
+    for run, name in zip(runs, names, strict=True):
         if part not in run.measured:
             raise StoreError(
-                f"{label!r} (run {run.id}) was not measured on the {part} part. Measure it there, "
+                f"{name!r} (run {run.id}) was not measured on the {part} part. Measure it there, "
                 "or leave it out."
             )
-        kept = run.part(part)
-        evaluation, arrays = load_figures(run, part), run.arrays()
-        size = (len(arrays[f"x_{part}"]), len(arrays[f"y_{part}"]))
-        chosen_by = load_figures(run, "validation") if "validation" in run.measured else None
-        read = run.spec, run.meta, evaluation, kept.curve()
-        told.append(Told(run, label, look, *read, part, size, chosen_by))
-    first = told[0]
-    for other in told[1:]:
-        same = [t.spec.get("dataset_digest") for t in (first, other)]
-        splits = [t.spec.get("split") for t in (first, other)]
-        pools = [t.evaluation["pool"] for t in (first, other)]
-        if any(a != b for a, b in (same, splits, pools)):
-            raise ValueError(
-                f"{first.label!r} and {other.label!r} were measured on different parts (data, "
-                "split or pool). Report runs of one split together."
-            )
-    return _numbered(told)
-
-
-def shared_metrics(told: Sequence[Told]) -> list[str]:
-    """Metrics that every run has, in the order of the first."""
-    known = [{record["metric"] for record in t.evaluation["records"]} for t in told]
-    return [m for m in told[0].evaluation["metrics"] if all(m in names for names in known)]
-
-
-def ranked(told: Sequence[Told], metric: str, direction: str) -> list[Told]:
-    """Runs by a metric, the best first, what was not measured last."""
-    sign = -1.0 if parse_metric(metric).higher_is_better else 1.0
-    is_known = is_ordered_by_validation(told)
-
-    def key(one: Told) -> tuple[bool, float]:
-        value = _value(one.validation if is_known else one.evaluation, metric, direction)
-        return isnan(value), 0.0 if isnan(value) else sign * value
-
-    return sorted(told, key=key)
-
-
-def is_ordered_by_validation(told: Sequence[Told]) -> bool:
-    """Whether `ranked` has figures on the validation part to go by."""
-    return any(one.validation is not None for one in told)
-
-
-def table_rows(told: Sequence[Told], metrics: Sequence[str], direction: str) -> list[TableRow]:
-    """Lines of the results table: the runs, then what knows nothing."""
-    rows = [
-        TableRow(
-            one.label,
-            {m: _estimate(one.record(m, direction)) for m in metrics},
-            max((int(point["dimension"]) for point in one.curve), default=None),
-            one.run.info.seconds,
-        )
-        for one in told
+    entries = [
+        Entry(run, label, (looks or {}).get(run.id) or run.info.method, part, MeasuredRun.of(run))
+        for run, label in zip(runs, numbered(names), strict=True)
     ]
-    known = told[0].evaluation.get("baselines", {})
-    for name, label in BASELINES.items():
-        if name in known:
-            values = {m: _estimate(_find(known[name], m, direction)) for m in metrics}
-            rows.append(TableRow(label, values, is_baseline=True))
-    return rows
+    first, *others = entries
+    for i, other in enumerate(others, start=1):
+        if group_key(first.run, first.result) != group_key(other.run, other.result):
+            raise ValueError(
+                f"{names[0]!r} and {names[i]!r} were measured on different parts (data, split or "
+                "pool). Report runs of one split together."
+            )
+    return entries
 
 
-def part_words(one: Told, pairs: PairSet) -> str:
-    """The part that figures are of, with its size."""
-    n_x, n_y = one.size
-    return f"{one.part} part, {n_x:,} {pairs.x_name} × {n_y:,} {pairs.y_name}"
+def group_key(run: Run, measured: MeasuredRun) -> str:
+    """Return what two runs have in common whose figures can be compared: data, split, pool."""
+    pool = next((part.pool for part in measured.parts.values()), "")
+    return f"{run.info.spec.get('dataset_digest', '')[:8]}-{measured.split}-{pool}"
 
 
-def _find(records: Sequence[Record], metric: str, direction: str) -> Record | None:
+def find_record(records: Sequence[Record], metric: str, direction: str) -> Record | None:
+    """The record of a metric; one that pools all pairs is the same in all directions."""
     wanted = (direction, "pairs")
     return next((r for r in records if r["metric"] == metric and r["direction"] in wanted), None)
 
 
-def _value(evaluation: Mapping[str, Any] | None, metric: str, direction: str) -> float:
-    found = None if evaluation is None else _find(evaluation["records"], metric, direction)
-    return float("nan") if found is None else float(found["value"])
-
-
-def _estimate(record: Record | None) -> Estimate:
+def estimate(record: Record | None) -> Estimate:
+    """Value and half of the 95 % interval of a record."""
     if record is None:
         return Estimate(float("nan"))
     return Estimate(record["value"], REACH * record["standard_error"])
 
 
-def _title(method: str) -> str:
-    if method == BLEND:
+def ranked(
+    runs: Sequence[Run],
+    measured: Mapping[str, MeasuredRun],
+    metric: str,
+    direction: str,
+    part: Part,
+) -> list[Run]:
+    """Runs by the validation part, the best first; never by the test where another part tells."""
+    # Runs without a validation part come last, in the order in which they were trained. Where no
+    # run has one, such as those of other systems, they stand as they did on the part shown.
+    values = {run.id: measured[run.id].choosing_value(metric, direction) for run in runs}
+    if all(isnan(value) for value in values.values()):
+        for run in runs:
+            known = measured[run.id].parts.get(part)
+            values[run.id] = float("nan") if known is None else known.value(metric, direction)
+    oldest = sorted(runs, key=lambda run: (run.info.created, run.id))
+    return sorted(oldest, key=lambda run: rank_key(values[run.id], metric))
+
+
+def rank_key(value: float, metric: str) -> tuple[bool, float]:
+    """Sort the best first, what is not known last."""
+    if isnan(value):
+        return True, 0.0
+    return False, -value if parse_metric(metric).higher_is_better else value
+
+
+def numbered(labels: Sequence[str]) -> list[str]:
+    """Tell equal labels apart by a number."""
+    counts, seen = Counter(labels), Counter[str]()
+    told = []
+    for label in labels:
+        seen[label] += 1
+        told.append(f"{label} ({seen[label]})" if counts[label] > 1 else label)
+    return told
+
+
+def shared_metrics(told: Sequence[Entry]) -> list[str]:
+    """Metrics that every run has, in the order of the first."""
+    known = [one.measured.evaluation["metrics"] for one in told]
+    return [m for m in known[0] if all(m in names for names in known)]
+
+
+def table_rows(told: Sequence[Entry], metrics: Sequence[str], direction: str) -> list[TableRow]:
+    """Lines of the results table: the runs, then what knows nothing."""
+    rows = [
+        TableRow(
+            one.label,
+            {m: estimate(one.record(m, direction)) for m in metrics},
+            max((int(point["dimension"]) for point in one.measured.curve), default=None),
+            one.run.info.seconds,
+        )
+        for one in told
+    ]
+    known = told[0].measured.evaluation.get("baselines", {})
+    for name, label in BASELINES.items():
+        if name in known:
+            values = {m: estimate(find_record(known[name], m, direction)) for m in metrics}
+            rows.append(TableRow(label, values, is_baseline=True))
+    return rows
+
+
+def dimension_curve(
+    one: Entry, direction: str, records: Sequence[Record] | None = None
+) -> DimensionCurve | None:
+    """Quality by dimension with its 95 % band, or None where a run has none."""
+    known = one.measured.curve if records is None else records
+    wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
+    sides = [[r for r in known if r["direction"] == d] for d in wanted]
+    if not all(sides):
+        return None
+    # A side on which no query can fail has no values.
+    sides = [side for side in sides if not any(isnan(r["value"]) for r in side)]
+    if not sides:
+        return None
+    points = list(zip(*sides, strict=True))
+    values = [fmean(p["value"] for p in point) for point in points]
+    reach = [REACH * fmean(p["standard_error"] for p in point) for point in points]
+    return DimensionCurve(
+        one.look,
+        one.label,
+        [point[0]["dimension"] for point in points],
+        values,
+        [v - r for v, r in zip(values, reach, strict=True)],
+        [v + r for v, r in zip(values, reach, strict=True)],
+    )
+
+
+def milestones(curve: DimensionCurve) -> tuple[str, str, str]:
+    """The best value, at how many dimensions, and how many nearly reach it."""
+    points = list(zip(np.asarray(curve.dimensions), np.asarray(curve.values), strict=True))
+    at, best = max(points, key=lambda point: float(point[1]))
+    enough = next((k for k, value in points if value >= NEARLY * best), at)
+    return f"{best:.3f}", f"{at:,}", f"{enough:,}"
+
+
+def part_words(one: Entry, pairs: PairSet) -> str:
+    """The part that figures are of, with its size."""
+    sizes = f"{one.measured.n_x:,} {pairs.x_name} × {one.measured.n_y:,} {pairs.y_name}"
+    return f"{one.part} part, {sizes}"
+
+
+def _title(run: Run) -> str:
+    if run.info.method == BLEND:
         return "Blend"
     known = all_methods()
-    return known[method].tags.title if method in known else method
-
-
-def _numbered(told: Sequence[Told]) -> list[Told]:
-    """Tell equal labels apart by a number."""
-    counts, seen = Counter(t.label for t in told), Counter[str]()
-    made = []
-    for one in told:
-        seen[one.label] += 1
-        again = counts[one.label] > 1
-        made.append(replace(one, label=f"{one.label} ({seen[one.label]})") if again else one)
-    return made
+    return known[run.info.method].tags.title if run.info.method in known else run.info.method
 
 
 _SPLITS = {
@@ -198,11 +312,9 @@ class Asked(NamedTuple):
     unseen: bool
 
 
-def asked(one: Told, pairs: PairSet, direction: str) -> Asked:
+def asked(one: Entry, pairs: PairSet, direction: str) -> Asked:
     """Who asks whom."""
-    arrays = one.run.arrays()
-    held_out = {s: arrays[f"{s}_{one.part}"] for s in "xy"}
-    unseen = {s: not np.isin(held_out[s], arrays[f"{s}_train"]).any() for s in "xy"}
+    unseen = one.measured.unseen
     if direction == "mean":
         return Asked("queries", "answers", unseen["x"] and unseen["y"])
     if direction == "x2y":
@@ -210,10 +322,10 @@ def asked(one: Told, pairs: PairSet, direction: str) -> Asked:
     return Asked(pairs.y_name, pairs.x_name, unseen["y"])
 
 
-def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
+def facts(told: Sequence[Entry], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
     """What was compared, as names and values."""
     first = told[0]
-    dataset_id = str(first.spec["dataset_id"])
+    dataset_id = str(first.run.spec["dataset_id"])
     demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX)) if first.run.info.is_demo else None
     relevance = pairs.relevance
     rows = [("Data set", pairs.name if demo is None else f"{demo.title} (demo {demo.id})")]
@@ -229,21 +341,11 @@ def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[st
             if relevance.unjudged == "ignore"
             else "count as not relevant",
         ),
-        ("Digest of the data", str(first.spec["dataset_digest"])),
-        ("Split", _split(first.spec["split"], pairs)),
+        ("Digest of the data", str(first.run.spec["dataset_digest"])),
+        ("Split", _split(first.run.spec["split"], pairs)),
         ("Sizes", _sizes(first)),
         ("Figures are of", f"the {part_words(first, pairs)}"),
-        (
-            "Ranked against",
-            ranked_against(
-                first.evaluation["pool"],
-                direction,
-                first.part,
-                (pairs.x_name, pairs.y_name),
-                first.size,
-                (len(pairs.x), len(pairs.y)),
-            ),
-        ),
+        ("Ranked against", first.measured.ranked_against(direction, first.part, pairs)),
         *((("Left out", left_out),) if (left_out := _left_out(first, direction)) else ()),
         ("Order of the runs", order(told)),
         ("Who asks", _who(direction, pairs)),
@@ -254,7 +356,11 @@ def facts(told: Sequence[Told], pairs: PairSet, direction: str) -> list[tuple[st
 
 
 def findings(
-    told: Sequence[Told], pairs: PairSet, metric: str, direction: str, compared: Comparisons | None
+    told: Sequence[Entry],
+    pairs: PairSet,
+    metric: str,
+    direction: str,
+    compared: Comparisons | None,
 ) -> list[str]:
     """The best run in a sentence, and whether the next one is really behind."""
     best = told[0]
@@ -264,9 +370,8 @@ def findings(
     who = asked(best, pairs, direction)
     if record["direction"] == "pairs":
         who = Asked("pairs", who.answers, True)
-    rows = {row.label: row for row in table_rows(told, [metric], direction) if row.is_baseline}
-    popular = rows.get(BASELINES["popularity"])
-    known = popular is not None and not isnan(popular.values[metric].value)
+    baselines = best.measured.evaluation.get("baselines", {})
+    popular = estimate(find_record(baselines.get("popularity", []), metric, direction)).value
     sentences = [
         finding(
             best.label,
@@ -275,7 +380,7 @@ def findings(
             record["n"],
             query_name=who.queries,
             answer_name=who.answers,
-            baseline=popular.values[metric].value if popular is not None and known else None,
+            baseline=None if isnan(popular) else popular,
             unseen=who.unseen,
             part=best.part,
         )
@@ -299,7 +404,7 @@ def findings(
 
 
 def compare_runs(
-    told: Sequence[Told], pairs: PairSet, metric: str, direction: str
+    told: Sequence[Entry], pairs: PairSet, metric: str, direction: str
 ) -> Comparisons | None:
     """All pairs of runs by the usual test, corrected after Holm."""
     # That is the randomisation test of queries, or the bootstrap of judged pairs.
@@ -308,33 +413,31 @@ def compare_runs(
     return compare_all_evaluations(_evaluations(told, pairs), metric, _asking(direction))
 
 
-def order(told: Sequence[Told]) -> str:
-    """What the order of the runs rests on, see `simviz.reports.summary.ranked`."""
-    if is_ordered_by_validation(told):
+def order(told: Sequence[Entry]) -> str:
+    """What the order of the runs rests on, see `ranked`."""
+    if any("validation" in one.result.parts for one in told):
         return "by the validation part"
     return f"by the {told[0].part} part: no run was measured on validation"
 
 
-def tested_metric(told: Sequence[Told], pairs: PairSet, metric: str) -> str:
+def tested_metric(told: Sequence[Entry], pairs: PairSet, metric: str) -> str:
     """What a test compares: the metric of judged pairs, or what stands for it query by query."""
     return _tested(_evaluations(told, pairs), metric).name
 
 
-def settings(one: Told) -> list[tuple[str, str, bool]]:
+def settings(one: Entry) -> list[tuple[str, str, bool]]:
     """Every parameter of a run: name, value, and whether it was set."""
-    from simviz.methods import all_methods
-
-    given: Mapping[str, Any] = one.spec.get("params", {})
-    cls = all_methods().get(one.spec["method"])
+    given: Mapping[str, Any] = one.run.spec.get("params", {})
+    cls = all_methods().get(one.run.spec["method"])
     usual: dict[str, Any] = {} if cls is None else dict(cls().get_params())
     rows = [
         (name, repr(value), name in given and usual.get(name, ...) != value)
         for name, value in {**usual, **given}.items()
     ]
-    if one.spec.get("features", "usual") != "usual":
-        rows.insert(0, ("features", repr(one.spec["features"]), True))
-    if one.spec.get("augment"):
-        rows.append(("augment", repr(one.spec["augment"]), True))
+    if one.run.spec.get("features", "usual") != "usual":
+        rows.insert(0, ("features", repr(one.run.spec["features"]), True))
+    if one.run.spec.get("augment"):
+        rows.append(("augment", repr(one.run.spec["augment"]), True))
     return rows
 
 
@@ -343,7 +446,7 @@ def metric_words(metrics: Sequence[str]) -> list[tuple[str, str]]:
     return [(m, parse_metric(m).description) for m in metrics]
 
 
-def _evaluations(told: Sequence[Told], pairs: PairSet) -> dict[str, Evaluation]:
+def _evaluations(told: Sequence[Entry], pairs: PairSet) -> dict[str, Evaluation]:
     """By label, with the scores of judged pairs."""
     return {one.label: load_evaluation(one.run, one.part, pairs) for one in told}
 
@@ -358,7 +461,7 @@ def _tested(evaluations: Mapping[str, Evaluation], metric: str) -> Metric:
     return metrics.pop() if len(metrics) == 1 else query_metric(metric)
 
 
-def _lead(two: Sequence[Told], pairs: PairSet, metric: str, direction: str) -> str:
+def _lead(two: Sequence[Entry], pairs: PairSet, metric: str, direction: str) -> str:
     """By how much one of two runs is ahead, with the interval of the difference."""
     evaluations = _evaluations(two, pairs)
     (a, one), (b, other) = evaluations.items()
@@ -367,7 +470,7 @@ def _lead(two: Sequence[Told], pairs: PairSet, metric: str, direction: str) -> s
     return found.lead_in_words(a, b, tested.name, higher_is_better=tested.higher_is_better)
 
 
-def _left_out(one: Told, direction: str) -> str:
+def _left_out(one: Entry, direction: str) -> str:
     """How many queries cannot fail, since all of their judged candidates are relevant."""
     found = load_evaluation(one.run, one.part)
     side = cast(Asking, direction)
@@ -400,8 +503,8 @@ def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
     return f"{what}; train / validation / test {shares} %, seed {split['seed']}"
 
 
-def _sizes(one: Told) -> str:
-    sizes = one.meta.get("sizes", {})
+def _sizes(one: Entry) -> str:
+    sizes = one.run.meta.get("sizes", {})
     parts = ("train", "validation", "test")
     return "; ".join(
         f"{p} {sizes[f'x_{p}']:,} × {sizes[f'y_{p}']:,}" for p in parts if f"x_{p}" in sizes

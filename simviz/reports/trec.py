@@ -7,12 +7,10 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
 from simviz.data.pairs import PairSet
 from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
-from simviz.reports.summary import Told, part_words, read_runs
+from simviz.reports.summary import Entry, part_words, read_runs
 from simviz.store.run import Part, Run
 
 _README = """\
@@ -76,10 +74,6 @@ def trec_zip(
     """
     told = read_runs(runs, labels, part=part)
     arrays = runs[0].arrays()
-    for run in runs[1:]:
-        others = run.arrays()
-        if not all(np.array_equal(arrays[f"{s}_{part}"], others[f"{s}_{part}"]) for s in "xy"):
-            raise ValueError(f"These runs were not measured on one {part} part of this data set.")
     held_out = pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
@@ -102,7 +96,7 @@ def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
             file.write(piece.encode())
 
 
-def _readme(first: Told, part: PairSet, directions: Sequence[Direction], k: int) -> str:
+def _readme(first: Entry, part: PairSet, directions: Sequence[Direction], k: int) -> str:
     words = {
         "x2y": f"x-to-y ({part.x_name} ask for {part.y_name})",
         "y2x": f"y-to-x ({part.y_name} ask for {part.x_name})",

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from simviz.reports.summary import Entry, dimension_curve, find_record, ranked, table_rows
 from simviz.workbench.compare import columns, table
-from simviz.workbench.compare.curves import dimensions
 from simviz.workbench.map import canvas, scene as map_scene
 from simviz.workbench.map.view import FIRST_DRAWING, View
 from simviz.workbench.shell import drawings, runs as naming, settings
 from simviz.workbench.shell.figures import CHART_CONFIG
-from simviz.workbench.shell.runs import Entry
 from simviz.workbench.shell.state import theme
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def show(
     """Show what runs on one split found on the part that is looked at."""
     part = settings.current_part(dataset_id)
     measured = {run.id: naming.read_measured(run) for run in runs}
-    ordered = naming.ranked(runs, measured, metric, direction, part)
+    ordered = ranked(runs, measured, metric, direction, part)
     entries = naming.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -71,7 +70,7 @@ def show_finding(best: Entry, metric: str, direction: str, pairs: PairSet) -> No
     record = best.record(metric, direction)
     if record is None:
         return
-    popular = naming.find_record(best.measured.told["baselines"]["popularity"], metric, direction)
+    popular = find_record(best.measured.evaluation["baselines"]["popularity"], metric, direction)
     sides = {"x2y": (pairs.x_name, pairs.y_name), "y2x": (pairs.y_name, pairs.x_name)}
     query, answer = sides.get(direction, ("queries", "answers"))
     query = "pairs" if record["direction"] == "pairs" else query
@@ -94,7 +93,7 @@ def show_table(
 ) -> None:
     """Compare runs in a few columns, the best on validation first, what knows nothing last."""
     metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
-    rows = table.table_rows(entries, direction, metrics)
+    rows = table_rows(entries, metrics, direction)
     drawn = [columns.metric_column(rows, metric) for metric in metrics]
     drawn += [columns.dimensions_column(rows), columns.time_column(rows)]
     columns.draw_columns(rows, entries, drawn)
@@ -134,7 +133,7 @@ def show_curves(entries: Sequence[Entry], direction: str) -> None:
         st.plotly_chart(figure, theme=None, key="roc", alt=_alt(figure), config=CHART_CONFIG)
     with right:
         st.markdown("#### How many dimensions it takes")
-        drawn = [dimensions.dimension_curve(entry, direction) for entry in entries]
+        drawn = [dimension_curve(entry, direction) for entry in entries]
         metrics = [r["metric"] for entry in entries for r in entry.measured.curve]
         metric = metrics[0] if metrics else "MRR"
         figure = dimension_figure([c for c in drawn if c], metric=metric, theme=theme())

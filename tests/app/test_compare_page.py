@@ -496,18 +496,19 @@ def test_table_and_queries_can_be_taken_along(visit, home):
 
 def choose_all(home, names, data, direction="y2x", metric="MRR"):
     """Runs as the page would choose them, without the page."""
+    from simviz.reports.summary import Entry
     from simviz.workbench.compare.choice import Choice
     from simviz.workbench.shell import runs as compare_runs
 
     runs = [home.run(name) for name in names]
     labels = compare_runs.label_runs([run.info for run in runs])
     entries = [
-        compare_runs.Entry(
+        Entry(
             run,
             labels[run.id],
             run.info.method,
             "test",
-            compare_runs.read_measured(run).parts["test"],
+            compare_runs.read_measured(run),
         )
         for run in runs
     ]
@@ -516,6 +517,7 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
 
 
 def test_files_say_what_was_tested(home):
+    from simviz.reports.summary import table_rows
     from simviz.workbench.compare import files, table as compare_table
     from simviz.workbench.compare.choice import Setting
     from simviz.workbench.compare.columns import Verdicts
@@ -523,7 +525,7 @@ def test_files_say_what_was_tested(home):
     choice = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
     now = Setting("t", "t", "holm", choice.entries[0])
     verdicts = Verdicts(now, compare_table.compared(choice, "t", "holm"), None)
-    rows = compare_table.table_rows(choice.entries, "mean", ["MRR"])
+    rows = table_rows(choice.entries, ["MRR"], "mean")
     given = (choice, rows, ["MRR"], verdicts)
     head, *lines = csv.reader(io.StringIO(files.csv_table(*given)))
     base, other, *_ = (dict(zip(head, line, strict=True)) for line in lines)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from simviz.evaluation.result import Asking
     from simviz.jobs import JobSpec
     from simviz.pipeline import BlendPipeline
+    from simviz.reports.summary import Entry
     from simviz.store.run import Part, Run
-    from simviz.workbench.shell.runs import Entry
 
 
 class Curves(NamedTuple):
@@ -466,7 +466,7 @@ def _footnote(
             "on. The test part only shows what comes of it: a weight chosen there would flatter "
             "the blend. "
         )
-    told = learned.measured.told
+    told = learned.measured.evaluation
     if told.get("x_empty") or told.get("y_empty"):
         words += (
             f"Items of which {learned.label} knows nothing keep their score by {lexical.label}, "

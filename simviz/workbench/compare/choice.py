@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import streamlit as st
 
 from simviz.exceptions import SimvizError
+from simviz.reports.summary import Entry, MeasuredRun, ranked
 from simviz.store.run import metric_name
 from simviz.workbench.shell import runs as compare_runs, settings, state
 from simviz.workbench.shell.marks import aside, mark_pills, plain
-from simviz.workbench.shell.runs import Entry, MeasuredRun, usual_metric
+from simviz.workbench.shell.runs import usual_metric
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -193,7 +194,7 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     metric = _usual_metric(dataset_id, pairs, told)
     # The pills keep this order whatever metric is looked at.
     direction = settings.current_direction(dataset_id, pairs, told["directions"])
-    group = compare_runs.ranked(group, measured, metric, direction, part)
+    group = ranked(group, measured, metric, direction, part)
     chosen = _choose_runs(group, wanted)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         settings.part_switch(dataset_id)
@@ -209,8 +210,8 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     if missing := [(run, labels[run.id]) for run in chosen if part not in measured[run.id].parts]:
         settings.offer_missing_part(missing, part, pairs, key="compare")
     entries = [
-        Entry(run, labels[run.id], looks[run.id], part, measured[run.id].parts[part])
-        for run in compare_runs.ranked(chosen, measured, metric, direction, part)
+        Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
+        for run in ranked(chosen, measured, metric, direction, part)
         if part in measured[run.id].parts
     ]
     if not entries:
@@ -225,7 +226,7 @@ def _told(
     """The evaluation of the first run that was measured on the part, else on the other one."""
     known = [measured[run.id].parts for run in runs]
     found = [by_part[part] for by_part in known if part in by_part]
-    return (found or [one for by_part in known for one in by_part.values()])[0].told
+    return (found or [one for by_part in known for one in by_part.values()])[0].evaluation
 
 
 def _wanted_runs(runs: Sequence[Run]) -> list[str]:

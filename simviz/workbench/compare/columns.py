@@ -13,6 +13,7 @@ import numpy as np
 import streamlit as st
 
 from simviz.jobs.results import stopped_by_validation
+from simviz.reports.summary import Entry
 from simviz.workbench.compare import columns
 from simviz.workbench.compare.choice import (
     ALPHA,
@@ -26,12 +27,11 @@ from simviz.workbench.compare.choice import (
 )
 from simviz.workbench.shell import drawings, settings
 from simviz.workbench.shell.marks import mark
-from simviz.workbench.shell.runs import Entry
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
+    from simviz.reports.summary import Entry
     from simviz.store.run import Part
-    from simviz.workbench.shell.runs import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

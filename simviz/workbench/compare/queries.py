@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.evaluation.differences import Differences, TermGroup
     from simviz.evaluation.errors import Answers
+    from simviz.reports.summary import Entry
     from simviz.store.run import Part, Run
-    from simviz.workbench.shell.runs import Entry
 
 #: A column with more values than this names items rather than groups.
 _MOST_VALUES = 60

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from simviz.reports.summary import Entry, find_record, table_rows
 from simviz.workbench.compare import choice as compare_link, files
 from simviz.workbench.compare.choice import (
     Choice,
@@ -32,13 +33,12 @@ from simviz.workbench.compare.columns import (
 )
 from simviz.workbench.shell import code, links, settings
 from simviz.workbench.shell.marks import plain
-from simviz.workbench.shell.runs import Entry, describe_split, estimate, find_record
+from simviz.workbench.shell.runs import describe_split
 
 if TYPE_CHECKING:
-    from simviz.evaluation.tables import TableRow
+    pass
 
 
-BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
 _FEW = ("top-1", "MRR", "AUC")
 
 
@@ -52,7 +52,9 @@ def show_finding(choice: Choice) -> None:
         st.markdown(f"{choice.metric} could not be measured on the {choice.part} part.")
         return
     popular = find_record(
-        best.measured.told["baselines"].get("popularity", []), choice.metric, choice.direction
+        best.measured.evaluation["baselines"].get("popularity", []),
+        choice.metric,
+        choice.direction,
     )
     query, answer, unseen = _who_asks(choice)
     if record["direction"] == "pairs":
@@ -112,7 +114,7 @@ def show_table(choice: Choice) -> None:
         # What stands beside a test takes the place of a metric.
         n_metrics = 3 if verdicts is None else 2 if verdicts.beside is None else 1
         metrics = choice.metrics if everything else few[:n_metrics]
-        rows = table_rows(choice.entries, choice.direction, metrics)
+        rows = table_rows(choice.entries, metrics, choice.direction)
         runs = [entry.run for entry in choice.entries]
         with st.popover("Export", icon=":material/download:", type="tertiary"):
             files.show(choice, rows, metrics, verdicts)
@@ -168,28 +170,6 @@ def _test_note(choice: Choice, verdicts: Verdicts) -> str:
             "let one side ask to be strict."
         )
     return words + (f" {now.caution}" if now.caution else "")
-
-
-def table_rows(entries: Sequence[Entry], direction: str, metrics: Sequence[str]) -> list[TableRow]:
-    """The table's lines: chosen runs, then what knows nothing."""
-    from simviz.evaluation.tables import TableRow
-
-    rows = [
-        TableRow(
-            entry.label,
-            {m: estimate(entry.record(m, direction)) for m in metrics},
-            max((point["dimension"] for point in entry.measured.curve), default=None),
-            entry.run.info.seconds,
-        )
-        for entry in entries
-    ]
-    # All runs here share data and part, and so their baselines.
-    known = entries[0].measured.told["baselines"]
-    for name, label in BASELINES.items():
-        if name in known:
-            values = {m: estimate(find_record(known[name], m, direction)) for m in metrics}
-            rows.append(TableRow(label, values, is_baseline=True))
-    return rows
 
 
 def _footnote(choice: Choice, shown: Sequence[str]) -> str:
@@ -255,7 +235,7 @@ def _empty_items(choice: Choice) -> list[str]:
         shares = [
             f"{100 * share:.1f} % of the {name}"
             for name, side in sides
-            if (share := entry.measured.told.get(side))
+            if (share := entry.measured.evaluation.get(side))
         ]
         if shares:
             who.setdefault(" and ".join(shares), []).append(entry.label)

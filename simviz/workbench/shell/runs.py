@@ -1,24 +1,21 @@
-"""Finished runs made ready to be compared: what each was measured on, and how it did."""
+"""What runs are called, which of them compare, and which stands first."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
-from simviz.exceptions import SimvizError, StoreError
-from simviz.store.run import MEASURED, Part
+from simviz.exceptions import SimvizError
+from simviz.reports.summary import Entry, MeasuredRun, group_key, numbered, rank_key
+from simviz.store.run import Part
 from simviz.workbench.shell import settings, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.evaluation.tables import Estimate
     from simviz.relevance import Relevance
     from simviz.store.records import RunInfo
     from simviz.store.run import Run
@@ -99,95 +96,6 @@ def _blend_title(params: Mapping[str, Any]) -> str:
 FEW = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What the files of a run say about one part of its split; small, so that it can be kept."""
-
-    n_x: int
-    n_y: int
-    unseen: Mapping[str, bool]
-    told: Mapping[str, Any]
-    curve: Sequence[Mapping[str, Any]]
-
-    @property
-    def pool(self) -> str:
-        """What a query was ranked against."""
-        return str(self.told["pool"])
-
-    def record(self, metric: str, direction: str) -> Mapping[str, Any] | None:
-        """The record of a metric, see `find_record`."""
-        return find_record(self.told["records"], metric, direction)
-
-    def ranked_against(self, direction: str, part: Part, pairs: PairSet) -> str:
-        """What a query was ranked against, in words."""
-        from simviz.evaluation.tables import ranked_against
-
-        names, whole = (pairs.x_name, pairs.y_name), (len(pairs.x), len(pairs.y))
-        return ranked_against(self.pool, direction, part, names, (self.n_x, self.n_y), whole)
-
-    def value(self, metric: str, direction: str) -> float:
-        """The value of a metric; NaN where it was not measured."""
-        record = self.record(metric, direction)
-        return float("nan") if record is None else float(record["value"])
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredRun:
-    """What the files of a run say about its split."""
-
-    split: str
-    parts: Mapping[Part, Measured]
-
-    @classmethod
-    def of(cls, run: Run) -> MeasuredRun:
-        """Read it from the files of a run."""
-        from simviz.jobs.results import load_figures
-
-        arrays = run.arrays()
-        try:
-            held_out = {
-                (part, side): arrays[f"{side}_{part}"] for part in MEASURED for side in "xy"
-            }
-            train = {side: arrays[f"{side}_train"] for side in "xy"}
-        except KeyError as error:
-            raise StoreError(f"The results of this run lack {error}.") from error
-        digest = hashlib.blake2b(digest_size=8)
-        for at in held_out.values():
-            digest.update(at.astype(np.int64).tobytes() + b"|")
-        parts = {}
-        for part in run.measured:
-            kept = run.part(part)
-            told = load_figures(run, part)
-            unseen = {side: not np.isin(held_out[part, side], train[side]).any() for side in "xy"}
-            sizes = len(held_out[part, "x"]), len(held_out[part, "y"])
-            parts[part] = Measured(*sizes, unseen, _with_figures(told), kept.curve())
-        return cls(digest.hexdigest(), parts)
-
-    def choosing_value(self, metric: str, direction: str) -> float:
-        """What the run is ranked by: its value on the validation part; NaN without one."""
-        measured = self.parts.get("validation")
-        return float("nan") if measured is None else measured.value(metric, direction)
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A run among those to compare."""
-
-    run: Run
-    label: str
-    look: str
-    part: Part
-    measured: Measured
-
-    def record(self, metric: str, direction: str) -> Mapping[str, Any] | None:
-        """The record of a metric, see `find_record`."""
-        return self.measured.record(metric, direction)
-
-    def value(self, metric: str, direction: str) -> float:
-        """The value of a metric; NaN where it was not measured."""
-        return self.measured.value(metric, direction)
-
-
 @st.cache_resource(show_spinner=False, max_entries=600)
 def _read(run_id: str, parts: Sequence[Part], _run: Run) -> MeasuredRun:
     return MeasuredRun.of(_run)
@@ -205,66 +113,8 @@ def entries_of(runs: Sequence[Run], part: Part) -> list[Entry]:
     return [
         Entry(run, labels[run.id], styles[run.id], part, measured)
         for run in runs
-        if (measured := read_measured(run).parts.get(part)) is not None
+        if part in (measured := read_measured(run)).parts
     ]
-
-
-def ranked(
-    runs: Sequence[Run],
-    measured: Mapping[str, MeasuredRun],
-    metric: str,
-    direction: str,
-    part: Part,
-) -> list[Run]:
-    """Runs by the validation part, the best first; never by the test where another part tells."""
-    # Runs without a validation part come last, in the order in which they were trained. Where no
-    # run has one, such as those of other systems, they stand as they did on the part shown.
-    values = {run.id: measured[run.id].choosing_value(metric, direction) for run in runs}
-    if all(value != value for value in values.values()):
-        for run in runs:
-            known = measured[run.id].parts.get(part)
-            values[run.id] = float("nan") if known is None else known.value(metric, direction)
-    oldest = sorted(runs, key=lambda run: (run.info.created, run.id))
-    return sorted(oldest, key=lambda run: rank_key(values[run.id], metric))
-
-
-def _with_figures(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An evaluation without metrics and directions that it has no record of."""
-    metrics = {record["metric"] for record in told["records"]}
-    asking = {record["direction"] for record in told["records"]}
-    return {
-        **told,
-        "metrics": [name for name in told["metrics"] if name in metrics],
-        "directions": [d for d in told["directions"] if d in asking] or told["directions"],
-    }
-
-
-def rank_key(value: float | None, metric: str) -> tuple[bool, float]:
-    """Sorts the best first, what is not known last."""
-    from simviz.evaluation.metrics import parse_metric
-
-    if value is None or value != value:
-        return True, 0.0
-    return False, -value if parse_metric(metric).higher_is_better else value
-
-
-def find_record(
-    records: Sequence[Mapping[str, Any]], metric: str, direction: str
-) -> Mapping[str, Any] | None:
-    """The record of a metric; one that pools all pairs is the same in all directions."""
-    wanted = (direction, "pairs")
-    found = (r for r in records if r["metric"] == metric and r["direction"] in wanted)
-    return next(found, None)
-
-
-def estimate(record: Mapping[str, Any] | None) -> Estimate:
-    """Value and half of the 95 % interval of a record."""
-    from simviz.evaluation.differences import REACH
-    from simviz.evaluation.tables import Estimate
-
-    if record is None:
-        return Estimate(float("nan"))
-    return Estimate(record["value"], REACH * record["standard_error"])
 
 
 def group(runs: Sequence[Run], measured: Mapping[str, MeasuredRun]) -> dict[str, list[Run]]:
@@ -272,14 +122,8 @@ def group(runs: Sequence[Run], measured: Mapping[str, MeasuredRun]) -> dict[str,
     groups: dict[str, list[Run]] = {}
     for run in runs:
         if run.id in measured:
-            data = run.info.spec.get("dataset_digest", "")[:8]
-            key = f"{data}-{measured[run.id].split}-{_pool(measured[run.id])}"
-            groups.setdefault(key, []).append(run)
+            groups.setdefault(group_key(run, measured[run.id]), []).append(run)
     return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
-
-
-def _pool(measured: MeasuredRun) -> str:
-    return next((part.pool for part in measured.parts.values()), "")
 
 
 def describe_split(split: Mapping[str, Any], names: tuple[str, str], part: Part = "test") -> str:
@@ -308,11 +152,11 @@ def group_labels(
     labels = {}
     for key, runs in groups.items():
         label = describe_split(runs[0].info.spec["split"], names)
-        if _pool(measured[runs[0].id]) == "judged":
+        if any(part.pool == "judged" for part in measured[runs[0].id].parts.values()):
             label += ", among judged items"
         n = len(runs)
         labels[key] = f"{label} · {n} run{'' if n == 1 else 's'}"
-    return _numbered(labels)
+    return dict(zip(labels, numbered(list(labels.values())), strict=True))
 
 
 def label_runs(infos: Sequence[RunInfo]) -> dict[str, str]:
@@ -327,7 +171,7 @@ def label_runs(infos: Sequence[RunInfo]) -> dict[str, str]:
             apart = _apart(info, kin)
             label = f"{label}, {apart}" if apart else label
         labels[info.id] = label
-    return _numbered(labels)
+    return dict(zip(labels, numbered(list(labels.values())), strict=True))
 
 
 def looks(infos: Sequence[RunInfo]) -> dict[str, str]:
@@ -350,16 +194,6 @@ def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
     mine = values[info.id]
     differing = [n for n in mine if any(v.get(n) != mine[n] for v in values.values())]
     return ", ".join(f"{n.removeprefix('n_').replace('_', ' ')} {mine[n]}" for n in differing)
-
-
-def _numbered(labels: Mapping[str, str]) -> dict[str, str]:
-    """Tell equal labels apart by a number."""
-    counts, seen = Counter(labels.values()), Counter[str]()
-    told = {}
-    for key, label in labels.items():
-        seen[label] += 1
-        told[key] = f"{label} ({seen[label]})" if counts[label] > 1 else label
-    return told
 
 
 def usual_metric(dataset_id: str, pairs: PairSet) -> str:
@@ -389,7 +223,7 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
     )
 
     def rank(info: RunInfo) -> tuple[bool, float]:
-        value = None
+        value = float("nan")
         with suppress(SimvizError):  # damaged: its page says so
             measured = read_measured(state.run(info.id))
             value = measured.choosing_value(metric, direction)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from simviz.exceptions import SimvizError
+from simviz.reports.summary import ranked
 from simviz.workbench import results
 from simviz.workbench.shell import display, forms, runs as shared_runs, settings, state
 from simviz.workbench.shell.frame import page_link
@@ -72,9 +73,9 @@ def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> 
     if group is not None:
         metric = shared_runs.main_metric(dataset_id, pairs, [run.info for run in group])
         part = settings.current_part(dataset_id)
-        known = next(iter(measured[group[0].id].parts.values())).told["directions"]
+        known = next(iter(measured[group[0].id].parts.values())).evaluation["directions"]
         direction = settings.current_direction(dataset_id, pairs, known)
-        best = shared_runs.ranked(group, measured, metric, direction, part)[: shared_runs.FEW]
+        best = ranked(group, measured, metric, direction, part)[: shared_runs.FEW]
         st.markdown("#### What they found")
         results.show(dataset_id, pairs, best, metric, direction, key="train")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from simviz.reports.summary import NEARLY, dimension_curve, milestones
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.columns import part_of
 from simviz.workbench.shell import drawings, state
@@ -16,13 +15,10 @@ from simviz.workbench.shell.figures import draw, show_figures, show_rows
 from simviz.workbench.shell.marks import plain
 
 if TYPE_CHECKING:
-    from simviz.charts import DimensionCurve
     from simviz.data.pairs import PairSet
+    from simviz.reports.summary import Entry
     from simviz.store.run import Part, Run
-    from simviz.workbench.shell.runs import Entry
 
-#: A curve has nearly reached its best from here on.
-_NEARLY = 0.95
 #: Metrics that a curve can be drawn of, by what the page calls them.
 _METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
 
@@ -57,11 +53,11 @@ def show(choice: Choice) -> None:
     curves = [curve for _, curve in drawn]
     with right:
         show_figures(
-            ["method", "best", "with", f"{_NEARLY:.0%} of it with".replace("%", " %"), "knee"],
+            ["method", "best", "with", f"{NEARLY:.0%} of it with".replace("%", " %"), "knee"],
             [
                 [
                     entry.label,
-                    *_milestones(curve),
+                    *milestones(curve),
                     f"{at:,.0f}" if (at := knee(curve.dimensions, curve.values)) else "–",
                 ]
                 for entry, curve in drawn
@@ -79,35 +75,6 @@ def show(choice: Choice) -> None:
     with left:
         draw(dimension_figure(curves, metric=metric, theme=state.theme()), "dimensions")
         show_rows("dimensions", lambda: dimension_records(curves))
-
-
-def dimension_curve(
-    entry: Entry, direction: str, records: Sequence[Mapping[str, Any]] | None = None
-) -> DimensionCurve | None:
-    """Quality by dimension with its 95 % band, or None where the method has none."""
-    from simviz.charts import DimensionCurve
-    from simviz.evaluation.differences import REACH
-
-    known = entry.measured.curve if records is None else records
-    wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
-    sides = [[r for r in known if r["direction"] == d] for d in wanted]
-    if not all(sides):
-        return None
-    # A side on which no query can fail has no values.
-    sides = [side for side in sides if not any(isnan(r["value"]) for r in side)]
-    if not sides:
-        return None
-    points = list(zip(*sides, strict=True))
-    values = [fmean(p["value"] for p in point) for point in points]
-    reach = [REACH * fmean(p["standard_error"] for p in point) for point in points]
-    return DimensionCurve(
-        entry.look,
-        entry.label,
-        [point[0]["dimension"] for point in points],
-        values,
-        [v - r for v, r in zip(values, reach, strict=True)],
-        [v + r for v, r in zip(values, reach, strict=True)],
-    )
 
 
 def _choose_metric() -> str:
@@ -150,11 +117,3 @@ def _measured(
         metric=metric,
     )
     return list(found.to_records())
-
-
-def _milestones(curve: DimensionCurve) -> tuple[str, str, str]:
-    """The best value, at how many dimensions, and how many nearly reach it."""
-    points = list(zip(curve.dimensions, curve.values, strict=True))  # type: ignore[arg-type]
-    at, best = max(points, key=lambda point: point[1])
-    enough = next(k for k, value in points if value >= _NEARLY * best)
-    return f"{best:.3f}", f"{at:,}", f"{enough:,}"

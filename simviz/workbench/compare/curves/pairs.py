@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         ThresholdErrors,
     )
     from simviz.evaluation.errors import ScoredPairs
+    from simviz.reports.summary import Entry
     from simviz.store.run import Part, Run
-    from simviz.workbench.shell.runs import Entry
 
 _LISTED = 8
 #: Longest text of an item in a line.

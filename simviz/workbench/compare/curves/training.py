@@ -20,8 +20,8 @@ from simviz.workbench.shell.marks import plain
 if TYPE_CHECKING:
     from simviz.charts.progress import ProgressCurve
     from simviz.jobs.background import Background, Tell
+    from simviz.reports.summary import Entry
     from simviz.store.run import Part
-    from simviz.workbench.shell.runs import Entry
 
 #: What an event tells besides metrics.
 _TOLD = {"seconds", "stage", "fraction", "step", "total"}
