@@ -441,11 +441,6 @@ def settings(one: Entry) -> list[tuple[str, str, bool]]:
     return rows
 
 
-def metric_words(metrics: Sequence[str]) -> list[tuple[str, str]]:
-    """What each metric means, in a sentence."""
-    return [(m, parse_metric(m).description) for m in metrics]
-
-
 def _evaluations(told: Sequence[Entry], pairs: PairSet) -> dict[str, Evaluation]:
     """By label, with the scores of judged pairs."""
     return {one.label: load_evaluation(one.run, one.part, pairs) for one in told}
