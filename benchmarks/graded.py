@@ -26,9 +26,9 @@ from simviz.evaluation import (
     compare_all,
     paired_randomization,
     paired_t,
-    queries_needed,
+    power_analysis,
 )
-from simviz.evaluation.verdict import ALPHA
+from simviz.evaluation.significance import ALPHA
 from simviz.experiments import Progress, read_parts
 from simviz.experiments.s2net_graded import (
     DEPTHS,
@@ -100,7 +100,7 @@ def report(rows: Sequence[Ranker], judged: Relevance) -> None:
     for row in rows[1:]:
         words = against.between(row.title, base.title).in_words(row.title, base.title, "NDCG@5")
         print(f"- {words}.")
-        plan = queries_needed(values[row.title], values[base.title], alpha=ALPHA / len(rows[1:]))
+        plan = power_analysis(values[row.title], values[base.title], alpha=ALPHA / len(rows[1:]))
         if not plan.separated:
             print(f"  Here {plan.in_words(row.title, base.title)}.")
 

@@ -229,23 +229,24 @@ class Relevance:
         return replace(self, matrix=sp.csr_array(self.matrix.T))
 
     @property
+    def positive(self) -> NDArray[np.bool_]:
+        """Which stored entries are relevant: above 0, or scores that reach the threshold."""
+        if self.kind == "grade":
+            return self.matrix.data > 0
+        return self.matrix.data >= (0.0 if self.threshold is None else self.threshold)
+
+    @property
     def positives(self) -> sp.csr_array:
         """Grades of the relevant pairs; for scores, 1 where the threshold is reached."""
+        positives = _entries(self.matrix, self.positive)
         if self.kind == "score":
-            keep = self.matrix.data >= (self.threshold if self.threshold is not None else 0.0)
-            positives = _entries(self.matrix, keep)
             positives.data[:] = 1.0
-            return positives
-        return _entries(self.matrix, self.matrix.data > 0)
+        return positives
 
     @property
     def negatives(self) -> sp.csr_array:
         """The pairs judged not relevant, each with the value 1."""
-        if self.kind == "score":
-            keep = self.matrix.data < (self.threshold if self.threshold is not None else 0.0)
-        else:
-            keep = self.matrix.data < 0
-        negatives = _entries(self.matrix, keep)
+        negatives = _entries(self.matrix, ~self.positive)
         negatives.data[:] = 1.0
         return negatives
 

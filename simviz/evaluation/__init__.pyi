@@ -6,7 +6,7 @@ from .baselines import (
 from .blends import BlendCurve as BlendCurve, blend_curve as blend_curve
 from .comparisons import (
     Comparisons as Comparisons,
-    Plan as Plan,
+    PowerAnalysis as PowerAnalysis,
     QueryValues as QueryValues,
     adjust as adjust,
     compare_all as compare_all,
@@ -14,8 +14,8 @@ from .comparisons import (
     compare_evaluations as compare_evaluations,
     compared_metric as compared_metric,
     correct as correct,
-    letters as letters,
-    queries_needed as queries_needed,
+    letter_display as letter_display,
+    power_analysis as power_analysis,
     query_values as query_values,
     tie_groups as tie_groups,
 )
@@ -69,6 +69,7 @@ from .scores import (
 )
 from .scoring import Scorer as Scorer, evaluate as evaluate, evaluate_part as evaluate_part
 from .significance import (
+    Comparison as Comparison,
     compare as compare,
     confidence_interval as confidence_interval,
     corrected_resampled_t as corrected_resampled_t,
@@ -80,4 +81,3 @@ from .significance import (
     unpaired_t as unpaired_t,
     wilcoxon as wilcoxon,
 )
-from .verdict import Comparison as Comparison

@@ -1,4 +1,4 @@
-"""Blocks of similarities that can be gone through more than once."""
+"""Blocks of similarities: going through them, and counting in them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,28 @@ from simviz.relevance import Relevance
 if TYPE_CHECKING:
     from simviz.evaluation.result import Pool
 
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
 Block = NDArray[np.floating[Any]]
 
 #: Entries of a block where no size is asked for.
 BLOCK_ENTRIES = 2**22
 #: Similarities that fit into this are computed once and kept for the second pass.
 KEPT_BYTES = 64 * 2**20
+#: Scores within a margin that are kept, of one block and of all. Beyond, a second pass is cheaper.
+_ROOM, _MOST = 2**20, 2**23
+#: Columns that one thread goes through; its share of the counts stays in cache.
+STRIP = 256
 
 
 class Blocks:
     """Row blocks of one similarity matrix, checked, with progress."""
 
+    _source, _n_matrices = "The scorer", 1
+
     def __init__(
         self,
-        compute: Callable[[], Iterable[Block]],
+        compute: Callable[[], Iterable[Any]],
         shape: tuple[int, int],
         n_passes: int,
         callback: Callback | None = None,
@@ -42,31 +50,34 @@ class Blocks:
         self._total = n_passes * shape[0]
         self._callback = callback
         self._done = 0
-        self._keep = n_passes > 1 and 8 * shape[0] * shape[1] <= KEPT_BYTES
-        self._kept: list[Block] | None = None
-        self.dtype: np.dtype[Any] = np.dtype(np.float32)
+        self._keep = n_passes > 1 and 8 * self._n_matrices * shape[0] * shape[1] <= KEPT_BYTES
+        self._kept: list[tuple[Block, ...]] | None = None
+        self._dtype: np.dtype[Any] | None = None
 
-    def __iter__(self) -> Iterator[tuple[int, Block]]:
-        """Yield the first row of each block, and the block."""
-        kept: list[Block] = []
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the first row of each block, and the block (or both blocks)."""
+        keeps = self._keep and self._kept is None
+        kept: list[tuple[Block, ...]] = []
         start = 0
         for given in self._compute() if self._kept is None else self._kept:
-            block = self._checked(np.asarray(given), start)
-            # A copy: scorers may fill the same array again and again.
-            if self._keep and self._kept is None:
-                kept.append(block.copy())
-            yield start, block
-            start += len(block)
-            self._advance(len(block))
+            blocks = self._checked(given if isinstance(given, tuple) else (given,), start)
+            # Copies: scorers may fill the same array again and again.
+            if keeps:
+                kept.append(tuple(block.copy() for block in blocks))
+            yield start, *blocks
+            start += len(blocks[0])
+            self._done += len(blocks[0])
+            report(self._callback, self._done, self._total)
         if start != self.shape[0]:
             raise ValueError(
-                f"The scorer gave {start} rows of similarities for {self.shape[0]} x items. "
+                f"{self._source} gave {start} rows of similarities for {self.shape[0]} x items. "
                 "It must yield every row once, in order."
             )
-        if self._keep and self._kept is None:
+        if keeps:
             self._kept = kept
 
-    def _checked(self, block: Block, start: int) -> Block:
+    def _checked(self, given: tuple[Any, ...], start: int) -> tuple[Block, ...]:
+        block = np.asarray(given[0])
         if block.dtype not in (np.float32, np.float64):
             block = block.astype(np.float64)
         stop = start + (len(block) if block.ndim else 0)
@@ -77,18 +88,37 @@ class Blocks:
                 "It must yield every row once, with one column per y item."
             )
         # Scores of both passes are compared bit by bit, in one type.
-        if start == 0 and self._done == 0:
-            self.dtype = block.dtype
-        elif block.dtype != self.dtype:
+        if self._dtype is not None and block.dtype != self._dtype:
             raise ValueError(
-                f"The scorer gave {block.dtype} similarities after {self.dtype} ones. "
+                f"The scorer gave {block.dtype} similarities after {self._dtype} ones. "
                 "All blocks must have one type."
             )
-        return block
+        self._dtype = block.dtype
+        return (block,)
 
-    def _advance(self, n_rows: int) -> None:
-        self._done += n_rows
-        report(self._callback, self._done, self._total)
+
+class BlockPairs(Blocks):
+    """Row blocks of two similarities of the same pairs."""
+
+    _source, _n_matrices = "The blend", 2
+
+    def _checked(self, given: tuple[Any, ...], start: int) -> tuple[Block, ...]:
+        learned, lexical = map(np.asarray, given)
+        n_x, n_y = self.shape
+        if (
+            learned.shape != lexical.shape
+            or learned.ndim != 2
+            or learned.shape[1] != n_y
+            or start + len(learned) > n_x
+        ):
+            raise ValueError(
+                f"The blend gave blocks of shape {learned.shape} and {lexical.shape} at row "
+                f"{start} of {n_x} x items and {n_y} y items. Both must hold the same rows, with "
+                "one column per y item."
+            )
+        single = learned.dtype == lexical.dtype == np.float32
+        dtype = np.float32 if single else np.float64
+        return tuple(np.ascontiguousarray(part, dtype=dtype) for part in (learned, lexical))
 
 
 def report(callback: Callback | None, done: int, total: int) -> None:
@@ -120,6 +150,44 @@ def as_vectors(values: ArrayLike) -> Block:
     return array
 
 
+def vectors_of(scorer: object, x: object, y: object) -> tuple[Block, Block] | None:
+    """Two sides as vectors whose products are the scores, if the scorer has them."""
+    offer = getattr(scorer, "factors", None)
+    found = None if offer is None else offer(x, y)
+    if found is None:
+        return None
+    P, Q = found
+    return (P, Q) if P.dtype == Q.dtype and P.dtype in (np.float32, np.float64) else None
+
+
+def similarities(
+    scorer: Any, x: object, y: object, vectors: tuple[Block, Block] | None, block_size: int | None
+) -> Iterable[Block]:
+    """Scores in blocks of rows: products of the vectors where there are some."""
+    if vectors is None:
+        return cast("Iterable[Block]", scorer.iter_similarity(x, y, block_size=block_size))
+    P, Q = vectors
+    return (P[a:b] @ Q.T for a, b in bounds(len(P), len(Q), block_size))
+
+
+def similarity_blocks(
+    scorer: object,
+    x: object,
+    y: object,
+    n_passes: int,
+    block_size: int | None,
+    callback: Callback | None,
+) -> Blocks:
+    """All scores of a scorer, checked."""
+    vectors = vectors_of(scorer, x, y)
+    return Blocks(
+        lambda: similarities(scorer, x, y, vectors, block_size),
+        (n_items(x), n_items(y)),
+        n_passes,
+        callback,
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Queries:
     """Judged pairs, query by query, in a CSR-like layout."""
@@ -130,10 +198,26 @@ class Queries:
     stored: Ints
     n_candidates: int | Ints | None
 
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
     @property
     def query(self) -> Ints:
         """The query of each pair."""
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        return np.repeat(np.arange(len(self)), np.diff(self.indptr))
+
+    def part(self, start: int, stop: int) -> Queries:
+        """Some queries by themselves, all ranked against candidates as numerous."""
+        ptr = self.indptr[start : stop + 1]
+        inside = slice(int(ptr[0]), int(ptr[-1]))
+        size = self.n_candidates
+        return Queries(
+            ptr - ptr[0],
+            self.candidate[inside],
+            self.grade[inside],
+            self.stored[inside],
+            size[start:stop] if isinstance(size, np.ndarray) else size,
+        )
 
     def ranking(self, above: Ints, tied: Ints) -> Ranking:
         """Keep what metrics need: all pairs in a judged pool, else the relevant ones."""
@@ -142,7 +226,7 @@ class Queries:
             return Ranking(self.indptr, self.candidate, self.grade, above, tied, sizes)
         keep = self.grade > 0
         indptr = np.concatenate([[0], np.cumsum(keep)])[self.indptr]
-        sizes = np.full(len(indptr) - 1, self.n_candidates, dtype=np.int64)
+        sizes = np.full(len(self), self.n_candidates, dtype=np.int64)
         return Ranking(
             indptr, self.candidate[keep], self.grade[keep], above[keep], tied[keep], sizes
         )
@@ -158,8 +242,7 @@ def queries_of(
     row = np.repeat(np.arange(n_x), np.diff(indptr))
     grade = np.asarray(matrix.data, dtype=np.float64)
     if relevance.kind == "score":
-        limit = 0.0 if relevance.threshold is None else relevance.threshold
-        grade = np.where(grade >= limit, 1.0, -1.0)
+        grade = np.where(relevance.positive, 1.0, -1.0)
     order = np.lexsort((row, column))
     column_ptr = np.searchsorted(column[order], np.arange(n_y + 1))
     sizes: tuple[int | Ints | None, int | Ints | None] = (n_y, n_x)
@@ -174,59 +257,63 @@ def queries_of(
     )
 
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
-Vectors = NDArray[np.floating[Any]]
+class ColumnCounts:
+    """Ranks of judged rows within their columns, counted as row blocks pass by."""
 
-#: Scores within a margin that are kept, of one block and of all. Beyond, a second pass is cheaper.
-_ROOM, _MOST = 2**20, 2**23
-#: Columns that one thread goes through; its share of the counts stays in cache.
-STRIP = 256
+    # The scores of the judged pairs are known beforehand: exactly, or up to a margin. What lies
+    # within a margin is kept, and compared once they are known to the last bit.
 
-
-def vectors_of(scorer: object, x: object, y: object) -> tuple[Vectors, Vectors] | None:
-    """Two sides as vectors whose products are the scores, if the scorer has them."""
-    offer = getattr(scorer, "factors", None)
-    found = None if offer is None else offer(x, y)
-    if found is None:
-        return None
-    P, Q = found
-    return (P, Q) if P.dtype == Q.dtype and P.dtype in (np.float32, np.float64) else None
-
-
-class LateColumns:
-    """Ranks of judged rows within their columns, as blocks of products pass by."""
-
-    def __init__(self, P: Vectors, Q: Vectors, queries: Queries) -> None:
+    def __init__(self, scores: Reals, queries: Queries, margin: Reals | None = None) -> None:
         indptr, column = queries.indptr, queries.query
-        about, margin = _products(P, Q, queries.candidate, column)
         self._indptr, self._column = indptr, column
-        self._order = np.lexsort((about, column))
-        self._ordered = about[self._order]
-        n_y = len(indptr) - 1
+        self._order = np.lexsort((scores, column))
+        self._ordered = scores[self._order]
+        n_y = len(queries)
         # One margin a column, so that its judged scores keep their order.
         self._margin = np.zeros(n_y)
-        np.maximum.at(self._margin, column, margin)
+        if margin is not None:
+            np.maximum.at(self._margin, column, margin)
         self._floor = np.full(n_y, np.inf)
         listed = np.diff(indptr) > 0
         self._floor[listed] = self._ordered[indptr[:-1][listed]] - self._margin[listed]
         self._above, self._equal = np.zeros((2, len(column)), dtype=np.int64)
         n_strips = max(1, -(-n_y // STRIP))
-        self._place = np.empty((n_strips, max(1, _ROOM // n_strips)), dtype=np.int64)
-        self._value = np.empty(self._place.shape, dtype=P.dtype)
+        room = 0 if margin is None else max(1, _ROOM // n_strips)
+        self._place = np.empty((n_strips, room), dtype=np.int64)
+        self._value = np.empty((n_strips, room))
         self._n_kept = np.zeros(n_strips, dtype=np.int64)
-        self._kept: list[tuple[Ints, Vectors]] = []
+        self._kept: list[tuple[Ints, Reals]] = []
         self._total = 0
         #: Whether `ranks` will know; a margin without bound tells nothing.
-        self.is_exact = bool(np.isfinite(self._margin).all() and np.isfinite(about).all())
+        self.is_exact = margin is None or bool(
+            np.isfinite(self._margin).all() and np.isfinite(scores).all()
+        )
 
-    def add(self, block: Vectors) -> None:
+    @classmethod
+    def of_products(cls, P: Block, Q: Block, queries: Queries) -> ColumnCounts:
+        """Counts of products, whose judged scores are known up to rounding."""
+        row, column = queries.candidate, queries.query
+        # A length that overflows makes a margin without bound, which is told apart later.
+        with np.errstate(over="ignore", invalid="ignore"):
+            about = np.empty(len(row))
+            for a, b in bounds(len(row), P.shape[1]):
+                products = np.einsum("ik,ik->i", P[row[a:b]], Q[column[a:b]], dtype=np.float64)
+                about[a:b] = products
+            lengths = [np.sqrt(np.einsum("ik,ik->i", Z, Z, dtype=np.float64)) for Z in (P, Q)]
+            unit = np.finfo(P.dtype).eps / 2
+            # Eight more terms pay for the rounding of what is computed here.
+            margin = unit * (P.shape[1] + 8) * 1.01 * lengths[0][row] * lengths[1][column]
+            # Products too small for the type are rounded in steps of its smallest number.
+            margin[margin > 0] += P.shape[1] * np.finfo(P.dtype).smallest_subnormal
+        return cls(about, queries, margin)
+
+    def add(self, block: Block) -> None:
         """Count the scores of one block of rows."""
-        from simviz.evaluation._kernels import count_columns_within
+        from simviz.evaluation._kernels import count_columns
 
         if not self.is_exact:
             return
-        count_columns_within(
+        count_columns(
             block,
             self._floor,
             self._margin,
@@ -238,6 +325,8 @@ class LateColumns:
             self._value,
             self._n_kept,
         )
+        if not self._n_kept.any():
+            return
         room = self._place.shape[1]
         self._total += int(self._n_kept.sum())
         self.is_exact = self._total <= _MOST and int(self._n_kept.max()) <= room
@@ -246,11 +335,16 @@ class LateColumns:
             self._kept.append((self._place[inside], self._value[inside]))
 
     def ranks(self, scores: Reals) -> tuple[Ints, Ints]:
-        """Above and tied of each judged pair, once their scores are known."""
+        """Above and tied of each judged pair, whose exact scores are given."""
         n, exact = len(self._order), scores[self._order]
+        # What lies above a score lies above it or any later one of its column.
         below = np.concatenate([[0], np.cumsum(self._above)])
         higher = below[self._indptr[1:]][self._column] - below[:-1]
-        equal = self._equal.copy()
+        # Repeated scores were counted where they stand first.
+        new = np.ones(n, dtype=bool)
+        new[1:] = (np.diff(self._column) > 0) | (self._ordered[1:] != self._ordered[:-1])
+        new |= self._margin[self._column] > 0
+        equal = self._equal[np.maximum.accumulate(np.where(new, np.arange(n), 0))]
         for place, value in self._kept:
             higher += np.bincount(place[value > exact[place]], minlength=n)
             equal += np.bincount(place[value == exact[place]], minlength=n)
@@ -259,99 +353,40 @@ class LateColumns:
         return above, tied
 
 
-def _products(P: Vectors, Q: Vectors, row: Ints, column: Ints) -> tuple[Reals, Reals]:
-    """Scores of some pairs in float64, and how far those in the blocks may be off."""
-    # A length that overflows makes a margin without bound, which is told apart later.
-    with np.errstate(over="ignore", invalid="ignore"):
-        about = np.empty(len(row))
-        for a, b in bounds(len(row), P.shape[1]):
-            about[a:b] = np.einsum("ik,ik->i", P[row[a:b]], Q[column[a:b]], dtype=np.float64)
-        lengths = [np.sqrt(np.einsum("ik,ik->i", Z, Z, dtype=np.float64)) for Z in (P, Q)]
-        unit = np.finfo(P.dtype).eps / 2
-        # Eight more terms pay for the rounding of what is computed here.
-        margin = unit * (P.shape[1] + 8) * 1.01 * lengths[0][row] * lengths[1][column]
-        # Products too small for the type are rounded in steps of its smallest number.
-        margin[margin > 0] += P.shape[1] * np.finfo(P.dtype).smallest_subnormal
-    return about, margin
-
-
-class ColumnCounts:
-    """Ranks of some rows within their columns, counted as row blocks pass by."""
-
-    def __init__(self, scores: Reals, indptr: Ints, dtype: np.dtype[Any]) -> None:
-        column = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-        self._indptr, self._column = indptr, column
-        self._order = np.lexsort((scores, column))
-        self._ordered = scores[self._order].astype(dtype)
-        self._lowest = np.full(len(indptr) - 1, np.inf, dtype=dtype)
-        listed = np.diff(indptr) > 0
-        self._lowest[listed] = self._ordered[indptr[:-1][listed]]
-        self._between, self._equal = np.zeros((2, len(scores)), dtype=np.int64)
-
-    def add(self, block: Block) -> None:
-        """Count the scores of one block of rows."""
-        from simviz.evaluation._kernels import count_columns
-
-        count_columns(block, self._lowest, self._indptr, self._ordered, self._between, self._equal)
-
-    def ranks(self) -> tuple[Ints, Ints]:
-        """Above and tied of each listed pair, in the order they were given."""
-        n = len(self._order)
-        # What lies above a score lies above it or any later one of its column.
-        below = np.concatenate([[0], np.cumsum(self._between)])
-        higher = below[self._indptr[1:]][self._column] - below[:-1]
-        # Repeated scores were counted where they stand first.
-        new = np.ones(n, dtype=bool)
-        new[1:] = (np.diff(self._column) > 0) | (self._ordered[1:] != self._ordered[:-1])
-        first = np.maximum.accumulate(np.where(new, np.arange(n), 0))
-        above, tied = np.empty((2, n), dtype=np.int64)
-        above[self._order], tied[self._order] = higher, self._equal[first]
-        return above, tied
+def buckets(ordered: Reals, n_buckets: int) -> tuple[float, float, Ints]:
+    """Where to look for a score among distinct sorted ones: origin, buckets a unit, starts."""
+    bucket = np.zeros(len(ordered), dtype=np.int64)
+    origin, per_unit = 0.0, 0.0
+    # Buckets of equal width; one for all where a width would be 0 or infinite.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        span = ordered[-1:] - ordered[:1]
+        widths = n_buckets / span
+    if len(ordered) and np.isfinite(span[0]) and np.isfinite(widths[0]):
+        origin, per_unit = float(ordered[0]), float(widths[0])
+        bucket = np.minimum(((ordered - origin) * per_unit).astype(np.int64), n_buckets - 1)
+    return origin, per_unit, np.searchsorted(bucket, np.arange(n_buckets + 1))
 
 
 class PooledCounts:
     """Where all scores lie among those of the relevant pairs."""
 
-    def __init__(self, scores: Reals, dtype: np.dtype[Any]) -> None:
+    def __init__(self, scores: Reals) -> None:
         from simviz._numba import n_threads
 
         self._distinct, self._positives = np.unique(scores, return_counts=True)
-        self._ordered = self._distinct.astype(dtype)
         m = len(self._distinct)
         # Row w belongs to worker w; places 2 i + 1 count scores equal to the
         # i-th distinct one, places 2 i those between it and the one before.
         self._counts = np.zeros((n_threads(), 2 * m + 1), dtype=np.int64)
-        self._origin, self._per_unit = 0.0, 0.0
-        bucket = np.zeros(m, dtype=np.int64)
-        n_buckets = min(4 * m + 1, 2**22)
-        # Buckets of equal width; one for all where a width would be 0 or infinite.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            span = self._distinct[-1:] - self._distinct[:1]
-            per_unit = n_buckets / span
-        if m and np.isfinite(span[0]) and np.isfinite(per_unit[0]):
-            self._origin, self._per_unit = float(self._distinct[0]), float(per_unit[0])
-            bucket = ((self._distinct - self._origin) * self._per_unit).astype(np.int64)
-        self._bucket_start = np.searchsorted(
-            np.minimum(bucket, n_buckets - 1), np.arange(n_buckets + 1)
-        )
+        self._buckets = buckets(self._distinct, min(4 * m + 1, 2**22))
 
     def add(self, block: Block) -> None:
         """Count the scores of one block of rows."""
         from simviz._numba import threads_for
         from simviz.evaluation._kernels import count_between
 
-        if not len(self._ordered):
-            self._counts[0, 0] += block.size
-            return
         with threads_for(block.size):
-            count_between(
-                block,
-                self._ordered,
-                self._origin,
-                self._per_unit,
-                self._bucket_start,
-                self._counts,
-            )
+            count_between(block, self._distinct, *self._buckets, self._counts)
 
     def roc(self, n_known: int = 0) -> Roc:
         """Draw the curve; what is not relevant counts as negative, but for known pairs at −∞."""

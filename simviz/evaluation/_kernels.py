@@ -16,40 +16,15 @@ from simviz._numba import njit, prange
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Scores = NDArray[np.floating[Any]]
+Steps = NDArray[np.int32]
+
+#: Rounding of both scores and of α*, over the sum of what was added: 2⁻⁵⁰ is 4 times as much.
+_ROUNDING = 2.0**-50
+_LEAST = 1e-300  # the same where numbers become too small to be rounded in proportion
 
 
 @njit(parallel=True)
 def count_columns(
-    scores: Scores, lowest: Scores, indptr: Ints, ordered: Scores, between: Ints, equal: Ints
-) -> None:
-    """Place each score among the sorted scores of its column's listed rows."""
-    # Adds to ``between[p]`` what lies above ``ordered[p]`` and not above the next one of the
-    # column, and to ``equal[p]`` what equals it (at the first of repeated scores). ``lowest``
-    # holds each column's first, inf if none.
-    n_y = scores.shape[1]
-    width = 256  # columns of a strip: its bounds stay in cache while rows pass by
-    for strip in prange((n_y + width - 1) // width):
-        for i in range(scores.shape[0]):
-            for j in range(strip * width, min(n_y, (strip + 1) * width)):
-                value = scores[i, j]
-                if value < lowest[j]:
-                    continue
-                start, stop = indptr[j], indptr[j + 1]
-                low, high = start, stop
-                while low < high:
-                    middle = (low + high) // 2
-                    if ordered[middle] < value:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < stop and ordered[low] == value:
-                    equal[low] += 1
-                if low > start:
-                    between[low - 1] += 1
-
-
-@njit(parallel=True)
-def count_columns_within(
     scores: Scores,
     floor: Reals,
     margin: Reals,
@@ -58,17 +33,17 @@ def count_columns_within(
     above: Ints,
     equal: Ints,
     place: Ints,
-    kept: Scores,
+    kept: Reals,
     n_kept: Ints,
 ) -> None:
-    """Place each score among scores of its column that are known up to a margin."""
-    # Adds to ``above[p]`` what lies above ``ordered[p]`` for sure, and for sure not above the
-    # next one of the column; where the margin is 0, to ``equal[p]`` what equals it. What lies
-    # within the margin goes to ``place`` and ``kept``, one row a strip of 256 columns, as far as
-    # there is room; ``n_kept`` counts it. ``floor`` holds the least score of each column that
-    # matters, inf if none.
+    """Place each score among the sorted scores of its column's listed rows."""
+    # Adds to ``above[p]`` what lies above ``ordered[p]`` and not above the next one of the
+    # column, and, where the margin is 0, to ``equal[p]`` what equals it (at the first of repeated
+    # scores). Listed scores may be known up to a margin only: what lies within it goes to
+    # ``place`` and ``kept``, one row a strip of columns, as far as there is room; ``n_kept``
+    # counts it. ``floor`` holds the least score of each column that matters, inf if none.
     n_y = scores.shape[1]
-    width = 256
+    width = 256  # columns of a strip: its bounds stay in cache while rows pass by
     room = place.shape[1]
     for strip in prange((n_y + width - 1) // width):
         n = 0
@@ -88,56 +63,63 @@ def count_columns_within(
                         high = middle
                 if low > start:
                     above[low - 1] += 1
+                if margin[j] == 0.0:
+                    if low < stop and ordered[low] == value:
+                        equal[low] += 1
+                    continue
                 most = value + margin[j]
                 while low < stop and ordered[low] <= most:
-                    if margin[j] == 0.0:
-                        equal[low] += 1
-                    else:
-                        if n < room:
-                            place[strip, n] = low
-                            kept[strip, n] = scores[i, j]
-                        n += 1
+                    if n < room:
+                        place[strip, n] = low
+                        kept[strip, n] = value
+                    n += 1
                     low += 1
         n_kept[strip] = n
+
+
+@njit()
+def _n_below(
+    value: float, ordered: Reals, origin: float, per_unit: float, bucket_start: Ints
+) -> int:
+    """How many of some sorted scores lie below a value."""
+    # A bucket number never falls as scores rise, so `bucket_start` narrows the search to a few
+    # scores.
+    m = len(ordered)
+    if m == 0 or value <= ordered[0]:
+        return 0
+    if value > ordered[m - 1]:
+        return m
+    bucket = 0
+    if per_unit > 0:
+        bucket = min(int((value - origin) * per_unit), len(bucket_start) - 2)
+    low, high = bucket_start[bucket], bucket_start[bucket + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(parallel=True)
 def count_between(
     scores: Scores,
-    ordered: Scores,
+    ordered: Reals,
     origin: float,
     per_unit: float,
     bucket_start: Ints,
     counts: Ints,
 ) -> None:
     """Count scores at (odd places) and between (even places) some sorted ones."""
-    # ``counts`` has one row a worker. A bucket number never falls as scores rise, so
-    # `bucket_start` narrows each search to a few scores.
-    n_workers = counts.shape[0]
+    n_workers = counts.shape[0]  # one row a worker
     m = len(ordered)
-    last = len(bucket_start) - 2
     for worker in prange(n_workers):
         mine = counts[worker]
         for i in range(worker, scores.shape[0], n_workers):
-            row = scores[i]
-            for j in range(len(row)):
-                value = row[j]
-                if value < ordered[0]:
-                    mine[0] += 1
-                    continue
-                if value > ordered[m - 1]:
-                    mine[2 * m] += 1
-                    continue
-                bucket = 0
-                if per_unit > 0:
-                    bucket = min(int((np.float64(value) - origin) * per_unit), last)
-                low, high = bucket_start[bucket], bucket_start[bucket + 1]
-                while low < high:
-                    middle = (low + high) // 2
-                    if ordered[middle] < value:
-                        low = middle + 1
-                    else:
-                        high = middle
+            for j in range(scores.shape[1]):
+                value = np.float64(scores[i, j])
+                low = _n_below(value, ordered, origin, per_unit, bucket_start)
                 mine[2 * low + (low < m and ordered[low] == value)] += 1
 
 
@@ -154,18 +136,12 @@ def count_bins(
 ) -> None:
     """Count scores between cuts, for groups of rows or of columns."""
     # Adds to ``counts[row_group[i] + column_group[j], b]`` where ``b`` cuts are at or below the
-    # score. A bucket number never falls as scores rise, so `bucket_start` narrows each search to
-    # a few cuts.
-    last = len(bucket_start) - 1
+    # score.
     for i in range(scores.shape[0]):
-        row = scores[i]
-        for j in range(len(row)):
-            value = np.float64(row[j])
-            place = (value - origin) * per_unit
-            bucket = int(min(place, np.float64(last))) if place > 0 else 0
-            b = bucket_start[bucket]
-            while b < len(cuts) and cuts[b] <= value:
-                b += 1
+        for j in range(scores.shape[1]):
+            value = np.float64(scores[i, j])
+            b = _n_below(value, cuts, origin, per_unit, bucket_start)
+            b += b < len(cuts) and cuts[b] == value
             counts[row_group[i] + column_group[j], b] += 1
 
 
@@ -261,13 +237,6 @@ def rank_correlations(
             correlations[r] = ab / np.sqrt(aa * bb) if bb > 0.0 else 0.0
 
 
-Steps = NDArray[np.int32]
-
-#: Rounding of both scores and of α*, over the sum of what was added: 2⁻⁵⁰ is 4 times as much.
-_ROUNDING = 2.0**-50
-_LEAST = 1e-300  # the same where numbers become too small to be rounded in proportion
-
-
 @njit()
 def _step(steps: Steps, first: int, stop: int) -> None:
     """Count one more from `first` on, up to `stop`."""
@@ -360,56 +329,6 @@ def compare_rows(
     learned: Scores,
     lexical: Scores,
     indptr: Ints,
-    indices: Ints,
-    alphas: Reals,
-    inner: Reals,
-    bucket_start: Ints,
-    above: Steps,
-    tied: Steps,
-) -> int:
-    """Compare the listed candidates of each row with all of the row."""
-    # Adds to ``above[p]`` and ``tied[p]``, steps over the grid and one place beyond, and returns
-    # how many scores are not finite.
-    n_wrong = 0
-    for i in prange(learned.shape[0]):
-        wrong = 0
-        for j in range(learned.shape[1]):
-            total = learned[i, j] + lexical[i, j]
-            wrong += total - total != 0.0
-        n_wrong += wrong
-        if wrong == 0:
-            for p in range(indptr[i], indptr[i + 1]):
-                own_learned = np.float64(learned[i, indices[p]])
-                own_lexical = np.float64(lexical[i, indices[p]])
-                higher, level = above[p], tied[p]
-                for j in range(learned.shape[1]):
-                    l, b = np.float64(learned[i, j]), np.float64(lexical[i, j])  # noqa: E741
-                    # Most compete with a target that is ahead of them in both.
-                    if l < own_learned and b < own_lexical:
-                        near = min(own_learned - l, own_lexical - b)
-                        size = abs(l) + abs(b) + abs(own_learned) + abs(own_lexical)
-                        if near > _ROUNDING * size + _LEAST:
-                            continue
-                    _compare(
-                        l,
-                        b,
-                        own_learned,
-                        own_lexical,
-                        alphas,
-                        inner,
-                        bucket_start,
-                        higher,
-                        level,
-                    )
-    return n_wrong
-
-
-@njit(parallel=True)
-def compare_columns(
-    learned: Scores,
-    lexical: Scores,
-    first_column: int,
-    indptr: Ints,
     own_learned: Reals,
     own_lexical: Reals,
     alphas: Reals,
@@ -418,30 +337,19 @@ def compare_columns(
     above: Steps,
     tied: Steps,
 ) -> None:
-    """Compare the listed rows of some columns with these rows of the columns."""
-    # Column ``first_column + c`` lists the places ``indptr[c]`` to ``indptr[c + 1]`` of
-    # `own_learned`, `own_lexical`, `above` and `tied`.
-    n_columns = len(indptr) - 1
-    width = 64  # columns of a strip: its steps stay in cache while rows pass by
-    for strip in prange((n_columns + width - 1) // width):
-        for i in range(learned.shape[0]):
-            for c in range(strip * width, min(n_columns, (strip + 1) * width)):
-                l = np.float64(learned[i, first_column + c])  # noqa: E741
-                b = np.float64(lexical[i, first_column + c])
-                for p in range(indptr[c], indptr[c + 1]):
-                    if l < own_learned[p] and b < own_lexical[p]:
-                        near = min(own_learned[p] - l, own_lexical[p] - b)
-                        size = abs(l) + abs(b) + abs(own_learned[p]) + abs(own_lexical[p])
-                        if near > _ROUNDING * size + _LEAST:
-                            continue
-                    _compare(
-                        l,
-                        b,
-                        own_learned[p],
-                        own_lexical[p],
-                        alphas,
-                        inner,
-                        bucket_start,
-                        above[p],
-                        tied[p],
-                    )
+    """Compare the listed candidates of each query with all scores of its row."""
+    # Query i lists the places ``indptr[i]`` to ``indptr[i + 1]`` of `own_learned`, `own_lexical`,
+    # `above` and `tied`, which are steps over the grid and one place beyond.
+    for i in prange(learned.shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            own_l, own_b = own_learned[p], own_lexical[p]
+            higher, level = above[p], tied[p]
+            for j in range(learned.shape[1]):
+                l, b = np.float64(learned[i, j]), np.float64(lexical[i, j])  # noqa: E741
+                # Most compete with a target that is ahead of them in both.
+                if l < own_l and b < own_b:
+                    near = min(own_l - l, own_b - b)
+                    size = abs(l) + abs(b) + abs(own_l) + abs(own_b)
+                    if near > _ROUNDING * size + _LEAST:
+                        continue
+                _compare(l, b, own_l, own_b, alphas, inner, bucket_start, higher, level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import string
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -22,8 +23,7 @@ from simviz.evaluation.pair_tests import (
     pools_judged_pairs,
 )
 from simviz.evaluation.result import Direction, Evaluation, check_directions
-from simviz.evaluation.significance import TESTS, compare, mean
-from simviz.evaluation.verdict import ALPHA, Comparison, plural
+from simviz.evaluation.significance import ALPHA, TESTS, Comparison, compare, mean, plural
 from simviz.registry import unknown_name
 
 Ints = NDArray[np.int64]
@@ -31,6 +31,10 @@ Reals = NDArray[np.float64]
 Correction = Literal["holm", "bonferroni", "none"]
 
 _ALPHABET = string.ascii_lowercase + string.ascii_uppercase
+#: A difference of fewer standard errors says next to nothing, not even its sign.
+_LEAST = 0.5
+#: Above so many queries the normal distribution is as good as Student's.
+_MANY = 10_000
 
 
 def adjust(p_values: ArrayLike, correction: Correction = "holm") -> Reals:
@@ -142,7 +146,12 @@ def tie_groups(
     groups = [frozenset(range(len(p)))] if len(p) else []
     for i, j in itertools.combinations(range(len(p)), 2):
         if p[i, j] <= alpha:
-            groups = _absorbed([part for g in groups for part in _divided(g, i, j)])
+            divided = [
+                part
+                for group in groups
+                for part in ((group - {i}, group - {j}) if {i, j} <= group else (group,))
+            ]
+            groups = [g for g in dict.fromkeys(divided) if not any(g < h for h in divided)]
     place = {run: at for at, run in enumerate(ranked)}
     return sorted(
         (tuple(sorted(group, key=place.__getitem__)) for group in groups),
@@ -150,8 +159,8 @@ def tie_groups(
     )
 
 
-def letters(groups: Sequence[Sequence[int]]) -> list[str]:
-    """Letters of each run: runs that share one cannot be told apart.
+def letter_display(groups: Sequence[Sequence[int]]) -> list[str]:
+    """Compact letter display: runs that share a letter cannot be told apart.
 
     Parameters
     ----------
@@ -165,7 +174,7 @@ def letters(groups: Sequence[Sequence[int]]) -> list[str]:
 
     Examples
     --------
-    >>> letters([(0, 1), (1, 2)])
+    >>> letter_display([(0, 1), (1, 2)])
     ['a', 'ab', 'b']
     """
     marks = [""] * (1 + max((run for group in groups for run in group), default=-1))
@@ -245,7 +254,7 @@ class Comparisons:
         return [int(i) for i in np.argsort(sign * self.means, kind="stable")]
 
     def letters(self, alpha: float = ALPHA) -> dict[str, str]:
-        """Letters of each run: those who share one cannot be told apart.
+        """Compact letter display: runs that share a letter cannot be told apart.
 
         Parameters
         ----------
@@ -268,7 +277,7 @@ class Comparisons:
                 "Groups need all pairs of runs; here only a baseline was compared with the "
                 "others. Leave out baseline."
             )
-        marks = letters(tie_groups(self.p_values, self.order(), alpha=alpha))
+        marks = letter_display(tie_groups(self.p_values, self.order(), alpha=alpha))
         return dict(zip(self.names, marks, strict=True))
 
 
@@ -323,7 +332,7 @@ def compare_all(
     found = {
         (i, j): compare(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
     }
-    means = np.array([_mean(values[name]) for name in names])
+    means = np.array([mean(values[name]) for name in names])
     return Comparisons(names, means, correct(found, correction), higher_is_better)
 
 
@@ -357,9 +366,11 @@ def correct(
     'Bonferroni, 2 comparisons'
     """
     p_values = adjust([one.p_value for one in found.values()], correction)
-    told = "" if correction == "none" or len(found) == 1 else _told(correction, len(found))
+    note = f"{correction.capitalize()}, {len(found):,} comparisons"
+    if correction == "none" or len(found) == 1:
+        note = ""
     return {
-        pair: replace(one, p_value=float(p), correction=told)
+        pair: replace(one, p_value=float(p), correction=note)
         for (pair, one), p in zip(found.items(), p_values, strict=True)
     }
 
@@ -376,25 +387,6 @@ def pairs_to_compare(names: Sequence[str], baseline: str | None) -> list[tuple[i
         for i, j in itertools.combinations(range(len(names)), 2)
         if baseline in (None, names[i], names[j])
     ]
-
-
-def _told(correction: str, n: int) -> str:
-    return f"{correction.capitalize()}, {n:,} comparisons"
-
-
-def _mean(values: ArrayLike) -> float:
-    array = significance.flat(values, "values")
-    return significance.mean_of(array[~np.isnan(array)])
-
-
-def _divided(group: frozenset[int], i: int, j: int) -> list[frozenset[int]]:
-    return [group - {i}, group - {j}] if {i, j} <= group else [group]
-
-
-def _absorbed(groups: list[frozenset[int]]) -> list[frozenset[int]]:
-    """Each group once, without those inside others."""
-    distinct = list(dict.fromkeys(groups))
-    return [g for g in distinct if not any(g < other for other in distinct)]
 
 
 def compare_all_evaluations(
@@ -462,26 +454,27 @@ def compare_all_evaluations(
     # One that was stored without the scores of its pairs makes all stand back.
     what = next(iter(tested)) if len(tested) == 1 else query_metric(metric)
     if what.level == "query":
-        if directions is None:
-            directions = next(iter(evaluations.values())).directions[:1]
-        values = {name: query_values(one, what, directions) for name, one in evaluations.items()}
-        found = {
-            (i, j): replace(
-                compare(values[names[i]].values, values[names[j]].values, test, **settings),
-                unit=values[names[i]].unit,
-            )
-            for i, j in wanted
-        }
-        means = np.array([mean(one.values) for one in values.values()])
-    else:
-        if test not in (*TESTS, "delong"):
-            raise ValueError(unknown_name("test", test, (*TESTS, "delong")))
-        runs = [pairs for one in evaluations.values() if (pairs := judged_pairs(one)) is not None]
-        by_pairs = delong_pairs if test == "delong" else bootstrap_pairs
-        every = by_pairs(runs, what, **settings)
-        found = {pair: every[pair] for pair in wanted}
-        means = np.array([one.value(what) for one in evaluations.values()])
-    return Comparisons(names, means, correct(found, correction), what.higher_is_better)
+        first = next(iter(evaluations.values()))
+        sides = first.directions[:1] if directions is None else directions
+        values = {name: query_values(one, what, sides) for name, one in evaluations.items()}
+        found = compare_all(
+            {name: one.values for name, one in values.items()},
+            test,
+            correction=correction,
+            baseline=baseline,
+            higher_is_better=what.higher_is_better,
+            **settings,
+        )
+        units = [one.unit for one in values.values()]
+        pairs = {(i, j): replace(one, unit=units[i]) for (i, j), one in found.pairs.items()}
+        return replace(found, pairs=pairs)
+    if test not in (*TESTS, "delong"):
+        raise ValueError(unknown_name("test", test, (*TESTS, "delong")))
+    runs = [run for one in evaluations.values() if (run := judged_pairs(one)) is not None]
+    every = (delong_pairs if test == "delong" else bootstrap_pairs)(runs, what, **settings)
+    means = np.array([one.value(what) for one in evaluations.values()])
+    pairs = correct({pair: every[pair] for pair in wanted}, correction)
+    return Comparisons(names, means, pairs, what.higher_is_better)
 
 
 def compare_evaluations(
@@ -523,14 +516,8 @@ def compare_evaluations(
     return found.pairs[0, 1]
 
 
-#: A difference of fewer standard errors says next to nothing, not even its sign.
-_LEAST = 0.5
-#: Above so many queries the normal distribution is as good as Student's.
-_MANY = 10_000
-
-
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PowerAnalysis:
     """Queries that would separate two runs, if they differ as much as they seem to.
 
     Parameters
@@ -585,7 +572,8 @@ class Plan:
                 f"{a_name} and {b_name} are too close on {here} to say how many more would "
                 "separate them"
             )
-        more = _rounded(self.more)
+        step = 10 ** max(0, len(str(self.more)) - 2)
+        more = -(-self.more // step) * step  # two leading digits: others would promise too much
         return (
             f"about {more:,} more {plural(self.unit, more)} would separate {a_name} from "
             f"{b_name} with a probability of {100 * self.power:.0f} %, if they differ "
@@ -593,9 +581,9 @@ class Plan:
         )
 
 
-def queries_needed(
+def power_analysis(
     a: ArrayLike, b: ArrayLike, *, power: float = 0.8, alpha: float = ALPHA
-) -> Plan:
+) -> PowerAnalysis:
     """Say how many queries a paired t-test would need to tell two runs apart.
 
     Parameters
@@ -609,7 +597,7 @@ def queries_needed(
 
     Returns
     -------
-    Plan
+    PowerAnalysis
         How many, and how to say it.
 
     Raises
@@ -627,7 +615,7 @@ def queries_needed(
     Examples
     --------
     >>> a, b = [0.9, 0.4, 0.7, 0.9, 0.6], [0.5, 0.6, 0.6, 0.8, 0.5]
-    >>> plan = queries_needed(a, b)
+    >>> plan = power_analysis(a, b)
     >>> plan.needed, plan.more
     (38, 33)
     """
@@ -636,13 +624,13 @@ def queries_needed(
             f"power must lie between 0.5 and 1 and alpha between 0 and 1, got {power} and {alpha}."
         )
     d = significance.differences(a, b)
-    n, middle, spread = len(d), significance.mean_of(d), significance.deviation(d)
+    n, middle, spread = len(d), mean(d), significance.deviation(d)
     error = spread / math.sqrt(max(n, 1))
     _, p = significance.student(middle, error, n - 1)
     if n < 2 or middle == 0 or abs(middle) < _LEAST * error:
-        return Plan(n, None, False, middle, power)
+        return PowerAnalysis(n, None, False, middle, power)
     needed = 2 if spread == 0 else _sample_size(abs(middle) / spread, power, alpha)
-    return Plan(n, needed, p <= alpha, middle, power)
+    return PowerAnalysis(n, needed, p <= alpha, middle, power)
 
 
 def _sample_size(effect: float, power: float, alpha: float) -> int:
@@ -652,16 +640,7 @@ def _sample_size(effect: float, power: float, alpha: float) -> int:
     normal = ((ndtri(1 - alpha / 2) + ndtri(power)) / effect) ** 2
     if normal > _MANY:
         return math.ceil(normal)
-    low, high = 1, 2  # too few, enough
-    while _power(high, effect, alpha) < power:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _power(middle, effect, alpha) < power:
-            low = middle
-        else:
-            high = middle
-    return high
+    return 2 + bisect_left(range(2, 2 * _MANY), power, key=lambda n: _power(n, effect, alpha))
 
 
 def _power(n: int, effect: float, alpha: float) -> float:
@@ -672,12 +651,6 @@ def _power(n: int, effect: float, alpha: float) -> float:
     away = math.sqrt(n) * effect
     # What falls beyond the other end is of the wrong sign, and next to nothing.
     return float(1 - nctdtr(n - 1, away, limit))
-
-
-def _rounded(n: int) -> int:
-    """Two leading digits: more would promise too much."""
-    step = 10 ** max(0, len(str(n)) - 2)
-    return -(-n // step) * step
 
 
 @dataclass(frozen=True, slots=True)

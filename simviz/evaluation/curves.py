@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,11 +19,12 @@ from simviz.evaluation.result import (
     Direction,
     Pool,
     check_directions,
+    mean_curve,
     meant,
+    summary,
     values_in,
 )
 from simviz.evaluation.scoring import Scorer, evaluate
-from simviz.evaluation.significance import mean, standard_error
 from simviz.ranking import rank_block, rank_listed
 from simviz.relevance import Relevance
 
@@ -38,18 +39,6 @@ Vectors = NDArray[np.floating[Any]]
 #: Entries of a block of products. Every dimension visits each block, so there
 #: should be few of them.
 _BLOCK_ENTRIES = 2**23
-
-
-class CurveRecord(TypedDict):
-    """One point of a curve."""
-
-    dimension: int
-    metric: str
-    direction: str
-    value: float
-    standard_error: float
-    n: int
-    pool: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,11 +80,9 @@ class DimensionCurve:
         ValueError
             If the direction was not evaluated.
         """
-        wanted = meant(direction, tuple(self.per_query))
-        curves = [[mean(line) for line in self.per_query[d]] for d in wanted]
-        return np.array([mean(point) for point in zip(*curves, strict=True)])
+        return mean_curve([self.per_query[d] for d in meant(direction, tuple(self.per_query))])
 
-    def to_records(self) -> list[CurveRecord]:
+    def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per dimension and direction.
 
         Returns
@@ -105,15 +92,9 @@ class DimensionCurve:
             (queries) and pool.
         """
         return [
-            CurveRecord(
-                dimension=k,
-                metric=self.metric.name,
-                direction=direction,
-                value=mean(line),
-                standard_error=standard_error(line),
-                n=int((~np.isnan(line)).sum()),
-                pool=self.pool,
-            )
+            {"dimension": k, "metric": self.metric.name, "direction": direction}
+            | summary(line)
+            | {"pool": self.pool}
             for direction, lines in self.per_query.items()
             for k, line in zip(self.dimensions, lines, strict=True)
         ]
@@ -270,40 +251,28 @@ class _Products:
 
     def rank_all(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
         """Rank the judged candidates of some queries against all."""
-        ptr = queries.indptr[start : stop + 1]
-        listed = queries.candidate[ptr[0] : ptr[-1]]
+        part = queries.part(start, stop)
+        inside = slice(*queries.indptr[[start, stop]])
         products = np.zeros((stop - start, self.shape[1]), dtype=self.scale.dtype)
         for i, (A, B, scale) in enumerate(zip(self.A, self.B, self.scale, strict=True)):
             add_product(products, A[start:stop], B.T)
-            above, tied, _ = rank_block(products, ptr - ptr[0], listed, scale=scale)
-            counts[i, :, ptr[0] : ptr[-1]] = above, tied
+            above, tied, _ = rank_block(products, part.indptr, part.candidate, scale=scale)
+            counts[i, :, inside] = above, tied
 
     def rank_judged(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
         """Rank the judged candidates of some queries against one another."""
-        ptr = queries.indptr[start : stop + 1]
-        listed = queries.candidate[ptr[0] : ptr[-1]]
-        rows = np.repeat(np.arange(start, stop), np.diff(ptr))
+        part = queries.part(start, stop)
+        listed, rows = part.candidate, start + part.query
+        inside = slice(*queries.indptr[[start, stop]])
         products = np.zeros(len(listed), dtype=self.scale.dtype)
         for i, (A, B, scale) in enumerate(zip(self.A, self.B, self.scale, strict=True)):
             for a, b in bounds(len(listed), A.shape[1]):
                 products[a:b] += np.einsum("ik,ik->i", A[rows[a:b]], B[listed[a:b]])
-            counts[i, :, ptr[0] : ptr[-1]] = rank_listed(products * scale[listed], ptr - ptr[0])
+            counts[i, :, inside] = rank_listed(products * scale[listed], part.indptr)
 
 
 #: Shares of the training part that are looked at.
 FRACTIONS = (0.0625, 0.125, 0.25, 0.5, 1.0)
-
-
-class LearningRecord(TypedDict):
-    """One point of a learning curve."""
-
-    fraction: float
-    n_pairs: int
-    metric: str
-    direction: str
-    value: float
-    standard_error: float
-    n: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -325,7 +294,7 @@ class LearningCurve:
     n_pairs: tuple[int, ...]
     per_query: Mapping[tuple[Metric, str], Reals]
 
-    def to_records(self) -> list[LearningRecord]:
+    def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per metric, direction and share.
 
         Returns
@@ -335,15 +304,13 @@ class LearningCurve:
             standard_error (over queries) and n (queries).
         """
         return [
-            LearningRecord(
-                fraction=fraction,
-                n_pairs=n_pairs,
-                metric=metric.name,
-                direction=direction,
-                value=mean(line),
-                standard_error=standard_error(line),
-                n=int((~np.isnan(line)).sum()),
-            )
+            {
+                "fraction": fraction,
+                "n_pairs": n_pairs,
+                "metric": metric.name,
+                "direction": direction,
+                **summary(line),
+            }
             for (metric, direction), lines in self.per_query.items()
             for fraction, n_pairs, line in zip(self.fractions, self.n_pairs, lines, strict=True)
         ]

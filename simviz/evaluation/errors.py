@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.callbacks import Callback
-from simviz.evaluation._blocks import Blocks, bounds, n_items, queries_of, vectors_of
+from simviz.evaluation._blocks import n_items, queries_of, similarity_blocks
 from simviz.evaluation.scoring import Scorer, Side
 from simviz.ranking import rank_listed
 from simviz.relevance import Relevance
@@ -106,29 +106,22 @@ def errors_at(
     if k < 1 or np.isnan(threshold):
         raise ValueError(f"Got k={k} and threshold={threshold}; k is positive, neither is NaN.")
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
-    vectors = vectors_of(scorer, x, y)
-
-    def compute() -> Iterable[NDArray[np.floating[Any]]]:
-        if vectors is None:
-            return scorer.iter_similarity(x, y, block_size=block_size)
-        P, Q = vectors
-        return (P[a:b] @ Q.T for a, b in bounds(*rel.shape, block_size))
-
     queries, _ = queries_of(rel, "split")
     row, column, relevant = queries.query, queries.candidate, queries.grade > 0
     ignores = rel.unjudged == "ignore"
     scores, n_others = [np.empty(0)], 0
     top: list[tuple[Ints, Ints, Reals]] = []
-    for start, block in Blocks(compute, rel.shape, 1, callback):
-        first, last = queries.indptr[start], queries.indptr[start + len(block)]
-        inside, across = row[first:last] - start, column[first:last]
+    for start, block in similarity_blocks(scorer, x, y, 1, block_size, callback):
+        part = queries.part(start, start + len(block))
+        inside, across = part.query, part.candidate
         scores.append(block[inside, across].astype(np.float64))
         passing = block >= threshold
         if ignores:
             judged = np.zeros_like(passing)
             judged[inside, across] = True
             passing &= judged
-        passing[inside[relevant[first:last]], across[relevant[first:last]]] = False
+        belongs = part.grade > 0
+        passing[inside[belongs], across[belongs]] = False
         n_others += int(passing.sum())
         i, j = np.nonzero(passing)
         top.append(_highest(i + start, j, block[i, j].astype(np.float64), k))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.evaluation import significance
 from simviz.evaluation.metrics import AUC, LEVEL, Metric, PartialAUC, Pearson, RankLoss, Spearman
 from simviz.evaluation.result import Evaluation
-from simviz.evaluation.verdict import Comparison
+from simviz.evaluation.significance import Comparison
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -26,6 +26,11 @@ Bools = NDArray[np.bool_]
 #: Values of a metric under draws of items: how often each was drawn, one row a
 #: draw, and the item of each pair.
 Weighted = Callable[[Ints, Ints], Reals]
+#: Pairs of draws held at a time.
+_DRAWN = 1_000_000
+#: Draws of items; the error of a standard error is then about 1.6 %.
+RESAMPLES = 2_000
+UNIT = "judged pair"
 
 
 def weighted(metric: Metric, score: Reals, relevant: Bools, judged: Reals | None) -> Weighted:
@@ -112,10 +117,6 @@ def _tied(values: Reals) -> tuple[Ints, Ints]:
     return order, starts
 
 
-#: Pairs of draws held at a time.
-_DRAWN = 1_000_000
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
     """What runs did as they are, and under draws of each kind."""
@@ -183,11 +184,6 @@ def _variance(differences: Reals, n: int) -> float:
         return math.nan
     # Draws that differ by rounding only have none.
     return float(kept.var(ddof=1)) * n / (n - 1) if np.ptp(kept) > LEVEL else 0.0
-
-
-#: Draws of items; the error of a standard error is then about 1.6 %.
-RESAMPLES = 2_000
-UNIT = "judged pair"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -446,10 +442,9 @@ def _compared(
     difference = 0.0 if abs(difference) <= LEVEL else difference
     if df < 1:  # nothing to judge a spread by
         error = math.nan
-    t, p = significance.student(difference, error, df)
-    low, high = significance.t_interval(difference, error, df, level)
+    found = significance.student_test(test, difference, error, df, level, n=n, unit=UNIT)
     effect = significance.standardized(difference, error * math.sqrt(units), units - 1)
-    return Comparison(test, t, p, difference, low, high, level, n, None, effect, UNIT)
+    return replace(found, effect_size=effect)
 
 
 def _check_same(runs: Sequence[JudgedPairs]) -> JudgedPairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -276,6 +276,21 @@ def _metric(metric: Metric | str) -> Metric:
     return parse_metric(metric) if isinstance(metric, str) else metric
 
 
+def summary(values: Reals) -> dict[str, Any]:
+    """The mean of per-query values, its standard error, and how many queries count."""
+    return {
+        "value": mean(values),
+        "standard_error": standard_error(values),
+        "n": int((~np.isnan(values)).sum()),
+    }
+
+
+def mean_curve(directions: Sequence[Reals]) -> Reals:
+    """Means over queries, and over directions, of values of shape (n_points, n_queries)."""
+    curves = [[mean(line) for line in lines] for lines in directions]
+    return np.array([mean(point) for point in zip(*curves, strict=True)])
+
+
 def meant(direction: Asking | None, known: Sequence[Direction]) -> tuple[Direction, ...]:
     """Whose values are averaged: the first side's unless one is named, or all by "mean"."""
     if direction == "mean":
@@ -295,4 +310,7 @@ def check_directions(
         )
 
 
-Ints = NDArray[np.int64]
+def check_pool(pool: str) -> None:
+    """Refuse an unknown pool."""
+    if pool not in ("split", "all", "judged"):
+        raise ValueError(f"pool must be 'split', 'all' or 'judged', got {pool!r}.")

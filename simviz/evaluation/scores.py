@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.callbacks import Callback
-from simviz.evaluation._blocks import Blocks, bounds, n_items, queries_of, vectors_of
+from simviz.evaluation._blocks import Blocks, buckets, n_items, queries_of, similarity_blocks
 from simviz.evaluation.result import Direction, check_directions
 from simviz.evaluation.roc import Roc
 from simviz.evaluation.scoring import Scorer, Side
@@ -151,15 +150,7 @@ def score_counts(
     """
     check_directions([direction])
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
-    vectors = vectors_of(scorer, x, y)
-
-    def compute() -> Iterable[Block]:
-        if vectors is None:
-            return scorer.iter_similarity(x, y, block_size=block_size)
-        P, Q = vectors
-        return (P[a:b] @ Q.T for a, b in bounds(*rel.shape, block_size))
-
-    blocks = Blocks(compute, rel.shape, n_passes=2, callback=callback)
+    blocks = similarity_blocks(scorer, x, y, 2, block_size, callback)
     seen = _look(blocks, rel)
     chosen = seen.cuts() if cuts is None else np.asarray(cuts, dtype=np.float64)
     if chosen.ndim != 1 or (np.diff(chosen) <= 0).any() or np.isnan(chosen).any():
@@ -227,8 +218,8 @@ def _look(blocks: Blocks, relevance: Relevance) -> _Seen:
                 "an empty item should score 0."
             )
         lowest, highest = min(lowest, low), max(highest, high)
-        first, last = queries.indptr[start], queries.indptr[start + len(block)]
-        scores.append(block[row[first:last] - start, column[first:last]].astype(np.float64))
+        part = queries.part(start, start + len(block))
+        scores.append(block[part.query, part.candidate].astype(np.float64))
         samples.append(block.ravel()[start % step :: step].astype(np.float64))
     return _Seen(
         row, column, relevant, np.concatenate(scores), lowest, highest, np.concatenate(samples)
@@ -250,19 +241,10 @@ def _count(
     from simviz.evaluation._kernels import count_bins
 
     counts = np.zeros((n_groups, len(cuts) + 1), dtype=np.int64)
-    origin, per_unit = 0.0, 0.0
-    bucket = np.zeros(len(cuts), dtype=np.int64)
-    # Buckets of equal width; one for all where a width would be 0 or infinite.
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        span = cuts[-1:] - cuts[:1]
-        width = _BUCKETS / span
-    if len(cuts) and np.isfinite(span[0]) and np.isfinite(width[0]):
-        origin, per_unit = float(cuts[0]), float(width[0])
-        bucket = np.minimum(((cuts - origin) * per_unit).astype(np.int64), _BUCKETS)
-    bucket_start = np.searchsorted(bucket, np.arange(_BUCKETS + 1))
+    where = buckets(cuts, _BUCKETS)
     for start, block in blocks:
         rows = row_group[start : start + len(block)]
-        count_bins(block, cuts, origin, per_unit, bucket_start, rows, column_group, counts)
+        count_bins(block, cuts, *where, rows, column_group, counts)
     return counts
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -14,13 +14,13 @@ from simviz.callbacks import Callback
 from simviz.evaluation._blocks import (
     Blocks,
     ColumnCounts,
-    LateColumns,
     PooledCounts,
     Queries,
     bounds,
     n_items,
     queries_of,
     report,
+    similarities,
     vectors_of,
 )
 from simviz.evaluation.metrics import (
@@ -32,7 +32,14 @@ from simviz.evaluation.metrics import (
     is_graded,
     parse_metric,
 )
-from simviz.evaluation.result import DIRECTIONS, Direction, Evaluation, Pool, check_directions
+from simviz.evaluation.result import (
+    DIRECTIONS,
+    Direction,
+    Evaluation,
+    Pool,
+    check_directions,
+    check_pool,
+)
 from simviz.evaluation.roc import Roc
 from simviz.ranking import Ranking, rank_block, rank_listed
 from simviz.relevance import Relevance
@@ -46,6 +53,8 @@ Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 Values = NDArray[np.floating[Any]]
 Counts = tuple[Ints, Ints]
+Side = TypeVar("Side")
+Side_contra = TypeVar("Side_contra", contravariant=True)
 
 
 class Prepared(Protocol):
@@ -61,88 +70,6 @@ class Prepared(Protocol):
         self, rows: slice, indptr: Ints, indices: Ints, *, backwards: bool = False
     ) -> tuple[Ints, Ints, Reals]:
         """Above, tied and score of what some queries list; y items ask where `backwards`."""
-
-
-def prepared(scorer: object, x: object, y: object) -> Prepared | None:
-    """Both sides made ready, if the scorer has a way of its own to rank them."""
-    prepare = getattr(scorer, "prepared", None)
-    made: Prepared | None = None if prepare is None else prepare(x, y)
-    return made
-
-
-def count(
-    sides: Prepared,
-    x_queries: Queries,
-    y_queries: Queries,
-    *,
-    backwards: bool,
-    trace: bool,
-    block_size: int | None,
-    callback: Callback | None,
-) -> tuple[Counts, Counts | None, Reals, Roc | None]:
-    """Rank the judged pairs from both sides, and trace the ROC."""
-    told = sides.listed(x_queries.indptr, x_queries.candidate)
-    score = told.astype(np.float64)
-    relevant = x_queries.grade > 0
-    n_x, n_y = len(x_queries.indptr) - 1, len(y_queries.indptr) - 1
-    if x_queries.n_candidates is None:
-        x_counts = rank_listed(score, x_queries.indptr)
-        y_counts = rank_listed(score[y_queries.stored], y_queries.indptr) if backwards else None
-        report(callback, n_x, n_x)
-        return x_counts, y_counts, score, Roc.from_scores(score, relevant) if trace else None
-    if not trace:
-        total = n_x + n_y if backwards else n_x
-        x_counts = _ranks(sides, x_queries, False, block_size, _after(0, total, callback))
-        y_counts = None
-        if backwards:
-            y_counts = _ranks(sides, y_queries, True, block_size, _after(n_x, total, callback))
-        return x_counts, y_counts, score, None
-    # The ROC wants every pair; as the judged scores are known, all is counted in one pass.
-    columns = ColumnCounts(score[y_queries.stored], y_queries.indptr, told.dtype)
-    pooled = PooledCounts(score[relevant], told.dtype)
-    rows = []
-    passes = Blocks(lambda: sides.iter_similarity(block_size), (n_x, n_y), 1, callback)
-    for start, block in passes:
-        ptr = x_queries.indptr[start : start + len(block) + 1]
-        rows.append(rank_block(block, ptr - ptr[0], x_queries.candidate[ptr[0] : ptr[-1]])[:2])
-        if backwards:
-            columns.add(block)
-        pooled.add(block)
-    return _joined(rows), columns.ranks() if backwards else None, score, pooled.roc()
-
-
-def _ranks(
-    sides: Prepared,
-    queries: Queries,
-    backwards: bool,
-    block_size: int | None,
-    tell: Callable[[int], None],
-) -> Counts:
-    """Above and tied of the judged pairs of one side's queries, block by block."""
-    parts = []
-    size = queries.n_candidates
-    wide = size if isinstance(size, int) else 1
-    for start, stop in bounds(len(queries.indptr) - 1, wide or 1, block_size):
-        ptr = queries.indptr[start : stop + 1]
-        listed = queries.candidate[ptr[0] : ptr[-1]]
-        found = sides.rank_rows(slice(start, stop), ptr - ptr[0], listed, backwards=backwards)
-        parts.append(found[:2])
-        tell(stop)
-    return _joined(parts)
-
-
-def _after(before: int, total: int, callback: Callback | None) -> Callable[[int], None]:
-    """Progress of a later part of the work."""
-    return lambda done: report(callback, before + done, total)
-
-
-def _joined(parts: Sequence[Counts]) -> Counts:
-    above, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return above, tied
-
-
-Side = TypeVar("Side")
-Side_contra = TypeVar("Side_contra", contravariant=True)
 
 
 class Scorer(Protocol[Side_contra]):
@@ -252,8 +179,7 @@ def evaluate(
     [0.611, 0.667]
     """
     check_directions(directions)
-    if pool not in ("split", "all", "judged"):
-        raise ValueError(f"pool must be 'split', 'all' or 'judged', got {pool!r}.")
+    check_pool(pool)
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     if 0 in rel.shape:
         raise ValueError(
@@ -268,40 +194,41 @@ def evaluate(
     if left_out is not None:
         rel = _without(rel, left_out)
     x_queries, y_queries = queries_of(rel, pool, left_out)
-    ready = prepared(scorer, x, y) if left_out is None else None
-    if ready is not None:
-        x_counts, y_counts, score, roc = count(
-            ready,
-            x_queries,
-            y_queries,
-            backwards=backwards,
-            trace=trace,
-            block_size=block_size,
-            callback=callback,
+    prepare = getattr(scorer, "prepared", None)
+    ready: Prepared | None = None if prepare is None or left_out is not None else prepare(x, y)
+    roc = None
+    if ready is not None and (pool == "judged" or not trace):
+        x_counts, y_counts, score = _count_prepared(
+            ready, x_queries, y_queries, backwards, block_size, callback
         )
+        if trace:
+            roc = Roc.from_scores(score, x_queries.grade > 0)
     else:
-        vectors = vectors_of(scorer, x, y) if left_out is None else None
-        late = None
-        if vectors is not None and backwards and not trace and pool != "judged":
-            late = LateColumns(*vectors, y_queries)
+        vectors = vectors_of(scorer, x, y) if left_out is None and ready is None else None
+        known_score: Reals | None = None
+        columns = None
+        if ready is not None:
+            known_score = ready.listed(x_queries.indptr, x_queries.candidate).astype(np.float64)
+        elif vectors is not None and backwards and not trace and pool != "judged":
+            columns = ColumnCounts.of_products(*vectors, y_queries)
 
-        def compute() -> Iterable[NDArray[np.floating[Any]]]:
-            if vectors is None:
-                blocks = scorer.iter_similarity(x, y, block_size=block_size)
-                return blocks if left_out is None else _lowered(blocks, left_out)
-            P, Q = vectors
-            return (P[a:b] @ Q.T for a, b in bounds(*rel.shape, block_size))
+        def compute() -> Iterable[Values]:
+            if ready is not None:
+                return ready.iter_similarity(block_size)
+            blocks = similarities(scorer, x, y, vectors, block_size)
+            return blocks if left_out is None else _lowered(blocks, left_out)
 
-        two = pool != "judged" and (trace or backwards) and late is None
-        blocks = Blocks(compute, rel.shape, n_passes=1 + two, callback=callback)
-        x_counts, y_counts, score, roc = _count(
-            blocks,
+        needs_known = pool != "judged" and (trace or backwards)
+        n_passes = 2 if needs_known and known_score is None and columns is None else 1
+        x_counts, y_counts, score, roc = _count_blocks(
+            Blocks(compute, rel.shape, n_passes, callback),
             x_queries,
             y_queries,
             backwards=backwards,
             trace=trace,
-            late=late,
             n_known=0 if left_out is None else left_out.nnz,
+            score=known_score,
+            columns=columns,
         )
     rankings: dict[Direction, Ranking] = {}
     for direction in directions:
@@ -323,53 +250,91 @@ def evaluate(
     )
 
 
-def _count(
+def _count_prepared(
+    sides: Prepared,
+    x_queries: Queries,
+    y_queries: Queries,
+    backwards: bool,
+    block_size: int | None,
+    callback: Callback | None,
+) -> tuple[Counts, Counts | None, Reals]:
+    """Counts of both sides and the scores of judged pairs, without comparing all pairs."""
+    score = sides.listed(x_queries.indptr, x_queries.candidate).astype(np.float64)
+    both = (x_queries, y_queries) if backwards else (x_queries,)
+    if x_queries.n_candidates is None:
+        found = [rank_listed(score[queries.stored], queries.indptr) for queries in both]
+        report(callback, len(x_queries), len(x_queries))
+    else:
+        found = []
+        before, total = 0, sum(map(len, both))
+        for queries in both:
+            parts = []
+            wide = queries.n_candidates if isinstance(queries.n_candidates, int) else 1
+            for start, stop in bounds(len(queries), wide or 1, block_size):
+                part = queries.part(start, stop)
+                asked = slice(start, stop), part.indptr, part.candidate
+                parts.append(sides.rank_rows(*asked, backwards=queries is y_queries)[:2])
+                report(callback, before + stop, total)
+            before += len(queries)
+            found.append(_joined(parts))
+    return found[0], found[1] if backwards else None, score
+
+
+def _count_blocks(
     blocks: Blocks,
     x_queries: Queries,
     y_queries: Queries,
     *,
     backwards: bool,
     trace: bool,
-    late: LateColumns | None,
     n_known: int,
-) -> tuple[Counts, Counts | None, NDArray[np.float64], Roc | None]:
+    score: Reals | None,
+    columns: ColumnCounts | None,
+) -> tuple[Counts, Counts | None, Reals, Roc | None]:
     """Counts of both sides, the scores of judged pairs and the ROC, in up to two passes."""
-    above, tied, score = _rank_rows(blocks, x_queries, late)
+    # Columns and the ROC are counted in the first pass if the scores of the judged pairs are
+    # known beforehand (`score`), or known well enough (`columns`); else in a second one.
     relevant = x_queries.grade > 0
-    y_counts = roc = None
-    if late is not None and late.is_exact:
-        y_counts = late.ranks(score[y_queries.stored])
-    elif x_queries.n_candidates is None:
-        if backwards:
-            y_counts = rank_listed(score[y_queries.stored], y_queries.indptr)
-        roc = Roc.from_scores(score, relevant) if trace else None
-    elif trace or backwards:
-        columns = ColumnCounts(score[y_queries.stored], y_queries.indptr, blocks.dtype)
-        pooled = PooledCounts(score[relevant], blocks.dtype)
-        for _, block in blocks:
-            if backwards:
-                columns.add(block)
-            if trace:
-                pooled.add(block)
-        y_counts = columns.ranks() if backwards else None
-        roc = pooled.roc(n_known) if trace else None
-    return (above, tied), y_counts, score, roc
+    pool: Literal["all", "judged"] = "judged" if x_queries.n_candidates is None else "all"
+    pooled = None
 
+    def count_known(score: Reals) -> tuple[ColumnCounts | None, PooledCounts | None]:
+        return (
+            ColumnCounts(score[y_queries.stored], y_queries) if backwards else None,
+            PooledCounts(score[relevant]) if trace else None,
+        )
 
-def _rank_rows(
-    blocks: Blocks, queries: Queries, late: LateColumns | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Above, tied and score of each judged pair, ranked within its row."""
+    if score is not None:
+        columns, pooled = count_known(score)
     parts = []
     for start, block in blocks:
-        ptr = queries.indptr[start : start + len(block) + 1]
-        listed = queries.candidate[ptr[0] : ptr[-1]]
-        against: Literal["all", "judged"] = "judged" if queries.n_candidates is None else "all"
-        parts.append(rank_block(block, ptr - ptr[0], listed, against))
-        if late is not None:
-            late.add(block)
+        part = x_queries.part(start, start + len(block))
+        parts.append(rank_block(block, part.indptr, part.candidate, pool))
+        for counts in (columns, pooled):
+            if counts is not None:
+                counts.add(block)
     above, tied, score = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return above, tied, score
+    if pool == "judged":
+        back = rank_listed(score[y_queries.stored], y_queries.indptr) if backwards else None
+        return (above, tied), back, score, Roc.from_scores(score, relevant) if trace else None
+    columns_wait = backwards and (columns is None or not columns.is_exact)
+    if columns_wait or (trace and pooled is None):
+        columns, pooled = count_known(score)
+        for _, block in blocks:
+            for counts in (columns, pooled):
+                if counts is not None:
+                    counts.add(block)
+    return (
+        (above, tied),
+        None if columns is None else columns.ranks(score[y_queries.stored]),
+        score,
+        None if pooled is None else pooled.roc(n_known),
+    )
+
+
+def _joined(parts: Sequence[Counts]) -> Counts:
+    above, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return above, tied
 
 
 def _left_out(known: sp.sparray, relevance: Relevance) -> sp.csr_array:

@@ -11,292 +11,213 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.evaluation.metrics import LEVEL
-from simviz.evaluation.verdict import Comparison
 from simviz.ranking import Ranking, expected_auc, rank_listed
 from simviz.registry import unknown_name
 
+Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
-
-def flat(values: ArrayLike, name: str) -> Reals:
-    """A list of finite or missing values."""
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1:
-        raise ValueError(
-            f"{name} has shape {array.shape}. Give one value a query: a list, not a table."
-        )
-    if np.isinf(array).any():
-        raise ValueError(
-            f"{name} has {int(np.isinf(array).sum())} infinite values. A query without a "
-            "value is NaN; all others must be finite."
-        )
-    return array
-
-
-def differences(a: ArrayLike, b: ArrayLike) -> Reals:
-    """A − b of the queries that have a value, 0 where they differ by rounding only."""
-    x, y = flat(a, "a"), flat(b, "b")
-    if len(x) != len(y):
-        raise ValueError(
-            f"a has {len(x):,} values, b {len(y):,}. Paired tests need the same queries in the "
-            "same order."
-        )
-    only_a, only_b = ~np.isnan(x) & np.isnan(y), np.isnan(x) & ~np.isnan(y)
-    if only_a.any() or only_b.any():
-        raise ValueError(
-            f"{int(only_a.sum()):,} queries have a value in a only, {int(only_b.sum()):,} in b "
-            "only. Compare runs that were measured on the same judgments, or leave these out."
-        )
-    d = (x - y)[~np.isnan(x)]
-    d[np.abs(d) <= LEVEL] = 0.0
-    return d
-
-
-def mean_of(values: Reals) -> float:
-    """Mean; NaN of nothing."""
-    return float(values.mean()) if len(values) else math.nan
-
-
-def deviation(values: Reals) -> float:
-    """Standard deviation of the sample; 0 where values differ by rounding only."""
-    if len(values) < 2:
-        return math.nan
-    return float(values.std(ddof=1)) if np.ptp(values) > LEVEL else 0.0
-
-
-def student(difference: float, error: float, df: float) -> tuple[float, float]:
-    """T and its two-sided p-value; no difference at all is no evidence."""
-    if math.isnan(error):
-        return math.nan, math.nan
-    if error == 0:
-        return (0.0, 1.0) if difference == 0 else (math.copysign(math.inf, difference), 0.0)
-    from scipy.special import stdtr
-
-    t = difference / error
-    return t, float(2 * stdtr(df, -abs(t)))
-
-
-def t_interval(difference: float, error: float, df: float, level: float) -> tuple[float, float]:
-    """Student's interval of a mean difference."""
-    check_level(level)
-    if math.isnan(error):
-        return math.nan, math.nan
-    from scipy.special import stdtrit
-
-    reach = float(stdtrit(df, (1 + level) / 2)) * error
-    return difference - reach, difference + reach
-
-
-def standardized(difference: float, spread: float, df: float) -> float:
-    """Difference in standard deviations, without the bias of small samples (Hedges)."""
-    # With J = Γ(df/2) / (√(df/2) Γ((df − 1)/2)), about 1 − 3 / (4 df − 1).
-    if spread == 0:
-        return 0.0 if difference == 0 else math.copysign(math.inf, difference)
-    if math.isnan(spread) or df < 2:
-        return math.nan
-    bias = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2)
-    return difference / spread * bias
-
-
-def check_level(level: float) -> None:
-    """Refuse a level of confidence that is no share."""
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}.")
-
-
-def check_resamples(n_resamples: int) -> None:
-    """Refuse a number of draws that can show nothing."""
-    if isinstance(n_resamples, bool) or int(n_resamples) != n_resamples or n_resamples < 1:
-        raise ValueError(f"n_resamples must be a whole number from 1, got {n_resamples!r}.")
-
-
+#: Up to this p-value two runs are told apart, unless said otherwise.
+ALPHA = 0.05
 #: Up to so many differences that are not 0, every choice of signs is counted.
 MOST_EXACT = 36
 #: Sums closer than this, relative to the largest possible one, are equal.
 _EQUAL = 1e-12
 _TOGETHER = 8  # signs drawn as one byte
-
-
-def sign_flip_p_value(differences: Reals, n_resamples: int, random_state: int) -> float:
-    """Two-sided p-value of a sum under random signs."""
-    moved = differences[differences != 0]
-    size = float(np.abs(moved).sum())
-    # Equal sums may differ in their last bits: what is level counts as reached.
-    limit = abs(float(moved.sum())) - _EQUAL * size
-    if len(moved) <= MOST_EXACT:
-        return _share_exact(moved, limit)
-    sums = _drawn_sums(moved, n_resamples, np.random.default_rng(random_state))
-    return float((1 + (np.abs(sums) >= limit).sum()) / (1 + n_resamples))
-
-
-def _share_exact(values: Reals, limit: float) -> float:
-    """Share of all 2^n signed sums that are `limit` or more from 0."""
-    # Every sum is one of the first half of the values plus one of the second: 2^(n/2) sums are
-    # sorted, and as many looked up among them.
-    half = len(values) // 2
-    left, right = np.sort(_signed_sums(values[:half])), _signed_sums(values[half:])
-    high = len(left) - np.searchsorted(left, limit - right, side="left")
-    low = np.searchsorted(left, -limit - right, side="right")
-    reached = int(high.sum()) + int(low.sum())
-    return min(1.0, reached / 2.0 ** len(values))  # a limit of 0 counts sums of 0 twice
-
-
-def _drawn_sums(values: Reals, n: int, rng: np.random.Generator) -> Reals:
-    """Sums under random signs; memory does not grow with the number of values."""
-    sums = np.zeros(n)
-    for start in range(0, len(values), _TOGETHER):
-        table = _signed_sums(values[start : start + _TOGETHER])
-        sums += table[rng.integers(0, len(table), n, dtype=np.uint16)]
-    return sums
-
-
-def _signed_sums(values: Reals) -> Reals:
-    """All 2^n sums of ± each value."""
-    sums = np.zeros(1)
-    for value in values:
-        sums = np.concatenate([sums + value, sums - value])
-    return sums
-
-
 #: Queries drawn at a time.
 _DRAWN = 100_000
-
-
-def mean(values: ArrayLike) -> float:
-    """Mean of the values that are not NaN; NaN where there are none."""
-    kept = _kept(values)
-    return float(kept.mean()) if len(kept) else float("nan")
-
-
-def standard_error(values: ArrayLike) -> float:
-    """Standard error of the mean; values that are NaN are skipped.
-
-    Parameters
-    ----------
-    values : array-like of float
-        One value a query.
-
-    Returns
-    -------
-    float
-        NaN for fewer than two values.
-
-    Examples
-    --------
-    >>> standard_error([0.0, 1.0, 0.0, 1.0]).__round__(4)
-    0.2887
-    """
-    kept = _kept(values)
-    return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else float("nan")
-
-
-def confidence_interval(
-    values: ArrayLike,
-    level: float = 0.95,
-    *,
-    method: Literal["bootstrap", "bca", "normal"] = "bootstrap",
-    n_resamples: int = 2000,
-    random_state: int = 0,
-) -> tuple[float, float]:
-    """Interval for the mean of per-query values; those that are NaN are skipped.
-
-    Parameters
-    ----------
-    values : array-like of float
-        One value a query.
-    level : float, default=0.95
-        Share of such intervals that cover the true mean.
-    method : {"bootstrap", "bca", "normal"}, default="bootstrap"
-        Percentiles of the means of resampled queries; the same, corrected for
-        bias and skewness; or the mean plus and minus a multiple of its
-        standard error.
-    n_resamples : int, default=2000
-        How often queries are drawn again.
-    random_state : int, default=0
-        Seed of the draws.
-
-    Returns
-    -------
-    low, high : float
-        NaN for fewer than two values.
-
-    Raises
-    ------
-    ValueError
-        If `level` lies outside (0, 1) or the method is unknown.
-
-    Examples
-    --------
-    >>> low, high = confidence_interval([0.0, 1.0] * 50, method="normal")
-    >>> round(low, 3), round(high, 3)
-    (0.402, 0.598)
-    """
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}.")
-    if method not in ("bootstrap", "bca", "normal"):
-        raise ValueError(f"method must be 'bootstrap', 'bca' or 'normal', got {method!r}.")
-    kept = _kept(values)
-    if len(kept) < 2:
-        return float("nan"), float("nan")
-    tail = (1 - level) / 2
-    if method == "normal":
-        from statistics import NormalDist
-
-        reach = NormalDist().inv_cdf(1 - tail) * standard_error(kept)
-        return float(kept.mean() - reach), float(kept.mean() + reach)
-    means = resampled_means(kept, n_resamples, random_state)
-    if method == "bca":
-        return bca_interval(kept, means, level)
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def resampled_means(values: Reals, n_resamples: int, random_state: int) -> Reals:
-    """Means of lists drawn from a list, with replacement, as long as it is."""
-    rng = np.random.default_rng(random_state)
-    # Some at a time: memory stays small however many queries there are.
-    together = max(1, _DRAWN // len(values))
-    means = np.empty(n_resamples)
-    for start in range(0, n_resamples, together):
-        part = means[start : start + together]
-        part[:] = values[rng.integers(0, len(values), (len(part), len(values)))].mean(axis=1)
-    return means
-
-
-def bca_interval(values: Reals, means: Reals, level: float) -> tuple[float, float]:
-    """Efron's bias-corrected and accelerated interval of a mean."""
-    from statistics import NormalDist
-
-    normal, middle = NormalDist(), float(values.mean())
-    below = float((means < middle).mean() + (means <= middle).mean()) / 2
-    away = values - middle
-    squares = float(away @ away)
-    if not 0 < below < 1 or np.ptp(values) == 0:
-        low, high = (float(np.quantile(means, q)) for q in ((1 - level) / 2, (1 + level) / 2))
-        return low, high
-    bias = normal.inv_cdf(below)
-    # Leaving out one value moves the mean by a multiple of its distance from it.
-    skew = float((away**3).sum()) / (6 * squares**1.5)
-    shares = []
-    for tail in ((1 - level) / 2, (1 + level) / 2):
-        z = bias + normal.inv_cdf(tail)
-        shares.append(normal.cdf(bias + z / (1 - skew * z)))
-    low, high = np.quantile(means, shares)
-    return float(low), float(high)
-
-
-def _kept(values: ArrayLike) -> Reals:
-    array = np.asarray(values, dtype=np.float64).ravel()
-    return array[~np.isnan(array)]
-
-
 _RESAMPLES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs, compared by one test.
+
+    Parameters
+    ----------
+    test : str
+        What was tested, in words.
+    statistic : float
+        The test's own number, such as t; its sign is that of the difference.
+    p_value : float
+        Two-sided; NaN where there are too few values to test.
+    difference : float
+        Mean of the first run minus that of the second.
+    low, high : float
+        Interval of the difference.
+    level : float
+        Share of such intervals that cover the true difference.
+    n : int
+        Queries (or what else was counted) that have a value.
+    outcomes : tuple of three int, or None
+        How often the first run has the higher value, both are level, and it
+        has the lower one; None where nothing is paired.
+    effect_size : float
+        Difference in standard deviations, corrected for small samples
+        (Hedges' g): of the paired differences (Cohen's d_z), or of the values
+        where nothing is paired. NaN for two pairs or fewer.
+    unit : str
+        What was counted.
+    correction : str
+        What has been done to `p_value` because of other comparisons.
+    """
+
+    test: str
+    statistic: float
+    p_value: float
+    difference: float
+    low: float
+    high: float
+    level: float
+    n: int
+    outcomes: tuple[int, int, int] | None
+    effect_size: float
+    unit: str = "query"
+    correction: str = ""
+
+    def is_significant(self, alpha: float = ALPHA) -> bool:
+        """Whether the runs are told apart.
+
+        Parameters
+        ----------
+        alpha : float, default=0.05
+            Highest p-value that tells them apart.
+
+        Returns
+        -------
+        bool
+            False where there were too few values to test.
+        """
+        return self.p_value <= alpha
+
+    def swapped(self) -> Comparison:
+        """The same with the runs exchanged.
+
+        Returns
+        -------
+        Comparison
+            What the test would have said of the second run against the first.
+        """
+        return replace(
+            self,
+            statistic=0.0 - self.statistic,  # which is 0 for 0, and not −0
+            difference=0.0 - self.difference,
+            low=0.0 - self.high,
+            high=0.0 - self.low,
+            outcomes=None if self.outcomes is None else self.outcomes[::-1],
+            effect_size=0.0 - self.effect_size,
+        )
+
+    def in_words(
+        self,
+        a_name: str,
+        b_name: str,
+        metric: str = "",
+        *,
+        higher_is_better: bool = True,
+        alpha: float = ALPHA,
+    ) -> str:
+        """One sentence with the test, its numbers, and how many queries they rest on.
+
+        Parameters
+        ----------
+        a_name, b_name : str
+            What the runs are called.
+        metric : str, optional
+            What was measured.
+        higher_is_better : bool, default=True
+            False for metrics such as rank loss.
+        alpha : float, default=0.05
+            Highest p-value that tells the runs apart.
+
+        Returns
+        -------
+        str
+            Without a full stop.
+
+        Examples
+        --------
+        >>> from simviz.evaluation import paired_t
+        >>> paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8]).in_words("OPCA", "LSA", "MRR")
+        'OPCA and LSA cannot be told apart: MRR +0.200 [−0.025, +0.425], p = 0.066, paired t, 4 queries'
+        """  # noqa: E501 -- a sentence is one line
+        counted = f"{self.n:,} {plural(self.unit, self.n)}"
+        if math.isnan(self.p_value):
+            return f"{a_name} and {b_name} cannot be compared on {counted}"
+        ahead = self
+        if self.difference != 0 and (self.difference > 0) != higher_is_better:
+            ahead, a_name, b_name = self.swapped(), b_name, a_name
+        relation = (
+            f"{a_name} is ahead of {b_name}"
+            if self.is_significant(alpha)
+            else f"{a_name} and {b_name} cannot be told apart"
+        )
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        if self.p_value >= 0.9995:
+            p = "p = 1"
+        p += f" ({self.correction})" if self.correction else ""
+        return f"{relation}: {ahead._numbers(metric)}, {p}, {self.test}, {counted}"
+
+    def lead_in_words(
+        self, a_name: str, b_name: str, metric: str = "", *, higher_is_better: bool = True
+    ) -> str:
+        """One sentence on which run is ahead, without a verdict: for the part runs are chosen by.
+
+        Parameters
+        ----------
+        a_name, b_name : str
+            What the runs are called.
+        metric : str, optional
+            What was measured.
+        higher_is_better : bool, default=True
+            False for metrics such as rank loss.
+
+        Returns
+        -------
+        str
+            Without a full stop.
+
+        Examples
+        --------
+        >>> from simviz.evaluation import paired_t
+        >>> paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8]).lead_in_words("OPCA", "LSA", "MRR")
+        'OPCA is ahead of LSA by MRR +0.200 [−0.025, +0.425], 4 queries'
+        """  # noqa: E501 -- a sentence is one line
+        counted = f"{self.n:,} {plural(self.unit, self.n)}"
+        if math.isnan(self.difference):
+            return f"{a_name} and {b_name} cannot be compared on {counted}"
+        if self.difference == 0:
+            return f"{a_name} and {b_name} are level on {counted}"
+        if (self.difference > 0) != higher_is_better:
+            a_name, b_name = b_name, a_name
+        ahead = self if self.difference > 0 else self.swapped()
+        return f"{a_name} is ahead of {b_name} by {ahead._numbers(metric)}, {counted}"
+
+    def _numbers(self, metric: str) -> str:
+        """The difference with its interval."""
+        numbers = f"{_signed(self.difference)} [{_signed(self.low)}, {_signed(self.high)}]"
+        return f"{metric} {numbers}".strip()
+
+
+def plural(unit: str, n: int) -> str:
+    """What was counted, as a number of them is called."""
+    if n == 1:
+        return unit
+    return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
+
+
+def _signed(value: float) -> str:
+    """Three decimals and a sign; nothing is −0."""
+    text = f"{value:+.3f}"
+    return "0.000" if float(text) == 0 else text.replace("-", "−")
 
 
 def paired_randomization(
@@ -347,7 +268,8 @@ def paired_randomization(
     d = differences(a, b)
     check_resamples(n_resamples)
     p = sign_flip_p_value(d, n_resamples, random_state) if len(d) > 1 else math.nan
-    return comparison("paired randomisation", d, mean_of(d), p, level)
+    found = student_of_differences("paired randomisation", d, level)
+    return replace(found, statistic=found.difference, p_value=p)
 
 
 def paired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
@@ -428,15 +350,15 @@ def paired_bootstrap(
     """
     d = differences(a, b)
     check_resamples(n_resamples)
-    check_level(level)
+    found = student_of_differences("paired bootstrap", d, level)
+    middle = found.difference
     if len(d) < 2:
-        return comparison("paired bootstrap", d, mean_of(d), math.nan, level)
-    middle = mean_of(d)
+        return replace(found, statistic=middle, p_value=math.nan)
     means = resampled_means(d, n_resamples, random_state)
     reached = np.abs(means - middle) >= abs(middle) - LEVEL
     p = float((1 + reached.sum()) / (1 + n_resamples))
-    interval = bca_interval(d, means, level)
-    return comparison("paired bootstrap", d, middle, p, level, interval)
+    low, high = bca_interval(d, means, level)
+    return replace(found, statistic=middle, p_value=p, low=low, high=high)
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
@@ -479,7 +401,8 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
         moved = moved.round(12)  # those that are equal but for their last bits share a rank
         statistic = float(np.sign(moved) @ scipy.stats.rankdata(np.abs(moved)))
         p = float(scipy.stats.wilcoxon(moved).pvalue)
-    return comparison("Wilcoxon signed-rank", d, statistic, p, level)
+    found = student_of_differences("Wilcoxon signed-rank", d, level)
+    return replace(found, statistic=statistic, p_value=p)
 
 
 def unpaired_t(
@@ -519,10 +442,8 @@ def unpaired_t(
     sides = [values[~np.isnan(values)] for values in (flat(a, "a"), flat(b, "b"))]
     sizes = [len(values) for values in sides]
     freedom = sum(sizes) - 2.0
-    middle = mean_of(sides[0]) - mean_of(sides[1])
     spreads = [deviation(values) for values in sides]
-    pooled = math.nan
-    error = math.nan
+    pooled = error = math.nan
     df = freedom
     if min(sizes) > 1:
         weighted = [s * s * (n - 1) for s, n in zip(spreads, sizes, strict=True)]
@@ -533,13 +454,11 @@ def unpaired_t(
             error = math.sqrt(sum(shares))
             below = sum(s * s / (n - 1) for s, n in zip(shares, sizes, strict=True))
             df = sum(shares) ** 2 / below if below else freedom
-    t, p = student(middle, error, df)
-    low, high = t_interval(middle, error, df, level)
-    return Comparison(
-        "unpaired t" if equal_var else "Welch's t",
-        t, p, middle, low, high, level, min(sizes), None,
-        standardized(middle, pooled, freedom),
-    )  # fmt: skip
+    difference = mean(sides[0]) - mean(sides[1])
+    found = student_test(
+        "unpaired t" if equal_var else "Welch's t", difference, error, df, level, n=min(sizes)
+    )
+    return replace(found, effect_size=standardized(difference, pooled, freedom))
 
 
 #: Tests by the names that `compare` takes.
@@ -586,47 +505,6 @@ def compare(
     if test not in TESTS:
         raise ValueError(unknown_name("test", test, TESTS))
     return TESTS[test](a, b, **settings)
-
-
-def comparison(
-    test: str,
-    differences: Reals,
-    statistic: float,
-    p_value: float,
-    level: float,
-    interval: tuple[float, float] | None = None,
-    unit: str = "query",
-) -> Comparison:
-    """What a paired test found; the interval is Student's unless given."""
-    check_level(level)
-    n, middle = len(differences), mean_of(differences)
-    spread = deviation(differences)
-    if interval is None:
-        interval = t_interval(middle, spread / math.sqrt(max(n, 1)), n - 1, level)
-    outcomes = _counts(differences)
-    effect = standardized(middle, spread, n - 1)
-    return Comparison(
-        test, statistic, p_value, middle, *interval, level, n, outcomes, effect, unit
-    )
-
-
-def student_of_differences(
-    test: str, differences: Reals, level: float, unit: str = "query"
-) -> Comparison:
-    """Student's test of the mean of independent differences."""
-    n = len(differences)
-    error = deviation(differences) / math.sqrt(max(n, 1))
-    t, p = student(mean_of(differences), error, n - 1)
-    return comparison(test, differences, t, p, level, unit=unit)
-
-
-def _counts(differences: Reals) -> tuple[int, int, int]:
-    """How many are above, at and below 0."""
-    signs = np.sign(differences)
-    return int((signs > 0).sum()), int((signs == 0).sum()), int((signs < 0).sum())
-
-
-Ints = NDArray[np.int64]
 
 
 def partitioned_auc_t(
@@ -749,12 +627,9 @@ def corrected_resampled_t(
             f"test_fraction must lie between 0 and 1, got {test_fraction}. An 80/20 split has 0.2."
         )
     d = differences(a, b)
-    n, middle = len(d), mean_of(d)
-    inflated = 1 / max(n, 1) + test_fraction / (1 - test_fraction)
+    inflated = 1 / max(len(d), 1) + test_fraction / (1 - test_fraction)
     error = deviation(d) * math.sqrt(inflated)
-    t, p = student(middle, error, n - 1)
-    interval = t_interval(middle, error, n - 1, level)
-    return comparison("corrected resampled t", d, t, p, level, interval, unit="split")
+    return student_of_differences("corrected resampled t", d, level, error, unit="split")
 
 
 def _partition(owner: NDArray[np.generic], n_subsets: int, random_state: int) -> Ints:
@@ -777,3 +652,286 @@ def _auc_by(subset: Ints, scores: Reals, relevant: NDArray[np.bool_], n_subsets:
     above, tied = rank_listed(scores[order], indptr)
     grade = np.where(relevant[order], 1.0, -1.0)
     return expected_auc(Ranking(indptr, order, grade, above, tied, sizes))
+
+
+def flat(values: ArrayLike, name: str) -> Reals:
+    """A list of finite or missing values."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {array.shape}. Give one value a query: a list, not a table."
+        )
+    if np.isinf(array).any():
+        raise ValueError(
+            f"{name} has {int(np.isinf(array).sum())} infinite values. A query without a "
+            "value is NaN; all others must be finite."
+        )
+    return array
+
+
+def differences(a: ArrayLike, b: ArrayLike) -> Reals:
+    """A − b of the queries that have a value, 0 where they differ by rounding only."""
+    x, y = flat(a, "a"), flat(b, "b")
+    if len(x) != len(y):
+        raise ValueError(
+            f"a has {len(x):,} values, b {len(y):,}. Paired tests need the same queries in the "
+            "same order."
+        )
+    only_a, only_b = ~np.isnan(x) & np.isnan(y), np.isnan(x) & ~np.isnan(y)
+    if only_a.any() or only_b.any():
+        raise ValueError(
+            f"{int(only_a.sum()):,} queries have a value in a only, {int(only_b.sum()):,} in b "
+            "only. Compare runs that were measured on the same judgments, or leave these out."
+        )
+    d = (x - y)[~np.isnan(x)]
+    d[np.abs(d) <= LEVEL] = 0.0
+    return d
+
+
+def student_test(
+    test: str,
+    difference: float,
+    error: float,
+    df: float,
+    level: float,
+    *,
+    n: int,
+    unit: str = "query",
+) -> Comparison:
+    """Student's test of a difference with a standard error; nothing paired, no effect size."""
+    t, p = student(difference, error, df)
+    low, high = t_interval(difference, error, df, level)
+    return Comparison(test, t, p, difference, low, high, level, n, None, math.nan, unit)
+
+
+def student_of_differences(
+    test: str, differences: Reals, level: float, error: float | None = None, unit: str = "query"
+) -> Comparison:
+    """Student's test of the mean of differences, independent unless their error is given."""
+    n, spread = len(differences), deviation(differences)
+    if error is None:
+        error = spread / math.sqrt(max(n, 1))
+    found = student_test(test, mean(differences), error, n - 1, level, n=n, unit=unit)
+    signs = np.sign(differences)
+    return replace(
+        found,
+        outcomes=(int((signs > 0).sum()), int((signs == 0).sum()), int((signs < 0).sum())),
+        effect_size=standardized(found.difference, spread, n - 1),
+    )
+
+
+def deviation(values: Reals) -> float:
+    """Standard deviation of the sample; 0 where values differ by rounding only."""
+    if len(values) < 2:
+        return math.nan
+    return float(values.std(ddof=1)) if np.ptp(values) > LEVEL else 0.0
+
+
+def student(difference: float, error: float, df: float) -> tuple[float, float]:
+    """T and its two-sided p-value; no difference at all is no evidence."""
+    if math.isnan(error):
+        return math.nan, math.nan
+    if error == 0:
+        return (0.0, 1.0) if difference == 0 else (math.copysign(math.inf, difference), 0.0)
+    from scipy.special import stdtr
+
+    t = difference / error
+    return t, float(2 * stdtr(df, -abs(t)))
+
+
+def t_interval(difference: float, error: float, df: float, level: float) -> tuple[float, float]:
+    """Student's interval of a mean difference."""
+    check_level(level)
+    if math.isnan(error):
+        return math.nan, math.nan
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(df, (1 + level) / 2)) * error
+    return difference - reach, difference + reach
+
+
+def standardized(difference: float, spread: float, df: float) -> float:
+    """Difference in standard deviations, without the bias of small samples (Hedges)."""
+    # With J = Γ(df/2) / (√(df/2) Γ((df − 1)/2)), about 1 − 3 / (4 df − 1).
+    if spread == 0:
+        return 0.0 if difference == 0 else math.copysign(math.inf, difference)
+    if math.isnan(spread) or df < 2:
+        return math.nan
+    bias = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2)
+    return difference / spread * bias
+
+
+def check_level(level: float) -> None:
+    """Refuse a level of confidence that is no share."""
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}.")
+
+
+def check_resamples(n_resamples: int) -> None:
+    """Refuse a number of draws that can show nothing."""
+    if isinstance(n_resamples, bool) or int(n_resamples) != n_resamples or n_resamples < 1:
+        raise ValueError(f"n_resamples must be a whole number from 1, got {n_resamples!r}.")
+
+
+def sign_flip_p_value(differences: Reals, n_resamples: int, random_state: int) -> float:
+    """Two-sided p-value of a sum under random signs."""
+    moved = differences[differences != 0]
+    size = float(np.abs(moved).sum())
+    # Equal sums may differ in their last bits: what is level counts as reached.
+    limit = abs(float(moved.sum())) - _EQUAL * size
+    if len(moved) <= MOST_EXACT:
+        return _share_exact(moved, limit)
+    sums = _drawn_sums(moved, n_resamples, np.random.default_rng(random_state))
+    return float((1 + (np.abs(sums) >= limit).sum()) / (1 + n_resamples))
+
+
+def _share_exact(values: Reals, limit: float) -> float:
+    """Share of all 2^n signed sums that are `limit` or more from 0."""
+    # Every sum is one of the first half of the values plus one of the second: 2^(n/2) sums are
+    # sorted, and as many looked up among them.
+    half = len(values) // 2
+    left, right = np.sort(_signed_sums(values[:half])), _signed_sums(values[half:])
+    high = len(left) - np.searchsorted(left, limit - right, side="left")
+    low = np.searchsorted(left, -limit - right, side="right")
+    reached = int(high.sum()) + int(low.sum())
+    return min(1.0, reached / 2.0 ** len(values))  # a limit of 0 counts sums of 0 twice
+
+
+def _drawn_sums(values: Reals, n: int, rng: np.random.Generator) -> Reals:
+    """Sums under random signs; memory does not grow with the number of values."""
+    sums = np.zeros(n)
+    for start in range(0, len(values), _TOGETHER):
+        table = _signed_sums(values[start : start + _TOGETHER])
+        sums += table[rng.integers(0, len(table), n, dtype=np.uint16)]
+    return sums
+
+
+def _signed_sums(values: Reals) -> Reals:
+    """All 2^n sums of ± each value."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums + value, sums - value])
+    return sums
+
+
+def mean(values: ArrayLike) -> float:
+    """Mean of the values that are not NaN; NaN where there are none."""
+    kept = _kept(values)
+    return float(kept.mean()) if len(kept) else math.nan
+
+
+def standard_error(values: ArrayLike) -> float:
+    """Standard error of the mean; values that are NaN are skipped.
+
+    Parameters
+    ----------
+    values : array-like of float
+        One value a query.
+
+    Returns
+    -------
+    float
+        NaN for fewer than two values.
+
+    Examples
+    --------
+    >>> standard_error([0.0, 1.0, 0.0, 1.0]).__round__(4)
+    0.2887
+    """
+    kept = _kept(values)
+    return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else math.nan
+
+
+def confidence_interval(
+    values: ArrayLike,
+    level: float = 0.95,
+    *,
+    method: Literal["bootstrap", "bca", "normal"] = "bootstrap",
+    n_resamples: int = 2000,
+    random_state: int = 0,
+) -> tuple[float, float]:
+    """Interval for the mean of per-query values; those that are NaN are skipped.
+
+    Parameters
+    ----------
+    values : array-like of float
+        One value a query.
+    level : float, default=0.95
+        Share of such intervals that cover the true mean.
+    method : {"bootstrap", "bca", "normal"}, default="bootstrap"
+        Percentiles of the means of resampled queries; the same, corrected for
+        bias and skewness; or the mean plus and minus a multiple of its
+        standard error.
+    n_resamples : int, default=2000
+        How often queries are drawn again.
+    random_state : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    low, high : float
+        NaN for fewer than two values.
+
+    Raises
+    ------
+    ValueError
+        If `level` lies outside (0, 1) or the method is unknown.
+
+    Examples
+    --------
+    >>> low, high = confidence_interval([0.0, 1.0] * 50, method="normal")
+    >>> round(low, 3), round(high, 3)
+    (0.402, 0.598)
+    """
+    check_level(level)
+    if method not in ("bootstrap", "bca", "normal"):
+        raise ValueError(f"method must be 'bootstrap', 'bca' or 'normal', got {method!r}.")
+    kept = _kept(values)
+    if len(kept) < 2:
+        return math.nan, math.nan
+    tail = (1 - level) / 2
+    if method == "normal":
+        reach = NormalDist().inv_cdf(1 - tail) * standard_error(kept)
+        return float(kept.mean() - reach), float(kept.mean() + reach)
+    means = resampled_means(kept, n_resamples, random_state)
+    if method == "bca":
+        return bca_interval(kept, means, level)
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def resampled_means(values: Reals, n_resamples: int, random_state: int) -> Reals:
+    """Means of lists drawn from a list, with replacement, as long as it is."""
+    rng = np.random.default_rng(random_state)
+    # Some at a time: memory stays small however many queries there are.
+    together = max(1, _DRAWN // len(values))
+    means = np.empty(n_resamples)
+    for start in range(0, n_resamples, together):
+        part = means[start : start + together]
+        part[:] = values[rng.integers(0, len(values), (len(part), len(values)))].mean(axis=1)
+    return means
+
+
+def bca_interval(values: Reals, means: Reals, level: float) -> tuple[float, float]:
+    """Efron's bias-corrected and accelerated interval of a mean."""
+    normal, middle = NormalDist(), float(values.mean())
+    below = float((means < middle).mean() + (means <= middle).mean()) / 2
+    away = values - middle
+    squares = float(away @ away)
+    if not 0 < below < 1 or np.ptp(values) == 0:
+        low, high = (float(np.quantile(means, q)) for q in ((1 - level) / 2, (1 + level) / 2))
+        return low, high
+    bias = normal.inv_cdf(below)
+    # Leaving out one value moves the mean by a multiple of its distance from it.
+    skew = float((away**3).sum()) / (6 * squares**1.5)
+    shares = []
+    for tail in ((1 - level) / 2, (1 + level) / 2):
+        z = bias + normal.inv_cdf(tail)
+        shares.append(normal.cdf(bias + z / (1 - skew * z)))
+    low, high = np.quantile(means, shares)
+    return float(low), float(high)
+
+
+def _kept(values: ArrayLike) -> Reals:
+    array = np.asarray(values, dtype=np.float64).ravel()
+    return array[~np.isnan(array)]

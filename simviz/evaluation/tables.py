@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
+from math import isnan, nan
 from typing import NamedTuple
 
 from simviz.data.cells import escape_cell
@@ -29,7 +29,7 @@ class Estimate(NamedTuple):
     """A mean and how far it may be off."""
 
     value: float
-    reach: float = float("nan")
+    reach: float = nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,8 @@ def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
     for row in rows:
         cells: list[object] = [row.label]
         for metric in metrics:
-            cells += [_known(x) for x in row.values.get(metric, Estimate(float("nan")))]
+            estimate = row.values.get(metric, Estimate(nan))
+            cells += [None if isnan(number) else number for number in estimate]
         cells += [row.further.get(name) for name in further]
         lines.append([*cells, row.dimensions, row.seconds])
     return csv_text(lines)
@@ -83,47 +84,63 @@ def csv_text(lines: Iterable[Iterable[object]]) -> str:
 
 def table_latex(rows: Sequence[TableRow], metrics: Sequence[str], caption: str = "") -> str:
     r"""The table for a paper, in the style of booktabs."""
+    head, *lines = (" & ".join(cells) + r" \\" for cells in _cells(rows, metrics, _LATEX))
+    first = next((i for i, row in enumerate(rows) if row.is_baseline), None)
+    if first is not None:
+        lines.insert(first, r"\midrule")
+    text = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\begin{{tabular}}{{l{'r' * head.count(' & ')}}}",
+        r"\toprule",
+        rf"{head} \midrule",
+        *lines,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    if caption:
+        text.append(rf"\caption{{{_tex(caption)}}}")
+    return "\n".join([*text, r"\end{table}"]) + "\n"
+
+
+def table_markdown(rows: Sequence[TableRow], metrics: Sequence[str], caption: str = "") -> str:
+    r"""The table in Markdown's pipes."""
+    cells = _cells(rows, metrics, _MARKDOWN)
+    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
+    head, *lines = (
+        f"| {' | '.join([first.ljust(widths[0]), *map(str.rjust, others, widths[1:])])} |"
+        for first, *others in cells
+    )
+    rule = [":" + "-" * (widths[0] + 1), *("-" * (width + 1) + ":" for width in widths[1:])]
+    text = [head, f"|{'|'.join(rule)}|", *lines]
+    if caption:
+        text += ["", _plain(caption)]
+    return "\n".join(text) + "\n"
+
+
+def _cells(rows: Sequence[TableRow], metrics: Sequence[str], style: _Style) -> list[list[str]]:
+    """Headings and rows of a table as text."""
     best = best_values(rows, metrics)
     further = _further(rows)
     head = ["method", *metrics, *further, "dimensions", "seconds"]
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
-        r"\toprule",
-        " & ".join(map(_tex, head)) + r" \\ \midrule",
-    ]
-    baselines_begun = False
+    lines = [[style.text(cell) for cell in head]]
     for row in rows:
-        if row.is_baseline and not baselines_begun:
-            lines.append(r"\midrule")
-            baselines_begun = True
-        cells = [_tex(row.label)]
-        cells += [_tex_value(row, metric, best.get(metric)) for metric in metrics]
-        cells += [_tex_cell(row.further.get(name)) for name in further]
-        cells.append("--" if row.dimensions is None else f"{row.dimensions}")
-        cells.append("--" if row.seconds is None else f"{row.seconds:.1f}")
-        lines.append(" & ".join(cells) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    if caption:
-        lines.append(rf"\caption{{{_tex(caption)}}}")
-    return "\n".join([*lines, r"\end{table}"]) + "\n"
-
-
-def _tex_value(row: TableRow, metric: str, best: float | None) -> str:
-    value, reach = row.values.get(metric, Estimate(float("nan")))
-    if isnan(value):
-        return "--"
-    shown = f"{value:.3f}"
-    if value == best and not row.is_baseline:
-        shown = rf"\textbf{{{shown}}}"
-    return shown if isnan(reach) else rf"{shown} {{\footnotesize $\pm$ {reach:.3f}}}"
-
-
-def _tex_cell(value: float | str | None) -> str:
-    if value is None or value == "":
-        return "--"
-    return _tex(value) if isinstance(value, str) else f"${value:.3f}$"
+        cells = [style.text(row.label)]
+        for metric in metrics:
+            value, reach = row.values.get(metric, Estimate(nan))
+            shown = style.none if isnan(value) else f"{value:.3f}"
+            if value == best.get(metric) and not row.is_baseline:
+                shown = style.strong.format(shown)
+            cells.append(shown if isnan(value + reach) else style.interval.format(shown, reach))
+        for cell in map(row.further.get, further):
+            if isinstance(cell, str):
+                cells.append(style.text(cell) if cell else style.none)
+            else:
+                cells.append(style.none if cell is None else style.number.format(cell))
+        cells.append(style.none if row.dimensions is None else f"{row.dimensions}")
+        cells.append(style.none if row.seconds is None else f"{row.seconds:.1f}")
+        lines.append(cells)
+    return lines
 
 
 def _further(rows: Iterable[TableRow]) -> list[str]:
@@ -136,57 +153,23 @@ def _tex(text: str) -> str:
     return "".join(_TEX.get(c, c) for c in line)
 
 
-def _known(value: float) -> float | None:
-    return None if isnan(value) else value
-
-
-def table_markdown(rows: Sequence[TableRow], metrics: Sequence[str], caption: str = "") -> str:
-    r"""The table in Markdown's pipes."""
-    best = best_values(rows, metrics)
-    further = list(dict.fromkeys(name for row in rows for name in row.further))
-    head = ["method", *metrics, *further, "dimensions", "seconds"]
-    lines = [[_plain(cell) for cell in head]]
-    for row in rows:
-        cells = [_plain(row.label)]
-        cells += [_estimate(row, metric, best.get(metric)) for metric in metrics]
-        cells += [_cell(row.further.get(name)) for name in further]
-        cells.append("–" if row.dimensions is None else f"{row.dimensions}")
-        cells.append("–" if row.seconds is None else f"{row.seconds:.1f}")
-        lines.append(cells)
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    rule = [":" + "-" * (widths[0] + 1), *("-" * (width + 1) + ":" for width in widths[1:])]
-    text = [_line(lines[0], widths), f"|{'|'.join(rule)}|"]
-    text += [_line(cells, widths) for cells in lines[1:]]
-    if caption:
-        text += ["", _plain(caption)]
-    return "\n".join(text) + "\n"
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *rest = zip(cells, widths, strict=True)
-    padded = [first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]
-    return f"| {' | '.join(padded)} |"
-
-
-def _estimate(row: TableRow, metric: str, best: float | None) -> str:
-    value, reach = row.values.get(metric, Estimate(float("nan")))
-    if isnan(value):
-        return "–"
-    shown = f"{value:.3f}"
-    if value == best and not row.is_baseline:
-        shown = f"**{shown}**"
-    return shown if isnan(reach) else f"{shown} ±{reach:.3f}"
-
-
-def _cell(value: float | str | None) -> str:
-    if value is None or value == "":
-        return "–"
-    return _plain(value) if isinstance(value, str) else f"{value:.3f}"
-
-
 def _plain(text: str) -> str:
     """Text on one line, without markup."""
     return escape_markdown(" ".join(text.split()))
+
+
+class _Style(NamedTuple):
+    """How a table writes its cells."""
+
+    text: Callable[[str], str]
+    none: str
+    number: str
+    strong: str
+    interval: str
+
+
+_LATEX = _Style(_tex, "--", "${:.3f}$", r"\textbf{{{}}}", r"{} {{\footnotesize $\pm$ {:.3f}}}")
+_MARKDOWN = _Style(_plain, "–", "{:.3f}", "**{}**", "{} ±{:.3f}")
 
 
 def finding(

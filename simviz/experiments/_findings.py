@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Self
 
-from simviz.evaluation.verdict import ALPHA, Comparison, plural
+from simviz.evaluation.significance import ALPHA, Comparison, plural
 
 Verdict = Literal["holds", "does not hold", "not comparable"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not comparable")
@@ -34,7 +34,7 @@ class Claim:
         The test that decides, with what it counted; empty where none was made.
     p_value : float
         Of that test, corrected for the other claims it was made with; NaN
-        where none was made. Above `simviz.evaluation.verdict.ALPHA` the claim
+        where none was made. Above `simviz.evaluation.significance.ALPHA` the claim
         does not hold, however large the number.
     low, high : float
         95 % interval of the number.

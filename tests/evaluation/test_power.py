@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simviz.evaluation import paired_t, queries_needed
+from simviz.evaluation import paired_t, power_analysis
 from simviz.evaluation.comparisons import _sample_size
 
 
@@ -30,7 +30,7 @@ def runs(effect, n, seed=0):
 
 
 def test_so_many_queries_find_the_difference_as_often_as_promised():
-    needed = queries_needed(*runs(0.3, 20)).needed
+    needed = power_analysis(*runs(0.3, 20)).needed
     rng = np.random.default_rng(1)
     found = [
         paired_t(rng.normal(0.3, 1, needed), np.zeros(needed)).is_significant()
@@ -40,7 +40,7 @@ def test_so_many_queries_find_the_difference_as_often_as_promised():
 
 
 def test_words_say_how_many_more():
-    plan = queries_needed(*runs(0.1, 242))
+    plan = power_analysis(*runs(0.1, 242))
     assert not plan.separated
     assert plan.needed == 787
     assert plan.more == 545
@@ -51,7 +51,7 @@ def test_words_say_how_many_more():
 
 
 def test_what_is_separated_needs_no_more():
-    plan = queries_needed(*runs(0.5, 100))
+    plan = power_analysis(*runs(0.5, 100))
     assert plan.separated
     assert plan.more == 0
     assert plan.in_words("A", "B") == "100 queries tell A and B apart already"
@@ -61,17 +61,17 @@ def test_what_is_separated_needs_no_more():
     "pair", [runs(0.02, 50), runs(0.0, 50), ([0.5, 0.4],) * 2, ([0.5], [0.1])]
 )
 def test_next_to_no_difference_gives_no_number(pair):
-    plan = queries_needed(*pair)
+    plan = power_analysis(*pair)
     assert plan.needed is None
     assert plan.more is None
     assert "too close" in plan.in_words("A", "B")
 
 
 def test_a_constant_difference_is_seen_at_once():
-    plan = queries_needed([0.5, 0.6, 0.7], [0.4, 0.5, 0.6])
+    plan = power_analysis([0.5, 0.6, 0.7], [0.4, 0.5, 0.6])
     assert (plan.needed, plan.more) == (2, 0)
 
 
 def test_shares_out_of_range_are_refused():
     with pytest.raises(ValueError, match="power must lie"):
-        queries_needed([0.1, 0.2], [0.2, 0.1], power=80)
+        power_analysis([0.1, 0.2], [0.2, 0.1], power=80)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from simviz.evaluation import adjust, compare_all, letters, paired_t, tie_groups
+from simviz.evaluation import adjust, compare_all, letter_display, paired_t, tie_groups
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
@@ -66,16 +66,16 @@ def test_holm_lies_between_the_plain_values_and_bonferroni(p):
     ],
 )
 def test_letters_of_known_cases(n, pairs, expected):
-    assert letters(tie_groups(differing(n, pairs))) == expected
+    assert letter_display(tie_groups(differing(n, pairs))) == expected
 
 
 def test_letters_begin_with_the_best():
     p = differing(3, [(0, 1), (0, 2), (1, 2)])
-    assert letters(tie_groups(p, order=[2, 0, 1])) == ["b", "c", "a"]
+    assert letter_display(tie_groups(p, order=[2, 0, 1])) == ["b", "c", "a"]
 
 
 def test_many_groups_have_letters_too():
-    marks = letters([(i,) for i in range(60)])
+    marks = letter_display([(i,) for i in range(60)])
     assert marks[:2] == ["a", "b"]
     assert marks[25:28] == ["z", "A", "B"]
     assert marks[51:54] == ["Z", "a1", "b1"]
@@ -88,7 +88,7 @@ def test_many_groups_have_letters_too():
 def test_sharing_a_letter_is_the_same_as_not_differing(case):
     n, pairs = case
     groups = tie_groups(differing(n, pairs))
-    marks = letters(groups)
+    marks = letter_display(groups)
     for i, j in itertools.combinations(range(n), 2):
         assert bool(set(marks[i]) & set(marks[j])) == ((i, j) not in pairs)
     for one, other in itertools.permutations(groups, 2):

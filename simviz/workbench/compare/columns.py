@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simviz.data.pairs import PairSet
-    from simviz.evaluation import Comparison, Comparisons, Metric, Plan, QueryValues
+    from simviz.evaluation import Comparison, Comparisons, Metric, PowerAnalysis, QueryValues
     from simviz.evaluation.comparisons import Correction
     from simviz.evaluation.differences import Differences
     from simviz.evaluation.tables import TableRow
@@ -261,11 +261,11 @@ def _plan(
     _a: Run,
     _b: Run,
     _pairs: PairSet,
-) -> Plan:
-    from simviz.evaluation import queries_needed
+) -> PowerAnalysis:
+    from simviz.evaluation import power_analysis
 
     a, b = (_values(run.id, part, metric, direction, run, _pairs) for run in (_a, _b))
-    return replace(queries_needed(a.values, b.values, alpha=alpha), unit=a.unit)
+    return replace(power_analysis(a.values, b.values, alpha=alpha), unit=a.unit)
 
 
 _STYLE = """
@@ -486,7 +486,7 @@ def test_name(found: Comparisons) -> str:
 
 def plural_of(found: Comparisons) -> str:
     """What was counted."""
-    from simviz.evaluation.verdict import plural
+    from simviz.evaluation.significance import plural
 
     return plural(next(iter(found.pairs.values())).unit, 2)
 
