@@ -26,12 +26,19 @@ from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import DatasetError, JobCancelled
 from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline
+from simviz.registry import unknown_name
 from simviz.relevance import Relevance
+
+Params = Mapping[str, Any]
+Index = NDArray[np.intp]
+UnitBy = Literal["pair", "x", "y", "group"]
 
 #: One unit in so many of a training part is watched by methods that stop early.
 _WATCHED = 8
+#: A component of linked items beyond this share of a training part cannot be held out fairly.
+_LARGEST = 0.5
+#: Parameters of which one fit gives many values.
 _COMPONENTS, _RIDGE, _ALPHA = "model__n_components", "model__regularization", "alpha"
-Params = Mapping[str, Any]
 
 
 class Group(NamedTuple):
@@ -50,24 +57,22 @@ def full_name(pipeline: Any, name: str) -> str:
     inside = f"model__{name}"
     if inside in known:
         return inside
-    from simviz.registry import unknown_name
-
     short = [n.removeprefix("model__") for n in known if not hasattr(known[n], "get_params")]
     raise ValueError(unknown_name("parameter to search", name, short))
 
 
-def free_names(pipeline: Pipeline) -> tuple[str, ...]:
-    """Parameters of which one fit gives many values."""
-    if isinstance(pipeline, BlendPipeline):
-        return (_ALPHA,)
-    model = pipeline.model
-    nested = (_COMPONENTS,) if model.tags.nested and isinstance(model, EmbeddingModel) else ()
-    return nested + ((_RIDGE,) if hasattr(model, "regularization_path") else ())
+def is_nested(model: Any) -> bool:
+    """Whether the first components of a method are the method with fewer components."""
+    return model.tags.nested and isinstance(model, EmbeddingModel)
 
 
 def grouped(pipeline: Pipeline, candidates: Sequence[Params]) -> list[Group]:
     """Sort candidates into groups, each of which needs one fit or one path of fits."""
-    free = free_names(pipeline)
+    free: tuple[str, ...] = (_ALPHA,)
+    if not isinstance(pipeline, BlendPipeline):
+        model = pipeline.model
+        free = (_COMPONENTS,) if is_nested(model) else ()
+        free += (_RIDGE,) if hasattr(model, "regularization_path") else ()
     found: dict[str, tuple[Params, list[int], list[Params]]] = {}
     for i, candidate in enumerate(candidates):
         named = {full_name(pipeline, name): value for name, value in candidate.items()}
@@ -91,30 +96,30 @@ class TrainFits:
         by: UnitBy,
         group_key: str | None = None,
         seed: int = 0,
-        heard: Callback | None = None,
+        callback: Callback | None = None,
     ) -> None:
         self.train = train
-        self._cut = by, group_key, seed
-        self._heard = heard
+        self._by, self._group_key, self._seed = by, group_key, seed
+        self._callback = callback
         self._stopped = False
-        self._parts: dict[bool, tuple[PairSet, PairSet | None]] = {}
+        self._parts: tuple[PairSet, PairSet | None] | None = None
         self._features: dict[Hashable, tuple[Any, Any, Matrix, Matrix]] = {}
         self._models: dict[Hashable, Any] = {}
 
     def fitted(self, pipeline: Pipeline, reach: int | None = None) -> Pipeline:
         """A fitted pipeline with these parameters."""
         if isinstance(pipeline, BlendPipeline):
-            train, watched = self._part(_is_iterative(pipeline))
-            made = clone(pipeline).set_callbacks(self._hear)
+            train, watched = self._part(pipeline)
+            made = clone(pipeline).set_callbacks(self._progress)
             made.fit(train, watched).set_callbacks()
             self._check_stopped()
             return made
         model = pipeline.model
-        if not model.tags.nested or not isinstance(model, EmbeddingModel):
+        if not is_nested(model):
             return self._joined(pipeline, self._fit(pipeline, model))
         wanted = int(model.n_components)
         plain = clone(model).set_params(n_components=1)
-        key = self._key(pipeline), told(plain)
+        key = self._key(pipeline), key_of(plain)
         whole = self._models.get(key)
         if whole is None or whole.n_components < wanted:
             most = max(wanted, reach or 0)
@@ -124,12 +129,11 @@ class TrainFits:
 
     def path(self, pipeline: PairPipeline, values: Sequence[float], reach: int) -> Iterator[Any]:
         """Fitted methods for some ridges, `reach` components each, from one decomposition."""
-        model = clone(pipeline.model).set_callbacks(self._hear)
+        model = clone(pipeline.model).set_callbacks(self._progress)
         if model.tags.nested:
             model.set_params(n_components=reach)
         _, _, X, Y = self.features(pipeline)
-        train, _ = self._part(False)
-        for fitted in model.regularization_path(X, Y, train.relevance, values=values):
+        for fitted in model.regularization_path(X, Y, self.train.relevance, values=values):
             self._check_stopped()
             yield fitted
 
@@ -137,11 +141,11 @@ class TrainFits:
         """Fitted transformers of both sides, and what they make of the training items."""
         key = self._key(pipeline)
         if key not in self._features:
-            train, _ = self._part(_is_iterative(pipeline))
+            train, _ = self._part(pipeline)
             # As a pipeline fits them, with a method that takes no time.
             nothing: Any = _Nothing()
             bare = PairPipeline(nothing, pipeline.x_features, pipeline.y_features)
-            bare.set_callbacks(self._hear).fit(train).set_callbacks()
+            bare.set_callbacks(self._progress).fit(train).set_callbacks()
             self._check_stopped()
             x, y = bare.x_features_, bare.y_features_
             self._features[key] = (x, y, bare.model_.X, bare.model_.Y)
@@ -149,7 +153,7 @@ class TrainFits:
 
     def _fit(self, pipeline: PairPipeline, model: Any) -> Any:
         x, y, X, Y = self.features(pipeline)
-        train, watched = self._part(_is_iterative(pipeline))
+        train, watched = self._part(pipeline)
         watch = {}
         if watched is not None:
             watch = {
@@ -157,7 +161,7 @@ class TrainFits:
                 "y_val": y.transform(watched.y.content),
                 "relevance_val": watched.relevance,
             }
-        model = clone(model).set_callbacks(self._hear)
+        model = clone(model).set_callbacks(self._progress)
         model.fit(X, Y, train.relevance, **watch).set_callbacks()
         self._check_stopped()
         return model
@@ -168,19 +172,29 @@ class TrainFits:
         made.model_ = model
         return made
 
-    def _part(self, is_iterative: bool) -> tuple[PairSet, PairSet | None]:
-        """What is fitted on, and what is watched; never what is scored."""
-        if is_iterative not in self._parts:
-            self._parts[is_iterative] = (
-                watch_part(self.train, *self._cut) if is_iterative else (self.train, None)
-            )
-        return self._parts[is_iterative]
+    def _part(self, pipeline: Pipeline) -> tuple[PairSet, PairSet | None]:
+        """What is fitted on, and an eighth of it that is watched; never what is scored."""
+        if not _is_iterative(pipeline):
+            return self.train, None
+        if self._parts is None:
+            try:
+                units = PairUnits.of(self.train, self._by, self._group_key)
+                ours, watched = units.folds(_WATCHED, self._seed)[0]
+                fitted = units.take(ours)
+                self._parts = fitted, units.take(watched, fitted)
+            except DatasetError:  # too few pairs to spare any
+                self._parts = self.train, None
+        return self._parts
 
     def _key(self, pipeline: PairPipeline) -> Hashable:
-        return told(pipeline.x_features), told(pipeline.y_features), _is_iterative(pipeline)
+        return (
+            key_of(pipeline.x_features),
+            key_of(pipeline.y_features),
+            _is_iterative(pipeline),
+        )
 
-    def _hear(self, step: int, total: int, metrics: Mapping[str, float], /) -> bool:
-        if self._heard is not None and self._heard(step, total, metrics):
+    def _progress(self, step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        if self._callback is not None and self._callback(step, total, metrics):
             self._stopped = True
         return self._stopped
 
@@ -231,7 +245,7 @@ class _Nothing:
         return _Nothing()
 
 
-def told(estimator: Any) -> Hashable:
+def key_of(estimator: Any) -> Hashable:
     """An estimator's class and parameters; one that holds what cannot be compared equals none."""
     if estimator is None:
         return None
@@ -250,26 +264,10 @@ def cut(model: Any, k: int) -> Any:
     return model if model.n_components_ <= k else model.truncate(k)
 
 
-def watch_part(
-    train: PairSet, by: UnitBy, group_key: str | None, seed: int
-) -> tuple[PairSet, PairSet | None]:
-    """A training part without an eighth, and that eighth to be watched."""
-    try:
-        units = PairUnits.of(train, by, group_key)
-        ours, watched = units.folds(_WATCHED, seed)[0]
-        fitted = units.take(ours)
-        return fitted, units.take(watched, fitted)
-    except DatasetError:  # too few pairs to spare any
-        return train, None
-
-
 def _is_iterative(pipeline: Pipeline) -> bool:
     if isinstance(pipeline, BlendPipeline):
         return any(_is_iterative(part) for part in (pipeline.learned, pipeline.lexical))
     return isinstance(pipeline.model, IterativeMixin)
-
-
-_COMPONENTS, _RIDGE, _ALPHA = "model__n_components", "model__regularization", "alpha"
 
 
 class Score(NamedTuple):
@@ -277,7 +275,7 @@ class Score(NamedTuple):
 
     value: float
     spread: float
-    seconds: float
+    seconds: float = 0.0
     note: str = ""
 
 
@@ -285,153 +283,109 @@ class Scorer:
     """Scores the candidates of a search on one test part."""
 
     def __init__(
-        self, metric: Metric, direction: Asking | None, heard: Callback | None = None
+        self, metric: Metric, direction: Asking | None, callback: Callback | None = None
     ) -> None:
         self.metric = metric
-        self.heard = heard
+        self.callback = callback
         self.directions = meant(direction, DIRECTIONS)
 
     def group(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
         """Scores of all members of a group, from as few fits as they allow."""
         start = time.perf_counter()
+        measure = self._alphas if isinstance(group.pipeline, BlendPipeline) else self._settings
         try:
-            told = self._group(group, fits, test)
+            scores = measure(group, fits, test)
         except (ValueError, np.linalg.LinAlgError) as error:
             if len(group.members) > 1:  # one of them may spoil it for the others
                 return [
                     self.group(Group(group.pipeline, (member,), (own,)), fits, test)[0]
                     for member, own in zip(group.members, group.free, strict=True)
                 ]
-            told = [(nan, nan, str(error))]
-        share = (time.perf_counter() - start) / len(told)
-        return [Score(value, spread, share, note) for value, spread, note in told]
+            scores = [Score(nan, nan, note=str(error))]
+        seconds = (time.perf_counter() - start) / len(scores)
+        return [score._replace(seconds=seconds) for score in scores]
 
-    def one(self, pipeline: Pipeline, test: PairSet) -> tuple[float, float]:
-        """Value and spread of a fitted pipeline."""
-        return self._evaluated(pipeline, test.x, test.y, test)
+    def one(self, scorer: Any, x: Any, y: Any, relevance: Relevance) -> Score:
+        """Value and spread of what is fitted."""
+        result = evaluate(scorer, x, y, relevance, [self.metric], directions=self.directions)
+        if self.metric.level != "query":
+            return Score(result.value(self.metric), nan)
+        return _mean_of([result.per_query(self.metric, d) for d in self.directions])
 
-    def _group(
-        self, group: Group, fits: TrainFits, test: PairSet
-    ) -> list[tuple[float, float, str]]:
-        if isinstance(group.pipeline, BlendPipeline):
-            return self._alphas(group, group.pipeline, fits, test)
-        pipeline = clone(group.pipeline)
+    def _settings(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
+        """Several ridges and numbers of components of one method."""
+        pipeline: Any = clone(group.pipeline)
         usual = pipeline.get_params()
-        free = [{n: usual[n] for n in (_COMPONENTS, _RIDGE) if n in usual} | dict(own)
-                for own in group.free]  # fmt: skip
-        ridges = list(dict.fromkeys(own.get(_RIDGE) for own in free))
-        nested = pipeline.model.tags.nested and isinstance(pipeline.model, EmbeddingModel)
+        names = [name for name in (_COMPONENTS, _RIDGE) if name in usual]
+        free = [{name: usual[name] for name in names} | dict(own) for own in group.free]
+        ridges: list[Any] = list(dict.fromkeys(own.get(_RIDGE) for own in free))
+        nested = is_nested(pipeline.model)
         reach = max((own[_COMPONENTS] for own in free), default=1) if nested else 1
-        found: dict[int, tuple[float, float, str]] = {}
-        for ridge, model in self._models(pipeline, fits, ridges, reach):
+        if len(ridges) > 1:  # a path of them shares one decomposition
+            models = fits.path(pipeline, ridges, reach)
+        else:
+            shared = {_RIDGE: ridges[0], _COMPONENTS: reach if nested else None}
+            pipeline.set_params(**{n: v for n, v in shared.items() if v is not None})
+            models = iter([fits.fitted(pipeline).model_])
+        found: dict[int, Score] = {}
+        x, y, *_ = fits.features(pipeline)
+        sides = x.transform(test.x.content), y.transform(test.y.content), test.relevance
+        for ridge, model in zip(ridges, models, strict=True):
             mine = [i for i, own in enumerate(free) if own.get(_RIDGE) == ridge]
             if nested:
                 ks = [int(free[i][_COMPONENTS]) for i in mine]
-                curve = self._dimensions(pipeline, model, ks, fits, test)
-                found.update(zip(mine, curve, strict=True))
+                found.update(zip(mine, self._dimensions(model, ks, *sides), strict=True))
             else:
-                value = self._with_features(pipeline, model, fits, test)
-                found.update(dict.fromkeys(mine, (*value, "")))
+                found.update(dict.fromkeys(mine, self.one(model, *sides)))
         return [found[i] for i in range(len(free))]
 
-    def _models(
-        self, pipeline: PairPipeline, fits: TrainFits, ridges: list[Any], reach: int
-    ) -> list[tuple[Any, Any]] | Any:
-        """Fitted methods by their ridge; a path of them shares one decomposition."""
-        if len(ridges) > 1:
-            return zip(ridges, fits.path(pipeline, ridges, reach), strict=True)
-        told: dict[str, Any] = {} if ridges[0] is None else {_RIDGE: ridges[0]}
-        if pipeline.model.tags.nested and _COMPONENTS in pipeline.get_params():
-            told[_COMPONENTS] = reach
-        pipeline.set_params(**told)
-        return [(ridges[0], fits.fitted(pipeline).model_)]
-
     def _dimensions(
-        self,
-        pipeline: PairPipeline,
-        model: Any,
-        ks: list[int],
-        fits: TrainFits,
-        test: PairSet,
-    ) -> list[tuple[float, float, str]]:
+        self, model: Any, ks: list[int], X: Matrix, Y: Matrix, relevance: Relevance
+    ) -> list[Score]:
         """Several numbers of components of one nested method."""
         known = model.n_components_
-        note = f"The data give {known:,} components." if max(ks) > known else ""
-        notes = [note if k > known else "" for k in ks]
+        notes = [f"The data give {known:,} components." if k > known else "" for k in ks]
         if self.metric.level != "query" or isinstance(model, TopicSimilarity):
-            cuts = [self._with_features(pipeline, cut(model, k), fits, test) for k in ks]
-            return [(*told, note) for told, note in zip(cuts, notes, strict=True)]
-        x, y, *_ = fits.features(pipeline)
-        curve = dimension_curve(
-            model.transform(x.transform(test.x.content)),
-            model.transform_y(y.transform(test.y.content)),
-            test.relevance,
-            sorted({min(k, known) for k in ks}),
-            similarity="dot" if model.similarity_kind == "dot" else "cosine",
-            metric=self.metric,
-            directions=self.directions,
-            callback=self.heard,
-        )
-        at = {k: i for i, k in enumerate(curve.dimensions)}
-        told = []
-        for k, said in zip(ks, notes, strict=True):
-            lines = [curve.per_query[d][at[min(k, known)]] for d in self.directions]
-            told.append((*_mean_of(lines), said))
-        return told
+            scores = [self.one(cut(model, k), X, Y, relevance) for k in ks]
+        else:
+            curve = dimension_curve(
+                model.transform(X),
+                model.transform_y(Y),
+                relevance,
+                sorted({min(k, known) for k in ks}),
+                similarity="dot" if model.similarity_kind == "dot" else "cosine",
+                metric=self.metric,
+                directions=self.directions,
+                callback=self.callback,
+            )
+            at = [curve.dimensions.index(min(k, known)) for k in ks]
+            scores = [_mean_of([curve.per_query[d][i] for d in self.directions]) for i in at]
+        return [score._replace(note=note) for score, note in zip(scores, notes, strict=True)]
 
-    def _alphas(
-        self,
-        group: Group,
-        blend: BlendPipeline,
-        fits: TrainFits,
-        test: PairSet,
-    ) -> list[tuple[float, float, str]]:
+    def _alphas(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
         """Several weights of one blend."""
+        blend: Any = group.pipeline
         fitted = fits.fitted(blend)
         alphas = [float(own.get(_ALPHA, blend.alpha)) for own in group.free]
+        sides = test.x, test.y, test.relevance
         if self.metric.level != "query" or blend.normalization not in ("global_std", "none"):
-            return [(*self.one(fitted.with_alpha(alpha), test), "") for alpha in alphas]
+            return [self.one(fitted.with_alpha(alpha), *sides) for alpha in alphas]
         curve = blend_curve(
             fitted,
-            test.x,
-            test.y,
-            test.relevance,
+            *sides,
             alphas,
             metrics=[self.metric],
             directions=self.directions,
-            callback=self.heard,
+            callback=self.callback,
         )
-        at = {float(alpha): i for i, alpha in enumerate(curve.alphas)}
-        lines = {d: curve.per_query[self.metric.name, d] for d in self.directions}
-        return [(*_mean_of([lines[d][at[a]] for d in self.directions]), "") for a in alphas]
-
-    def _with_features(
-        self, pipeline: PairPipeline, model: Any, fits: TrainFits, test: PairSet
-    ) -> tuple[float, float]:
-        x, y, *_ = fits.features(pipeline)
-        rows = x.transform(test.x.content), y.transform(test.y.content)
-        return self._evaluated(model, *rows, test)
-
-    def _evaluated(self, scorer: Any, x: Any, y: Any, test: PairSet) -> tuple[float, float]:
-        result = evaluate(scorer, x, y, test.relevance, [self.metric], directions=self.directions)
-        if self.metric.level != "query":
-            return result.value(self.metric), nan
-        return _mean_of([result.per_query(self.metric, d) for d in self.directions])
+        lines = [curve.per_query[self.metric.name, d] for d in self.directions]
+        at = np.searchsorted(curve.alphas, alphas)
+        return [_mean_of([line[i] for line in lines]) for i in at]
 
 
-def _mean_of(lines: list[Any]) -> tuple[float, float]:
+def _mean_of(lines: list[Any]) -> Score:
     """Mean of the directions in which queries count, and of their standard errors."""
-    return mean([mean(line) for line in lines]), mean([standard_error(line) for line in lines])
-
-
-UnitBy = Literal["pair", "x", "y", "group"]
-
-
-Index = NDArray[np.intp]
-
-
-#: A component of linked items beyond this share of a training part cannot be held out fairly.
-_LARGEST = 0.5
+    return Score(mean([mean(line) for line in lines]), mean([standard_error(v) for v in lines]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,12 +8,13 @@ validation part of a `simviz.data.Split`, or let it cut both together
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import nan
-from typing import Any, Self, cast
+from dataclasses import asdict, dataclass, field
+from math import isfinite, isnan, nan
+from typing import Any, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.callbacks import Callback
@@ -28,68 +29,11 @@ from simviz.evaluation._search_fits import (
     full_name,
     grouped,
 )
-from simviz.evaluation._search_result import NestedResult, Rule, Selection, Trial, fold_spread
 from simviz.evaluation.metrics import Metric, parse_metric
 from simviz.evaluation.result import Asking
+from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import Pipeline
-
-_OWN = ("pipeline", "units", "metric", "direction", "shared")
-
-
-class UnitEstimator(BaseEstimator):
-    """A pipeline as scikit-learn's search classes know estimators: fitted on rows of one array."""
-
-    # The rows are numbers of units (`PairUnits`): queries, groups or linked pairs. `fit` and
-    # `score` slice the pair set, both sides at once and without a leak, which slicing rows of
-    # two unequal sides would not be.
-
-    def __init__(
-        self,
-        pipeline: Pipeline,
-        units: PairUnits,
-        metric: Metric | str = "MRR",
-        direction: Asking | None = None,
-        shared: SharedFits | None = None,
-    ) -> None:
-        self.pipeline = pipeline
-        self.units = units
-        self.metric = metric
-        self.direction = direction
-        self.shared = shared
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of the pipeline and its method by short names too."""
-        named = {}
-        for name, value in params.items():
-            is_own = name in _OWN or name.startswith("pipeline__")
-            named[name if is_own else f"pipeline__{full_name(self.pipeline, name)}"] = value
-        return cast("Self", super().set_params(**named))
-
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Train on some units."""
-        chosen = _numbers(X)
-        if self.shared is None:
-            fits = TrainFits(self.units.take(chosen), self.units.by, self.units.group_key)
-            self.pipeline_ = fits.fitted(self.pipeline)
-        else:
-            fits = self.shared.on(self.units, chosen)
-            self.pipeline_ = fits.fitted(self.pipeline, self.shared.reach)
-        self._train = fits.train
-        return self
-
-    def score(self, X: ArrayLike, y: object = None) -> float:
-        """Measure on some units."""
-        check_is_fitted(self)
-        metric = parse_metric(self.metric) if isinstance(self.metric, str) else self.metric
-        test = self.units.take(_numbers(X), self._train)
-        value, _ = Scorer(metric, self.direction).one(self.pipeline_, test)
-        return value if metric.higher_is_better else -value
-
-
-def _numbers(X: ArrayLike) -> NDArray[np.intp]:
-    return np.asarray(X, dtype=np.intp).ravel()
-
 
 __all__ = [
     "NestedResult",
@@ -103,8 +47,19 @@ __all__ = [
     "search",
 ]
 
+Rule = Literal["best", "one_se"]
 #: Candidates of one search at most.
 MAX_CANDIDATES = 2_000
+#: Parameters by which one candidate is simpler than another: -1 where less is simpler.
+_SIMPLER = {
+    "n_components": -1,
+    "rank": -1,
+    "hidden_units": -1,
+    "n_layers": -1,
+    "max_iter": -1,
+    "regularization": 1,
+}
+_OWN = ("pipeline", "units", "metric", "direction", "shared")
 
 
 def search(
@@ -174,6 +129,11 @@ def nested_search(
     units = PairUnits.of(pairs, by, group_key)
     values, selections = [], []
     for i, (inside, outside) in enumerate(units.folds(outer, seed)):
+
+        def within(step: int, total: int, metrics: Any, /, i: int = i) -> bool | None:
+            """Progress of one of several searches."""
+            return callback is not None and callback(i * total + step, outer * total, metrics)
+
         train = units.take(inside)
         found = search(
             pipeline,
@@ -187,11 +147,12 @@ def nested_search(
             n_iter=n_iter,
             rule=rule,
             seed=seed,
-            callback=None if callback is None else _within(callback, i, outer),
+            callback=within,
         )
         final = found.refit(pipeline, train, by, group_key, seed)
-        value, _ = Scorer(measured, direction).one(final, units.take(outside, train))
-        values.append(value)
+        test = units.take(outside, train)
+        scorer = Scorer(measured, direction)
+        values.append(scorer.one(final, test.x, test.y, test.relevance).value)
         selections.append(found)
     return NestedResult(tuple(values), tuple(selections), measured.name)
 
@@ -228,11 +189,10 @@ def make_candidates(
             f"{len(made):,} combinations are more than the {MAX_CANDIDATES:,} of one search. "
             "Give fewer values, or draw some with n_iter."
         )
-    return [{name: _plain(value) for name, value in candidate.items()} for candidate in made]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    return [
+        {name: v.item() if isinstance(v, np.generic) else v for name, v in candidate.items()}
+        for candidate in made
+    ]
 
 
 def _folds(
@@ -249,14 +209,11 @@ def _folds(
 
 def _trial(params: Mapping[str, Any], scores: Sequence[Score]) -> Trial:
     values = tuple(score.value for score in scores)
-    spread = nan if np.isnan(values).any() else fold_spread(values, [s.spread for s in scores])
+    # Over folds; of a single one, over its queries.
+    spread = standard_error(values) if len(values) > 1 else scores[0].spread
     reason = next((score.note for score in scores if score.note), "")
-    return Trial(params, values, spread, sum(score.seconds for score in scores), reason)
-
-
-def _within(callback: Callback, i: int, n: int) -> Callback:
-    """Progress of one of several searches."""
-    return lambda step, total, metrics: callback(i * total + step, n * total, metrics)
+    seconds = sum(score.seconds for score in scores)
+    return Trial(params, values, nan if np.isnan(values).any() else spread, seconds, reason)
 
 
 class _Progress:
@@ -286,3 +243,194 @@ class _Progress:
         step = round(self._STEPS * (self._done + min(within, 1.0)))
         self._furthest = max(self._furthest, step)
         return bool(self._callback(self._furthest, self._STEPS * self._n_parts, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One candidate and what became of it."""
+
+    params: Mapping[str, Any]
+    values: tuple[float, ...]
+    spread: float = nan
+    seconds: float = 0.0
+    reason: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Mean over folds; NaN if it failed on one."""
+        return nan if any(map(isnan, self.values)) else mean(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """All candidates of a search, and the one that is chosen."""
+
+    trials: tuple[Trial, ...]
+    metric: str
+    n_folds: int
+    higher_is_better: bool = True
+    rule: Rule = "best"
+    n_fits: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def chosen(self) -> Trial:
+        """The candidate that the rule chooses."""
+        return self.by_rule(self.rule)
+
+    def by_rule(self, rule: Rule) -> Trial:
+        """The candidate that a rule chooses."""
+        if rule not in ("best", "one_se"):
+            raise ValueError(f"rule must be 'best' or 'one_se', got {rule!r}.")
+        measured = [trial for trial in self.trials if isfinite(trial.mean)]
+        if not measured:
+            reason = next((t.reason for t in self.trials if t.reason), "No query has an answer.")
+            raise ValueError(f"None of {len(self.trials)} candidates could be measured: {reason}")
+        sign = 1 if self.higher_is_better else -1
+        top = max(measured, key=lambda trial: sign * trial.mean)
+        reach = top.spread if rule == "one_se" and isfinite(top.spread) else 0.0
+        near = [t for t in measured if sign * (top.mean - t.mean) <= reach]
+        return min(near, key=lambda t: (_complexity(t.params), -sign * t.mean))
+
+    def refit(
+        self,
+        pipeline: Pipeline,
+        pairs: PairSet,
+        by: UnitBy = "pair",
+        group_key: str | None = None,
+        seed: int = 0,
+    ) -> Pipeline:
+        """Train with the chosen values on everything but the test part."""
+        named = {full_name(pipeline, name): v for name, v in self.chosen.params.items()}
+        chosen = clone(pipeline).set_params(**named)
+        return TrainFits(pairs, by, group_key, seed).fitted(chosen)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Tidy table: one record per candidate."""
+        chosen = self.chosen
+        return [
+            {
+                **trial.params,
+                "value": trial.mean,
+                "standard_error": trial.spread,
+                "n_folds": self.n_folds,
+                "seconds": trial.seconds,
+                "chosen": trial is chosen,
+                "reason": trial.reason,
+            }
+            for trial in self.trials
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as JSON's types; NaN becomes None."""
+        tree = asdict(self) | {"notes": list(self.notes), "trials": []}
+        for trial in self.trials:
+            numbers = (*trial.values, trial.spread)
+            *values, spread = (number if isfinite(number) else None for number in numbers)
+            changed = {"values": values, "spread": spread, "seconds": round(trial.seconds, 4)}
+            tree["trials"].append(asdict(trial) | changed)
+        return tree
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any]) -> Self:
+        """Read what `to_json` answered."""
+        try:
+            trials = []
+            for trial in tree["trials"]:
+                *values, spread = (
+                    nan if value is None else float(value)
+                    for value in (*trial["values"], trial["spread"])
+                )
+                params, seconds = dict(trial["params"]), float(trial["seconds"])
+                trials.append(Trial(params, tuple(values), spread, seconds, str(trial["reason"])))
+            return cls(
+                tuple(trials),
+                str(tree["metric"]),
+                int(tree["n_folds"]),
+                bool(tree["higher_is_better"]),
+                tree["rule"],
+                int(tree["n_fits"]),
+                tuple(map(str, tree["notes"])),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"This is no stored search ({error}).") from error
+
+
+@dataclass(frozen=True, slots=True)
+class NestedResult:
+    """What choosing by validation achieves on pairs that it never saw."""
+
+    values: tuple[float, ...]
+    selections: tuple[Selection, ...]
+    metric: str
+
+    @property
+    def mean(self) -> float:
+        """Mean over outer folds."""
+        return mean(self.values)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error over outer folds."""
+        return standard_error(self.values)
+
+
+def _complexity(params: Mapping[str, Any]) -> tuple[float, ...]:
+    """Sorts simple candidates first; what is left open (None) is not simple."""
+    found = []
+    for name, value in params.items():
+        sign = _SIMPLER.get(name.rpartition("__")[2])
+        if sign is not None and not isinstance(value, str):
+            found.append(float("inf") if value is None else -sign * float(value))
+    return tuple(found)
+
+
+class UnitEstimator(BaseEstimator):
+    """A pipeline as scikit-learn's search classes know estimators: fitted on rows of one array."""
+
+    # The rows are numbers of units (`PairUnits`): queries, groups or linked pairs. `fit` and
+    # `score` slice the pair set, both sides at once and without a leak, which slicing rows of
+    # two unequal sides would not be.
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        units: PairUnits,
+        metric: Metric | str = "MRR",
+        direction: Asking | None = None,
+        shared: SharedFits | None = None,
+    ) -> None:
+        self.pipeline = pipeline
+        self.units = units
+        self.metric = metric
+        self.direction = direction
+        self.shared = shared
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the pipeline and its method by short names too."""
+        named = {}
+        for name, value in params.items():
+            is_own = name in _OWN or name.startswith("pipeline__")
+            named[name if is_own else f"pipeline__{full_name(self.pipeline, name)}"] = value
+        return cast("Self", super().set_params(**named))
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Train on some units."""
+        chosen = np.asarray(X, dtype=np.intp).ravel()
+        if self.shared is None:
+            fits = TrainFits(self.units.take(chosen), self.units.by, self.units.group_key)
+            self.pipeline_ = fits.fitted(self.pipeline)
+        else:
+            fits = self.shared.on(self.units, chosen)
+            self.pipeline_ = fits.fitted(self.pipeline, self.shared.reach)
+        self._train = fits.train
+        return self
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Measure on some units."""
+        check_is_fitted(self)
+        metric = parse_metric(self.metric) if isinstance(self.metric, str) else self.metric
+        test = self.units.take(np.asarray(X, dtype=np.intp).ravel(), self._train)
+        scorer = Scorer(metric, self.direction)
+        value = scorer.one(self.pipeline_, test.x, test.y, test.relevance).value
+        return value if metric.higher_is_better else -value
