@@ -385,6 +385,9 @@ class PooledCounts:
         from simviz._numba import threads_for
         from simviz.evaluation._kernels import count_between
 
+        if not len(self._distinct):
+            self._counts[0, 0] += block.size
+            return
         with threads_for(block.size):
             count_between(block, self._distinct, *self._buckets, self._counts)
 

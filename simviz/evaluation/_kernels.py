@@ -77,31 +77,6 @@ def count_columns(
         n_kept[strip] = n
 
 
-@njit()
-def _n_below(
-    value: float, ordered: Reals, origin: float, per_unit: float, bucket_start: Ints
-) -> int:
-    """How many of some sorted scores lie below a value."""
-    # A bucket number never falls as scores rise, so `bucket_start` narrows the search to a few
-    # scores.
-    m = len(ordered)
-    if m == 0 or value <= ordered[0]:
-        return 0
-    if value > ordered[m - 1]:
-        return m
-    bucket = 0
-    if per_unit > 0:
-        bucket = min(int((value - origin) * per_unit), len(bucket_start) - 2)
-    low, high = bucket_start[bucket], bucket_start[bucket + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if ordered[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @njit(parallel=True)
 def count_between(
     scores: Scores,
@@ -112,14 +87,33 @@ def count_between(
     counts: Ints,
 ) -> None:
     """Count scores at (odd places) and between (even places) some sorted ones."""
-    n_workers = counts.shape[0]  # one row a worker
+    # ``counts`` has one row a worker. A bucket number never falls as scores rise, so
+    # `bucket_start` narrows each search to a few scores.
+    n_workers = counts.shape[0]
     m = len(ordered)
+    last = len(bucket_start) - 2
     for worker in prange(n_workers):
         mine = counts[worker]
         for i in range(worker, scores.shape[0], n_workers):
-            for j in range(scores.shape[1]):
-                value = np.float64(scores[i, j])
-                low = _n_below(value, ordered, origin, per_unit, bucket_start)
+            row = scores[i]
+            for j in range(len(row)):
+                value = row[j]
+                if value < ordered[0]:
+                    mine[0] += 1
+                    continue
+                if value > ordered[m - 1]:
+                    mine[2 * m] += 1
+                    continue
+                bucket = 0
+                if per_unit > 0:
+                    bucket = min(int((np.float64(value) - origin) * per_unit), last)
+                low, high = bucket_start[bucket], bucket_start[bucket + 1]
+                while low < high:
+                    middle = (low + high) // 2
+                    if ordered[middle] < value:
+                        low = middle + 1
+                    else:
+                        high = middle
                 mine[2 * low + (low < m and ordered[low] == value)] += 1
 
 
@@ -136,12 +130,18 @@ def count_bins(
 ) -> None:
     """Count scores between cuts, for groups of rows or of columns."""
     # Adds to ``counts[row_group[i] + column_group[j], b]`` where ``b`` cuts are at or below the
-    # score.
+    # score. A bucket number never falls as scores rise, so `bucket_start` narrows each search to
+    # a few cuts.
+    last = len(bucket_start) - 2
     for i in range(scores.shape[0]):
-        for j in range(scores.shape[1]):
-            value = np.float64(scores[i, j])
-            b = _n_below(value, cuts, origin, per_unit, bucket_start)
-            b += b < len(cuts) and cuts[b] == value
+        row = scores[i]
+        for j in range(len(row)):
+            value = np.float64(row[j])
+            place = (value - origin) * per_unit
+            bucket = int(min(place, np.float64(last))) if place > 0 else 0
+            b = bucket_start[bucket]
+            while b < len(cuts) and cuts[b] <= value:
+                b += 1
             counts[row_group[i] + column_group[j], b] += 1
 
 
