@@ -3,9 +3,8 @@ from .code import (
     data_code as data_code,
     map_code as map_code,
     normalise_code as normalise_code,
-    query_csv as query_csv,
     repeat_code as repeat_code,
     search_code as search_code,
 )
+from .files import query_csv as query_csv, trec_zip as trec_zip
 from .page import html_report as html_report
-from .trec import trec_zip as trec_zip

@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
-from simviz.evaluation.differences import first_relevant_rank
-from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.result import DIRECTIONS
-from simviz.evaluation.tables import csv_text
-from simviz.jobs.results import load_evaluation
 from simviz.jobs.spec import BLEND, IMPORTED
-from simviz.reports.summary import read_runs
 from simviz.store.records import DEMO_PREFIX
-from simviz.store.run import Part, Run
+from simviz.store.run import Part
+
+Spec = Mapping[str, Any]
+#: Lines of a column that are written out.
+_MOST_LINES = 25
 
 
 def repeat_code(
-    spec: Mapping[str, Any],
+    spec: Spec,
     metric: str = "MRR",
     direction: str | None = None,
-    others: Mapping[str, Mapping[str, Any]] | None = None,
+    others: Mapping[str, Spec] | None = None,
     part: Part = "test",
 ) -> str:
     """The lines of Python that train a run again and measure it.
@@ -65,171 +59,14 @@ def repeat_code(
     <BLANKLINE>
     """
     imports = ["import simviz"]
-    body = data_lines(str(spec["dataset_id"]), spec["split"])
-    body += fit_lines(spec, dict(others or {}), imports)
-    asked = quoted(metric) if direction is None else f"{quoted(metric)}, {quoted(direction)}"
+    body = _data_lines(str(spec["dataset_id"]), spec["split"])
+    body += _fit_lines(spec, dict(others or {}), imports)
+    asked = _quoted(metric) if direction is None else f"{_quoted(metric)}, {_quoted(direction)}"
     body += [
         f"result = simviz.evaluate(model, parts.{part}.x, parts.{part}.y, parts.{part}.relevance)",
         f"print(result.value({asked}))",
     ]
     return "\n".join([*imports, "", *body]) + "\n"
-
-
-def query_csv(
-    runs: Sequence[Run],
-    pairs: PairSet,
-    metrics: Sequence[str],
-    *,
-    labels: Mapping[str, str] | None = None,
-    part: Part = "test",
-) -> str:
-    """Every query of a part with what each run did, as comma-separated values.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Measured on that part of one split.
-    pairs : PairSet
-        Their data set.
-    metrics : sequence of str
-        Columns of each run, after the rank of its first relevant answer;
-        those that pool all pairs have no value a query and are left out.
-    labels : mapping of str to str, optional
-        What to call the runs, by id.
-    part : {"validation", "test"}, default="test"
-        The part, which every line names.
-
-    Returns
-    -------
-    str
-        One line a query that counts, of every direction that was measured;
-        texts that a spreadsheet would run as a formula are escaped.
-
-    Raises
-    ------
-    ValueError
-        If the runs were not measured on one split.
-    StoreError
-        If a run was not measured on that part, or a file is missing or
-        damaged.
-    """
-    told = read_runs(runs, labels, part=part)
-    evaluations = [load_evaluation(run, part) for run in runs]
-    wanted = [m for m in metrics if parse_metric(m).level == "query"]
-    arrays = runs[0].arrays()
-    head = ["part", "direction", "id", "query", "relevant answers"]
-    for one in told:
-        head += [f"{one.label}: {name}" for name in ("first rank", *wanted)]
-    lines: list[list[object]] = [[*head]]
-    for direction in DIRECTIONS:
-        if not all(direction in evaluation.rankings for evaluation in evaluations):
-            continue
-        side, name = (pairs.x, pairs.x_name) if direction == "x2y" else (pairs.y, pairs.y_name)
-        items = side.take(arrays[f"{direction[0]}_{part}"])
-        n_relevant = evaluations[0].rankings[direction].n_relevant
-        columns = []
-        for evaluation in evaluations:
-            columns.append(first_relevant_rank(evaluation.rankings[direction]))
-            columns += [evaluation.per_query(m, direction) for m in wanted]
-        for query in np.flatnonzero(n_relevant > 0):
-            # A query that cannot fail counts in no metric of ranks: an empty cell.
-            values = (float(np.round(column[query], 12)) for column in columns)
-            figures = [None if np.isnan(value) else value for value in values]
-            words = [part, name, str(items.ids[query]), _text(items, int(query))]
-            lines.append([*words, int(n_relevant[query]), *figures])
-    return csv_text(lines)
-
-
-def data_lines(dataset: str, split: Mapping[str, Any]) -> list[str]:
-    """Lines that read the data into `pairs` and split them into `parts`."""
-    if dataset.startswith(DEMO_PREFIX):
-        lines = [f"pairs = simviz.load_demo({quoted(dataset.removeprefix(DEMO_PREFIX))})"]
-    else:
-        lines = ['pairs = simviz.read_pairs("YOUR_FILE").pairs']
-    how = f"by={quoted(split['by'])}, fractions={tuple(split['fractions'])!r}, "
-    how += f"seed={split['seed']!r}"
-    if split.get("group_key") is not None:
-        how += f", group_key={quoted(split['group_key'])}"
-    return [*lines, f"parts = simviz.split(pairs, {how})"]
-
-
-def fit_lines(
-    spec: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], imports: list[str]
-) -> list[str]:
-    """Lines that fit what was asked for as `model`; what they need to be imported is added."""
-    if spec["method"] != BLEND:
-        return _model_lines("model", spec, imports)
-    body: list[str] = []
-    params = spec["params"]
-    for role in ("learned", "lexical"):
-        part = known.get(params[role])
-        if part is None or part["method"] == BLEND:
-            method = params[f"{role}_method"]
-            body.append(f"# Settings of run {params[role]} are not known here: the usual ones.")
-            part = {"method": method, "params": {}}
-        body += _model_lines(role, part, imports)
-    return [
-        *body,
-        "model = simviz.BlendPipeline.of(",
-        f"    learned, lexical, parts.train, {params['alpha']!r}, "
-        f"normalization={quoted(params['normalization'])}",
-        ")",
-    ]
-
-
-def _model_lines(name: str, spec: Mapping[str, Any], imports: list[str]) -> list[str]:
-    """Lines that fit one pipeline; what they need to be imported is added."""
-    lines, train = [], "parts.train"
-    if spec.get("augment"):
-        if (wanted := "from simviz.jobs.training import augmented") not in imports:
-            imports.append(wanted)
-        train = "train" if name == "model" else f"{name}_train"
-        steps = [dict(step) for step in spec["augment"]]
-        lines.append(f"{train} = augmented({_literal(steps)}, parts)")
-    given = dict(spec.get("params", {}))
-    if spec.get("features", "usual") != "usual":
-        given = {"features": spec["features"], **given}
-    params = "".join(f", {key}={_literal(value)}" for key, value in given.items())
-    return [
-        *lines,
-        f"{name} = simviz.default_pipeline({quoted(spec['method'])}, {train}{params}).fit(",
-        f"    {train}, parts.validation",
-        ")",
-    ]
-
-
-def _literal(value: object) -> str:
-    """A value of JSON's types as Python reads it, on one line whatever stands in it."""
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_literal, value)) + "]"
-    return repr(value)
-
-
-def quoted(text: str) -> str:
-    """A Python string in double quotes that ends where it should, in visible characters."""
-    return '"' + "".join(map(_visible, str(text))) + '"'
-
-
-def _visible(c: str) -> str:
-    if c in '"\\':
-        return "\\" + c
-    return c if c.isprintable() else c.encode("unicode_escape").decode()
-
-
-def _text(items: Items, i: int) -> str:
-    """What is written beside an item, where it has words."""
-    if items.kind in ("text", "keyword"):
-        return str(items.content[i])
-    return str(items.labels[i])
-
-
-Spec = Mapping[str, Any]
-#: Lines of a column that are written out.
-_MOST_LINES = 25
 
 
 def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
@@ -262,7 +99,7 @@ def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
     <BLANKLINE>
     """
     body = [
-        *data_lines(dataset_id, split),
+        *_data_lines(dataset_id, split),
         "print(len(parts.train.x), len(parts.validation.x), len(parts.test.x))",
         "for finding in check_health(pairs, parts):",
         "    print(finding.title)",
@@ -311,39 +148,39 @@ def compare_code(
     ValueError
         If no run can be trained again: all were imported.
     """
-    able = {label: spec for label, spec in specs.items() if can_repeat(spec)}
+    able = {label: spec for label, spec in specs.items() if _can_repeat(spec)}
     if not able:
         raise ValueError("None of these runs can be trained again: they were imported.")
     first = next(iter(able.values()))
     imports = ["import simviz"]
-    body = data_lines(str(first["dataset_id"]), first["split"])
+    body = _data_lines(str(first["dataset_id"]), first["split"])
     body += [f"{part} = parts.{part}", "results = {}"]
     known = dict(others or {})
     for label, spec in able.items():
-        body += ["", *fit_lines(spec, known, imports)]
+        body += ["", *_fit_lines(spec, known, imports)]
         measured = f"simviz.evaluate(model, {part}.x, {part}.y, {part}.relevance)"
-        body.append(f"results[{quoted(label)}] = {measured}")
+        body.append(f"results[{_quoted(label)}] = {measured}")
     body += [""]
     for label in specs.keys() - able.keys():
-        body.append(f"# {quoted(label)} was imported: its scores come from its file alone.")
-    asked = quoted(metric) if direction is None else f"{quoted(metric)}, {quoted(direction)}"
+        body.append(f"# {_quoted(label)} was imported: its scores come from its file alone.")
+    asked = _quoted(metric) if direction is None else f"{_quoted(metric)}, {_quoted(direction)}"
     body += ["for name, result in results.items():", f"    print(name, result.value({asked}))"]
-    wanted = "" if direction is None else f"[{quoted(direction)}], "
+    wanted = "" if direction is None else f"[{_quoted(direction)}], "
     if direction == "mean":
         wanted = '["x2y", "y2x"], '
     if test is not None and len(able) > 1 and part == "validation":
         imports.append("from simviz.evaluation import compare_evaluations")
         body += [
             "first, second, *_ = results.values()",
-            f'ahead = compare_evaluations(first, second, {quoted(metric)}, {wanted}test="t")',
+            f'ahead = compare_evaluations(first, second, {_quoted(metric)}, {wanted}test="t")',
             "print(ahead.difference, ahead.low, ahead.high)  # with its 95 % interval",
         ]
     elif test is not None and len(able) > 1:
         imports.append("from simviz.evaluation import compare_all_evaluations")
         body += [
             "found = compare_all_evaluations(",
-            f"    results, {quoted(metric)}, {wanted}test={quoted(test)},",
-            f"    correction={quoted(correction)},",
+            f"    results, {_quoted(metric)}, {wanted}test={_quoted(test)},",
+            f"    correction={_quoted(correction)},",
             ")",
             "print(found.letters())  # runs that share a letter cannot be told apart",
         ]
@@ -381,7 +218,7 @@ def map_code(
     """
     imports, body = _trained(spec, others)
     imports.append("from simviz.projection import draw")
-    options = f"method={quoted(method)}, balance={quoted(balance)}"
+    options = f"method={_quoted(method)}, balance={_quoted(balance)}"
     body += [
         "drawing, x, y = draw(",
         f"    model, pairs, seed={spec['split']['seed']!r}, {options}",
@@ -434,7 +271,7 @@ def search_code(
     if isinstance(query, int):
         body.append(f"query = pairs.{side}.take([{query}])")
     elif query is not None:
-        body.append(f'query = simviz.Items(["query"], [{quoted(query)}], pairs.{side}.kind)')
+        body.append(f'query = simviz.Items(["query"], [{_quoted(query)}], pairs.{side}.kind)')
     else:
         imports.append("from simviz.data.images import as_kept, make_sprite")
         body += [
@@ -491,7 +328,7 @@ def normalise_code(
             "    lines = file.read().splitlines()",
         ]
     else:
-        body += ["lines = [", *(f"    {quoted(line)}," for line in lines), "]"]
+        body += ["lines = [", *(f"    {_quoted(line)}," for line in lines), "]"]
     body += [
         "column = simviz.Items([str(i) for i in range(len(lines))], lines, pairs.x.kind)",
         "found = assign(model, column, pairs.y, group_names(pairs))",
@@ -508,20 +345,106 @@ def normalise_code(
     return _joined(imports, body)
 
 
-def can_repeat(spec: Spec) -> bool:
+def _can_repeat(spec: Spec) -> bool:
     """Whether what was asked for can be trained; answers of another system cannot."""
     return bool(spec["method"] != IMPORTED)
 
 
 def _trained(spec: Spec, others: Mapping[str, Spec] | None) -> tuple[list[str], list[str]]:
     """Imports, and lines that end with a fitted `model`."""
-    if not can_repeat(spec):
+    if not _can_repeat(spec):
         raise ValueError("This run cannot be trained again: it was imported.")
     imports = ["import simviz"]
-    body = data_lines(str(spec["dataset_id"]), spec["split"])
-    return imports, body + fit_lines(spec, dict(others or {}), imports)
+    body = _data_lines(str(spec["dataset_id"]), spec["split"])
+    return imports, body + _fit_lines(spec, dict(others or {}), imports)
 
 
 def _joined(imports: list[str], body: list[str]) -> str:
     # Whole modules before what is taken out of them, as is usual.
     return "\n".join([*imports[:1], *sorted(imports[1:]), "", *body]) + "\n"
+
+
+def _data_lines(dataset: str, split: Mapping[str, Any]) -> list[str]:
+    """Lines that read the data into `pairs` and split them into `parts`."""
+    if dataset.startswith(DEMO_PREFIX):
+        lines = [f"pairs = simviz.load_demo({_quoted(dataset.removeprefix(DEMO_PREFIX))})"]
+    else:
+        lines = ['pairs = simviz.read_pairs("YOUR_FILE").pairs']
+    how = f"by={_quoted(split['by'])}, fractions={tuple(split['fractions'])!r}, "
+    how += f"seed={split['seed']!r}"
+    if split.get("group_key") is not None:
+        how += f", group_key={_quoted(split['group_key'])}"
+    return [*lines, f"parts = simviz.split(pairs, {how})"]
+
+
+def _fit_lines(spec: Spec, known: Mapping[str, Spec], imports: list[str]) -> list[str]:
+    """Lines that fit what was asked for as `model`; what they need to be imported is added."""
+    if spec["method"] != BLEND:
+        return _model_lines("model", spec, imports)
+    body: list[str] = []
+    params = spec["params"]
+    for role in ("learned", "lexical"):
+        part = known.get(params[role])
+        if part is None or part["method"] == BLEND:
+            method = params[f"{role}_method"]
+            body.append(f"# Settings of run {params[role]} are not known here: the usual ones.")
+            part = {"method": method, "params": {}}
+        body += _model_lines(role, part, imports)
+    return [
+        *body,
+        "model = simviz.BlendPipeline.of(",
+        f"    learned, lexical, parts.train, {params['alpha']!r}, "
+        f"normalization={_quoted(params['normalization'])}",
+        ")",
+    ]
+
+
+def _model_lines(name: str, spec: Spec, imports: list[str]) -> list[str]:
+    """Lines that fit one pipeline; what they need to be imported is added."""
+    lines, train = [], "parts.train"
+    if spec.get("augment"):
+        if (wanted := "from simviz.data.augment import augment, from_json") not in imports:
+            imports.append(wanted)
+        train = "train" if name == "model" else f"{name}_train"
+        lines += [
+            "held_out = [",
+            "    text",
+            "    for part in (parts.validation, parts.test)",
+            "    for side in (part.x, part.y)",
+            '    if side.kind == "text"',
+            "    for text in side.content",
+            "]",
+            f"{train} = augment(parts.train, from_json({_literal(spec['augment'])}), held_out)",
+        ]
+    given = dict(spec.get("params", {}))
+    if spec.get("features", "usual") != "usual":
+        given = {"features": spec["features"], **given}
+    params = "".join(f", {key}={_literal(value)}" for key, value in given.items())
+    return [
+        *lines,
+        f"{name} = simviz.default_pipeline({_quoted(spec['method'])}, {train}{params}).fit(",
+        f"    {train}, parts.validation",
+        ")",
+    ]
+
+
+def _literal(value: object) -> str:
+    """A value of JSON's types as Python reads it, on one line whatever stands in it."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return repr(value)
+
+
+def _quoted(text: str) -> str:
+    """A Python string in double quotes that ends where it should, in visible characters."""
+    return '"' + "".join(map(_visible, str(text))) + '"'
+
+
+def _visible(c: str) -> str:
+    if c in '"\\':
+        return "\\" + c
+    return c if c.isprintable() else c.encode("unicode_escape").decode()

@@ -14,6 +14,7 @@ import pytest
 from simviz.data import Items, PairSet
 from simviz.evaluation.tables import Estimate, TableRow, table_markdown
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
+from simviz.jobs.training import augmented
 from simviz.methods import get_method
 from simviz.relevance import Relevance
 from simviz.reports import query_csv, repeat_code, trec_zip
@@ -78,7 +79,19 @@ def test_code_is_python_whatever_stands_in_a_request():
     assert found.count(awkward) == 3
     assert code.encode()
     assert 'features="pretrained"' in code
-    assert "from simviz.jobs.training import augmented" in code
+    assert "simviz.jobs" not in code
+
+
+def test_code_augments_as_the_run_did(world, monkeypatch):
+    _, pairs = world
+    monkeypatch.setattr("simviz.read_pairs", lambda path: type("R", (), {"pairs": pairs}))
+    steps = [{"kind": "typos", "seed": 3}]
+    spec = JobSpec("own", "", "bm25", split=SplitSpec(seed=2), augment=steps).to_json()
+    names = {}
+    exec(repeat_code(spec), names)
+    made = augmented(steps, names["parts"])
+    assert len(made.x) > len(names["parts"].train.x)
+    assert names["train"].x.content.tolist() == made.x.content.tolist()
 
 
 def test_parts_of_a_blend_that_are_gone_are_told(world):

@@ -1,4 +1,4 @@
-"""Runs and judgments of a comparison in one file for programs that read TREC's."""
+"""A comparison as files for other programs: judgments and answers, and every query."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
+from simviz.charts.map import full_names
 from simviz.data.pairs import PairSet
+from simviz.evaluation.differences import first_relevant_rank
+from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Direction
+from simviz.evaluation.tables import csv_text
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
+from simviz.jobs.results import load_evaluation
 from simviz.reports.summary import Entry, part_words, read_runs
 from simviz.store.run import Part, Run
 
@@ -88,6 +95,72 @@ def trec_zip(
                 lines = trec_run(pipeline, held_out, direction=direction, k=k, tag=slug)
                 _put(archive, f"run-{name}-{slug}.txt", lines)
     return buffer.getvalue()
+
+
+def query_csv(
+    runs: Sequence[Run],
+    pairs: PairSet,
+    metrics: Sequence[str],
+    *,
+    labels: Mapping[str, str] | None = None,
+    part: Part = "test",
+) -> str:
+    """Every query of a part with what each run did, as comma-separated values.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Measured on that part of one split.
+    pairs : PairSet
+        Their data set.
+    metrics : sequence of str
+        Columns of each run, after the rank of its first relevant answer;
+        those that pool all pairs have no value a query and are left out.
+    labels : mapping of str to str, optional
+        What to call the runs, by id.
+    part : {"validation", "test"}, default="test"
+        The part, which every line names.
+
+    Returns
+    -------
+    str
+        One line a query that counts, of every direction that was measured;
+        texts that a spreadsheet would run as a formula are escaped.
+
+    Raises
+    ------
+    ValueError
+        If the runs were not measured on one split.
+    StoreError
+        If a run was not measured on that part, or a file is missing or
+        damaged.
+    """
+    told = read_runs(runs, labels, part=part)
+    evaluations = [load_evaluation(run, part) for run in runs]
+    wanted = [m for m in metrics if parse_metric(m).level == "query"]
+    arrays = runs[0].arrays()
+    head = ["part", "direction", "id", "query", "relevant answers"]
+    for one in told:
+        head += [f"{one.label}: {name}" for name in ("first rank", *wanted)]
+    lines: list[list[object]] = [[*head]]
+    for direction in DIRECTIONS:
+        if not all(direction in evaluation.rankings for evaluation in evaluations):
+            continue
+        side, name = (pairs.x, pairs.x_name) if direction == "x2y" else (pairs.y, pairs.y_name)
+        items = side.take(arrays[f"{direction[0]}_{part}"])
+        texts = full_names(items)
+        n_relevant = evaluations[0].rankings[direction].n_relevant
+        columns = []
+        for evaluation in evaluations:
+            columns.append(first_relevant_rank(evaluation.rankings[direction]))
+            columns += [evaluation.per_query(m, direction) for m in wanted]
+        for query in np.flatnonzero(n_relevant > 0):
+            # A query that cannot fail counts in no metric of ranks: an empty cell.
+            values = (float(np.round(column[query], 12)) for column in columns)
+            figures = [None if np.isnan(value) else value for value in values]
+            words = [part, name, str(items.ids[query]), texts[query]]
+            lines.append([*words, int(n_relevant[query]), *figures])
+    return csv_text(lines)
 
 
 def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
