@@ -33,13 +33,8 @@ def _show() -> None:
     methods = all_methods()
     wanted = st.query_params.get("method", "")
     if wanted in methods:
-        st.button(
-            "All methods",
-            key="methods-all",
-            icon=":material/arrow_back:",
-            type="tertiary",
-            on_click=st.query_params.pop,
-            args=("method",),
+        forms.quiet_button(
+            "All methods", "arrow_back", "methods-all", st.query_params.pop, "method"
         )
         _show_card(method_card(methods[wanted]), {wanted}, is_open=True)
         return

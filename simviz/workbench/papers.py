@@ -13,7 +13,7 @@ from simviz.exceptions import SimvizError, StoreError
 from simviz.experiments import all_experiments
 from simviz.jobs.spec import EXPERIMENT
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import display, frame, progress, state
+from simviz.workbench.shell import display, forms, frame, progress, state
 from simviz.workbench.shell.figures import CHART_CONFIG
 
 if TYPE_CHECKING:
@@ -49,13 +49,8 @@ def _show() -> None:
     known = all_experiments()
     wanted = st.query_params.get("experiment", "")
     if wanted in known:
-        st.button(
-            "All papers",
-            key="papers-all",
-            icon=":material/arrow_back:",
-            type="tertiary",
-            on_click=st.query_params.pop,
-            args=("experiment",),
+        forms.quiet_button(
+            "All papers", "arrow_back", "papers-all", st.query_params.pop, "experiment"
         )
         known = {wanted: known[wanted]}
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from simviz.charts.tables import html_table
-from simviz.workbench.shell import display, settings, state
+from simviz.workbench.shell import display, forms, settings, state
 
 if TYPE_CHECKING:
     from simviz.data.health import Finding, HealthReport
@@ -191,13 +191,12 @@ def _offer_undo(info: DatasetInfo) -> None:
     before_id, note = before
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         display.quiet(f"{note} It is kept, too.")
-        st.button(
+        forms.quiet_button(
             "Undo",
-            key="data-health-undo",
-            icon=":material/undo:",
-            type="tertiary",
-            on_click=state.choose_dataset,
-            args=(before_id,),
+            "undo",
+            "data-health-undo",
+            state.choose_dataset,
+            before_id,
             help="Work on the version before again; this one stays among the data you kept.",
         )
 

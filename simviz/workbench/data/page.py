@@ -65,13 +65,7 @@ def _choose_view() -> str:
     if st.query_params.pop("view", "") == "other":
         st.session_state["data-view"] = "other"
     st.session_state.setdefault("data-view", "other" if upload.waiting() else "this")
-    return st.segmented_control(
-        "Show",
-        **forms.options(VIEWS),
-        required=True,
-        key="data-view",
-        label_visibility="collapsed",
-    )
+    return forms.segmented("Show", VIEWS, "data-view")
 
 
 def _show_dataset(info: DatasetInfo) -> None:

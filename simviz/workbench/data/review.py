@@ -324,12 +324,12 @@ def column_width(n: int) -> int:
 def _show_understood(file: Upload) -> None:
     result = file.understood()
     show_counts(result.pairs)
-    meaning = st.segmented_control(
+    meaning = forms.segmented(
         "A pair that is not listed is",
-        **forms.options(_MEANINGS),
+        _MEANINGS,
+        f"data-unjudged-{file.digest}-{file.roles.label}",
+        is_labelled=True,
         default=result.pairs.relevance.unjudged,
-        required=True,
-        key=f"data-unjudged-{file.digest}-{file.roles.label}",
         help="Not relevant: whatever is not listed counts as wrong, as in retrieval. "
         "Unknown: only judged pairs are learned from and measured.",
     )

@@ -141,14 +141,7 @@ def keep(upload: Upload, names: tuple[str, str, str], split: SplitSpec) -> str:
 
 def show_uploader() -> None:
     """Take one file, several that belong together, or lines that are pasted."""
-    way = st.segmented_control(
-        "What you bring",
-        **forms.options(_WAYS),
-        default="one",
-        required=True,
-        key="data-way",
-        label_visibility="collapsed",
-    )
+    way = forms.segmented("What you bring", _WAYS, "data-way", default="one")
     parts = {"one": _one_file, "several": _several_files, "paste": _pasted}[way or "one"]()
     # The uploader is also empty while a file replaces another, and after another
     # page: what waits is dropped by its own button only.

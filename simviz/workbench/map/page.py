@@ -134,12 +134,10 @@ def _choose_run(view: View, infos: Sequence[RunInfo], titles: dict[str, str]) ->
 def _choose_drawing(view: View) -> None:
     """Choose how the space is made flat."""
     st.session_state["map-method"] = view.drawing.partition("-")[0]
-    st.segmented_control(
+    forms.segmented(
         "Drawing",
-        **forms.options(DRAWINGS),
-        required=True,
-        key="map-method",
-        label_visibility="collapsed",
+        DRAWINGS,
+        "map-method",
         help="MDS keeps distances, UMAP keeps neighbourhoods, PCA shows the main directions.",
         on_change=_take_drawing,
         args=(view,),

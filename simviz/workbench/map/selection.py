@@ -115,14 +115,7 @@ def _panel(view: View, caption: str) -> Iterator[None]:
     with st.container(key="map-drawer"):
         with st.container(horizontal=True, vertical_alignment="center"):
             display.quiet(caption)
-            st.button(
-                "Close",
-                key="map-close",
-                on_click=view.select,
-                args=(None,),
-                type="tertiary",
-                icon=":material/close:",
-            )
+            forms.quiet_button("Close", "close", "map-close", view.select, None)
         yield
 
 
@@ -275,13 +268,7 @@ def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{len(rows):,} items enclosed**")
             display.quiet(f"{n_x:,} {pairs.x_name} · {len(rows) - n_x:,} {pairs.y_name}")
-            st.button(
-                "Let go",
-                key="map-let-go",
-                on_click=view.clear_region,
-                type="tertiary",
-                icon=":material/close:",
-            )
+            forms.quiet_button("Let go", "close", "map-let-go", view.clear_region)
         found = scene.found()
         figures = _figures(scene, rows, found)
         if figures:

@@ -133,14 +133,7 @@ def _choose_mode(pairs: PairSet) -> str:
     if st.query_params.get("mode") in MODES and "search-mode" not in st.session_state:
         st.session_state["search-mode"] = st.query_params["mode"]
     st.session_state.setdefault("search-mode", "query")
-    chosen: str = st.segmented_control(
-        "What to ask",
-        **forms.options(MODES),
-        key="search-mode",
-        required=True,
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    chosen: str = forms.segmented("What to ask", MODES, "search-mode", persist_state="session")
     st.query_params["mode"] = chosen
     if chosen == "query":
         st.query_params.pop("mode")

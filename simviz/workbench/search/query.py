@@ -93,14 +93,7 @@ def _choose_side(pairs: PairSet) -> Side:
     x, y = escape_markdown(pairs.x_name), escape_markdown(pairs.y_name)
     words = {"x": f"{x} → {y}", "y": f"{y} → {x}"}
     st.session_state.setdefault(_SIDE, "x")
-    side: Side = st.segmented_control(
-        "Query side",
-        **forms.options(words),
-        key=_SIDE,
-        required=True,
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    side: Side = forms.segmented("Query side", words, _SIDE, persist_state="session")
     return side
 
 

@@ -25,6 +25,30 @@ def options(words: Mapping[Any, str]) -> dict[str, Any]:
     return {"options": list(words), "format_func": words.__getitem__}
 
 
+def segmented(
+    label: str, words: Mapping[Any, str], key: str, *, is_labelled: bool = False, **more: Any
+) -> Any:
+    """Show options side by side, of which one is always chosen; return it."""
+    return st.segmented_control(
+        label,
+        **options(words),
+        key=key,
+        required=True,
+        label_visibility="visible" if is_labelled else "collapsed",
+        **more,
+    )
+
+
+def quiet_button(
+    label: str, icon: str, key: str, on_click: Callable[..., Any] | None, *args: Any, **more: Any
+) -> bool:
+    """Show a button without a frame, with an icon; return whether it was pressed."""
+    icon = f":material/{icon}:"
+    return st.button(
+        label, key=key, on_click=on_click, args=args, icon=icon, type="tertiary", **more
+    )
+
+
 def download(
     label: str,
     make: Callable[[], str | bytes],

@@ -241,12 +241,12 @@ def _show_settings(
 ) -> tuple[Task, ...]:
     """Show the parameters, and how often and with which values the method is trained."""
     key = form["key"]
-    way = st.segmented_control(
+    way = forms.segmented(
         "Train it",
-        **forms.options(WAYS),
+        WAYS,
+        f"{key}-way",
+        is_labelled=True,
         default=ONCE,
-        required=True,
-        key=f"{key}-way",
         persist_state="session",
         help="Once, with the parameters below. With several values of some of them, a run for "
         "each. Or let pairs that are held out choose the best values first.",

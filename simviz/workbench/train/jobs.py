@@ -60,23 +60,21 @@ def show_jobs(dataset_id: str) -> None:
             display.problem(refusal)
         progress.show_progress([s.id for s in active + ended[:_SHOWN]], key="train")
         if len(active) > 2:
-            st.button(
+            forms.quiet_button(
                 f"Cancel all {len(active)}",
-                key="train-cancel-all",
-                type="tertiary",
-                icon=":material/stop_circle:",
-                on_click=_cancel,
-                args=([s.id for s in active],),
+                "stop_circle",
+                "train-cancel-all",
+                _cancel,
+                [s.id for s in active],
             )
         if ended:
             older = len(ended) - _SHOWN
-            st.button(
+            forms.quiet_button(
                 "Clear what has ended" + (f", {older} older too" if older > 0 else ""),
-                key="train-clear",
-                type="tertiary",
-                icon=":material/clear_all:",
-                on_click=forget,
-                args=([s.id for s in ended],),
+                "clear_all",
+                "train-clear",
+                forget,
+                [s.id for s in ended],
             )
     if st.session_state.pop(_SCROLL_DOWN, False):
         # The list of methods may be long: what was just started should be in sight.
@@ -171,13 +169,11 @@ def _show_search(status: JobStatus, spec: JobSpec, selection: Selection, *, is_o
 def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
     """Show the chosen values, the surface and the table; runs by itself."""
     key = f"train-found-{status.id}"
-    rule = st.segmented_control(
+    rule = forms.segmented(
         "Choose",
-        **forms.options(RULES),
+        RULES,
+        f"{key}-rule",
         default="best",
-        required=True,
-        key=f"{key}-rule",
-        label_visibility="collapsed",
         help="The simplest of those within one standard error of the best (fewer dimensions, "
         "more regularisation) is often as good on new pairs, smaller and quicker.",
     )
@@ -258,7 +254,7 @@ def _show_actions(status: JobStatus, spec: JobSpec, params: Any, key: str) -> No
         "Train with these", key=f"{key}-train", type="primary", icon=":material/model_training:"
     ):
         submit([asked])
-    if st.button("Forget this", key=f"{key}-forget", type="tertiary", icon=":material/close:"):
+    if forms.quiet_button("Forget this", "close", f"{key}-forget", None):
         forget([status.id])
         st.rerun(scope="app")
 

@@ -150,24 +150,17 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
     wanted = {c.method for c in choices if c.ticked}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("##### Worth a first try", width="content")
-        st.button(
+        forms.quiet_button(
             f"Compare all {len(able)} that fit{cost}",
-            key="train-all",
-            icon=":material/select_all:",
-            type="tertiary",
+            "select_all",
+            "train-all",
+            _tick,
+            keys,
+            all_of_them,
             disabled=wanted == all_of_them,
-            on_click=_tick,
-            args=(keys, all_of_them),
         )
         if wanted != set(first):
-            st.button(
-                "Only these",
-                key="train-first",
-                icon=":material/filter_list:",
-                type="tertiary",
-                on_click=_tick,
-                args=(keys, set(first)),
-            )
+            forms.quiet_button("Only these", "filter_list", "train-first", _tick, keys, set(first))
 
 
 def _tick(keys: Mapping[str, str], wanted: Set[str]) -> None:
@@ -186,12 +179,12 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     if not able or why_impossible("text", "pretrained"):
         return "usual"
     titles = OF_PICTURES if pictures else FEATURES
-    chosen: Features | None = st.segmented_control(
+    chosen: Features | None = forms.segmented(
         "Methods read",
-        **forms.options(titles),
+        titles,
+        f"train-{dataset_id}-features",
+        is_labelled=True,
         default="usual",
-        required=True,
-        key=f"train-{dataset_id}-features",
         persist_state="session",
         help="What can be seen in a picture, or what an encoder that learned from many pictures "
         "with captions makes of each picture and text. On its vectors, every method is an adapter "

@@ -306,14 +306,13 @@ def _show_deleted(dataset_id: str) -> None:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(f'<p class="sv-quiet">Deleted: {escape(shown)}.</p>', width="content")
-        st.button(
+        forms.quiet_button(
             "Undo" if len(deleted) == 1 else f"Undo all {len(deleted)}",
-            key="train-undo",
-            type="tertiary",
-            icon=":material/undo:",
+            "undo",
+            "train-undo",
+            _restore,
+            [run.id for run in deleted],
             help="For an hour after they were deleted.",
-            on_click=_restore,
-            args=([run.id for run in deleted],),
         )
 
 
