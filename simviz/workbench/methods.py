@@ -18,14 +18,8 @@ from simviz.workbench.shell import display, forms, frame, state
 _STYLE = Path(__file__).with_name("cards.css")
 
 
+@frame.page("Methods")
 def show_page() -> None:
-    """Show the Methods page."""
-    frame.begin("Methods")
-    _show()
-    frame.end()
-
-
-def _show() -> None:
     """Show the cards that fit what was chosen, or the one that a link asks for."""
     st.title("What are these?")
     st.html(_STYLE)

@@ -34,14 +34,8 @@ class Target(NamedTuple):
     place: str
 
 
+@frame.page("Papers")
 def show_page() -> None:
-    """Show the Papers page."""
-    frame.begin("Papers")
-    _show()
-    frame.end()
-
-
-def _show() -> None:
     """Show every experiment, or the one that a link asks for."""
     st.title("Do the papers hold?")
     st.html(_STYLE)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from simviz.charts.tables import html_table
-from simviz.workbench.shell import display, forms, settings, state
+from simviz.workbench.shell import display, forms, marks, settings, state
 
 if TYPE_CHECKING:
     from simviz.data.health import Finding, HealthReport
@@ -131,16 +131,14 @@ def _cell(cell: str, pairs: PairSet) -> object:
     """Return a cell of an example, with the picture of its item where it has one."""
     from markupsafe import Markup
 
-    from simviz.charts.pictures import data_uri
-    from simviz.charts.style import get_theme
     from simviz.data.health import ItemName
 
     if not isinstance(cell, ItemName):
         return cell
     items = pairs.x if cell.side == "x" else pairs.y
-    if items.kind != "image" or cell.item >= len(items):
+    source = marks.picture(items, cell.item, 64) if cell.item < len(items) else None
+    if source is None:
         return str(cell)
-    source = data_uri(items.content[cell.item], get_theme(state.theme()).ink)
     return Markup('<img src="{}" alt="">{}').format(source, str(cell))
 
 

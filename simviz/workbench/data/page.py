@@ -12,14 +12,21 @@ import streamlit as st
 from simviz.data.cells import counted
 from simviz.exceptions import SimvizError, StoreError
 from simviz.workbench.data import health, review, split, upload
-from simviz.workbench.shell import code, display, forms, frame as page_frame, settings, state
+from simviz.workbench.shell import (
+    code,
+    display,
+    forms,
+    frame as page_frame,
+    marks,
+    settings,
+    state,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simviz.data import Items, PairSet
     from simviz.data.description import Description, SideDescription, Spread
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
     from simviz.jobs import SplitSpec
     from simviz.store import DatasetInfo
 
@@ -33,9 +40,9 @@ _STYLE = Path(__file__).with_name("style.css")
 _REFUSED = "data-refused"  # in the session: why something could not be deleted
 
 
+@page_frame.page("Data")
 def show_page() -> None:
     """Show the Data page: what there is, whether it was understood, how it is split."""
-    page_frame.begin("Data")
     display.style()
     st.html(_STYLE)
     info, problem = None, ""
@@ -55,7 +62,6 @@ def show_page() -> None:
         _show_dataset(info)
     else:
         _show_choice()
-    page_frame.end()
 
 
 def _choose_view() -> str:
@@ -197,11 +203,7 @@ def _spread(n: int) -> Any:
 def _cells(items: Items, index: Any) -> list[str]:
     """Return what stands for each item in a table."""
     if items.kind == "image":
-        from simviz.charts.pictures import data_uri
-        from simviz.charts.style import get_theme
-
-        ink = get_theme(state.theme()).ink
-        return [data_uri(items.content[i], ink) for i in index]
+        return [marks.picture(items, i, 64) or "" for i in index]
     if items.kind == "vector":
         return [f"{items.ids[i]} ({items.content.shape[1]:,} numbers)" for i in index]
     return _short(items.content[index])

@@ -18,10 +18,9 @@ from simviz.workbench.data import health, split, upload
 from simviz.workbench.shell import display, forms, frame as page_frame, settings, state
 
 if TYPE_CHECKING:
+    from simviz.data import LeftOut, PairSet
     from simviz.data.columns import Shape
     from simviz.data.labels import LabelWord
-    from simviz.data.pairs import PairSet
-    from simviz.data.readers import LeftOut
     from simviz.jobs import SplitSpec
     from simviz.workbench.data.upload import Upload
 

@@ -16,10 +16,8 @@ import streamlit as st
 from simviz.workbench.shell import display, forms, settings, state
 
 if TYPE_CHECKING:
-    from simviz.data.columns import Roles
+    from simviz.data import ReadResult, Roles, Table
     from simviz.data.health import Finding
-    from simviz.data.readers import ReadResult
-    from simviz.data.tables import Table
     from simviz.jobs import SplitSpec
 
 TABLES = "csv tsv tab txt jsonl ndjson json parquet pq arrow arrows feather xlsx gz".split()

@@ -85,14 +85,13 @@ def listen(on_change: Any) -> None:
 
 
 def news(name: str, key: str = KEY) -> dict[str, Any] | None:
-    """What the map told under a name, once; None if that is nothing new."""
-    state = st.session_state.get(key)
-    told = state.get(name) if isinstance(state, Mapping) else None
+    """Return what the map sent under a name, once; None if that is nothing new."""
+    sent = (st.session_state.get(key) or {}).get(name)
     heard = f"{key}-heard-{name}"
-    if not isinstance(told, Mapping) or told.get("n") == st.session_state.get(heard):
+    if not isinstance(sent, Mapping) or sent.get("n") == st.session_state.get(heard):
         return None
-    st.session_state[heard] = told.get("n")
-    return dict(told)
+    st.session_state[heard] = sent.get("n")
+    return dict(sent)
 
 
 def packed(data: bytes) -> str:

@@ -146,10 +146,10 @@ def show(view: View, scene: Scene) -> None:
             metric, values = _curve(run, part, direction)
             main = runs.usual_metric(view.dataset_id, scene.pairs)
             display.figures(_figures(main, direction, metric, values, k, result))
-            asked = _part(scene, part)
+            measured = _part(scene, part)
             display.quiet(
-                f"Of the {part} part: {len(asked.x):,} {asked.x_name} and {len(asked.y):,} "
-                f"{asked.y_name}; {settings.direction_words(direction, asked)}. "
+                f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
+                f"{len(measured.y):,} {measured.y_name}; {settings.direction_words(direction, measured)}. "
                 "The map and the list beside it are those of all items."
             )
         with middle:
@@ -165,9 +165,9 @@ def show(view: View, scene: Scene) -> None:
 def _evaluated(run_id: str, k: int, part: Part, _scene: Scene) -> Evaluation:
     from simviz.evaluation import AUC, evaluate
 
-    asked = _part(_scene, part)
+    measured = _part(_scene, part)
     pipeline = drawings.pipeline(run_id, _scene.run).truncate(k)
-    return evaluate(pipeline, asked.x, asked.y, asked.relevance, [AUC()])
+    return evaluate(pipeline, measured.x, measured.y, measured.relevance, [AUC()])
 
 
 def _part(scene: Scene, part: Part) -> PairSet:

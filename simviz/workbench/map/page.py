@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from simviz.exceptions import StoreError
 from simviz.markdown import escape_markdown
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
 from simviz.workbench.map.view import BALANCES, COLOURS, DRAWINGS, FIRST_DRAWING, View, bound
@@ -46,36 +45,14 @@ _GAP_WORDS = {
 }
 
 
+@frame.page("Map")
 def show_page() -> None:
     """Show the Map page."""
-    frame.begin("Map")
-    _show()
-    frame.end()
-
-
-def _show() -> None:
-    """Draw the page, whatever there is to draw."""
-    dataset_id = state.current_dataset_id()
-    if dataset_id is None:
-        empty.show_no_data("map", TITLE, WORDS)
+    opened = empty.data_and_runs(TITLE, WORDS, "draw", _follow_link)
+    if opened is None:
         return
-    try:
-        with st.spinner("Reading the data"):
-            pairs = state.dataset(dataset_id)
-        infos = runs.best_first(dataset_id, pairs, state.runs(dataset_id))
-    except StoreError as error:
-        empty.show_no_data("map", TITLE, WORDS, error)
-        return
-    view = map_view.current(dataset_id)
-    awaited = map_view.follow_link(view, pairs)
-    if awaited or not infos:
-        empty.show_untrained(dataset_id, awaited, TITLE, "draw")
-        return
-    _show_map(view, pairs, infos)
-
-
-def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
-    """Show everything on the page once there is a run."""
+    pairs, infos = opened
+    view = map_view.current(str(state.current_dataset_id()))
     st.html(_STYLE)
     st.html(canvas.STYLE)
     display.style()
@@ -114,6 +91,10 @@ def _show_map(view: View, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     canvas.listen(partial(map_view.follow_browser, view))
     # While the reader looks, what the first click will ask for is made ready.
     drawings.space(run.id, run, pairs)
+
+
+def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
+    return map_view.follow_link(map_view.current(dataset_id), pairs)
 
 
 def _choose_run(view: View, infos: Sequence[RunInfo], titles: dict[str, str]) -> str:

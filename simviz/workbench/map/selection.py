@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,12 @@ import streamlit as st
 from simviz.markdown import escape_markdown
 from simviz.workbench.map import topics as map_topics
 from simviz.workbench.map.view import Item, Side, View, bound, rows_inside
-from simviz.workbench.shell import display, forms, state
+from simviz.workbench.shell import display, forms, marks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
+    from simviz.data import Items, PairSet
     from simviz.projection import Neighbors, Spot
     from simviz.projection.drawing import Found, Placed
     from simviz.projection.space import Space
@@ -206,22 +204,9 @@ def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:
 
 def _picture(items: Items, row: int, style: str) -> str:
     """Return an image as markup; nothing for other kinds."""
-    if items.kind != "image":
-        return ""
-    from simviz.charts.style import get_theme
-
-    pixels = items.content[row]
-    source = _source(pixels.tobytes(), pixels.shape, get_theme(state.theme()).ink)
+    source = marks.picture(items, row, 64)
     alt = escape(text_of(items, row, 60), quote=True)
-    return f'<img class="{style}" src="{source}" alt="{alt}">'
-
-
-@lru_cache(maxsize=4096)
-def _source(pixels: bytes, shape: tuple[int, ...], ink: str) -> str:
-    """Return a picture as an address; the same come up again and again as neighbours."""
-    from simviz.charts.pictures import data_uri
-
-    return data_uri(np.frombuffer(pixels, dtype=np.uint8).reshape(shape), ink)
+    return f'<img class="{style}" src="{source}" alt="{alt}">' if source else ""
 
 
 def show_table_switch(view: View) -> None:
@@ -287,11 +272,10 @@ def _figures(scene: Scene, rows: Any, found: Found) -> list[tuple[str, str]]:
         (found.x, rows[rows < scene.n_x], scene.pairs.x_name),
         (found.y, rows[rows >= scene.n_x] - scene.n_x, scene.pairs.y_name),
     ):
-        asked = values[own]
-        asked = asked[~np.isnan(asked)]
-        if len(asked):
-            words = f"MRR of {len(asked):,} {name} (all: {np.nanmean(values):.2f})"
-            figures.append((f"{asked.mean():.2f}", words))
+        ranks = values[own][~np.isnan(values[own])]
+        if len(ranks):
+            words = f"MRR of {len(ranks):,} {name} (all: {np.nanmean(values):.2f})"
+            figures.append((f"{ranks.mean():.2f}", words))
     return figures
 
 

@@ -14,8 +14,7 @@ from simviz.workbench.map.view import Item, Side, View
 from simviz.workbench.shell import state
 
 if TYPE_CHECKING:
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
+    from simviz.data import Items, PairSet
     from simviz.explain.topics import RunTopics
     from simviz.projection.drawing import Placed
     from simviz.projection.regions import Region
@@ -75,12 +74,12 @@ def regions(
         (_placed.drawing.y, _pairs.y, _placed.y_rows),
     ]
     if _topics is not None:
-        told = topic_regions(
+        found = topic_regions(
             np.concatenate([points for points, _, _ in sides]),
             np.concatenate([_topics.x_theta[_placed.x_rows], _topics.y_theta[_placed.y_rows]]),
             [_lines(_topics, topic) for topic in range(_topics.x_theta.shape[1])],
         )
-        return [(0, *_TOPICAL, region) for region in told]
+        return [(0, *_TOPICAL, region) for region in found]
     n = len(_placed.x_rows) + len(_placed.y_rows)
     if n < _FEWEST:
         return []

@@ -130,13 +130,13 @@ def columns(digest: str, _pairs: PairSet) -> tuple[str, ...]:
 
 def follow_link(view: View, pairs: PairSet) -> list[str]:
     """Take over what the address says, unless the page itself wrote it; return jobs to await."""
-    asked = st.query_params.to_dict()
-    own = {name: value for name, value in asked.items() if name not in _OF_ALL_PAGES}
+    params = st.query_params.to_dict()
+    own = {name: value for name, value in params.items() if name not in _OF_ALL_PAGES}
     if own == st.session_state.get("map-link"):
         return []
     st.session_state["map-link"] = own
     view.lost = ""
-    if "run" in asked or "method" in asked:
+    if "run" in params or "method" in params:
         wanted = links.wanted_run(view.dataset_id)
         if wanted is not None:
             view.run_id = wanted.id
@@ -149,9 +149,9 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
                 "The run of this link is not here: it was deleted, or it is in another workspace."
             )
     seen = state.share()
-    apply_link(
-        view, (dict(seen.view) if seen else {}) | asked, pairs, columns(pairs.digest, pairs)
-    )
+    if seen is not None:
+        params = dict(seen.view) | params
+    apply_link(view, params, pairs, columns(pairs.digest, pairs))
     return []
 
 
@@ -261,10 +261,10 @@ def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
         rows = rows_of_bits(canvas.unpacked(region.get("rows") or ""), n_drawn)
         view.enclosed, view.outlined = tuple(rows.tolist()), ""
         view.outline = _valid_outline(region.get("corners"))
-    asked = canvas.news("asked")
-    if asked is not None and asked.get("side") in ("x", "y"):
-        text = str(asked.get("text", "")).strip()[:_LONGEST_QUERY]
-        view.item, view.query = None, (asked["side"], text) if text else None
+    query = canvas.news("asked")
+    if query is not None and query.get("side") in ("x", "y"):
+        text = str(query.get("text", "")).strip()[:_LONGEST_QUERY]
+        view.item, view.query = None, (query["side"], text) if text else None
 
 
 def follow_browser(view: View) -> None:

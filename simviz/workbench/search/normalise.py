@@ -18,8 +18,8 @@ from simviz.workbench.shell import code, display, drawings, forms, progress, run
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.evaluation.assignment import Assignment
-    from simviz.store import RunInfo
-    from simviz.store.run import Part, Run
+    from simviz.store import Run, RunInfo
+    from simviz.store.run import Part
 
 MOST_LINES = 2_000
 LONGEST = 500  # characters of a line

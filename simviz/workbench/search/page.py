@@ -13,7 +13,6 @@ import numpy as np
 import streamlit as st
 
 from simviz.charts.pictures import AGAINST, FOR, heat_picture, highlighted
-from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.workbench.search import normalise, query as search_query
 from simviz.workbench.search.query import Query, Side
@@ -34,13 +33,12 @@ from simviz.workbench.shell import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
+    from simviz.data import Items, PairSet
     from simviz.evaluation.errors import Answers
     from simviz.explain.terms import Contributions
     from simviz.pipeline import PairPipeline, Pipeline
-    from simviz.store import RunInfo
-    from simviz.store.run import Part, Run
+    from simviz.store import Run, RunInfo
+    from simviz.store.run import Part
 
 TITLE = "What does it answer?"
 WORDS = (
@@ -76,30 +74,14 @@ class Answered:
     knows: bool
 
 
+@frame.page("Search")
 def show_page() -> None:
     """Show the Search page."""
-    frame.begin("Search")
-    _show()
-    frame.end()
-
-
-def _show() -> None:
-    """Draw the page, whatever there is to draw."""
-    dataset_id = state.current_dataset_id()
-    if dataset_id is None:
-        empty.show_no_data("map", TITLE, WORDS)
+    opened = empty.data_and_runs(TITLE, WORDS, "ask", _follow_link)
+    if opened is None:
         return
-    try:
-        with st.spinner("Reading the data"):
-            pairs = state.dataset(dataset_id)
-        awaited = _follow_link(dataset_id)
-        infos = runs.best_first(dataset_id, pairs, state.runs(dataset_id))
-    except SimvizError as error:
-        empty.show_no_data("map", TITLE, WORDS, error)
-        return
-    if awaited or not infos:
-        empty.show_untrained(dataset_id, awaited, TITLE, "ask")
-        return
+    pairs, infos = opened
+    dataset_id = str(state.current_dataset_id())
     display.style()
     st.html(_STYLE)
     st.title(TITLE)
@@ -112,7 +94,7 @@ def _show() -> None:
         _show_search(pairs, infos, part)
 
 
-def _follow_link(dataset_id: str) -> list[str]:
+def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
     """Ask the run of the link; return the jobs to wait for until it is there."""
     asked = {k: v for k, v in st.query_params.to_dict().items() if k not in _OF_THE_PAGE}
     if not {"run", "method"} & set(asked) or asked == st.session_state.get("search-link"):

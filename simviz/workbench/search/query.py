@@ -13,8 +13,7 @@ from simviz.markdown import escape_markdown
 from simviz.workbench.shell import display, forms, links, marks, state
 
 if TYPE_CHECKING:
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
+    from simviz.data import Items, PairSet
     from simviz.store.run import Part
 
 Side = Literal["x", "y"]

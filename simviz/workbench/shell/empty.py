@@ -1,12 +1,18 @@
-"""Pages that have nothing to show yet, and what leads on from them."""
+"""What pages show before there is data, or before anything is trained on it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from simviz.workbench.shell import display, frame, progress, state
+from simviz.exceptions import SimvizError
+from simviz.workbench.shell import display, frame, progress, runs, state
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.store import RunInfo
 
 
 def show_demos(page: str, icon: str | None = None) -> None:
@@ -25,6 +31,31 @@ def show_demos(page: str, icon: str | None = None) -> None:
         frame.page_link("pages/data.py", "Use my own file", ":material/upload_file:")
 
 
+def data_and_runs(
+    title: str, words: str, verb: str, follow_link: Callable[[str, PairSet], list[str]]
+) -> tuple[PairSet, list[RunInfo]] | None:
+    """Return the data set and its runs, the best first; else show what leads on from there.
+
+    `follow_link` answers with the jobs to wait for.
+    """
+    dataset_id = state.current_dataset_id()
+    if dataset_id is None:
+        show_no_data("map", title, words)
+        return None
+    try:
+        with st.spinner("Reading the data"):
+            pairs = state.dataset(dataset_id)
+        infos = runs.best_first(dataset_id, pairs, state.runs(dataset_id))
+    except SimvizError as error:
+        show_no_data("map", title, words, error)
+        return None
+    awaited = follow_link(dataset_id, pairs)
+    if awaited or not infos:
+        _show_untrained(dataset_id, awaited, title, verb)
+        return None
+    return pairs, infos
+
+
 def show_no_data(
     page: str, title: str, words: str, problem: object = None, *, icon: str | None = None
 ) -> None:
@@ -38,7 +69,7 @@ def show_no_data(
     show_demos(page, icon)
 
 
-def show_untrained(dataset_id: str, awaited: Sequence[str], title: str, verb: str) -> None:
+def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str, verb: str) -> None:
     """Show a page without runs; what trains is shown until it has ended."""
     st.title(title)
     job_ids = list(awaited) or [

@@ -6,6 +6,8 @@ import gc
 import importlib
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -274,6 +276,14 @@ button[data-variant][data-selected="true"], button[data-variant][data-selected="
   color: #6cc0e5; }
 </style>
 """
+
+
+@contextmanager
+def page(title: str) -> Iterator[None]:
+    """Frame what a page shows; also a decorator."""
+    begin(title)
+    yield
+    end()
 
 
 def begin(title: str) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import numpy as np
 import streamlit as st
 
 from simviz.workbench.shell import state
@@ -81,11 +83,19 @@ def glyph(items: Items, at: int) -> str:
     return label if items.kind != "image" and is_glyph(label) else ""
 
 
-def picture(items: Items, at: int) -> str | None:
+def picture(items: Items, at: int, size: int = 40) -> str | None:
     """An image as the address of a small PNG; None for what is no image."""
     if items.kind != "image":
         return None
-    from simviz.charts.pictures import data_uri
     from simviz.charts.style import get_theme
 
-    return data_uri(items.content[at], get_theme(state.theme()).ink, 40)
+    pixels = items.content[at]
+    return _source(pixels.tobytes(), pixels.shape, get_theme(state.theme()).ink, size)
+
+
+@lru_cache(maxsize=4096)
+def _source(pixels: bytes, shape: tuple[int, ...], ink: str, size: int) -> str:
+    """A picture as an address; the same ones come up again and again."""
+    from simviz.charts.pictures import data_uri
+
+    return data_uri(np.frombuffer(pixels, dtype=np.uint8).reshape(shape), ink, size)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -41,6 +41,7 @@ SPACES = {"one": "One space for both sides", "two": "One map a side"}
 #: How a ticked method is trained, as the page asks for it.
 ONCE, SWEEP, SEARCH = "once", "sweep", "search"
 WAYS = {ONCE: "Once", SWEEP: "Several values", SEARCH: "Best values"}
+_WAY_LABELS = {SWEEP: "Several values", SEARCH: "Best values by validation"}
 _FOLDS = {1: "the validation part", 3: "3 folds", 5: "5 folds", 10: "10 folds"}
 #: Cards side by side where there is room.
 _COLUMNS = 3
@@ -48,6 +49,8 @@ _COLUMNS = 3
 _VARIED_FIRST = ("n_components", "regularization")
 #: Values of a parameter, settings of a search and splits of a sweep, at most.
 _MOST_VALUES, _MOST_SETTINGS, _MOST_SPLITS = 30, 40, 10
+#: Values to try of each parameter.
+Lists = Mapping[str, list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,13 @@ class Setting:
     def of(cls, dataset_id: str, pairs: PairSet, features: Features) -> Setting:
         """The setting of this visitor."""
         split = settings.current_split(dataset_id)
+        digest, one_vocabulary = _content(dataset_id, pairs)
         return cls(
             dataset_id,
-            _digest_of(dataset_id, pairs),
+            digest,
             pairs,
             split,
-            _one_vocabulary(dataset_id, pairs),
+            one_vocabulary,
             _demo_methods(dataset_id),
             _marks(dataset_id),
             features,
@@ -107,8 +111,8 @@ class Setting:
         params = dict(spec.params)
         if get_method(spec.method).tags.space == "either":
             params.setdefault("shared", self.one_vocabulary)  # or all pairs are read to tell
-        asked = json.dumps(params, sort_keys=True)
-        expected = _estimate(self.digest, spec.method, asked, spec.features, self.pairs)
+        request = json.dumps(params, sort_keys=True)
+        expected = _estimate(self.digest, spec.method, request, spec.features, self.pairs)
         if spec.augment:
             expected = replace(expected, seconds=expected.seconds * self.augmentation.growth)
         return Task(spec, expected, self.marks.get(spec.digest, ""))
@@ -137,18 +141,6 @@ class Choice:
     ticked: bool
     tasks: tuple[Task, ...]
     once: Task
-
-
-class Values(NamedTuple):
-    """What a visitor wants tried."""
-
-    lists: Mapping[str, list[Any]]
-    problem: str = ""
-
-    @property
-    def n(self) -> int:
-        """How many combinations that is."""
-        return math.prod(len(values) for values in self.lists.values()) if self.lists else 0
 
 
 def show_cards(methods: Sequence[str], setting: Setting, *, ticked: bool) -> list[Choice]:
@@ -217,8 +209,9 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
             display.problem(refused)
         if specs:
             way = st.session_state.get(f"{form['key']}-way", ONCE)
+            set_to = f": {forms.in_words(params)}" if params else ""
             with st.popover(
-                _label(way, params),
+                _WAY_LABELS.get(way, f"Parameters{set_to}"),
                 # Another key is another popover, a closed one: what was asked for is in sight.
                 key=f"{form['key']}:form-{st.session_state.get(jobs.N_SUBMITTED, 0)}",
                 icon=":material/tune:",
@@ -227,13 +220,6 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
             ):
                 tasks = _show_settings(specs, form, once, setting)
     return Choice(method, cls.tags.title, wanted, tasks, once)
-
-
-def _label(way: str, params: dict[str, Any]) -> str:
-    words = f": {forms.in_words(params)}" if params else ""
-    return {SWEEP: "Several values", SEARCH: "Best values by validation"}.get(
-        way, f"Parameters{words}"
-    )
 
 
 def _show_settings(
@@ -257,17 +243,16 @@ def _show_settings(
     begin = {s.name: s.default for s in specs} | form["defaults"] | form["start"]
     start = begin | dict(once.spec.params)
     varied = [spec for spec in specs if way == SWEEP or spec.name != "shared"]
-    values = _choose_values(varied, start, key=f"{key}-{way}")
-    if values.problem:
-        return ()
-    if way == SWEEP:
+    values = _choose_values(varied, start, f"{key}-{way}")
+    if values and way == SWEEP:
         return _show_sweep(values, once, setting, form)
-    _show_search(values, once, setting, f"{key}-search")
+    if values:
+        _show_search(values, once, setting, f"{key}-search")
     return ()
 
 
-def _choose_values(specs: Sequence[ParamSpec], start: Mapping[str, Any], *, key: str) -> Values:
-    """Choose which parameters to vary, and over which values."""
+def _choose_values(specs: Sequence[ParamSpec], start: Mapping[str, Any], key: str) -> Lists:
+    """Choose which parameters to vary, and over which values; return none if that is unclear."""
     by_name = {spec.name: spec for spec in specs}
     names = st.multiselect(
         "Vary",
@@ -277,16 +262,13 @@ def _choose_values(specs: Sequence[ParamSpec], start: Mapping[str, Any], *, key:
         persist_state="session",
         help="Each combination of the values below is tried.",
     )
-    lists: dict[str, list[Any]] = {}
-    for name in names:
-        spec = by_name[name]
-        begin = start.get(name, spec.default)
-        try:
-            lists[name] = _choose_values_of(spec, begin, f"{key}-{name}")
-        except ValueError as error:
-            display.problem(error)
-            return Values({}, str(error))
-    return Values(lists, "" if lists else "Choose at least one parameter to vary.")
+    try:
+        return {
+            name: _choose_values_of(by_name[name], start[name], f"{key}-{name}") for name in names
+        }
+    except ValueError as error:
+        display.problem(error)
+        return {}
 
 
 def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
@@ -314,7 +296,7 @@ def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
 
 
 def _show_sweep(
-    values: Values, once: Task, setting: Setting, form: dict[str, Any]
+    values: Lists, once: Task, setting: Setting, form: dict[str, Any]
 ) -> tuple[Task, ...]:
     """Return a task for every combination, on as many splits as are wanted."""
     from simviz.methods import get_method
@@ -334,12 +316,12 @@ def _show_sweep(
             "how much of a difference is the luck of the split?",
         )
     usual = {spec.name: spec.default for spec in param_specs(cls)} | form["defaults"]
-    specs = swept(once.spec, values.lists, int(n_splits), usual)
+    specs = swept(once.spec, values, int(n_splits), usual)
     if len(specs) > jobs.MOST:
         display.problem(f"{len(specs)} runs at once; at most {jobs.MOST} are. Vary less.")
         return ()
-    if cls.tags.nested and "n_components" in values.lists:
-        most = max(values.lists["n_components"])
+    if cls.tags.nested and "n_components" in values:
+        most = max(values["n_components"])
         display.quiet(
             f"One run of {most:,} dimensions measures the smaller ones, too: Compare draws the "
             "curve. Separate runs make each of them a model to keep."
@@ -347,7 +329,7 @@ def _show_sweep(
     return tuple(setting.task(spec) for spec in specs)
 
 
-def _show_search(values: Values, once: Task, setting: Setting, key: str) -> None:
+def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     """Show the folds, what a search will cost, and the button that starts it."""
     from simviz.jobs import search_spec
 
@@ -359,19 +341,20 @@ def _show_search(values: Values, once: Task, setting: Setting, key: str) -> None
         help="The test part takes no part in it. Folds cut train and validation together into "
         "parts, each of which is left out once: slower, and less a matter of luck.",
     )
-    n = min(values.n, _MOST_SETTINGS)
-    if n < values.n:
-        display.quiet(f"{values.n:,} combinations; {n} of them are drawn at random.")
+    n_all = math.prod(map(len, values.values()))
+    n = min(n_all, _MOST_SETTINGS)
+    if n < n_all:
+        display.quiet(f"{n_all:,} combinations; {n} of them are drawn at random.")
     metric = runs.usual_metric(setting.dataset_id, setting.pairs)
     try:
         if once.spec.augment:
             display.quiet("Tried on the pairs as they are, without what augments them.")
         spec = search_spec(
             replace(once.spec, augment=()),
-            values.lists,
+            values,
             folds=folds,
             metric=metric,
-            n_iter=n if n < values.n else None,
+            n_iter=n if n < n_all else None,
         )
     except SimvizError as error:
         display.problem(error)
@@ -516,27 +499,26 @@ def read_values(spec: ParamSpec, text: str) -> list[Any]:
 
 
 def _is_allowed(spec: ParamSpec, value: float) -> bool:
-    if not math.isfinite(value):
-        return False
-    open_low, open_high = spec.closed in ("right", "neither"), spec.closed in ("left", "neither")
-    above = spec.low is None or value > spec.low or (value == spec.low and not open_low)
-    below = spec.high is None or value < spec.high or (value == spec.high and not open_high)
-    return above and below
+    low = -math.inf if spec.low is None else spec.low
+    high = math.inf if spec.high is None else spec.high
+    above = value >= low if spec.closed in ("left", "both") else value > low
+    below = value <= high if spec.closed in ("right", "both") else value < high
+    return math.isfinite(value) and above and below
 
 
 def swept(
     spec: JobSpec, lists: Mapping[str, Iterable[Any]], n_splits: int, usual: Mapping[str, Any]
 ) -> list[JobSpec]:
     """Return every combination of values, on so many random splits."""
-    made = []
+    specs = []
     for values in product(*lists.values()):
         varied = dict(zip(lists, values, strict=True))
         params = {**spec.params, **varied}
         kept = {n: v for n, v in params.items() if n not in varied or usual.get(n, ...) != v}
         for i in range(n_splits):
             split = replace(spec.split, seed=spec.split.seed + i)
-            made.append(replace(spec, params=kept, split=split))
-    return made
+            specs.append(replace(spec, params=kept, split=split))
+    return specs
 
 
 def _marks(dataset_id: str) -> dict[str, str]:
@@ -559,16 +541,11 @@ def _demo_methods(dataset_id: str) -> Mapping[str, Mapping[str, Any]]:
 
 # The id of a data set stands for its content, which is hashed anew at every asking.
 @st.cache_data(show_spinner=False, max_entries=64)
-def _digest_of(dataset_id: str, _pairs: PairSet) -> str:
-    """Return the digest of a data set, taken once."""
-    return _pairs.digest
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def _one_vocabulary(dataset_id: str, _pairs: PairSet) -> bool:
+def _content(dataset_id: str, _pairs: PairSet) -> tuple[str, bool]:
+    """Return the digest of a data set, and whether both sides have one vocabulary."""
     from simviz.pipeline import same_vocabulary
 
-    return same_vocabulary(_pairs)
+    return _pairs.digest, same_vocabulary(_pairs)
 
 
 @st.cache_data(show_spinner=False, max_entries=2_000, ttl=3_600)

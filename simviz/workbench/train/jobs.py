@@ -247,13 +247,13 @@ def _draw(selection: Selection, key: str) -> None:
 
 def _show_actions(status: JobStatus, spec: JobSpec, params: Any, key: str) -> None:
     wanted = runs.differing(spec.method, {**spec.params, **params})
-    asked = replace(spec.asked_by(state.workspace()), params=wanted, search=None)
-    if state.store().has_run(asked.digest):
+    again = replace(spec.asked_by(state.workspace()), params=wanted, search=None)
+    if state.store().has_run(again.digest):
         st.caption(":material/check: Trained with these: it is one of the runs below.")
     elif st.button(
         "Train with these", key=f"{key}-train", type="primary", icon=":material/model_training:"
     ):
-        submit([asked])
+        submit([again])
     if forms.quiet_button("Forget this", "close", f"{key}-forget", None):
         forget([status.id])
         st.rerun(scope="app")

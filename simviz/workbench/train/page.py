@@ -30,9 +30,9 @@ _STYLE = Path(__file__).with_name("style.css")
 _NAMED = 6
 
 
+@frame.page("Train")
 def show_page() -> None:
     """Show the Train page: the methods, the jobs, and the runs that came of them."""
-    frame.begin("Train")
     dataset_id = state.current_dataset_id()
     if "share" in st.query_params:
         _show_no_data("A shared view can be read, not trained on. Take your own data, or a demo.")
@@ -49,7 +49,6 @@ def show_page() -> None:
             jobs.show_jobs(dataset_id)
             jobs.show_searches(dataset_id)
             train_runs.show_runs(dataset_id, pairs)
-    frame.end()
     frame.start_topics()
 
 
@@ -200,7 +199,7 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
 
 def _choose_encoder(dataset_id: str) -> Features:
     """Choose a folder that holds an encoder of pictures; the usual features until there is one."""
-    said = st.text_input(
+    text = st.text_input(
         "Folder of the encoder",
         key=f"train-{dataset_id}-encoder",
         placeholder="such as ~/models/clip",
@@ -209,16 +208,16 @@ def _choose_encoder(dataset_id: str) -> Features:
         "`SentenceTransformer('clip-ViT-B-32').save('clip')` writes. Nothing is downloaded.",
     ).strip()
     until = "Until a folder of a model is named, methods read edges, light and colour."
-    if not said:
+    if not text:
         display.quiet(until)
         return "usual"
     try:
-        folder = Path(said).expanduser().resolve()
+        folder = Path(text).expanduser().resolve()
         if any((folder / name).is_file() for name in ("modules.json", "config.json")):
             return f"pretrained:{folder}"
     except (OSError, RuntimeError, ValueError):
         pass  # no folder has such a name
-    display.problem(f"{said} holds no model: no modules.json and no config.json is there. {until}")
+    display.problem(f"{text} holds no model: no modules.json and no config.json is there. {until}")
     return "usual"
 
 

@@ -226,12 +226,12 @@ def _show_again(run: RunInfo) -> None:
     key = f"train-again-{run.id}-form"
     varied = forms.show([specs[name]], key=key, defaults=usual, columns=1)
     if name == "split seed":
-        asked = replace(spec, split=replace(spec.split, seed=int(varied.get(name, seed))))
+        changed = replace(spec, split=replace(spec.split, seed=int(varied.get(name, seed))))
     else:
         params = shared_runs.differing(run.method, {**spec.params, **varied})
-        asked = replace(spec, params=params)
-    is_same = asked.digest == spec.digest
-    if not is_same and state.store().has_run(asked.digest):
+        changed = replace(spec, params=params)
+    is_same = changed.digest == spec.digest
+    if not is_same and state.store().has_run(changed.digest):
         display.quiet("There is such a run already.")
         is_same = True
     if st.button(
@@ -241,7 +241,7 @@ def _show_again(run: RunInfo) -> None:
         disabled=is_same,
         icon=":material/model_training:",
     ):
-        jobs.submit([asked])
+        jobs.submit([changed])
 
 
 def _show_differences(runs: Sequence[RunInfo]) -> None:
