@@ -147,9 +147,10 @@ def show(view: View, scene: Scene) -> None:
             main = runs.usual_metric(view.dataset_id, scene.pairs)
             display.figures(_figures(main, direction, metric, values, k, result))
             measured = _part(scene, part)
+            direction_words = settings.direction_words(direction, measured)
             display.quiet(
                 f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
-                f"{len(measured.y):,} {measured.y_name}; {settings.direction_words(direction, measured)}. "
+                f"{len(measured.y):,} {measured.y_name}; {direction_words}. "
                 "The map and the list beside it are those of all items."
             )
         with middle:
