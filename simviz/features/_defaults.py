@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from simviz.base import Matrix
 from simviz.data.items import KINDS, ItemKind
-from simviz.features._rows import Matrix, is_sparse
 from simviz.features.images import ImageDescriptor
 from simviz.features.keywords import MultiHot
 from simviz.features.pretrained import PretrainedText, why_unavailable
-from simviz.features.sequences import Characters
+from simviz.features.sequences import Characters, Trigrams
 from simviz.features.text import TextCounts, Tfidf
-from simviz.features.trigrams import Trigrams
 from simviz.features.vectors import Vectors
 from simviz.registry import unknown_name
 
@@ -164,5 +164,5 @@ def _short(texts: Any) -> bool:
 
 
 def _has_negative(matrix: Matrix) -> bool:
-    values = matrix.data if is_sparse(matrix) else np.asarray(matrix)
+    values = matrix.data if sp.issparse(matrix) else np.asarray(matrix)
     return bool((values < 0).any())

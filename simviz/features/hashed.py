@@ -7,20 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.features._analysis import Analyzer, check_texts
-from simviz.features._rows import normalize_rows
+from simviz.features._base import Transformer, normalize_rows
 from simviz.features.text import TextCounts, Tfidf, term_weights
 from simviz.params import interval, validate_params
-
-_KNOWN: dict[str, Any] = Tfidf._parameter_constraints
 
 
 @dataclass
@@ -38,7 +35,7 @@ class HashedTotals:
 
 
 @dataclass(eq=False, repr=False)
-class HashedText(TransformerMixin, BaseEstimator):
+class HashedText(Transformer):
     r"""Weights of terms in columns that a hash of the term chooses.
 
     No vocabulary is learned or stored, whatever there is in the texts: term t
@@ -106,12 +103,9 @@ class HashedText(TransformerMixin, BaseEstimator):
     ((1, 16), [-2.0, -1.0, -1.0, 2.0])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
+        **Tfidf._parameter_constraints,
         "n_features": [interval(Integral, 1, 2**31 - 1)],
-        **{
-            name: _KNOWN[name]
-            for name in ("analyzer", "ngram_range", "lowercase", "stop_words", "tf", "normalize")
-        },
         "idf": ["boolean"],
         "signed": ["boolean"],
     }
@@ -213,21 +207,8 @@ class HashedText(TransformerMixin, BaseEstimator):
             hashed = normalize_rows(hashed)
         return hashed.astype(np.float32)
 
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return what stands for the columns, which have no words.
-
-        Parameters
-        ----------
-        input_features : object, optional
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (n_features,)
-            "hash0", "hash1" and so on.
-        """
-        check_is_fitted(self)
-        return np.array([f"hash{i}" for i in range(self.n_features)], dtype=object)
+    def _names(self) -> list[str]:
+        return [f"hash{i}" for i in range(self.n_features)]
 
     def _terms(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
         """The terms of each text."""

@@ -9,9 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from simviz.features._base import Transformer
 from simviz.params import interval, options, validate_params
 
 CLIP = 0.2  # Dalal and Triggs, section 6.4: L2-Hys
@@ -102,7 +102,7 @@ Pixels = NDArray[np.uint8]
 
 
 @dataclass(eq=False, repr=False)
-class ImageDescriptor(TransformerMixin, BaseEstimator):
+class ImageDescriptor(Transformer):
     """Oriented gradients at several scales, a grid of light, and colours.
 
     Images are brought to one size; then each of these parts is scaled to
@@ -239,23 +239,8 @@ class ImageDescriptor(TransformerMixin, BaseEstimator):
             rows[block] = unit(np.concatenate([unit(part) for part in parts.values()], axis=1))
         return rows
 
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return names for the columns.
-
-        Parameters
-        ----------
-        input_features : object, optional
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (d,)
-            The name of the part and a number.
-        """
-        check_is_fitted(self)
-        return np.array(
-            [f"{part}_{i}" for part, n in self.part_sizes_.items() for i in range(n)], dtype=object
-        )
+    def _names(self) -> list[str]:
+        return [f"{part}_{i}" for part, n in self.part_sizes_.items() for i in range(n)]
 
     def _parts(self, images: Pixels) -> dict[str, NDArray[np.float32]]:
         """Describe one block of images, part by part."""

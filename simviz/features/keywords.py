@@ -11,15 +11,15 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.features._analysis import check_texts, count_terms
+from simviz.features._base import Transformer
 from simviz.params import validate_params
 
 
 @dataclass(eq=False, repr=False)
-class MultiHot(TransformerMixin, BaseEstimator):
+class MultiHot(Transformer):
     """One column a keyword: 1 where the item has it.
 
     Keywords are compared in lower case, without white space around them.
@@ -101,21 +101,8 @@ class MultiHot(TransformerMixin, BaseEstimator):
         texts = check_texts(X, type(self).__name__)
         return count_terms(texts, self._keywords, self.vocabulary_)[0]
 
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return the keywords of the columns.
-
-        Parameters
-        ----------
-        input_features : object, optional
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (n_keywords,)
-            The vocabulary.
-        """
-        check_is_fitted(self)
-        return np.array(self.vocabulary_, dtype=object)
+    def _names(self) -> list[str]:
+        return self.vocabulary_
 
     def _keywords(self, text: str) -> list[str]:
         """Distinct keywords of one string, blank ones dropped."""
@@ -123,7 +110,7 @@ class MultiHot(TransformerMixin, BaseEstimator):
         return list(dict.fromkeys(p for part in parts if (p := part.strip().lower())))
 
 
-class KnownItems(TransformerMixin, BaseEstimator):
+class KnownItems(Transformer):
     """One column an item: 1 in the row of the item itself, nothing for others."""
 
     # It is what a table of scores needs that somebody else computed: such scores are of these
@@ -143,9 +130,8 @@ class KnownItems(TransformerMixin, BaseEstimator):
         shape = (len(at), len(self.keys_))
         return sp.csr_array((np.ones(len(known)), (known, at[known])), shape=shape)
 
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """What stands for each item."""
-        return np.array(self.keys_, dtype=object)
+    def _names(self) -> list[str]:
+        return self.keys_
 
     def columns(self, X: Any) -> NDArray[np.int64]:
         """The column of each item, -1 where it is not known."""

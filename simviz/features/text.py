@@ -10,11 +10,10 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
-from simviz.features._rows import normalize_rows
+from simviz.features._base import Transformer, normalize_rows
 from simviz.params import interval, options, validate_params
 
 _SHOWN = 60  # letters of a text in a message
@@ -106,7 +105,7 @@ def term_weights(tf: str) -> Callable[[Any], Any]:
 
 
 @dataclass(eq=False, repr=False)
-class TextCounts(TransformerMixin, BaseEstimator):
+class TextCounts(Transformer):
     """Counts of words or of character n-grams.
 
     A word is a run of letters and digits of any script, one character is
@@ -225,21 +224,8 @@ class TextCounts(TransformerMixin, BaseEstimator):
         texts = check_texts(X, type(self).__name__)
         return self._weigh(count_terms(texts, self._analyzer(), self.vocabulary_)[0])
 
-    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return the terms of the columns.
-
-        Parameters
-        ----------
-        input_features : object, optional
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (n_terms,)
-            The vocabulary.
-        """
-        check_is_fitted(self)
-        return np.array(self.vocabulary_, dtype=object)
+    def _names(self) -> list[str]:
+        return self.vocabulary_
 
     def _learn(self, X: Sequence[str]) -> sp.csr_array:
         """Set the vocabulary; return the counts of the training texts."""

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from simviz.features._rows import Matrix, is_sparse, normalize_rows
+from simviz.base import Matrix
+from simviz.features._base import normalize_rows
 from simviz.params import validate_params
 
 
@@ -112,4 +113,4 @@ class Vectors(TransformerMixin, BaseEstimator):
         matrix = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0
         )
-        return sp.csr_array(matrix) if is_sparse(matrix) else matrix
+        return sp.csr_array(matrix) if sp.issparse(matrix) else matrix

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.features import empty_share
-from simviz.features._rows import normalize_rows
+from simviz.features._base import normalize_rows
 from simviz.features.vectors import Vectors
 
 

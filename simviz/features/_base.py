@@ -1,19 +1,37 @@
-"""Rows of a feature matrix: their lengths, and which of them are empty."""
+"""What transformers share: names of columns, lengths of rows, and which of them are empty."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-Matrix = Any  # dense array or CSR matrix, (n, d)
+from simviz.base import Matrix, nonzero_rows
 
 
-def is_sparse(matrix: Matrix) -> bool:
-    """Whether a matrix is a scipy sparse matrix or array."""
-    return bool(sp.issparse(matrix))
+class Transformer(TransformerMixin, BaseEstimator):
+    """Turns the content of items into rows of a matrix; subclasses write ``_names``."""
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return names for the columns.
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str, shape (n_columns,)
+            Terms where columns stand for terms, else a word and a number.
+        """
+        check_is_fitted(self)
+        return np.array(self._names(), dtype=object)
+
+    def _names(self) -> list[str]:
+        raise NotImplementedError
 
 
 def empty_share(matrix: Matrix) -> float:
@@ -36,18 +54,13 @@ def empty_share(matrix: Matrix) -> float:
     >>> empty_share(np.array([[1.0, 0.0], [0.0, 0.0]]))
     0.5
     """
-    if is_sparse(matrix):
-        filled = np.zeros(matrix.shape[0], dtype=np.bool_)
-        entries = matrix.tocoo()
-        filled[entries.row[entries.data != 0]] = True
-    else:
-        filled = (np.asarray(matrix) != 0).any(axis=1)
+    filled = nonzero_rows(matrix if sp.issparse(matrix) else np.asarray(matrix))
     return float(1 - filled.mean()) if len(filled) else 0.0
 
 
 def normalize_rows(matrix: Matrix) -> Matrix:
     """Scale every row to length 1 in a new matrix; empty rows stay empty."""
-    if is_sparse(matrix):
+    if sp.issparse(matrix):
         counts = np.diff(matrix.indptr)
         rows = np.repeat(np.arange(matrix.shape[0]), counts)
         squares = np.square(matrix.data, dtype=np.float64)
