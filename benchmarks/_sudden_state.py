@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from simviz.data import PairSet
-from simviz.deployment import LOCAL_WORKSPACE as MINE
 from simviz.exceptions import StoreError
-from simviz.jobs import JobStatus, load_evaluation, load_map
-from simviz.jobs.folder import JobArchive
-from simviz.store import Store
+from simviz.jobs import JobQueue, JobStatus
+from simviz.store import Store, load_evaluation, load_map
+from simviz.store.records import LOCAL_WORKSPACE as MINE
 
 #: Pairs of every data set: enough to train on, little enough to be quick.
 N_PAIRS = 60
@@ -87,20 +86,20 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
         Of all jobs; those that had not ended are interrupted.
     """
     store = Store(root)
-    data = {i.name: i for i in store.list_datasets(MINE) if not i.is_demo}
+    data = {i.name: i for i in store.datasets.find(MINE) if not i.is_demo}
     for name in data.keys() | told.data.keys():
         told.settle("upload", told.data[name], name in data)
     for name, info in data.items():
-        if pairs_of(store.get_dataset(info.id, MINE)) != set(rows_of(name)):
+        if pairs_of(store.datasets.get(info.id, MINE)) != set(rows_of(name)):
             raise LostError(f"the data set {name} is not what was uploaded")
-    runs = {info.id: info for info in store.list_runs(MINE)}
-    gone = {i.id for info in data.values() for i in store.deleted_runs(MINE, info.id)}
+    runs = {info.id: info for info in store.runs.find(MINE)}
+    gone = {i.id for info in data.values() for i in store.runs.deleted(MINE, info.id)}
     for run_id, states in told.runs.items():
         if run_id not in runs and run_id not in gone:
             raise LostError(f"the run {run_id} can neither be opened nor be brought back")
         told.settle("delete a run, undo", states, run_id in runs)
     for run_id, info in runs.items():
-        run = store.get_run(run_id, MINE)
+        run = store.runs.get(run_id, MINE)
         whole = load_evaluation(run).value("MRR") >= 0 and bool(run.pipeline().model_)
         if not whole or not len(load_map(run, "mds-2-center")[0].x):
             raise LostError(f"the run {run_id} is not whole")
@@ -122,10 +121,10 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
 
 
 def _look_at_jobs(store: Store, told: Promises, runs: set[str]) -> list[JobStatus]:
-    archive = JobArchive(store)
     # Of all workspaces, for the list of one of them ends somewhere.
-    statuses = {job_id: archive.status(job_id) for job_id in store.attempts()}
-    living = {info.id for info in store.list_datasets(MINE)}
+    with JobQueue(store) as queue:
+        statuses = {job_id: queue.status(job_id) for job_id in store.jobs.find()}
+    living = {info.id for info in store.datasets.find(MINE)}
     for job_id, was_done in told.jobs.items():
         status = statuses.get(job_id)
         if status is None:
@@ -147,7 +146,7 @@ def _look_at_jobs(store: Store, told: Promises, runs: set[str]) -> list[JobStatu
 
 
 def _look_at_shares(store: Store, told: Promises) -> None:
-    there = {share.token for share in store.list_shares(MINE)}
+    there = {share.token for share in store.shares.find(MINE)}
     for token, states in told.shares.items():
         if (token in there) != _resolves(store, token):
             raise LostError(f"the share {token} is listed, or opens, but not both")
@@ -163,7 +162,7 @@ def _look_at_shares(store: Store, told: Promises) -> None:
 
 def _resolves(store: Store, token: str) -> bool:
     try:
-        return bool(store.resolve(token).run_ids)
+        return bool(store.shares.resolve(token).run_ids)
     except StoreError:
         return False
 

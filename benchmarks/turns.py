@@ -57,8 +57,8 @@ def main() -> None:
     options = parser.parse_args()
     sys.setswitchinterval(options.turn)
     store = Store(tempfile.mkdtemp())
-    mine = store.create_workspace()
-    digest = store.get_dataset("demo:emoji").digest
+    mine = store.workspaces.create()
+    digest = store.datasets.get("demo:emoji").digest
     print("| method | p99 | longest | in waits over 20 ms |\n|---|---:|---:|---:|")
     with JobQueue(store) as jobs:
         # The first job loads the libraries.

@@ -48,12 +48,12 @@ def store(tmp_path):
 
 @pytest.fixture
 def mine(store):
-    return store.create_workspace()
+    return store.workspaces.create()
 
 
 @pytest.fixture
 def theirs(store):
-    return store.create_workspace()
+    return store.workspaces.create()
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +107,7 @@ def queue(store):
 @pytest.fixture
 def ask(store, mine, sentences):
     """A request on the small data set of this workspace."""
-    dataset_id = store.put_dataset(sentences, mine)
+    dataset_id = store.datasets.put(sentences, mine)
 
     def make(method="bm25", workspace=mine, **params):
         return JobSpec(dataset_id, sentences.digest, method, params, workspace=workspace)

@@ -14,63 +14,13 @@ from typing import Any, cast
 from uuid import uuid4
 
 from simviz.data import PairSet
-from simviz.exceptions import JobError, SimvizError, StoreError
+from simviz.exceptions import JobError, SimvizError
 from simviz.jobs.pool import DaemonPool
 from simviz.jobs.queue import JobQueue
-from simviz.jobs.spec import BLEND, JobSpec
+from simviz.jobs.spec import JobSpec, Models
 from simviz.jobs.work import Channel
-from simviz.pipeline import Pipeline
 from simviz.scale.dask import Link, lost
 from simviz.store.store import Store
-
-_ROLES = ("learned", "lexical")
-
-
-@dataclass(frozen=True, slots=True)
-class CarriedRun:
-    """A finished run, as far as another job builds on it."""
-
-    spec: Mapping[str, Any]
-    trained: Pipeline
-
-    def pipeline(self) -> Pipeline:
-        """What was trained, ready for new items."""
-        return self.trained
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Carried:
-    """A data set and some runs that travel with a job."""
-
-    # It answers the questions that a job asks a store, and nothing else: who may see what was
-    # decided before anything was sent.
-
-    pairs: PairSet
-    runs: Mapping[str, CarriedRun | StoreError] = field(default_factory=dict)
-
-    def get_dataset(self, dataset_id: str, workspace: str | None = None) -> PairSet:
-        """The data set, whatever its id is here."""
-        return self.pairs
-
-    def get_run(self, run_id: str, workspace: str | None = None) -> CarriedRun:
-        """A run that was brought."""
-        found = self.runs.get(run_id, StoreError(f"Run {run_id} was not sent along."))
-        if isinstance(found, StoreError):
-            raise found
-        return found
-
-
-def runs_of(spec: JobSpec, store: Store) -> dict[str, CarriedRun | StoreError]:
-    """The runs that a job builds on."""
-    found: dict[str, CarriedRun | StoreError] = {}
-    for run_id in (spec.params[role] for role in _ROLES) if spec.method == BLEND else ():
-        try:
-            run = store.get_run(run_id, spec.workspace)
-            found[run_id] = CarriedRun(run.spec, run.pipeline())
-        except StoreError as error:
-            found[run_id] = error
-    return found
-
 
 #: Threads of one task; Dask sets it to 1 unless whoever starts a worker says otherwise.
 _THREADS = "OMP_NUM_THREADS"
@@ -116,7 +66,7 @@ class Unwanted:
         return task is None or task.state == "cancelled" or self._worker.status.name in _ENDED
 
 
-def work(task: Task, pairs: PairSet, runs: Mapping[str, CarriedRun | StoreError]) -> Any:
+def work(task: Task, pairs: PairSet, models: Models) -> Any:
     """Do a job; see `simviz.jobs.work.run_job` for what it answers."""
     from distributed import get_worker
 
@@ -130,7 +80,7 @@ def work(task: Task, pairs: PairSet, runs: Mapping[str, CarriedRun | StoreError]
     channel = TopicChannel(worker, task.topic)
     stop = Unwanted(worker, worker.get_current_task())
     n_threads = int(os.environ.get(_THREADS, "1") or 1)
-    return task.call(task.spec, Carried(pairs, runs), task.job_id, channel, stop, n_threads)
+    return task.call(task.spec, (pairs, models), task.job_id, channel, stop, n_threads)
 
 
 #: A job whose data vanished with a worker is sent so often.
@@ -219,17 +169,17 @@ class ClusterExecutor(Executor):
             link, spec = self._linked(), call.spec
             link.listen()
             name = spec.dataset_id, spec.dataset_digest
-            pairs = link.sent(name, lambda: call.store.get_dataset(spec.dataset_id))
-            runs: Any = runs_of(spec, call.store)
-            if runs:  # models may be large, and a graph is no place for them
-                runs = link.scatter(runs)
+            pairs = link.sent(name, lambda: call.store.datasets.get(spec.dataset_id))
+            models: Any = spec.models(call.store)
+            if models:  # they may be large, and a graph is no place for them
+                models = link.scatter(models)
             call.attempts += 1
             task = Task(call.call, spec, call.job_id, link.topic, version("simviz"))
             # Dask learns from names how long jobs of a method take.
             key = f"simviz_{spec.method}-{uuid4().hex}"
             # The first jobs of all come before the second ones of any.
             call.remote = link.client.submit(
-                work, task, pairs, runs, key=key, pure=False, priority=-call.ahead
+                work, task, pairs, models, key=key, pure=False, priority=-call.ahead
             )
             call.remote.add_done_callback(lambda remote: self._answered(call, link, remote))
             if call.future.cancelled():

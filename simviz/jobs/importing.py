@@ -7,9 +7,10 @@ import hashlib
 from simviz.data import PairSet
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import JobError, StoreError
-from simviz.jobs.results import to_files
-from simviz.jobs.spec import IMPORTED, JobSpec, SplitSpec
+from simviz.jobs.spec import ImportSpec, SplitSpec
 from simviz.jobs.training import train
+from simviz.store.records import IMPORTED
+from simviz.store.results import to_files
 from simviz.store.store import Store
 
 #: Pairs of a test part that are ranked at once, while somebody waits.
@@ -26,7 +27,7 @@ def keep_run(
 ) -> str:
     """Measure imported scores as a trained method is, and keep them as a run."""
     params = {"name": run.name[:80], "scores": _digest(run), "notes": list(run.notes)}
-    spec = JobSpec(dataset_id, pairs.digest, IMPORTED, params, split, workspace=workspace)
+    spec = ImportSpec(dataset_id, pairs.digest, IMPORTED, params, split, workspace=workspace)
     if spec.is_demo:
         raise JobError(
             "Runs on a demo are seen by all visitors. Keep the demo's pairs as a data set of your "
@@ -41,11 +42,11 @@ def keep_run(
             "measured at once. Measure it in Python, or choose smaller parts."
         )
     run_id = spec.digest
-    if store.has_run(run_id):
+    if store.runs.has(run_id):
         return run_id
-    result = train(spec, pairs, lambda stage, fraction, metrics: False, ready=run.pipeline)
-    files = to_files(spec, result)
-    if not store.put_run(run_id, files, dataset_id, IMPORTED, workspace):
+    result = train(spec, pairs, lambda stage, fraction, metrics: False, lambda part: run.pipeline)
+    files = to_files(spec.to_json(), result)
+    if not store.runs.put(run_id, files, dataset_id, IMPORTED, workspace):
         raise StoreError("There is such a run already.")
     return run_id
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 _REMEMBERED = 10_000
 
 
-class Turns:
+class RoundRobin:
     """Serves all who wait in turn, and what each of them waits for in order."""
 
     # Whoever was served longest ago is next, so that one who asks for twenty things at once
@@ -88,10 +88,10 @@ class DaemonPool(Executor):
     # trained. Where threads have a priority of their own (Linux), these give way to all others:
     # a page that is asked for need not wait for a share of a core that trains.
 
-    def __init__(self, max_workers: int, name: str, turns: Turns | None = None) -> None:
+    def __init__(self, max_workers: int, name: str, order: RoundRobin | None = None) -> None:
         if max_workers < 1:
             raise ValueError(f"max_workers must be at least 1, got {max_workers}.")
-        self._turns = Turns() if turns is None else turns
+        self._order = RoundRobin() if order is None else order
         self._tasks: list[_Task] = []
         self._changed = threading.Condition()
         self._is_shut = False
@@ -143,7 +143,7 @@ class DaemonPool(Executor):
             while True:
                 self._drop_cancelled()
                 if self._tasks:
-                    return self._tasks.pop(self._turns.take([t.whose() for t in self._tasks]))
+                    return self._tasks.pop(self._order.take([t.whose() for t in self._tasks]))
                 if self._is_shut:
                     return None
                 self._changed.wait()
@@ -173,7 +173,7 @@ class DaemonPool(Executor):
             del task, future, call
 
 
-def submit_in_turn(
+def submit_for(
     executor: Executor, whose: Callable[[], Collection[str]], fn: Callable[..., T], *args: Any
 ) -> Future[T]:
     """Submit a call for somebody, where the executor knows of turns."""

@@ -16,60 +16,80 @@ from pathlib import Path
 from typing import Any
 
 from simviz.exceptions import JobCancelled, JobError, StoreError
-from simviz.jobs.folder import (
-    INTERRUPTED,
-    MAX_EVENTS,
-    JobArchive,
-    JobFolder,
+from simviz.jobs.folder import MAX_EVENTS, JobFolder, is_living, new_owner, retire_owner
+from simviz.jobs.pool import DaemonPool, RoundRobin, submit_for, threads_per_job
+from simviz.jobs.spec import JobResult, JobSpec
+from simviz.jobs.status import (
+    ACTIVE,
+    JobStatus,
+    Record,
+    State,
+    explain,
+    is_mendable,
     make_status,
-    new_owner,
-    retire_owner,
 )
-from simviz.jobs.pool import DaemonPool, Turns, submit_in_turn, threads_per_job
-from simviz.jobs.selection import Found
-from simviz.jobs.spec import JobSpec
-from simviz.jobs.status import ACTIVE, JobStatus, Record, State, explain, is_mendable
 from simviz.jobs.work import run_job
 from simviz.store.files import own_process
 from simviz.store.run import RunFiles
 from simviz.store.store import Store
 
-#: A status on its way is written at most so often, in seconds.
+_INTERRUPTED = "The app was restarted before this was finished. Repeat it to start anew."
+#: The files of a job that changes are written at most so often, in seconds.
 _SAVE_SECONDS = 0.2
+#: The writer waits for a message at most so long, in seconds.
+_WAIT_SECONDS = 0.2
+#: Messages read before what changed is written.
+_BATCH = 500
+_log = logging.getLogger(__name__)
 
 
 class Job:
-    """What a queue knows about a job that waits or runs."""
+    """A job that waits or runs in this process."""
 
-    # All but `save` is called under the lock of the ledger.
+    # All but `save` is called under the lock of the queue.
 
     def __init__(
         self, id: str, spec: JobSpec, folder: JobFolder, record: Record, flag: Any
     ) -> None:
         self.id, self.spec, self.folder, self.record, self.flag = id, spec, folder, record, flag
-        self.future: Future[RunFiles | Found] | None = None
+        self.future: Future[RunFiles | JobResult] | None = None
         #: Workspaces that wait for it; replaced as a whole, so that it may be read at any time.
-        self.askers: tuple[str, ...] = (spec.workspace,)
+        self.workspaces: tuple[str, ...] = (spec.workspace,)
         self.history: list[Mapping[str, Any]] = []
         self.traceback = ""
-        self.is_dirty = False
-        self._pending: list[Mapping[str, Any]] = []
-        self._stride, self._heard = 1, 0
+        self.is_changed = False
+        self._unsaved: list[Mapping[str, Any]] = []
+        self._stride, self._n_events = 1, 0
         self._is_thinned = False
         self._saved = 0.0
-
-    def start(self, now: float) -> None:
-        """Note that a worker has taken it."""
-        self.record.state, self.record.started = "running", now
-        self.is_dirty = True
 
     @property
     def is_active(self) -> bool:
         """Whether it waits or runs."""
         return self.record.state in ACTIVE
 
+    def start(self, now: float) -> None:
+        """Note that a worker has begun."""
+        self.record.state, self.record.started = "running", now
+        self.is_changed = True
+
+    def add_event(self, event: Mapping[str, Any]) -> None:
+        """Note progress; of a long job every second event is dropped, again and again."""
+        self.record.stage = str(event["stage"])
+        self.record.fraction = max(self.record.fraction, float(event["fraction"]))
+        self.is_changed = True
+        self._n_events += 1
+        if self._n_events % self._stride:
+            return
+        self.history.append(event)
+        self._unsaved.append(event)
+        if len(self.history) > MAX_EVENTS:
+            self.history = self.history[::2]
+            self._stride *= 2
+            self._is_thinned = True
+
     def end(self, state: State, message: str, run_id: str | None) -> bool:
-        """Give it its last state; False if it has one already."""
+        """Give it its last state; return False if it has one already."""
         record = self.record
         if not self.is_active:
             return False
@@ -77,218 +97,35 @@ class Job:
         record.finished = time.time()
         if state == "succeeded":
             record.fraction = 1.0
-        self.is_dirty = True
+        self.is_changed = True
         return True
 
-    def hear(self, event: Mapping[str, Any]) -> None:
-        """Note progress; of a long job every second event is forgotten, again and again."""
-        self.record.stage = str(event["stage"])
-        self.record.fraction = max(self.record.fraction, float(event["fraction"]))
-        self.is_dirty = True
-        self._heard += 1
-        if self._heard % self._stride:
-            return
-        self.history.append(event)
-        self._pending.append(event)
-        if len(self.history) > MAX_EVENTS:
-            self.history = self.history[::2]
-            self._stride *= 2
-            self._is_thinned = True
-
     def save(self, lock: AbstractContextManager[Any]) -> bool:
-        """Bring the files up to date, unless they were a moment ago."""
+        """Write what changed, unless it was a moment ago; return True after the last time."""
         with lock:
             is_last = not self.is_active
-            if not self.is_dirty or (
-                not is_last and time.monotonic() - self._saved < _SAVE_SECONDS
-            ):
+            is_recent = time.monotonic() - self._saved < _SAVE_SECONDS
+            if not self.is_changed or (is_recent and not is_last):
                 return False
-            record, pending, thinned = copy(self.record), self._pending, self._is_thinned
+            record, unsaved, thinned = copy(self.record), self._unsaved, self._is_thinned
             history = list(self.history)
-            self._pending, self._is_thinned, self.is_dirty = [], False, False
+            self._unsaved, self._is_thinned, self.is_changed = [], False, False
         try:
             if thinned:
                 self.folder.write_events(history)
-            elif pending:
-                self.folder.append_events(pending)
+            elif unsaved:
+                self.folder.append_events(unsaved)
             if self.traceback:
                 self.folder.write_traceback(self.traceback)
             self.folder.write_record(record)
         except OSError:
             with lock:
-                self.is_dirty, self._is_thinned = True, True
+                self.is_changed, self._is_thinned = True, True
             if not self.folder.path.exists():
                 return is_last  # its workspace was deleted; there is nothing to keep
             raise
         self._saved = time.monotonic()
         return is_last
-
-
-#: The writer looks up at least so often, in seconds.
-_TICK = 0.2
-#: Messages handled before what changed is written.
-_BATCH = 500
-
-
-class Ledger:
-    """Hears the workers through a channel and is the only one to write a status."""
-
-    # States change in memory, under one lock, and are seen at once; a thread brings the files up
-    # to date. A job leaves the ledger when its last state is on the disk.
-
-    def __init__(self, channel: Any, turns: Turns) -> None:
-        self.channel = channel
-        self._turns = turns
-        self.lock = threading.RLock()
-        self._left = threading.Condition(self.lock)
-        self._jobs: dict[str, Job] = {}
-        self.is_closed = False
-        self._writer = threading.Thread(target=self._write, name="simviz-jobs", daemon=True)
-
-    def open(self) -> None:
-        """Start to write."""
-        self._writer.start()
-
-    def add(self, job: Job) -> None:
-        """Take a job in."""
-        with self.lock:
-            self._jobs[job.id] = job
-
-    def get(self, job_id: str) -> Job | None:
-        """A job that is not yet on the disk for good."""
-        with self.lock:
-            return self._jobs.get(job_id)
-
-    def follow(self, job_id: str, workspace: str) -> None:
-        """Let one more workspace wait for a job, if it is not over."""
-        with self.lock:
-            job = self._jobs.get(job_id)
-            if job is not None and workspace not in job.askers:
-                job.askers = (*job.askers, workspace)
-
-    def unfollow(self, job_id: str, workspace: str) -> None:
-        """Let a workspace wait for a job no longer."""
-        with self.lock:
-            job = self._jobs.get(job_id)
-            if job is not None:
-                job.askers = tuple(one for one in job.askers if one != workspace)
-
-    def n_active(self) -> int:
-        """Jobs that wait or run."""
-        with self.lock:
-            return sum(job.is_active for job in self._jobs.values())
-
-    def status(self, job_id: str, *, history: bool = True) -> JobStatus | None:
-        """What is known about a job; None if it has left."""
-        with self.lock:
-            job = self._jobs.get(job_id)
-            if job is None:
-                return None
-            position = self._position(job) if job.record.state == "queued" else None
-            events = tuple(job.history) if history else ()
-            return make_status(job_id, job.record, job.spec, events, position)
-
-    def _position(self, job: Job) -> int:
-        """The number of a job in the line; 1 if a worker has it and is not heard of yet."""
-        waiting = [
-            other
-            for other in self._jobs.values()
-            if other.record.state == "queued" and not (other.future and other.future.running())
-        ]
-        order = self._turns.order([other.askers for other in waiting])
-        return next((n for n, i in enumerate(order, 1) if waiting[i] is job), 1)
-
-    def end(self, job: Job, state: State, message: str = "", run_id: str | None = None) -> bool:
-        """Give a job its last state; False if it has one already."""
-        with self.lock:
-            ended = job.end(state, message, run_id)
-        self.wake()
-        return ended
-
-    def stop(self, job: Job, state: State, message: str) -> bool:
-        """End a job and tell its worker; False if it had ended."""
-        with self.lock:
-            stopped = self.end(job, state, message)
-            job.flag.set()
-            future = job.future
-        if future is not None:
-            future.cancel()  # if it still waits; its callback finds the job ended
-        return stopped
-
-    def wait(self, job_id: str, timeout: float | None) -> None:
-        """Wait until a job has left."""
-        with self._left:
-            self._left.wait_for(lambda: job_id not in self._jobs, timeout)
-
-    def interrupt(self) -> None:
-        """Stop all jobs; the writer ends when the last has left."""
-        with self.lock:
-            self.is_closed = True
-            jobs = list(self._jobs.values())
-        for job in jobs:
-            self.stop(job, "interrupted", INTERRUPTED)
-        self.wake()
-
-    def close(self, timeout: float) -> None:
-        """Interrupt, and wait for the files."""
-        self.interrupt()
-        self._writer.join(timeout)
-
-    def wake(self) -> None:
-        """Let the writer look up."""
-        try:
-            self.channel.put(None)
-        except Exception:  # a channel of a process that is gone; the writer looks up by itself
-            _log.debug("The channel of the jobs is closed.", exc_info=True)
-
-    def _write(self) -> None:
-        while True:
-            try:
-                self._hear()
-                with self.lock:
-                    jobs = list(self._jobs.values())
-                for job in jobs:
-                    self._tend(job)
-                with self.lock:
-                    if self.is_closed and not self._jobs:
-                        return
-            except Exception:
-                _log.exception("The files of a job could not be written; trying again.")
-                time.sleep(1.0)
-
-    def _hear(self) -> None:
-        """Take what has come, waiting a moment for the first."""
-        for i in range(_BATCH):
-            try:
-                message = self.channel.get(True, _TICK) if i == 0 else self.channel.get(False)
-            except queue.Empty:
-                return
-            except (EOFError, OSError):  # a channel of a process that is gone
-                time.sleep(_TICK)
-                return
-            if message is None:
-                continue
-            job_id, what, content = message
-            with self.lock:
-                job = self._jobs.get(job_id)
-                if job is None or job.record.state not in ACTIVE:
-                    continue
-                if what == "started":
-                    job.start(content["time"])
-                else:
-                    job.hear(content)
-
-    def _tend(self, job: Job) -> None:
-        """Bring the files of one job up to date."""
-        if job.is_active and (job.folder.is_asked_to_cancel or not job.folder.path.exists()):
-            self.stop(job, "cancelled", "Cancelled.")
-        if job.save(self.lock):
-            with self._left:
-                del self._jobs[job.id]
-                self._left.notify_all()
-
-
-_log = logging.getLogger(__name__)
 
 
 class JobQueue:
@@ -298,7 +135,9 @@ class JobQueue:
 
     A job is a directory of the store. Workers only put messages into a
     channel; one thread of this object reads them and writes the files, so
-    that a status has one writer. A request that succeeded is answered from
+    that a status has one writer. States change in memory, under one lock, and
+    are seen at once; a job leaves the memory when its last state is on the
+    disk. A request that succeeded is answered from
     the store; one that waits or runs is joined; anything else is a new
     attempt.
 
@@ -325,12 +164,12 @@ class JobQueue:
     --------
     >>> import tempfile
     >>> store = Store(tempfile.mkdtemp())
-    >>> mine = store.create_workspace()
-    >>> pairs = store.get_dataset("demo:emoji")
+    >>> mine = store.workspaces.create()
+    >>> pairs = store.datasets.get("demo:emoji")
     >>> with JobQueue(store) as jobs:
     ...     job_id = jobs.submit(JobSpec("demo:emoji", pairs.digest, "bm25", workspace=mine))
     ...     status = jobs.wait(job_id, timeout=60)
-    >>> status.state, store.get_run(status.run_id).info.method
+    >>> status.state, store.runs.get(status.run_id).info.method
     ('succeeded', 'bm25')
     """
 
@@ -349,18 +188,24 @@ class JobQueue:
         self.limit, self.total_limit = limit, total_limit
         self._n_threads = threads_per_job(max_workers)
         self._own_executor = executor is None
-        turns = Turns()
-        self._executor = executor or DaemonPool(max_workers, "simviz-job", turns)
+        self._order = RoundRobin()
+        self._executor = executor or DaemonPool(max_workers, "simviz-job", self._order)
         self._new_flag = new_flag
-        self._archive = JobArchive(store)
-        self._archive.settle_all()
-        self._ledger = Ledger(queue.Queue() if channel is None else channel, turns)
+        self._channel = queue.Queue() if channel is None else channel
         self._owner = new_owner()
-        self._ledger.open()
+        self._lock = threading.RLock()
+        self._job_left = threading.Condition(self._lock)
+        self._jobs: dict[str, Job] = {}
+        self._is_closed = False
+        for job_id in store.jobs.find():  # what a process that is gone has left
+            try:
+                self._read_record(job_id, self._folder(job_id))
+            except StoreError:
+                _log.warning("Job %s could not be read.", job_id, exc_info=True)
+        self._writer = threading.Thread(target=self._write_files, name="simviz-jobs", daemon=True)
+        self._writer.start()
         # An app that ends says so in its jobs, rather than leave it to the next one.
         atexit.register(self.close)
-
-    # -- asking -----------------------------------------------------------------------
 
     def submit(self, spec: JobSpec) -> str:
         """Ask for a job.
@@ -384,22 +229,30 @@ class JobQueue:
             If the workspace or the data set is not there.
         """
         spec.check()
-        self.store.touch_workspace(spec.workspace)
-        self.store.get_dataset_info(spec.dataset_id, spec.workspace)
+        self.store.workspaces.touch(spec.workspace)
+        self.store.datasets.info(spec.dataset_id, spec.workspace)
         digest = spec.digest
-        with self._ledger.lock:
-            if self._ledger.is_closed:
+        with self._lock:
+            if self._is_closed:
                 raise JobError("The app is shutting down; it takes no more jobs.")
-            last = self.store.last_attempt(digest)
+            last = self.store.jobs.last(digest)
             if last is not None:
                 state = self.status(last).state
-                if state in ACTIVE or (state == "succeeded" and self._archive.is_kept(last, spec)):
-                    self.store.follow(last, spec.workspace)
-                    self._ledger.follow(last, spec.workspace)
+                if state in ACTIVE or (state == "succeeded" and self._is_kept(last, spec)):
+                    self.store.jobs.follow(last, spec.workspace)
+                    job = self._jobs.get(last)
+                    if job is not None and spec.workspace not in job.workspaces:
+                        job.workspaces = (*job.workspaces, spec.workspace)
                     return last
-            if self.store.has_run(digest):
+            if self.store.runs.has(digest):
                 return self._add(spec, Record("succeeded", fraction=1.0, run_id=digest))
-            self._check_room(spec.workspace)
+            if sum(job.is_active for job in self._jobs.values()) >= self.total_limit:
+                raise JobError("Too many jobs are waiting. Try again in a few minutes.")
+            own = sum(status.is_active for status in self.jobs(spec.workspace))
+            if own >= self.limit:
+                raise JobError(
+                    f"{own} of your jobs wait or run, as many as may. Wait for one or cancel it."
+                )
             job_id = self._add(spec, Record(owner=self._owner))
             self._start(job_id, spec)
             return job_id
@@ -453,20 +306,21 @@ class JobQueue:
         StoreError
             If there is no such job for this workspace.
         """
-        folder = self._archive.folder(job_id, workspace)
-        if workspace is not None and self.store.followers(job_id) - {workspace}:
-            self.store.unfollow(job_id, workspace)
-            self._ledger.unfollow(job_id, workspace)
+        folder = self._folder(job_id, workspace)
+        with self._lock:
+            job = self._jobs.get(job_id)
+        if workspace is not None and self.store.jobs.followers(job_id) - {workspace}:
+            self.store.jobs.unfollow(job_id, workspace)
+            if job is not None:
+                with self._lock:
+                    job.workspaces = tuple(one for one in job.workspaces if one != workspace)
             return False
-        job = self._ledger.get(job_id)
         if job is not None:
-            return self._ledger.stop(job, "cancelled", "Cancelled.")
-        if not self._archive.status(job_id, history=False).is_active:
+            return self._stop(job, "cancelled", "Cancelled.")
+        if not self._status(job_id, history=False).is_active:
             return False
         folder.ask_to_cancel()  # the process that runs it looks there
         return True
-
-    # -- looking ----------------------------------------------------------------------
 
     def status(self, job_id: str, workspace: str | None = None) -> JobStatus:
         """What is known about a job.
@@ -488,8 +342,8 @@ class JobQueue:
         StoreError
             If there is no such job for this workspace.
         """
-        self._archive.folder(job_id, workspace)
-        return self._ledger.status(job_id) or self._archive.status(job_id)
+        self._folder(job_id, workspace)
+        return self._status(job_id)
 
     def jobs(self, workspace: str) -> list[JobStatus]:
         """Jobs of a workspace, newest first.
@@ -510,13 +364,12 @@ class JobQueue:
             If there is no such workspace.
         """
         found = []
-        for job_id in self.store.attempts(workspace):
-            status = self._ledger.status(job_id, history=False)
+        for job_id in self.store.jobs.find(workspace):
             with suppress(StoreError):  # deleted since the list was read
-                found.append(status or self._archive.status(job_id, history=False))
+                found.append(self._status(job_id, history=False))
         return found
 
-    def result(self, job_id: str, workspace: str | None = None) -> Found:
+    def result(self, job_id: str, workspace: str | None = None) -> JobResult:
         """What a search found.
 
         Parameters
@@ -528,10 +381,13 @@ class JobQueue:
 
         Returns
         -------
-        Found
+        JobResult
             All settings and the chosen one; `StoreError` where there is none.
         """
-        return self._archive.result(job_id, workspace)
+        tree = self._folder(job_id, workspace).read_result()
+        if tree is None:
+            raise StoreError("This job has no result of a search. Repeat it.")
+        return JobResult(tree)
 
     def wait(self, job_id: str, timeout: float | None = None) -> JobStatus:
         """Wait until a job of this queue has ended and its files are written.
@@ -548,10 +404,9 @@ class JobQueue:
         JobStatus
             As it is then.
         """
-        self._ledger.wait(job_id, timeout)
+        with self._job_left:
+            self._job_left.wait_for(lambda: job_id not in self._jobs, timeout)
         return self.status(job_id)
-
-    # -- ending -----------------------------------------------------------------------
 
     def close(self, timeout: float = 10.0) -> None:
         """Stop all jobs, which then read interrupted, and wait for the files.
@@ -563,7 +418,13 @@ class JobQueue:
         """
         if self._owner.partition("/")[0] != own_process():
             return  # a fork of the process whose jobs these are
-        self._ledger.close(timeout)
+        with self._lock:
+            self._is_closed = True
+            jobs = list(self._jobs.values())
+        for job in jobs:
+            self._stop(job, "interrupted", _INTERRUPTED)
+        self._wake_writer()
+        self._writer.join(timeout)
         if self._own_executor:
             self._executor.shutdown(wait=False, cancel_futures=True)
         retire_owner(self._owner)
@@ -575,9 +436,10 @@ class JobQueue:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    # -- inside -----------------------------------------------------------------------
+    # -- starting and ending jobs -----------------------------------------------------
 
     def _add(self, spec: JobSpec, record: Record) -> str:
+        """Make the directory of a new attempt."""
         record.created = time.time()
         if record.state not in ACTIVE:
             record.started = record.finished = record.created
@@ -587,66 +449,177 @@ class JobQueue:
             folder.write_spec(spec)
             folder.write_record(record)
 
-        return self.store.add_attempt(spec.digest, spec.workspace, write)
+        return self.store.jobs.add(spec.digest, spec.workspace, write)
 
     def _start(self, job_id: str, spec: JobSpec) -> None:
-        folder = JobFolder(self.store.attempt_folder(job_id))
         record = Record(created=time.time(), owner=self._owner)
-        job = Job(job_id, spec, folder, record, self._new_flag())
-        self._ledger.add(job)
-        call = spec, self.store, job_id, self._ledger.channel, job.flag, self._n_threads
+        job = self._jobs[job_id] = Job(
+            job_id, spec, self._folder(job_id), record, self._new_flag()
+        )
+        call = spec, self.store, job_id, self._channel, job.flag, self._n_threads
         try:
-            job.future = submit_in_turn(self._executor, lambda: job.askers, run_job, *call)
+            job.future = submit_for(self._executor, lambda: job.workspaces, run_job, *call)
         except RuntimeError as error:  # the executor was shut down by somebody else
             self._fail(job, error)
             return
         # Called in the worker's thread, or here if the executor is that fast.
         job.future.add_done_callback(lambda future: self._finish(job, future))
 
-    def _check_room(self, workspace: str) -> None:
-        if self._ledger.n_active() >= self.total_limit:
-            raise JobError("Too many jobs are waiting. Try again in a few minutes.")
-        own = sum(status.is_active for status in self.jobs(workspace))
-        if own >= self.limit:
-            raise JobError(
-                f"{own} of your jobs wait or run, as many as may. Wait for one or cancel it."
-            )
-
-    def _finish(self, job: Job, future: Future[RunFiles | Found]) -> None:
+    def _finish(self, job: Job, future: Future[RunFiles | JobResult]) -> None:
         """Turn what a worker left into a state; must not raise."""
         try:
             if future.cancelled():
-                self._ledger.end(job, "cancelled", "Cancelled.")
-                return
-            error = future.exception()
-            if error is None:
-                self._keep(job, future.result())
-            else:
+                self._end(job, "cancelled", "Cancelled.")
+            elif (error := future.exception()) is not None:
                 self._fail(job, error)
+            else:
+                self._keep(job, future.result())
         except BaseException as error:
             self._fail(job, error)
         finally:
             job.future = None  # what it holds may be large
 
-    def _keep(self, job: Job, files: RunFiles | Found) -> None:
-        """Store a run, unless the job was cancelled before it is there."""
+    def _keep(self, job: Job, found: RunFiles | JobResult) -> None:
+        """Store what was found, unless the job was cancelled before it is there."""
         if not job.is_active:
             return
-        if isinstance(files, Found):
-            job.folder.write_result(files.tree)
-            self._ledger.end(job, "succeeded")
+        if isinstance(found, JobResult):
+            job.folder.write_result(found.tree)
+            self._end(job, "succeeded")
             return
         spec = job.spec
         run_id = spec.digest
-        is_new = self.store.put_run(run_id, files, spec.dataset_id, spec.method, spec.workspace)
-        if not self._ledger.end(job, "succeeded", run_id=run_id) and is_new:
-            self.store.drop_run(run_id)
+        is_new = self.store.runs.put(run_id, found, spec.dataset_id, spec.method, spec.workspace)
+        if not self._end(job, "succeeded", run_id=run_id) and is_new:
+            self.store.runs.drop(run_id)
 
     def _fail(self, job: Job, error: BaseException) -> None:
         if isinstance(error, JobCancelled):
-            self._ledger.end(job, "cancelled", "Cancelled.")
+            self._end(job, "cancelled", "Cancelled.")
             return
         job.traceback = "".join(traceback.format_exception(error))
         if not is_mendable(error):
             _log.error("Job %s failed.", job.id, exc_info=error)
-        self._ledger.end(job, "failed", explain(error))
+        self._end(job, "failed", explain(error))
+
+    def _end(self, job: Job, state: State, message: str = "", run_id: str | None = None) -> bool:
+        """Give a job its last state; return False if it has one already."""
+        with self._lock:
+            ended = job.end(state, message, run_id)
+        self._wake_writer()
+        return ended
+
+    def _stop(self, job: Job, state: State, message: str) -> bool:
+        """End a job and tell its worker; return False if it had ended."""
+        with self._lock:
+            stopped = self._end(job, state, message)
+            job.flag.set()
+            future = job.future
+        if future is not None:
+            future.cancel()  # if it still waits; its callback finds the job ended
+        return stopped
+
+    # -- reading the files ------------------------------------------------------------
+
+    def _folder(self, job_id: str, workspace: str | None = None) -> JobFolder:
+        return JobFolder(self.store.jobs.folder(job_id, workspace))
+
+    def _is_kept(self, job_id: str, spec: JobSpec) -> bool:
+        """Whether what a job that succeeded has made is still there."""
+        if spec.makes_run:
+            return self.store.runs.has(spec.digest)
+        return self._folder(job_id).read_result() is not None
+
+    def _status(self, job_id: str, *, history: bool = True) -> JobStatus:
+        """Return what the memory, else the files say of a job, whoever runs or ran it."""
+        with self._lock:
+            job = self._jobs.get(job_id)
+            if job is not None:
+                position = self._position(job) if job.record.state == "queued" else None
+                events = tuple(job.history) if history else ()
+                return make_status(job_id, job.record, job.spec, events, position)
+        folder = self._folder(job_id)
+        record = self._read_record(job_id, folder)
+        events = tuple(folder.read_events()) if history else ()
+        return make_status(job_id, record, folder.read_spec(), events)
+
+    def _position(self, job: Job) -> int:
+        """Return the place of a job in the line; 1 if a worker has it but did not say so yet."""
+        waiting = [
+            other
+            for other in self._jobs.values()
+            if other.record.state == "queued" and not (other.future and other.future.running())
+        ]
+        order = self._order.order([other.workspaces for other in waiting])
+        return next((n for n, i in enumerate(order, 1) if waiting[i] is job), 1)
+
+    def _read_record(self, job_id: str, folder: JobFolder) -> Record:
+        """Return the status on disk; a job whose process is gone is interrupted for good."""
+        record = folder.read_record()
+        if record is not None and (record.state not in ACTIVE or is_living(record.owner)):
+            return record
+        record = record or Record()
+        digest = job_id.rpartition("-")[0]
+        if self.store.runs.has(digest):
+            # It was killed between storing its run and saying so.
+            record.state, record.run_id, record.fraction = "succeeded", digest, 1.0
+        elif folder.read_result() is not None:
+            record.state, record.fraction = "succeeded", 1.0
+        else:
+            record.state, record.message = "interrupted", _INTERRUPTED
+        record.finished = record.finished or record.started or record.created
+        with suppress(OSError):  # it may have been deleted meanwhile
+            folder.write_record(record)
+        return record
+
+    # -- writing the files ------------------------------------------------------------
+
+    def _wake_writer(self) -> None:
+        try:
+            self._channel.put(None)
+        except Exception:  # a channel of a process that is gone; the writer looks up by itself
+            _log.debug("The channel of the jobs is closed.", exc_info=True)
+
+    def _write_files(self) -> None:
+        """Read messages and write what changed, until the queue is closed."""
+        while True:
+            try:
+                self._read_messages()
+                with self._lock:
+                    jobs = list(self._jobs.values())
+                for job in jobs:
+                    folder = job.folder
+                    if job.is_active and (folder.is_asked_to_cancel or not folder.path.exists()):
+                        self._stop(job, "cancelled", "Cancelled.")
+                    if job.save(self._lock):
+                        with self._job_left:
+                            del self._jobs[job.id]
+                            self._job_left.notify_all()
+                with self._lock:
+                    if self._is_closed and not self._jobs:
+                        return
+            except Exception:
+                _log.exception("The files of a job could not be written; trying again.")
+                time.sleep(1.0)
+
+    def _read_messages(self) -> None:
+        """Take the messages that are there, waiting a moment for the first."""
+        for i in range(_BATCH):
+            try:
+                message = self._channel.get(i == 0, _WAIT_SECONDS)
+            except queue.Empty:
+                return
+            except (EOFError, OSError):  # a channel of a process that is gone
+                time.sleep(_WAIT_SECONDS)
+                return
+            if message is None:
+                continue
+            job_id, what, content = message
+            with self._lock:
+                job = self._jobs.get(job_id)
+                if job is None or not job.is_active:
+                    continue
+                if what == "started":
+                    job.start(content["time"])
+                else:
+                    job.add_event(content)

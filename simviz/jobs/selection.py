@@ -4,104 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from simviz.data import PairSet, split
 from simviz.evaluation._search_fits import UnitBy, grouped
-from simviz.evaluation.search import Selection, development, make_candidates, search
-from simviz.exceptions import StoreError
+from simviz.evaluation.search import development, make_candidates, search
 from simviz.jobs.cost import MAX_SECONDS, Estimate, estimate
-from simviz.jobs.spec import JobSpec, SplitSpec
-from simviz.jobs.training import Report
 from simviz.pipeline import default_pipeline
 from simviz.store.records import usual_asking
+
+if TYPE_CHECKING:
+    from simviz.jobs.spec import JobSpec, Report, SplitSpec
 
 _RIDGE = "model__regularization"
 #: Settings of which so many are estimated; the others cost what lies between.
 _ESTIMATED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search answers, as it is kept with its job.
-
-    Parameters
-    ----------
-    tree : mapping
-        The selection as JSON, and the seconds it took.
-    """
-
-    tree: Mapping[str, Any]
-
-    def selection(self) -> Selection:
-        """All settings that were tried.
-
-        Returns
-        -------
-        Selection
-            With the chosen one.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged.
-        """
-        try:
-            return Selection.from_json(self.tree["selection"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"The result of this search is damaged ({error}).") from error
-
-    @property
-    def seconds(self) -> float:
-        """The whole took so long."""
-        return float(self.tree.get("seconds", 0.0))
-
-
-def search_spec(
-    spec: JobSpec,
-    params: Mapping[str, Sequence[Any]],
-    *,
-    folds: int = 1,
-    metric: str = "MRR",
-    n_iter: int | None = None,
-) -> JobSpec:
-    """Ask for a search instead of a training.
-
-    Parameters
-    ----------
-    spec : JobSpec
-        Method, data and split, with the parameters that stay as they are.
-    params : mapping of str to sequence
-        Values to try.
-    folds : int, default=1
-        1 measures on the validation part; more cut train and validation
-        together into folds.
-    metric : str, default="MRR"
-        What decides, by its name.
-    n_iter : int, optional
-        Draw so many settings at random instead of trying all.
-
-    Returns
-    -------
-    JobSpec
-        To be submitted like any other.
-
-    Raises
-    ------
-    JobError
-        If the request cannot be met.
-    """
-    asked = {
-        "params": {name: list(values) for name, values in params.items()},
-        "folds": folds,
-        "metric": metric,
-        "n_iter": n_iter,
-    }
-    kept = {name: value for name, value in spec.params.items() if name not in params}
-    made = replace(spec, params=kept, search=asked)
-    made.check()
-    return made
 
 
 def unit_of(how: SplitSpec, pairs: PairSet) -> UnitBy:
@@ -113,8 +30,8 @@ def unit_of(how: SplitSpec, pairs: PairSet) -> UnitBy:
     return "pair" if all(sides) else "x" if sides[0] else "y"
 
 
-def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> Found:
-    """Try the settings; the test part is set aside first."""
+def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> dict[str, Any]:
+    """Try the settings without the test part; return the tree of a `JobResult`."""
     asked: Mapping[str, Any] = spec.search or {}
     how = spec.split
     start = time.monotonic()
@@ -139,7 +56,7 @@ def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> Found:
         callback=heard,
     )
     seconds = time.monotonic() - start
-    return Found({"selection": found.to_json(), "seconds": round(seconds, 3)})
+    return {"selection": found.to_json(), "seconds": round(seconds, 3)}
 
 
 def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:

@@ -1,48 +1,63 @@
-"""What a job is asked to do."""
+"""What a job is asked to do: one class a kind of job."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import version
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from simviz.data.augment import from_json as augmenters
 from simviz.data.splitting import By
-from simviz.deployment import LOCAL_WORKSPACE
-from simviz.exceptions import DatasetError, JobError as JobError
-from simviz.methods import get_method
+from simviz.exceptions import DatasetError, JobError as JobError, StoreError
+from simviz.methods import all_methods, get_method
 from simviz.params import param_specs, validate_params
-from simviz.pipeline import Features, encoder_of, why_no_adapter
+from simviz.pipeline import BlendPipeline, Features, Pipeline, encoder_of, why_no_adapter
 from simviz.registry import unknown_name
-from simviz.store.records import DEMO_PREFIX
+from simviz.store.records import BLEND, DEMO_PREFIX, EXPERIMENT, IMPORTED, LOCAL_WORKSPACE
 
-#: In place of a method's id: a blend of two runs, see `simviz.jobs.blending`.
-BLEND = "blend"
-#: And a table or figure of a paper, see `simviz.jobs.experiments`.
-EXPERIMENT = "experiment"
-#: And what another system answered, see `simviz.jobs.importing`.
-IMPORTED = "imported"
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.evaluation.search import Selection
+    from simviz.experiments import Findings, Size
+    from simviz.jobs.cost import Estimate
+    from simviz.store.records import RunInfo
+    from simviz.store.run import RunFiles
+    from simviz.store.store import Store
+
 #: Normalisations under which a score depends on its two items alone, which a run's must.
 NORMALIZATIONS = ("global_std", "none")
-_RUN = re.compile(r"[0-9a-f]{32}")
-_BLEND = ("learned", "lexical", "alpha", "normalization", "learned_method", "lexical_method")
-_EXPERIMENT = ("name", "size")
 #: Values of one parameter, settings tried, and folds, at most.
 MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
-_SEARCH = ("params", "folds", "metric", "n_iter")
+#: Training and test items that an experiment takes of data that somebody brought, at most.
+MOST_TRAIN, MOST_POOL = 5_000, 1_500
+#: Trained pipelines that a job builds on, by their role.
+Models = Mapping[str, Pipeline]
+_ROLES = ("learned", "lexical")
+_RUN = re.compile(r"[0-9a-f]{32}")
+_BLEND_PARAMS = (*_ROLES, "alpha", "normalization", "learned_method", "lexical_method")
+_EXPERIMENT_PARAMS = ("name", "size")
+_SEARCH_SETTINGS = ("params", "folds", "metric", "n_iter")
 #: Decides which features there are, so it is no setting among others.
 _FIXED = ("shared",)
 
 
+class Report(Protocol):
+    """Hears how far a job is, and tells it to stop."""
+
+    def __call__(self, stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
+        """Hear of progress; return True to stop."""
+
+
 @cache
 def _version() -> str:
-    """Of this code; it is read from a file."""
+    """Return the version of this code, which is read from a file."""
     return version("simviz")
 
 
@@ -69,8 +84,72 @@ class SplitSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class JobResult:
+    """What a job found that is no run, as it is kept with the job.
+
+    Parameters
+    ----------
+    tree : mapping
+        The selection of a search or the findings of an experiment as JSON,
+        and the seconds it took.
+    """
+
+    tree: Mapping[str, Any]
+
+    def selection(self) -> Selection:
+        """All settings that a search tried.
+
+        Returns
+        -------
+        Selection
+            With the chosen one.
+
+        Raises
+        ------
+        StoreError
+            If the file is damaged.
+        """
+        from simviz.evaluation.search import Selection
+
+        try:
+            return Selection.from_json(self.tree["selection"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(f"The result of this search is damaged ({error}).") from error
+
+    def findings(self) -> Findings:
+        """What an experiment found.
+
+        Returns
+        -------
+        Findings
+            Tables, figures and claims.
+
+        Raises
+        ------
+        StoreError
+            If the file is damaged.
+        """
+        from simviz.experiments import Findings
+
+        try:
+            return Findings.from_json(self.tree["findings"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"The result of this experiment cannot be read ({error}). Run it again."
+            ) from error
+
+    @property
+    def seconds(self) -> float:
+        """The whole took so long."""
+        return float(self.tree.get("seconds", 0.0))
+
+
+@dataclass(frozen=True, slots=True)
 class JobSpec:
     """A request: one method with its parameters on one split of one data set.
+
+    Other kinds of jobs are its subclasses, see `blend_spec`, `search_spec` and
+    `experiment_spec`; `from_json` answers the right one.
 
     Parameters
     ----------
@@ -79,7 +158,7 @@ class JobSpec:
     dataset_digest : str
         Its content, so that a request means the same forever.
     method : str
-        Id of the method, "blend" or "experiment".
+        Id of the method, or of the kind of job: "blend", "experiment" or "imported".
     params : mapping
         Its parameters, of JSON's types.
     split : SplitSpec
@@ -94,7 +173,7 @@ class JobSpec:
     augment : tuple of mapping, optional
         Steps that enlarge the training part, see `simviz.data.augment.from_json`.
     search : mapping, optional
-        Settings to try in place of a training, see `simviz.jobs.selection`.
+        Settings to try in place of a training, see `search_spec`.
 
     Examples
     --------
@@ -116,6 +195,13 @@ class JobSpec:
     augment: tuple[Mapping[str, Any], ...] = ()
     search: Mapping[str, Any] | None = None
 
+    #: Whether it ends with a run of the store, rather than a `JobResult`.
+    makes_run: ClassVar[bool] = True
+    #: Whether scores of a part may be missing, which is then not measured.
+    may_lack_scores: ClassVar[bool] = False
+    #: Why its run has no learning curve; empty where it has one.
+    why_no_curve: ClassVar[str] = ""
+
     @property
     def is_demo(self) -> bool:
         """Whether it is about a demo, so that its result belongs to all."""
@@ -129,6 +215,30 @@ class JobSpec:
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         return hashlib.blake2b(text.encode(), digest_size=16, person=b"simviz job").hexdigest()
 
+    @property
+    def method_title(self) -> str:
+        """What is trained, in words."""
+        return get_method(self.method).tags.title
+
+    @property
+    def title(self) -> str:
+        """What is done, with what texts and pairs became where not the usual."""
+        title = self.method_title
+        if self.features.startswith("pretrained"):
+            title += " on pretrained vectors"
+        return f"{title}, augmented" if self.augment else title
+
+    @property
+    def usual_params(self) -> dict[str, Any]:
+        """Parameters that tell runs of the method apart, with their defaults."""
+        return dict(get_method(self.method)().get_params())
+
+    @property
+    def set_params(self) -> dict[str, Any]:
+        """Parameters that differ from their defaults."""
+        usual = self.usual_params
+        return {n: value for n, value in self.params.items() if usual.get(n, value) != value}
+
     def check(self) -> None:
         """Refuse what cannot be asked, before anything is started.
 
@@ -138,24 +248,15 @@ class JobSpec:
             If the method, a parameter or its value is unknown.
         """
         try:
-            if self.method == BLEND:
-                _check_blend(self.params)
-            elif self.method == EXPERIMENT:
-                _check_experiment(self.params)
-            else:
-                self._check_method()
-            if self.search is not None:
-                _check_search(self)
+            self._check()
             json.dumps(self.to_json())
         except (DatasetError, TypeError, ValueError) as error:
             raise JobError(str(error)) from error
 
-    def _check_method(self) -> None:
+    def _check(self) -> None:
         cls = get_method(self.method)
         known = [spec.name for spec in param_specs(cls)]
-        for name in self.params:
-            if name not in known:
-                raise ValueError(unknown_name(f"parameter of {self.method}", name, known))
+        _refuse_unknown(f"parameter of {self.method}", self.params, known)
         validate_params(cls(**self.params))
         is_encoded, encoder = encoder_of(self.features)
         # A stranger must not have this computer read any folder, or load any model.
@@ -168,6 +269,60 @@ class JobSpec:
         if is_encoded and (reason := why_no_adapter(cls.tags)):
             raise ValueError(reason)
 
+    def models(self, store: Store) -> Models:
+        """Trained pipelines that the job builds on, by their role.
+
+        Parameters
+        ----------
+        store : Store
+            Where finished runs are.
+
+        Returns
+        -------
+        mapping of str to pipeline
+            Empty unless this is a blend.
+        """
+        return {}
+
+    def estimate(self, pairs: PairSet) -> Estimate:
+        """What the job will cost.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            The data set.
+
+        Returns
+        -------
+        Estimate
+            With a reason to refuse where it is too much.
+        """
+        from simviz.jobs.cost import estimate
+
+        return estimate(self.method, pairs, self.params, self.features)
+
+    def run(self, pairs: PairSet, models: Models, report: Report) -> RunFiles | JobResult:
+        """Do the job.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            The data set.
+        models : mapping of str to pipeline
+            As `models` answers.
+        report : callable
+            Hears of progress; a true answer stops the job.
+
+        Returns
+        -------
+        RunFiles or JobResult
+            What is kept.
+        """
+        from simviz.jobs.training import train
+        from simviz.store.results import to_files
+
+        return to_files(self.to_json(), train(self, pairs, report))
+
     def to_json(self) -> dict[str, Any]:
         """Everything but the workspace, as JSON's types."""
         tree: dict[str, Any] = {
@@ -178,7 +333,7 @@ class JobSpec:
             "split": asdict(self.split) | {"fractions": list(self.split.fractions)},
             "dimensions": None if self.dimensions is None else list(self.dimensions),
         }
-        # What is usual is not told, so that a request keeps the id it always had.
+        # Defaults are left out, so that a request keeps the id it always had.
         if self.features != "usual":
             tree["features"] = self.features
         if self.augment:
@@ -187,8 +342,8 @@ class JobSpec:
             tree["search"] = dict(self.search)
         return tree
 
-    @classmethod
-    def from_json(cls, tree: Mapping[str, Any], workspace: str = "") -> Self:
+    @staticmethod
+    def from_json(tree: Mapping[str, Any], workspace: str = "") -> JobSpec:
         """Read what `to_json` answered.
 
         Parameters
@@ -201,7 +356,7 @@ class JobSpec:
         Returns
         -------
         JobSpec
-            The same request.
+            The same request, of the class of its kind.
 
         Raises
         ------
@@ -211,8 +366,9 @@ class JobSpec:
         try:
             split = dict(tree["split"])
             low, middle, high = split.pop("fractions")
-            dimensions = tree["dimensions"]
-            return cls(
+            dimensions, search = tree["dimensions"], tree.get("search")
+            usual_kind = JobSpec if search is None else SearchSpec
+            return _KINDS.get(str(tree["method"]), usual_kind)(
                 dataset_id=str(tree["dataset_id"]),
                 dataset_digest=str(tree["dataset_digest"]),
                 method=str(tree["method"]),
@@ -222,7 +378,7 @@ class JobSpec:
                 workspace=workspace,
                 features=tree.get("features", "usual"),
                 augment=tuple(dict(step) for step in tree.get("augment", ())),
-                search=None if tree.get("search") is None else dict(tree["search"]),
+                search=None if search is None else dict(search),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise JobError(f"The request of this job cannot be read ({error}).") from error
@@ -243,68 +399,343 @@ class JobSpec:
         return replace(self, workspace=workspace)
 
 
-def _check_blend(params: Mapping[str, Any]) -> None:
-    """Refuse a request for a blend that cannot be met."""
-    for name in params:
-        if name not in _BLEND:
-            raise ValueError(unknown_name("parameter of a blend", name, _BLEND))
-    runs = [params.get(role) for role in ("learned", "lexical")]
-    if not all(isinstance(run, str) and _RUN.fullmatch(run) for run in runs):
-        raise ValueError(f"A blend names two runs, learned and lexical, by their ids; got {runs}.")
-    if runs[0] == runs[1]:
-        raise ValueError("A run blended with itself is that run. Choose two.")
-    alpha = params.get("alpha")
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
-        raise ValueError(f"alpha is a weight from 0 to 1, got {alpha!r}.")
-    if params.get("normalization") not in NORMALIZATIONS:
-        raise ValueError(
-            f"A run is blended with normalization 'global_std' or 'none', under which a score "
-            f"depends on its two items alone; got {params.get('normalization')!r}."
-        )
+class BlendSpec(JobSpec):
+    """A weighted mean of the scores of two finished runs, measured like any run."""
+
+    __slots__ = ()
+    why_no_curve = "A blend is not trained; look at the curves of its two parts."
+
+    @property
+    def method_title(self) -> str:
+        """Both weights, each with what was trained."""
+        alpha = float(self.params.get("alpha", 0.5))
+        known = all_methods()
+        parts = []
+        for share, role in zip((alpha, 1 - alpha), _ROLES, strict=True):
+            cls = known.get(self.params.get(f"{role}_method", ""))
+            parts.append(f"{round(share, 6):g} {cls.tags.title if cls else 'blend'}")
+        return " + ".join(parts)
+
+    @property
+    def usual_params(self) -> dict[str, Any]:
+        """Return the one parameter with a default."""
+        return {"normalization": NORMALIZATIONS[0]}
+
+    def _check(self) -> None:
+        _refuse_unknown("parameter of a blend", self.params, _BLEND_PARAMS)
+        if self.search is not None:
+            raise ValueError("Settings are searched for one method on pairs as they are.")
+        runs = [self.params.get(role) for role in _ROLES]
+        if not all(isinstance(run, str) and _RUN.fullmatch(run) for run in runs):
+            raise ValueError(
+                f"A blend names two runs, learned and lexical, by their ids; got {runs}."
+            )
+        if runs[0] == runs[1]:
+            raise ValueError("A run blended with itself is that run. Choose two.")
+        alpha, normalization = self.params.get("alpha"), self.params.get("normalization")
+        if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 <= alpha <= 1:
+            raise ValueError(f"alpha is a weight from 0 to 1, got {alpha!r}.")
+        if normalization not in NORMALIZATIONS:
+            raise ValueError(
+                "A run is blended with normalization 'global_std' or 'none', under which a score "
+                f"depends on its two items alone; got {normalization!r}."
+            )
+
+    def models(self, store: Store) -> Models:
+        """Open both runs, which must have been trained on the same pairs."""
+        found = {}
+        for role in _ROLES:
+            try:
+                run = store.runs.get(self.params[role], self.workspace)
+                own = JobSpec.from_json(run.spec)
+                if (own.dataset_digest, own.split) != (self.dataset_digest, self.split):
+                    raise JobError(
+                        f"The {role} run was trained on other pairs than this blend is of."
+                    )
+                found[role] = run.pipeline()
+            except StoreError as error:
+                raise JobError(
+                    f"The {role} run of this blend cannot be opened: {error}"
+                ) from error
+        return found
+
+    def estimate(self, pairs: PairSet) -> Estimate:
+        """Return next to nothing: its parts were measured within the limits."""
+        from simviz.jobs.cost import Estimate
+
+        return Estimate(0.0, 0)
+
+    def run(self, pairs: PairSet, models: Models, report: Report) -> RunFiles:
+        """Blend both pipelines and measure the blend."""
+        from simviz.jobs.training import train
+        from simviz.store.results import to_files
+
+        def blended(part: PairSet) -> Pipeline:
+            alpha, normalization = self.params["alpha"], self.params["normalization"]
+            learned, lexical = (models[role] for role in _ROLES)
+            return BlendPipeline.of(learned, lexical, part, alpha, normalization=normalization)
+
+        return to_files(self.to_json(), train(self, pairs, report, blended))
 
 
-def _check_experiment(params: Mapping[str, Any]) -> None:
-    """Refuse a request for an experiment that cannot be met."""
-    from simviz.experiments import SIZES, get_experiment
+class SearchSpec(JobSpec):
+    """A search for good settings of a method, in place of one training."""
 
-    for name in params:
-        if name not in _EXPERIMENT:
-            raise ValueError(unknown_name("parameter of an experiment", name, _EXPERIMENT))
-    get_experiment(str(params.get("name")))
-    if params.get("size") not in SIZES:
-        raise ValueError(unknown_name("size", str(params.get("size")), SIZES))
+    __slots__ = ()
+    makes_run = False
+
+    @property
+    def method_title(self) -> str:
+        """What the settings are for."""
+        return f"Best values for {get_method(self.method).tags.title}"
+
+    def training(self, **params: Any) -> JobSpec:
+        """Return the training with some of the settings."""
+        kept = {f.name: getattr(self, f.name) for f in fields(JobSpec)}
+        return JobSpec(**kept | {"params": {**self.params, **params}, "search": None})
+
+    def _check(self) -> None:
+        from simviz.evaluation.metrics import parse_metric
+
+        asked: Mapping[str, Any] = self.search or {}
+        if self.method in _KINDS or self.augment:
+            raise ValueError("Settings are searched for one method on pairs as they are.")
+        JobSpec._check(self)
+        _refuse_unknown("part of a search", asked, _SEARCH_SETTINGS)
+        folds, metric, n_iter = asked.get("folds"), asked.get("metric"), asked.get("n_iter")
+        if isinstance(folds, bool) or not isinstance(folds, int) or not 1 <= folds <= MAX_FOLDS:
+            raise ValueError(f"A search has 1 to {MAX_FOLDS} folds, got {folds!r}.")
+        if n_iter is not None and (not isinstance(n_iter, int) or n_iter < 1):
+            raise ValueError(f"Settings are drawn at least once, got {n_iter!r}.")
+        parse_metric(str(metric))
+        values = asked.get("params")
+        if not isinstance(values, Mapping) or not values:
+            raise ValueError("Name at least one parameter to search.")
+        cls = get_method(self.method)
+        known = [s.name for s in param_specs(cls) if s.name not in _FIXED]
+        _refuse_unknown(f"parameter of {self.method} to search", values, known)
+        for name, some in values.items():
+            if not isinstance(some, list) or not 1 <= len(some) <= MAX_VALUES:
+                raise ValueError(f"Give 1 to {MAX_VALUES} values of {name}.")
+            for value in some:
+                validate_params(cls(**{**self.params, name: value}))
+        n = min(prod(map(len, values.values())), n_iter or MAX_SETTINGS + 1)
+        if n > MAX_SETTINGS:
+            raise ValueError(
+                f"{n:,} settings are more than the {MAX_SETTINGS} of one search. "
+                "Give fewer values."
+            )
+
+    def estimate(self, pairs: PairSet) -> Estimate:
+        """Estimate all fits together, see `simviz.jobs.selection.estimate_search`."""
+        from simviz.jobs.selection import estimate_search
+
+        return estimate_search(self, pairs)
+
+    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
+        """Try all settings."""
+        from simviz.jobs.selection import run_search
+
+        return JobResult(run_search(self, pairs, report))
 
 
-def _check_search(spec: JobSpec) -> None:
-    """Refuse a search that cannot be done."""
-    from simviz.evaluation.metrics import parse_metric
+class ExperimentSpec(JobSpec):
+    """A table or figure of a paper, made again on a data set of the store."""
 
-    asked: Mapping[str, Any] = spec.search or {}
-    for name in asked:
-        if name not in _SEARCH:
-            raise ValueError(unknown_name("part of a search", name, _SEARCH))
-    if spec.method == BLEND or spec.augment:
-        raise ValueError("Settings are searched for one method on pairs as they are.")
-    folds, metric, n_iter = asked.get("folds"), asked.get("metric"), asked.get("n_iter")
-    if isinstance(folds, bool) or not isinstance(folds, int) or not 1 <= folds <= MAX_FOLDS:
-        raise ValueError(f"A search has 1 to {MAX_FOLDS} folds, got {folds!r}.")
-    if n_iter is not None and (not isinstance(n_iter, int) or n_iter < 1):
-        raise ValueError(f"Settings are drawn at least once, got {n_iter!r}.")
-    parse_metric(str(metric))
-    values = asked.get("params")
-    if not isinstance(values, Mapping) or not values:
-        raise ValueError("Name at least one parameter to search.")
-    cls = get_method(spec.method)
-    known = [s.name for s in param_specs(cls) if s.name not in _FIXED]
-    for name, some in values.items():
+    __slots__ = ()
+    makes_run = False
+
+    @property
+    def method_title(self) -> str:
+        """What the paper shows."""
+        from simviz.experiments import all_experiments
+
+        cls = all_experiments().get(str(self.params.get("name")))
+        return cls.title if cls else "experiment"
+
+    def _check(self) -> None:
+        from simviz.experiments import SIZES, get_experiment
+
+        _refuse_unknown("parameter of an experiment", self.params, _EXPERIMENT_PARAMS)
+        get_experiment(str(self.params.get("name")))
+        _refuse_unknown("size", [str(self.params.get("size"))], SIZES)
+
+    def estimate(self, pairs: PairSet) -> Estimate:
+        """Return nothing: the sizes of an experiment are limited."""
+        from simviz.jobs.cost import Estimate
+
+        return Estimate(0.0, 0)
+
+    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
+        """Run the experiment on its own data, or on pairs that somebody brought."""
+        from simviz.experiments import Progress, get_experiment
+
+        name, size, seed = str(self.params["name"]), self.params["size"], self.split.seed
+        experiment = get_experiment(name)
+        start = time.monotonic()
+        own = self.dataset_id != f"{DEMO_PREFIX}{experiment.demo}"
+        if own:
+            if reason := experiment.refusal(pairs):
+                raise JobError(reason)
+            data = experiment.prepared(pairs, seed=seed, n_train=MOST_TRAIN, n_pool=MOST_POOL)
+        else:
+            data = experiment.load(size=size, seed=seed)
+        progress = Progress(lambda words, fraction: report(words, fraction, {}))
+        found = experiment.run(data, size=size, seed=seed, progress=progress)
+        command = f"python -m simviz.experiments {name} --size {size} --seed {seed}"
+        command += f" --data FOLDER --train {MOST_TRAIN} --pool {MOST_POOL}" if own else ""
+        found = replace(found, seconds=round(time.monotonic() - start, 3), command=command)
+        return JobResult({"findings": found.to_json(), "seconds": found.seconds})
+
+
+class ImportSpec(JobSpec):
+    """Scores of another system, measured like a run, see `simviz.jobs.importing`."""
+
+    __slots__ = ()
+    may_lack_scores = True
+    why_no_curve = "Imported scores are not trained here."
+
+    @property
+    def method_title(self) -> str:
+        """The name that its scores came with."""
+        return f"{self.params.get('name', 'another system')} (imported)"
+
+    @property
+    def usual_params(self) -> dict[str, Any]:
+        """Return the parameters themselves: they say where the scores came from."""
+        return {}
+
+    @property
+    def set_params(self) -> dict[str, Any]:
+        """Return none, likewise."""
+        return {}
+
+
+_KINDS: dict[str, type[JobSpec]] = {
+    BLEND: BlendSpec,
+    EXPERIMENT: ExperimentSpec,
+    IMPORTED: ImportSpec,
+}
+
+
+def blend_spec(
+    learned: RunInfo,
+    lexical: RunInfo,
+    alpha: float,
+    *,
+    normalization: str = "global_std",
+    workspace: str = "",
+) -> JobSpec:
+    """Ask for a blend of two runs, which is then measured like any run.
+
+    Parameters
+    ----------
+    learned, lexical : RunInfo
+        Finished runs on one split of one data set.
+    alpha : float
+        Weight of the learned one, from 0 to 1.
+    normalization : {"global_std", "none"}, default="global_std"
+        How scores are brought to one scale, see
+        `simviz.pipeline.BlendPipeline`.
+    workspace : str, default=""
+        Who asks.
+
+    Returns
+    -------
+    JobSpec
+        Naming both runs.
+
+    Raises
+    ------
+    JobError
+        If the runs were not trained on the same pairs, or a setting does not
+        fit.
+    """
+    for what, words in (("dataset_digest", "data"), ("split", "split")):
+        if learned.spec.get(what) != lexical.spec.get(what):
+            raise JobError(
+                f"These two runs were not trained on the same {words}, so that one may have seen "
+                "what the other is tested on. Train both on one split and blend those."
+            )
+    asked = JobSpec.from_json(learned.spec)
+    spec = BlendSpec(
+        dataset_id=asked.dataset_id,
+        dataset_digest=asked.dataset_digest,
+        method=BLEND,
+        params={
+            "learned": learned.id,
+            "lexical": lexical.id,
+            "alpha": round(float(alpha), 6),
+            "normalization": normalization,
+            # What a list of runs calls it, even when a part was deleted.
+            "learned_method": learned.method,
+            "lexical_method": lexical.method,
+        },
+        split=asked.split,
+        workspace=workspace,
+    )
+    spec.check()
+    return spec
+
+
+def search_spec(
+    spec: JobSpec,
+    params: Mapping[str, Sequence[Any]],
+    *,
+    folds: int = 1,
+    metric: str = "MRR",
+    n_iter: int | None = None,
+) -> JobSpec:
+    """Ask for a search instead of a training.
+
+    Parameters
+    ----------
+    spec : JobSpec
+        Method, data and split, with the parameters that stay as they are.
+    params : mapping of str to sequence
+        Values to try.
+    folds : int, default=1
+        1 measures on the validation part; more cut train and validation
+        together into folds.
+    metric : str, default="MRR"
+        What decides, by its name.
+    n_iter : int, optional
+        Draw so many settings at random instead of trying all.
+
+    Returns
+    -------
+    JobSpec
+        To be submitted like any other.
+
+    Raises
+    ------
+    JobError
+        If the request cannot be met.
+    """
+    kept = {f.name: getattr(spec, f.name) for f in fields(JobSpec)}
+    kept["params"] = {name: value for name, value in spec.params.items() if name not in params}
+    kept["search"] = {
+        "params": {name: list(values) for name, values in params.items()},
+        "folds": folds,
+        "metric": metric,
+        "n_iter": n_iter,
+    }
+    made = SearchSpec(**kept)
+    made.check()
+    return made
+
+
+def experiment_spec(
+    name: str, dataset_id: str, dataset_digest: str, *, size: Size = "demo", workspace: str = ""
+) -> JobSpec:
+    """Ask for an experiment."""
+    params = {"name": name, "size": size}
+    spec = ExperimentSpec(dataset_id, dataset_digest, EXPERIMENT, params, workspace=workspace)
+    spec.check()
+    return spec
+
+
+def _refuse_unknown(what: str, names: Sequence[str] | Mapping[str, Any], known: Any) -> None:
+    for name in names:
         if name not in known:
-            raise ValueError(unknown_name(f"parameter of {spec.method} to search", name, known))
-        if not isinstance(some, list) or not 1 <= len(some) <= MAX_VALUES:
-            raise ValueError(f"Give 1 to {MAX_VALUES} values of {name}.")
-        for value in some:
-            validate_params(cls(**{**spec.params, name: value}))
-    n = min(prod(map(len, values.values())), n_iter or MAX_SETTINGS + 1)
-    if n > MAX_SETTINGS:
-        raise ValueError(
-            f"{n:,} settings are more than the {MAX_SETTINGS} of one search. Give fewer values."
-        )
+            raise ValueError(unknown_name(what, name, known))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
@@ -113,11 +114,27 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and value == value else None
 
 
-def eta_seconds(record: Record, now: float) -> float | None:
-    """Seconds a running job may still take, from how far it came."""
-    if record.state != "running" or record.started is None or record.fraction < _KNOWN_FRACTION:
-        return None
-    return max(0.0, now - record.started) * (1 - record.fraction) / record.fraction
+def make_status(
+    job_id: str,
+    record: Record,
+    spec: JobSpec | None,
+    history: tuple[Mapping[str, Any], ...] = (),
+    queue_position: int | None = None,
+) -> JobStatus:
+    """Return what is known about a job, fit to be shown to whoever follows it."""
+    eta, started, done = None, record.started, record.fraction
+    if record.state == "running" and started is not None and done >= _KNOWN_FRACTION:
+        eta = max(0.0, time.time() - started) * (1 - done) / done
+    values = record.to_json()
+    values.pop("owner")
+    return JobStatus(
+        id=job_id,
+        spec=None if spec is None else spec.asked_by(""),
+        eta_seconds=eta,
+        queue_position=queue_position,
+        history=history,
+        **values,
+    )
 
 
 def is_mendable(error: BaseException) -> bool:

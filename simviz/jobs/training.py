@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from simviz.base import EmbeddingModel
 from simviz.callbacks import Callback
@@ -16,76 +12,27 @@ from simviz.data import Items, PairSet, Split, split
 from simviz.data.augment import augment, from_json
 from simviz.evaluation.baselines import ChanceScorer, PopularityScorer
 from simviz.evaluation.curves import DimensionCurve, dimension_curve
-from simviz.evaluation.result import Direction, Evaluation, Record
+from simviz.evaluation.result import Direction, Evaluation
 from simviz.evaluation.scoring import Scorer, evaluate
 from simviz.exceptions import JobCancelled
-from simviz.jobs.blending import blended
-from simviz.jobs.spec import JobSpec
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
-from simviz.projection import JointMap
 from simviz.projection.drawing import draw
 from simviz.store.records import usual_asking
+from simviz.store.results import Measured, RunResult
 from simviz.store.run import Part
+
+if TYPE_CHECKING:
+    from simviz.jobs.spec import JobSpec, Report
 
 #: Stages in their order, each with its share of the bar.
 STAGES = {"reading": 0.02, "features": 0.08, "training": 0.6, "scoring": 0.18, "drawing": 0.12}
-Index = NDArray[np.intp]
-
-
-class Report(Protocol):
-    """Hears how far a job is, and tells it to stop."""
-
-    def __call__(self, stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
-        """Hear of progress."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """What was found out on one part of a split."""
-
-    evaluation: Evaluation
-    baselines: Mapping[str, list[Record]]
-    curve: DimensionCurve | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RunResult:
-    """What a job found out.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        What was trained.
-    measured : mapping of {"validation", "test"} to Measured
-        How it did, by part of the split; an imported run may have one alone.
-    parts : mapping of str to ndarray of int
-        "x_train", "y_test", ...: the items of each part by their position.
-    drawing : JointMap
-        Both sides on one map.
-    x_drawn, y_drawn : ndarray of int
-        The items on it by their position.
-    notes : tuple of str
-        What to know about split and training.
-    seconds : mapping of str to float
-        Each stage took so long.
-    """
-
-    pipeline: Pipeline
-    measured: Mapping[Part, Measured]
-    parts: Mapping[str, Index]
-    drawing: JointMap
-    x_drawn: Index
-    y_drawn: Index
-    notes: tuple[str, ...]
-    seconds: Mapping[str, float]
 
 
 def train(
     spec: JobSpec,
     pairs: PairSet,
     report: Report,
-    blend_of: tuple[Pipeline, Pipeline] | None = None,
-    ready: Pipeline | None = None,
+    ready: Callable[[PairSet], Pipeline] | None = None,
 ) -> RunResult:
     """Split, fit, measure and draw.
 
@@ -97,10 +44,9 @@ def train(
         The data set it names.
     report : callable
         Hears of progress; a true answer stops the job.
-    blend_of : tuple of two pipelines, optional
-        The parts of a blend, trained on the same split, in place of fitting.
-    ready : PairPipeline, optional
-        What needs no fitting, such as imported scores.
+    ready : callable, optional
+        Makes a pipeline of the training part in place of fitting one, such
+        as a blend or imported scores.
 
     Returns
     -------
@@ -134,9 +80,7 @@ def train(
     progress.enter("features")
     pipeline: Pipeline
     if ready is not None:
-        pipeline = ready
-    elif blend_of is not None:
-        pipeline = blended(spec, blend_of, parts.train)
+        pipeline = ready(parts.train)
     else:
         learned = augmented(spec.augment, parts)
         if more := len(learned.x) - len(parts.train.x):
@@ -153,7 +97,7 @@ def train(
     measured: dict[Part, Measured] = {}
     asks = usual_asking(spec.dataset_id, pairs).direction
     done = 0.0
-    for part, share in _measurable(parts, ready).items():
+    for part, share in _measurable(parts, pipeline if spec.may_lack_scores else None).items():
         heard = progress.during("scoring", done, done + share)
         held_out = getattr(parts, part)
         measured[part] = measure(
@@ -205,12 +149,12 @@ def measure(
     return Measured(evaluation, baselines, curve)
 
 
-def _measurable(parts: Split, ready: Pipeline | None) -> dict[Part, float]:
+def _measurable(parts: Split, imported: Pipeline | None) -> dict[Part, float]:
     """Parts to measure with their shares of the work, the smaller first: its figures come soon."""
     # An imported run has the parts for which it brings scores.
     held_out: dict[Part, PairSet] = {"validation": parts.validation, "test": parts.test}
-    if ready is not None:
-        scored = {part: pairs for part, pairs in held_out.items() if has_scores(ready, pairs)}
+    if imported is not None:
+        scored = {part: pairs for part, pairs in held_out.items() if has_scores(imported, pairs)}
         held_out = scored or held_out
     sizes = {part: len(pairs.x) * len(pairs.y) for part, pairs in held_out.items()}
     return {
@@ -244,11 +188,18 @@ def _within(callback: Callback | None, start: float, stop: float) -> Callback | 
 
 def augmented(steps: Sequence[Mapping[str, Any]], parts: Split) -> PairSet:
     """The training part with what augmenting it makes, texts of other parts excepted."""
+    return augmented_part(steps, parts.train, (parts.validation, parts.test))
+
+
+def augmented_part(
+    steps: Sequence[Mapping[str, Any]], part: PairSet, held_out: Sequence[PairSet]
+) -> PairSet:
+    """Return a share of the training part with what augmenting it makes."""
     if not steps:
-        return parts.train
-    kept_apart = (side for part in (parts.validation, parts.test) for side in (part.x, part.y))
-    held = [text for side in kept_apart if side.kind == "text" for text in side.content]
-    return augment(parts.train, from_json(steps), held)
+        return part
+    sides = (side for other in held_out for side in (other.x, other.y))
+    texts = [text for side in sides if side.kind == "text" for text in side.content]
+    return augment(part, from_json(steps), texts)
 
 
 class _Progress:

@@ -8,28 +8,15 @@ from typing import Any, Protocol
 
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, JobError
-from simviz.jobs.blending import Trained, parts_of
-from simviz.jobs.cost import estimate
-from simviz.jobs.experiments import run_experiment
 from simviz.jobs.pool import limit_threads
-from simviz.jobs.results import to_files
-from simviz.jobs.selection import Found, estimate_search, run_search
-from simviz.jobs.spec import BLEND, EXPERIMENT, JobSpec
-from simviz.jobs.training import train
+from simviz.jobs.spec import JobResult, JobSpec, Models
 from simviz.store.run import RunFiles
+from simviz.store.store import Store
 
 #: Progress within a stage is told at most so often, in seconds.
 _TELL_SECONDS = 0.1
-
-
-class Source(Protocol):
-    """Where a worker finds what its job is about: a store, or what was sent along."""
-
-    def get_dataset(self, dataset_id: str) -> PairSet:
-        """A data set by its id."""
-
-    def get_run(self, run_id: str, workspace: str | None = None) -> Trained:
-        """A finished run that this workspace may see."""
+#: What a job needs besides its request: the data set, and trained pipelines by their role.
+Inputs = tuple[PairSet, Models]
 
 
 class Channel(Protocol):
@@ -46,34 +33,34 @@ class Flag(Protocol):
         """Whether it should."""
 
 
+def read_inputs(spec: JobSpec, store: Store) -> Inputs:
+    """Read what a job needs from the store."""
+    return store.datasets.get(spec.dataset_id), spec.models(store)
+
+
 def run_job(
-    spec: JobSpec, store: Source, job_id: str, channel: Channel, stop: Flag, n_threads: int
-) -> RunFiles | Found:
-    """Read the data set, train, and answer with the files of the run."""
+    spec: JobSpec,
+    source: Store | Inputs,
+    job_id: str,
+    channel: Channel,
+    stop: Flag,
+    n_threads: int,
+) -> RunFiles | JobResult:
+    """Read the data set unless it was sent along, do the job, return what is kept."""
     if stop.is_set():
         raise JobCancelled("Cancelled.")
     channel.put((job_id, "started", {"time": time.time()}))
     limit_threads(n_threads)
     report = _Reporter(job_id, channel, stop)
     report("reading", 0.0, {})
-    pairs = store.get_dataset(spec.dataset_id)
+    pairs, models = read_inputs(spec, source) if isinstance(source, Store) else source
     if pairs.digest != spec.dataset_digest:
         raise JobError(
             "The data set is no longer the one this was asked for. Open it again and repeat."
         )
-    if spec.method == BLEND:  # its parts were measured within the limits
-        return to_files(spec, train(spec, pairs, report, parts_of(spec, store)))
-    if spec.method == EXPERIMENT:
-        return run_experiment(spec, pairs, report)
-    is_search = spec.search is not None
-    expected = (
-        estimate_search(spec, pairs) if is_search else estimate(spec.method, pairs, spec.params)
-    )
-    if expected.reason_to_refuse:
-        raise JobError(expected.reason_to_refuse)
-    if is_search:
-        return run_search(spec, pairs, report)
-    return to_files(spec, train(spec, pairs, report))
+    if reason := spec.estimate(pairs).reason_to_refuse:
+        raise JobError(reason)
+    return spec.run(pairs, models, report)
 
 
 class _Reporter:

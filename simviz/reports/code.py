@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from simviz.jobs.spec import BLEND, IMPORTED
-from simviz.store.records import DEMO_PREFIX
+from simviz.store.records import BLEND, DEMO_PREFIX, IMPORTED
 from simviz.store.run import Part
 
 Spec = Mapping[str, Any]

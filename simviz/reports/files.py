@@ -16,8 +16,8 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.tables import csv_text
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
-from simviz.jobs.results import load_evaluation
 from simviz.reports.summary import Entry, part_words, read_runs
+from simviz.store.results import load_evaluation
 from simviz.store.run import Part, Run
 
 _README = """\

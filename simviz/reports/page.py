@@ -28,7 +28,6 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.roc import Roc
 from simviz.evaluation.tables import TableRow, best_values
 from simviz.exceptions import DatasetError
-from simviz.jobs.results import load_map, stopped_by_validation
 from simviz.projection.drawing import DRAWING
 from simviz.reports import summary
 from simviz.reports.code import repeat_code
@@ -42,6 +41,7 @@ from simviz.reports.summary import (
     shared_metrics,
     table_rows,
 )
+from simviz.store.results import load_map, stopped_by_validation
 from simviz.store.run import Part, Run
 
 if TYPE_CHECKING:

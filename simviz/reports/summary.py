@@ -29,10 +29,9 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking
 from simviz.evaluation.tables import Estimate, TableRow, finding, ranked_against
 from simviz.exceptions import StoreError
-from simviz.jobs.results import load_evaluation, load_figures
-from simviz.jobs.spec import BLEND
 from simviz.methods import all_methods
 from simviz.store.records import DEMO_PREFIX
+from simviz.store.results import load_evaluation, load_figures
 from simviz.store.run import MEASURED, Part, Run
 
 Record = Mapping[str, Any]
@@ -288,7 +287,7 @@ def part_words(one: Entry, pairs: PairSet) -> str:
 
 
 def _title(run: Run) -> str:
-    if run.info.method == BLEND:
+    if run.info.is_blend:
         return "Blend"
     known = all_methods()
     return known[run.info.method].tags.title if run.info.method in known else run.info.method

@@ -20,9 +20,11 @@ from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS, load_demo
 from simviz.exceptions import DatasetError, StoreError
 from simviz.relevance import Relevance
-from simviz.store._base import (
-    StoreBase,
+from simviz.store._directory import (
+    Directory,
+    count,
     not_found,
+    placeholders,
     printable,
     refuse_beyond,
     refuse_bytes,
@@ -154,100 +156,96 @@ def _unpack_csr(tree: dict[str, Any], arrays: Arrays) -> sp.csr_array:
     return matrix
 
 
-class DatasetStore(StoreBase):
-    """Puts, opens, lists and deletes data sets; see `Store`."""
+class Datasets:
+    """Data sets of a store."""
 
-    def put_dataset(self, pairs: PairSet, workspace: str, notes: Sequence[str] = ()) -> str:
-        """Keep a pair set in a workspace."""
-        digest = pairs.digest
-        with self._index.reading() as db:
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+
+    def put(self, pairs: PairSet, workspace: str, notes: Sequence[str] = ()) -> str:
+        """Keep a pair set in a workspace; return its id."""
+        directory, digest = self._directory, pairs.digest
+        with directory.index.reading() as db:
             require_workspace(db, workspace)
             dataset_id = _dataset_id(digest, workspace)
             self._check_room(db, workspace, dataset_id, 0)
-        with self._draft() as draft:
+        with directory.draft() as draft:
             write_pairs(pairs, draft)
             size = sync_tree(draft)
-            with self._index.writing() as db:
+            with directory.index.writing() as db:
                 if self._check_room(db, workspace, dataset_id, size):
-                    self._settle(draft, "datasets", dataset_id)
-                    db.execute(
-                        "INSERT INTO datasets VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                        (
-                            dataset_id,
-                            workspace,
-                            digest,
-                            *(printable(n) for n in (pairs.name, pairs.x_name, pairs.y_name)),
-                            pairs.x.kind,
-                            pairs.y.kind,
-                            *pairs.shape,
-                            pairs.relevance.matrix.nnz,
-                            pairs.relevance.positives.nnz,
-                            size,
-                            time.time(),
-                            json.dumps([str(note) for note in notes]),
-                        ),
+                    directory.place(draft, "datasets", dataset_id)
+                    row = (
+                        dataset_id,
+                        workspace,
+                        digest,
+                        *(printable(n) for n in (pairs.name, pairs.x_name, pairs.y_name)),
+                        pairs.x.kind,
+                        pairs.y.kind,
+                        *pairs.shape,
+                        pairs.relevance.matrix.nnz,
+                        pairs.relevance.positives.nnz,
+                        size,
+                        time.time(),
+                        json.dumps([str(note) for note in notes]),
                     )
+                    db.execute(f"INSERT INTO datasets VALUES ({placeholders(row)})", row)
         return dataset_id
 
-    def get_dataset(self, dataset_id: str, workspace: str | None = None) -> PairSet:
+    def get(self, dataset_id: str, workspace: str | None = None) -> PairSet:
         """Open a data set."""
         if is_demo(dataset_id):
             return _demo(dataset_id.removeprefix(DEMO_PREFIX))
-        self.get_dataset_info(dataset_id, workspace)
-        return read_pairs(self._folder("datasets", dataset_id))
+        self.info(dataset_id, workspace)
+        return read_pairs(self._directory.folder("datasets", dataset_id))
 
-    def get_dataset_info(self, dataset_id: str, workspace: str | None = None) -> DatasetInfo:
-        """What is known about a data set, without opening it; see `get_dataset`."""
+    def info(self, dataset_id: str, workspace: str | None = None) -> DatasetInfo:
+        """Return what is known about a data set, without opening it; see `get`."""
         if is_demo(dataset_id):
             found = {info.id: info for info in _demos()}
             if dataset_id not in found:
                 raise not_found("datasets")
             return found[dataset_id]
-        self._folder("datasets", dataset_id)
-        with self._index.reading() as db:
-            row = db.execute("SELECT * FROM datasets WHERE id=?", (dataset_id,)).fetchone()
+        self._directory.folder("datasets", dataset_id)
+        row = self._directory.index.one("SELECT * FROM datasets WHERE id=?", dataset_id)
         if row is None or (workspace is not None and row["workspace"] != workspace):
             raise not_found("datasets")
         return _info(row)
 
-    def list_datasets(self, workspace: str) -> list[DatasetInfo]:
-        """Data sets of a workspace, newest first, then the demos."""
-        with self._index.reading() as db:
+    def find(self, workspace: str) -> list[DatasetInfo]:
+        """Return the data sets of a workspace, newest first, then the demos."""
+        with self._directory.index.reading() as db:
             require_workspace(db, workspace)
-            rows = db.execute(
-                "SELECT * FROM datasets WHERE workspace=? ORDER BY created DESC, id", (workspace,)
-            ).fetchall()
+            query = "SELECT * FROM datasets WHERE workspace=? ORDER BY created DESC, id"
+            rows = db.execute(query, (workspace,)).fetchall()
         return [*map(_info, rows), *_demos()]
 
-    def delete_dataset(self, dataset_id: str, workspace: str) -> None:
+    def delete(self, dataset_id: str, workspace: str) -> None:
         """Delete a data set and the runs trained on it."""
         if is_demo(dataset_id):
             raise StoreError("A demo belongs to all and cannot be deleted.")
-        self.get_dataset_info(dataset_id, workspace)
-        with self._index.writing() as db:
-            runs = db.execute("SELECT id FROM runs WHERE dataset_id=?", (dataset_id,)).fetchall()
-            db.execute("DELETE FROM runs WHERE dataset_id=?", (dataset_id,))
-            gone = db.execute("SELECT id FROM trash WHERE dataset_id=?", (dataset_id,)).fetchall()
-            db.execute("DELETE FROM trash WHERE dataset_id=?", (dataset_id,))
-            db.execute("DELETE FROM feedback WHERE dataset_id=?", (dataset_id,))
-            db.execute("DELETE FROM shown WHERE dataset_id=?", (dataset_id,))
+        self.info(dataset_id, workspace)
+        gone = {"datasets": [dataset_id]}
+        with self._directory.index.writing() as db:
+            for table in ("runs", "trash"):
+                rows = db.execute(f"SELECT id FROM {table} WHERE dataset_id=?", (dataset_id,))
+                gone[table] = [row["id"] for row in rows]
+            for table in ("runs", "trash", "feedback", "shown"):
+                db.execute(f"DELETE FROM {table} WHERE dataset_id=?", (dataset_id,))
             db.execute("DELETE FROM datasets WHERE id=?", (dataset_id,))
-        self._discard("runs", [run["id"] for run in runs])
-        self._discard("trash", [run["id"] for run in gone])
-        self._discard("datasets", [dataset_id])
+        for table in ("runs", "trash", "datasets"):
+            self._directory.discard(table, gone[table])
 
     def _check_room(
         self, db: sqlite3.Connection, workspace: str, dataset_id: str, size: int
     ) -> bool:
-        """Whether the data set is new; refuses one for which there is no room."""
+        """Return whether the data set is new; refuse one for which there is no room."""
         require_workspace(db, workspace)
         if db.execute("SELECT 1 FROM datasets WHERE id=?", (dataset_id,)).fetchone():
             return False
-        (count,) = db.execute(
-            "SELECT COUNT(*) FROM datasets WHERE workspace=?", (workspace,)
-        ).fetchone()
-        refuse_beyond(self.limits.datasets, count, "data sets")
-        refuse_bytes(self.limits.bytes, used_bytes(db, workspace), size)
+        limits = self._directory.limits
+        refuse_beyond(limits.datasets, count(db, "datasets", workspace), "data sets")
+        refuse_bytes(limits.bytes, used_bytes(db, workspace), size)
         return True
 
 

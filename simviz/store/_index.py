@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from simviz.exceptions import StoreError
 
@@ -138,6 +139,22 @@ class Index:
                 connection.execute("ROLLBACK")
                 raise
             connection.execute("COMMIT")
+
+    def one(self, query: str, *values: Any) -> sqlite3.Row | None:
+        """Return the first row of a query; None if there is none."""
+        with self.reading() as connection:
+            row: sqlite3.Row | None = connection.execute(query, values).fetchone()
+            return row
+
+    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        """Return all rows of a query."""
+        with self.reading() as connection:
+            return connection.execute(query, values).fetchall()
+
+    def execute(self, statement: str, *values: Any) -> int:
+        """Run one statement in a transaction of its own; return how many rows it changed."""
+        with self.writing() as connection:
+            return connection.execute(statement, values).rowcount
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simviz.exceptions import StoreError
-from simviz.store._base import printable, refuse_beyond, require_workspace
-from simviz.store._datasets import is_demo
-from simviz.store._runs import RunStore
+from simviz.store._datasets import Datasets, is_demo
+from simviz.store._directory import Directory, printable, refuse_beyond, require_workspace
+from simviz.store._runs import Runs
+from simviz.store._workspaces import Workspaces
 from simviz.store.records import Share
 
 #: Longest description of how a view is shown, in characters of JSON.
@@ -22,8 +23,14 @@ _DAY = 86_400.0
 _ALIVE = "(expires IS NULL OR expires > ?)"
 
 
-class ShareStore(RunStore):
-    """Publishes views, finds them by their token, withdraws them; see `Store`."""
+class Shares:
+    """Views of a store that were published."""
+
+    def __init__(
+        self, directory: Directory, workspaces: Workspaces, datasets: Datasets, runs: Runs
+    ) -> None:
+        self._directory, self._index = directory, directory.index
+        self._workspaces, self._datasets, self._runs = workspaces, datasets, runs
 
     def publish(
         self,
@@ -37,10 +44,10 @@ class ShareStore(RunStore):
         """Let everybody who has the token read some runs and data sets."""
         if days is not None and not days > 0:
             raise ValueError(f"days must be positive, got {days!r}.")
-        runs = [self.get_run(run_id, workspace).info for run_id in dict.fromkeys(run_ids)]
+        runs = [self._runs.get(run_id, workspace).info for run_id in dict.fromkeys(run_ids)]
         datasets = dict.fromkeys([*dataset_ids, *(run.dataset_id for run in runs)])
         for dataset_id in datasets:
-            self.get_dataset_info(dataset_id, workspace)
+            self._datasets.info(dataset_id, workspace)
         if not datasets:
             raise StoreError("There is nothing to share. Choose a run or a data set first.")
         shown = {printable(k): printable(v) for k, v in (view or {}).items()}
@@ -59,7 +66,7 @@ class ShareStore(RunStore):
             (count,) = db.execute(
                 f"SELECT COUNT(*) FROM shares WHERE workspace=? AND {_ALIVE}", (workspace, now)
             ).fetchone()
-            refuse_beyond(self.limits.shares, count, "shares")
+            refuse_beyond(self._directory.limits.shares, count, "shares")
             db.execute(
                 "INSERT INTO shares VALUES (?,?,?,?,?,?)",
                 (token, workspace, printable(kind), json.dumps(payload), now, expires),
@@ -79,20 +86,17 @@ class ShareStore(RunStore):
                 "This shared view does not exist. It may have expired or been withdrawn; ask "
                 "whoever sent the link, or look at a demo meanwhile."
             )
-        self.touch_workspace(row["workspace"])
+        self._workspaces.touch(row["workspace"])
         return share
 
     def withdraw(self, token: str, workspace: str) -> None:
         """End a share; its link stops working at once."""
-        with self._index.writing() as db:
-            ended = db.execute(
-                "DELETE FROM shares WHERE token=? AND workspace=?",
-                (printable(token), printable(workspace)),
-            ).rowcount
+        delete = "DELETE FROM shares WHERE token=? AND workspace=?"
+        ended = self._index.execute(delete, printable(token), printable(workspace))
         if not ended:
             raise StoreError("This workspace has no such share; it may be withdrawn already.")
 
-    def list_shares(self, workspace: str) -> list[Share]:
+    def find(self, workspace: str) -> list[Share]:
         """Shares of a workspace, newest first."""
         with self._index.reading() as db:
             require_workspace(db, workspace)

@@ -12,6 +12,10 @@ from simviz.datasets import DEMOS
 
 #: Data sets whose id begins so are read from installed packages and belong to all.
 DEMO_PREFIX = "demo:"
+#: The workspace of whoever sits at the computer that the app runs on.
+LOCAL_WORKSPACE = "local"
+#: What stands in place of a method's id where no method was trained.
+BLEND, EXPERIMENT, IMPORTED = "blend", "experiment", "imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,16 @@ class RunInfo:
     def is_demo(self) -> bool:
         """Whether it was trained on a demo, and so belongs to all."""
         return self.dataset_id.startswith(DEMO_PREFIX)
+
+    @property
+    def is_blend(self) -> bool:
+        """Whether it is made of two other runs."""
+        return self.method == BLEND
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether its scores are those of another system."""
+        return self.method == IMPORTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import streamlit as st
 
 from simviz.exceptions import SimvizError, StoreError
 from simviz.experiments import all_experiments
-from simviz.jobs.spec import EXPERIMENT
 from simviz.markdown import escape_markdown
+from simviz.store.records import EXPERIMENT
 from simviz.workbench.shell import display, forms, frame, progress, state
 from simviz.workbench.shell.figures import CHART_CONFIG
 
@@ -132,7 +132,7 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
 
 def _start_job(name: str, dataset_id: str) -> None:
     """Ask for an experiment; an answer that is known comes at once."""
-    from simviz.jobs.experiments import experiment_spec
+    from simviz.jobs import experiment_spec
 
     try:
         digest = state.dataset(dataset_id).digest
@@ -144,10 +144,8 @@ def _start_job(name: str, dataset_id: str) -> None:
 
 def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> None:
     """Show what a finished job found."""
-    from simviz.jobs.experiments import findings_of
-
     try:
-        found = findings_of(state.queue().result(status.id, state.workspace()))
+        found = state.queue().result(status.id, state.workspace()).findings()
     except StoreError as error:
         display.problem(error)
         return

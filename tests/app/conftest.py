@@ -37,7 +37,7 @@ class Home:
         return Store(self.root)
 
     def run(self, name):
-        return self.store.get_run(self.runs[name], self.mine)
+        return self.store.runs.get(self.runs[name], self.mine)
 
     def copy(self, root):
         """The same at another place, for a test that writes."""
@@ -51,13 +51,13 @@ def make_home(tmp_path_factory):
 
     def make(pairs, runs):
         store = Store(tmp_path_factory.mktemp("home"))
-        mine = store.create_workspace()
-        data = {name: store.put_dataset(one, mine) for name, one in pairs.items()}
+        mine = store.workspaces.create()
+        data = {name: store.datasets.put(one, mine) for name, one in pairs.items()}
         trained, jobs = {}, {}
         with JobQueue(store, limit=40) as queue:
             for name, (on, *how) in runs.items():  # one by one: equal runs stand by their age
                 on = data.setdefault(on, on)  # a demo by its own name
-                digest = store.get_dataset(on, mine).digest
+                digest = store.datasets.get(on, mine).digest
                 jobs[name] = queue.submit(JobSpec(on, digest, *how, workspace=mine))
                 status = queue.wait(jobs[name], 600)
                 assert status.run_id, f"{name}: {status.message}"
@@ -104,7 +104,9 @@ def serve(_server, monkeypatch):
     if started:
         from simviz.workbench.shell import state
 
-        with state.store()._index.writing() as db:  # what a test chose is not kept for the next
+        with (
+            state.store()._directory.index.writing() as db
+        ):  # what a test chose is not kept for the next
             db.execute("DELETE FROM shown")
 
 

@@ -52,8 +52,10 @@ def app(tmp_path, monkeypatch):
 def own(app):
     from simviz.workbench.shell import state
 
-    app.session_state.workspace = state.store().create_workspace()
-    app.session_state.dataset_id = state.store().put_dataset(titles(), app.session_state.workspace)
+    app.session_state.workspace = state.store().workspaces.create()
+    app.session_state.dataset_id = state.store().datasets.put(
+        titles(), app.session_state.workspace
+    )
     split = {"by": "x", "fractions": (0.6, 0.2, 0.2), "seed": 0, "group_key": None}
     app.session_state.split = {app.session_state.dataset_id: split}
     return app

@@ -28,7 +28,7 @@ def home(make_home):
             "cl_lsi": ("own", "cl_lsi", {"n_components": 4, "shared": True}),
         },
     )
-    home.store.rename_run(home.runs["tfidf_cosine"], home.mine, name=HOSTILE)
+    home.store.runs.rename(home.runs["tfidf_cosine"], home.mine, name=HOSTILE)
     return home
 
 
@@ -148,7 +148,7 @@ def test_a_kept_blend_is_a_run_and_is_chosen(show, home):
     assert "0.25 CL-LSI + 0.75 BM25" in labels
     pills = control(page, "Runs")
     assert status.run_id in pills.value and len(pills.value) == 3
-    run = state.store().get_run(status.run_id, home.mine)
+    run = state.store().runs.get(status.run_id, home.mine)
     assert run.spec["params"]["learned"] == home.runs["cl_lsi"]
     assert run.spec["params"]["lexical"] == home.runs["bm25"]
     # With the two that it is made of it is offered no more.
@@ -162,15 +162,15 @@ def test_a_blend_is_listed_mapped_and_shared(show, home, visit):
     from simviz.workbench.shell import runs, state
 
     show("cl_lsi", "bm25")
-    parts = [state.store().get_run(home.runs[n], home.mine) for n in ("cl_lsi", "bm25")]
+    parts = [state.store().runs.get(home.runs[n], home.mine) for n in ("cl_lsi", "bm25")]
     spec = blend_spec(parts[0].info, parts[1].info, 0.5, workspace=home.mine)
     run_id = state.queue().wait(state.queue().submit(spec), 120).run_id
-    info = state.store().get_run(run_id, home.mine).info
+    info = state.store().runs.get(run_id, home.mine).info
     assert runs.run_title(info) == "0.5 CL-LSI + 0.5 BM25"
-    assert runs.differing("blend", spec.params) == {}
+    assert spec.set_params == {}
     for other in ("train", "map"):
         visit(other, data=home.data["own"], run=run_id)
-    token = state.store().publish(home.mine, "compare", [run_id, parts[1].id])
+    token = state.store().shares.publish(home.mine, "compare", [run_id, parts[1].id])
     seen = visit(workspace=None, share=token, tab="blend")
     assert "0.5 CL-LSI + 0.5 BM25" in html(seen)
     assert not any(b.key == "compare-keep" for b in seen.button), "a shared view is read-only"

@@ -10,11 +10,11 @@ import pytest
 from on_page import control, html, said
 
 from simviz.data import Items, PairSet
-from simviz.jobs import load_evaluation
-from simviz.jobs.results import load_figures
 from simviz.relevance import Relevance
 from simviz.reports import html_report
+from simviz.store import load_evaluation
 from simviz.store.files import write_arrays
+from simviz.store.results import load_figures
 
 pytestmark = pytest.mark.app
 PAGE = "compare"

@@ -46,7 +46,7 @@ def home(make_home):
             "own too": ("own", "cca", {"n_components": 4}),
         },
     )
-    home.store.rename_run(home.runs["own"], home.mine, name=HOSTILE)
+    home.store.runs.rename(home.runs["own"], home.mine, name=HOSTILE)
     return home
 
 
@@ -91,9 +91,9 @@ def test_running_and_cancelled_jobs_are_told(app):
     words = [f"w{a}{b} v{b}" for a in range(30) for b in range(10)]
     from simviz.workbench.shell import state
 
-    mine = state.store().create_workspace()
+    mine = state.store().workspaces.create()
     pairs = PairSet.from_texts(words, words)
-    dataset_id = state.store().put_dataset(pairs, mine)
+    dataset_id = state.store().datasets.put(pairs, mine)
     endless = {"max_iter": 3_000, "patience": 3_000, "n_components": 200}
     spec = JobSpec(dataset_id, pairs.digest, "ssi", endless, workspace=mine)
     job = state.queue().submit(spec)
@@ -111,9 +111,9 @@ def test_running_and_cancelled_jobs_are_told(app):
 def test_failed_job_says_why(app):
     from simviz.workbench.shell import state
 
-    mine = state.store().create_workspace()
+    mine = state.store().workspaces.create()
     pairs = PairSet.from_texts(["a", "b"], ["c", "d"])  # too few to split
-    dataset_id = state.store().put_dataset(pairs, mine)
+    dataset_id = state.store().datasets.put(pairs, mine)
     job = state.queue().submit(JobSpec(dataset_id, pairs.digest, "bm25", workspace=mine))
     assert state.queue().wait(job, 60).state == "failed"
     app.session_state["workspace"] = mine
@@ -285,7 +285,7 @@ def test_no_run_chosen_asks_for_one(visit):
 
 def test_a_run_of_somebody_else_is_not_shown(visit, home):
 
-    page = visit(workspace=home.store.create_workspace(), runs=home.runs["own"])
+    page = visit(workspace=home.store.workspaces.create(), runs=home.runs["own"])
     assert "Choose a data set first" in said(page)
     show(page, data=home.data["own"], runs=home.runs["own"])
     assert "no such data set" in html(page)
@@ -512,7 +512,7 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
         )
         for run in runs
     ]
-    pairs = home.store.get_dataset(data, home.mine)
+    pairs = home.store.datasets.get(data, home.mine)
     return Choice(pairs, entries, "test", direction, metric, [metric])
 
 
@@ -561,10 +561,10 @@ def test_a_published_view_opens_as_its_owner_saw_it(visit, home):
 
     runs = [home.runs[name] for name in ("own", "own too")]
     view = {"metric": "AUC", "direction": "y2x", "against": runs[1], "test": "t", "tab": "det"}
-    token = state.store().publish(
+    token = state.store().shares.publish(
         home.mine, "compare", run_ids=runs, dataset_ids=[home.data["own"]], view=view
     )
-    page = visit(workspace=state.store().create_workspace(), share=token)
+    page = visit(workspace=state.store().workspaces.create(), share=token)
     assert page.session_state["compare-metric"] == "AUC"
     assert page.session_state["compare-direction"] == "y2x"
     assert page.session_state["compare-against"] == runs[1]
@@ -586,7 +586,7 @@ def test_what_is_on_the_screen_is_published(visit, home):
     page.selectbox(key="compare-metric").select("AUC").run()
     page.button(key="compare-publish").click().run()
     assert not page.exception
-    shared = max(state.store().list_shares(home.mine), key=lambda share: share.created)
+    shared = max(state.store().shares.find(home.mine), key=lambda share: share.created)
     view = dict(shared.view)
     assert view["metric"] == "AUC"
     assert view["tab"] == "roc"

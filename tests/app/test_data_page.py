@@ -50,7 +50,7 @@ def role(app, name):
 def own(app):
     from simviz.workbench.shell import state
 
-    infos = state.store().list_datasets(app.session_state.workspace)
+    infos = state.store().datasets.find(app.session_state.workspace)
     return [info for info in infos if not info.is_demo]
 
 
@@ -151,7 +151,7 @@ def test_meaning_of_what_is_not_listed_can_be_chosen(app):
     info = keep(app)
     from simviz.workbench.shell import state
 
-    assert state.store().get_dataset(info.id).relevance.unjudged == "ignore"
+    assert state.store().datasets.get(info.id).relevance.unjudged == "ignore"
 
 
 def test_zip_takes_its_table_from_inside_or_beside(app):
@@ -406,7 +406,7 @@ def test_words_of_a_label_are_asked_for_and_read_again(app):
     info = keep(app)
     from simviz.workbench.shell import state
 
-    assert sorted(state.store().get_dataset(info.id).relevance.matrix.data) == [-1, 1, 2, 3, 3]
+    assert sorted(state.store().datasets.get(info.id).relevance.matrix.data) == [-1, 1, 2, 3, 3]
 
 
 def test_words_of_a_scale_are_read_at_once_and_can_be_changed(app):

@@ -52,7 +52,7 @@ def store_messy(app):
     app.run()
     mine = app.session_state.workspace
     pairs = read_pairs(messy(), "messy.csv").pairs
-    dataset_id = state.store().put_dataset(pairs, mine)
+    dataset_id = state.store().datasets.put(pairs, mine)
     app.query_params["data"] = dataset_id
     app.run()
     assert not app.exception
@@ -84,10 +84,10 @@ def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
     assert "messy, version 2" in text
     assert "known from training<" not in text.replace("or nearly", "")
     assert app.session_state["split"][second]["by"] == "column"
-    mended = state.store().get_dataset(second, app.session_state.workspace)
-    assert mended.digest != state.store().get_dataset(first, app.session_state.workspace).digest
+    mended = state.store().datasets.get(second, app.session_state.workspace)
+    assert mended.digest != state.store().datasets.get(first, app.session_state.workspace).digest
     assert mended.x.metadata["split"][4] == "train"
-    notes = state.store().get_dataset_info(second, app.session_state.workspace).notes
+    notes = state.store().datasets.info(second, app.session_state.workspace).notes
     assert notes[-1].startswith("Mended: 1 test item is known from training.")
     app.button(key="data-health-undo").click().run()
     assert not app.exception

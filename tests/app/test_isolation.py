@@ -23,17 +23,17 @@ def home(make_home):
     home = make_home({"own": pairs}, {"cca": ("own", "cca", {"n_components": 3})})
     store, owner = home.store, home.mine
     data, run = home.data["own"], home.runs["cca"]
-    store.rename_run(run, owner, SECRET, SECRET)
-    store.put_feedback(data, owner, [(SECRET, SECRET, 1.0)])
+    store.runs.rename(run, owner, SECRET, SECRET)
+    store.feedback.put(data, owner, [(SECRET, SECRET, 1.0)])
     return {
         "root": home.root,
         "store": store,
         "owner": owner,
-        "stranger": store.create_workspace(),
+        "stranger": store.workspaces.create(),
         "data": data,
         "run": run,
         "job": home.jobs["cca"],
-        "token": store.publish(owner, "map", run_ids=[run]),
+        "token": store.shares.publish(owner, "map", run_ids=[run]),
     }
 
 
@@ -85,16 +85,16 @@ def test_ids_of_others_open_nothing_in_the_store(home):
     store, stranger = home["store"], home["stranger"]
     with JobQueue(store) as queue:
         for read in (
-            lambda: store.get_dataset(home["data"], stranger),
-            lambda: store.get_dataset_info(home["data"], stranger),
-            lambda: store.get_run(home["run"], stranger),
-            lambda: store.delete_run(home["run"], stranger),
-            lambda: store.restore_run(home["run"], stranger),
-            lambda: store.rename_run(home["run"], stranger, "mine"),
-            lambda: store.delete_dataset(home["data"], stranger),
-            lambda: store.withdraw(home["token"], stranger),
-            lambda: store.publish(stranger, "map", run_ids=[home["run"]]),
-            lambda: store.put_feedback(home["data"], stranger, [("a", "b", 1.0)]),
+            lambda: store.datasets.get(home["data"], stranger),
+            lambda: store.datasets.info(home["data"], stranger),
+            lambda: store.runs.get(home["run"], stranger),
+            lambda: store.runs.delete(home["run"], stranger),
+            lambda: store.runs.restore(home["run"], stranger),
+            lambda: store.runs.rename(home["run"], stranger, "mine"),
+            lambda: store.datasets.delete(home["data"], stranger),
+            lambda: store.shares.withdraw(home["token"], stranger),
+            lambda: store.shares.publish(stranger, "map", run_ids=[home["run"]]),
+            lambda: store.feedback.put(home["data"], stranger, [("a", "b", 1.0)]),
             lambda: queue.status(home["job"], stranger),
             lambda: queue.cancel(home["job"], stranger),
             lambda: queue.repeat(home["job"], stranger),
@@ -103,7 +103,7 @@ def test_ids_of_others_open_nothing_in_the_store(home):
             with pytest.raises(StoreError) as refused:
                 read()
             assert SECRET not in str(refused.value)
-        assert store.list_runs(stranger, home["data"]) == []
-        assert store.list_feedback(home["data"], stranger) == []
-        assert all(info.is_demo for info in store.list_datasets(stranger))
-        assert queue.jobs(stranger) == [] and store.list_shares(stranger) == []
+        assert store.runs.find(stranger, home["data"]) == []
+        assert store.feedback.find(home["data"], stranger) == []
+        assert all(info.is_demo for info in store.datasets.find(stranger))
+        assert queue.jobs(stranger) == [] and store.shares.find(stranger) == []

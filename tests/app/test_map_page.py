@@ -98,9 +98,9 @@ def put(app, pairs):
     app.run()
     mine = app.session_state.workspace if "workspace" in app.session_state else None
     if mine is None:
-        mine = state.store().create_workspace()
+        mine = state.store().workspaces.create()
         app.session_state.workspace = mine
-    return state.store().put_dataset(pairs, mine), mine
+    return state.store().datasets.put(pairs, mine), mine
 
 
 def train(pairs, dataset_id, mine, method="cca", digest=None, wait=True, **params):
@@ -214,13 +214,13 @@ def test_click_is_taken_once(trained):
 
 def draw(app, dataset_id, run_id, drawing, **query):
     """Open a drawing that must first be made."""
-    from simviz.jobs.drawings import kept_name
+    from simviz.jobs.measuring import kept_name
     from simviz.workbench.shell import state
 
     name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
     go(app, data=dataset_id, run=run_id, drawing=drawing, **query)
     deadline = time.monotonic() + 30
-    while kept_name(name.replace("-3", "-2")) not in state.store().get_run(run_id).maps():
+    while kept_name(name.replace("-3", "-2")) not in state.store().runs.get(run_id).maps():
         assert time.monotonic() < deadline
         time.sleep(0.1)
     app.run()
@@ -338,7 +338,7 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
     monkeypatch.setattr("simviz.workbench.shell.settings._LATE", 0.0)
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
-    measured = state.store().get_run(run_id).part("test")
+    measured = state.store().runs.get(run_id).part("test")
     curve = [{**record, "value": 0.25} for record in measured.curve()]
     (measured.folder / "curve.json").write_text(json.dumps(curve))
     go(app, data=dataset_id, dims="12")
@@ -358,7 +358,7 @@ def test_part_that_was_not_measured_is_offered(app, sentences):
     from simviz.workbench.shell import settings, state
 
     dataset_id, mine = put(app, sentences)
-    run = state.store().get_run(train(sentences, dataset_id, mine, n_components=12).run_id)
+    run = state.store().runs.get(train(sentences, dataset_id, mine, n_components=12).run_id)
     shutil.rmtree(run.folder / "validation")
     go(app, data=dataset_id, dims="12")
     assert "Not measured on the validation part yet" in words(app) and not charts(app)
@@ -378,15 +378,15 @@ def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
     go(app, data=dataset_id, dims="12", part="test")
     app.button(key="map-publish").click().run()
-    (published,) = state.store().list_shares(mine)
+    (published,) = state.store().shares.find(mine)
     assert published.view["part"] == "test" and published.run_ids == (run_id,)
     for name in ("part-chosen", "map-view"):
         del app.session_state[name]
-    app.session_state.workspace = state.store().create_workspace()
+    app.session_state.workspace = state.store().workspaces.create()
     go(app, share=published.token)
     assert "Of the test part: 12 x and 12 y; x ask." in words(app)
     assert link(app)["part"] == "test"
-    old = state.store().publish(
+    old = state.store().shares.publish(
         mine, "map", run_ids=[run_id], dataset_ids=[dataset_id], view={"dims": "12"}, days=7
     )
     for name in ("part-chosen", "map-view"):
@@ -419,7 +419,7 @@ def test_kept_drawing_in_three_dimensions_gives_way_to_the_flat_one(trained):
     from simviz.workbench.shell import state
 
     app, dataset_id, run_id = trained
-    run = state.store().get_run(run_id)
+    run = state.store().runs.get(run_id)
     arrays, info = run.map("mds-2-center")
     spatial = {side: np.pad(arrays[side], [(0, 0), (0, 1)]) for side in "xy"}
     run.put_map("pca-3-center", arrays | spatial, info | {"method": "pca"})
@@ -490,7 +490,7 @@ def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences
     run_id = train(sentences, dataset_id, mine, n_components=5).run_id
     from simviz.workbench.shell import drawings, state
 
-    placed = drawings.kept(run_id, "mds-2", state.store().get_run(run_id))
+    placed = drawings.kept(run_id, "mds-2", state.store().runs.get(run_id))
     assert placed.x_rows.tolist() == placed.y_rows.tolist(), "pairs are kept together"
     left_out = next(i for i in range(60) if i not in placed.x_rows)
     go(app, data=dataset_id, sel=f"x{left_out}")
@@ -527,7 +527,7 @@ def test_positions_can_leave_the_page(trained, sentences):
     from simviz.workbench.map import page
     from simviz.workbench.shell import drawings, state
 
-    run = state.store().get_run(run_id)
+    run = state.store().runs.get(run_id)
     placed, parts = drawings.kept(run_id, "mds-2", run), drawings.parts(run_id, run, sentences)
     lines = list(csv.DictReader(io.StringIO(page.positions_csv(placed, parts, sentences))))
     assert len(lines) == 120

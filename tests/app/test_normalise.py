@@ -47,8 +47,8 @@ def app(tmp_path, monkeypatch, titles):
     st.cache_data.clear()
     at = AppTest.from_file(APP, default_timeout=60)
     at.switch_page("pages/search.py")
-    mine = at.session_state.workspace = state.store().create_workspace()
-    at.session_state.dataset_id = state.store().put_dataset(titles, mine)
+    mine = at.session_state.workspace = state.store().workspaces.create()
+    at.session_state.dataset_id = state.store().datasets.put(titles, mine)
     for method in ("tfidf_cosine", "ssi"):
         params = {"n_components": 4, "max_iter": 5} if method == "ssi" else {}
         state.queue().submit(
@@ -87,7 +87,7 @@ def shown(app):
 def choose(app, method):
     from simviz.workbench.shell import state
 
-    runs = state.store().list_runs(app.session_state.workspace, app.session_state.dataset_id)
+    runs = state.store().runs.find(app.session_state.workspace, app.session_state.dataset_id)
     [info] = [i for i in runs if i.method == method]
     app.session_state["normalise-run"] = info.id
 
@@ -133,7 +133,7 @@ def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
     button.click()
     run(app)
     lines = app.text_area(key="normalise-text").value.splitlines()
-    rows = state.store().get_run(app.session_state["normalise-run"]).arrays()[f"x_{part}"]
+    rows = state.store().runs.get(app.session_state["normalise-run"]).arrays()[f"x_{part}"]
     assert len(lines) >= 3 and set(lines) <= set(titles.x.content[rows])
     assert f"of {len(lines)} ({part})." in html(app), "and the group of each is known"
 
@@ -147,7 +147,7 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
 
     pairs = load_demo("job_titles")
     mine = app.session_state.workspace
-    data = app.session_state.dataset_id = state.store().put_dataset(pairs, mine)
+    data = app.session_state.dataset_id = state.store().datasets.put(pairs, mine)
     # By group: the test part holds groups that training has never seen.
     split = SplitSpec(by="group", group_key="group")
     spec = JobSpec(data, pairs.digest, "tfidf_cosine", split=split, workspace=mine)
@@ -162,7 +162,7 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     taxonomy = {name for names in groups for name in names}
     assert len(taxonomy) == 191
     assert set(shown(app)["group"]) - {"not in the taxonomy"} == taxonomy
-    trained = state.store().get_run(done.run_id, mine)
+    trained = state.store().runs.get(done.run_id, mine)
     found = set()
     for title in dict(zip(groups, pairs.y.content, strict=True)).values():
         query = Query("x", Items(["query"], [title], "text"))
@@ -176,7 +176,7 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     from simviz.workbench.shell import state
 
     data, mine = app.session_state.dataset_id, app.session_state.workspace
-    state.store().put_feedback(data, mine, [("dough wizard", "baker", 1)])
+    state.store().feedback.put(data, mine, [("dough wizard", "baker", 1)])
     run(app)
     choose(app, "tfidf_cosine")
     app.text_area(key="normalise-text").set_value("dough wizard\nsenior pilot")
@@ -188,7 +188,7 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     run(app)
     wait(app)
     run(app)
-    newest = state.store().get_run(app.session_state["normalise-run"], mine)
+    newest = state.store().runs.get(app.session_state["normalise-run"], mine)
     [step] = newest.spec["augment"]
     assert (step["kind"], step["pairs"]) == ("feedback", [["dough wizard", "baker", 1]])
     assert "What the corrections changed" in [s.value for s in app.subheader]
@@ -196,22 +196,22 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     show_part(app, "test")
     assert "On the test part (" in html(app)
     [before] = [
-        i for i in state.store().list_runs(mine, data) if i.method == "ssi" and i.id != newest.id
+        i for i in state.store().runs.find(mine, data) if i.method == "ssi" and i.id != newest.id
     ]
-    shutil.rmtree(state.store().get_run(before.id, mine).folder / "test")
+    shutil.rmtree(state.store().runs.get(before.id, mine).folder / "test")
     run(app)
     assert "On the test part (" not in html(app)
     app.button(key="normalise-measure").click()
     run(app)
     until = time.monotonic() + 60
-    while "test" not in state.store().get_run(before.id, mine).measured:
+    while "test" not in state.store().runs.get(before.id, mine).measured:
         assert time.monotonic() < until
         time.sleep(0.05)
     run(app)
     assert "On the test part (" in html(app)
     app.button(key="normalise-drop-0").click()
     run(app)
-    assert state.store().list_feedback(data, mine) == []
+    assert state.store().feedback.find(data, mine) == []
 
 
 def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
@@ -224,7 +224,7 @@ def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
     split = SplitSpec(by=DEMOS["job_titles"].split_by)
     state.queue().submit(JobSpec(demo, pairs.digest, "ssi", params, split, workspace=mine))
     wait(app)
-    state.store().put_feedback(demo, mine, [("code poet", "software developer", 1)])
+    state.store().feedback.put(demo, mine, [("code poet", "software developer", 1)])
     app.session_state.dataset_id = demo
     run(app)
     app.text_area(key="normalise-text").set_value("code poet")
@@ -233,7 +233,7 @@ def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
     app.button(key="normalise-train").click()
     run(app)
     own = app.session_state.dataset_id
-    assert own != demo and state.store().get_dataset(own, mine).digest == pairs.digest
+    assert own != demo and state.store().datasets.get(own, mine).digest == pairs.digest
     wait(app)
-    assert [i.dataset_id for i in state.store().list_runs(mine, own)] == [own]
-    assert [i.method for i in state.store().list_runs(mine, demo)] == ["ssi"]
+    assert [i.dataset_id for i in state.store().runs.find(mine, own)] == [own]
+    assert [i.method for i in state.store().runs.find(mine, demo)] == ["ssi"]

@@ -131,7 +131,7 @@ def test_what_one_brought_is_offered_where_it_fits(app, quick):
 
     words = [f"word {i}" for i in range(60)]
     mine = PairSet.from_texts(words, [w.upper() for w in words], name="my *own* pairs")
-    app.query_params["data"] = state.store().put_dataset(mine, app.session_state["workspace"])
+    app.query_params["data"] = state.store().datasets.put(mine, app.session_state["workspace"])
     app.run()
     button = app.button(key=f"papers-run-{NAME}-own")
     assert button.label == "Run on my \\*own\\* pairs"

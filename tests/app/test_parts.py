@@ -91,7 +91,7 @@ def test_exchanging_the_answers_of_the_test_changes_no_order_and_no_default(show
         app = show(name, part="test")
         pills, against = control(app, "Runs"), app.selectbox(key="compare-against")
         titles = [option.content for option in pills.proto.options]
-        by_id = {i.id: i.method for i in home.store.list_runs(home.mine, home.data[name])}
+        by_id = {i.id: i.method for i in home.store.runs.find(home.mine, home.data[name])}
         seen.append((titles, [by_id[i] for i in pills.value], by_id[against.value]))
     assert seen[0] == seen[1]
     figures = [
@@ -121,7 +121,7 @@ def test_queries_are_ranked_against_all_items_where_asked(show):
 def test_readers_of_a_published_view_are_told_of_a_missing_part_but_measure_nothing(show, home):
     run = home.run("own bm25")
     folder = run.folder
-    token = home.store.publish(
+    token = home.store.shares.publish(
         home.mine, "compare", run_ids=[run.id], dataset_ids=[home.data["own"]], view={}, days=None
     )
     (folder / "validation").rename(folder / "kept")

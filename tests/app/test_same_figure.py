@@ -12,9 +12,10 @@ from on_page import control, html
 from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.evaluation import confidence_interval, evaluate, query_values
-from simviz.jobs import SplitSpec, load_evaluation
+from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
 from simviz.reports import html_report
+from simviz.store import load_evaluation
 
 pytestmark = pytest.mark.app
 #: What is looked at first: data set, metric, who asks.
@@ -88,7 +89,7 @@ def cell(text, column):
 
 
 def dataset(home, name):
-    return home.store.get_dataset(home.data[name], home.mine)
+    return home.store.datasets.get(home.data[name], home.mine)
 
 
 def every_place(show, home, name, metric, direction, part):
@@ -150,5 +151,5 @@ def test_another_direction_is_followed_everywhere_and_kept(show, home, direction
     assert not app.exception
     assert cell(html(app), FIRST["own"][0]) == told["Compare"]
     assert cell(html(show("compare", "own")), FIRST["own"][0]) == told["Compare"]
-    kept = home.store.shown(home.data["own"], home.mine, "direction")
+    kept = home.store.choices.get(home.data["own"], home.mine, "direction")
     assert kept == direction

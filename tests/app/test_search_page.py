@@ -38,8 +38,8 @@ def trained(app, sentences):
     """The page on a small data set with two trained runs."""
     from simviz.workbench.shell import state
 
-    mine = app.session_state.workspace = state.store().create_workspace()
-    dataset_id = state.store().put_dataset(sentences, mine)
+    mine = app.session_state.workspace = state.store().workspaces.create()
+    dataset_id = state.store().datasets.put(sentences, mine)
     app.session_state.dataset_id = dataset_id
     for method, params in (("cca", {"n_components": 8}), ("cl_lsi", {"n_components": 9})):
         spec = JobSpec(dataset_id, sentences.digest, method, params, workspace=mine)
@@ -71,8 +71,8 @@ def test_without_data_or_runs_it_leads_to_some(app, sentences):
     assert any("icons" in (b.key or "") for b in app.button)
     from simviz.workbench.shell import state
 
-    mine = app.session_state.workspace = state.store().create_workspace()
-    app.session_state.dataset_id = state.store().put_dataset(sentences, mine)
+    mine = app.session_state.workspace = state.store().workspaces.create()
+    app.session_state.dataset_id = state.store().datasets.put(sentences, mine)
     run(app)
     assert "nothing to ask" in " ".join(m.value for m in app.markdown)
 
@@ -115,7 +115,7 @@ def rows(app, name):
     from simviz.workbench.shell import state
 
     run_id = app.session_state["search-runs"][0]
-    return state.store().get_run(run_id).arrays()[name].tolist()
+    return state.store().runs.get(run_id).arrays()[name].tolist()
 
 
 def show_part(app, part):
@@ -164,7 +164,7 @@ def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences):
     test = rows(trained, "x_test")[0]
     trained.button(key="search-publish").click()
     run(trained)
-    [share] = state.store().list_shares(trained.session_state.workspace)
+    [share] = state.store().shares.find(trained.session_state.workspace)
     assert dict(share.view) == {"part": "test", "ask": f"x{test}"}
     visitor = AppTest.from_file(APP, default_timeout=60)
     visitor.switch_page("pages/search.py")
@@ -182,8 +182,8 @@ def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, files)
     from simviz.workbench.shell import state
 
     store = state.store()
-    mine = app.session_state.workspace = store.create_workspace()
-    data = app.session_state.dataset_id = store.put_dataset(pairs, mine)
+    mine = app.session_state.workspace = store.workspaces.create()
+    data = app.session_state.dataset_id = store.datasets.put(pairs, mine)
 
     spec = JobSpec(data, pairs.digest, "cca", {"n_components": 2}, workspace=mine).to_json()
 
@@ -201,7 +201,7 @@ def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, files)
         if validation is not None:
             both["validation"] = measured("validation", validation)
         kept = replace(files, spec=spec, measured=both, arrays=held_out)
-        store.put_run(str(i) * 32, kept, data, "cca", mine)
+        store.runs.put(str(i) * 32, kept, data, "cca", mine)
         time.sleep(0.01)  # so that one is newer than the other
     run(app)
     options = next(g for g in app.get("button_group") if g.proto.label == "Who answers")
@@ -232,7 +232,7 @@ def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
         assert time.monotonic() < until
         time.sleep(0.05)
     run(app)
-    [info] = state.store().list_runs(mine, "demo:emoji")
+    [info] = state.store().runs.find(mine, "demo:emoji")
     assert app.session_state["search-runs"] == [info.id]
     assert app.selectbox(key="search-item-x").value == 7
 

@@ -65,10 +65,10 @@ def test_a_published_view_has_none(app):
     from simviz.workbench.shell import state
 
     store = state.store()
-    mine = store.create_workspace()
+    mine = store.workspaces.create()
     pairs = PairSet.from_texts(["a b", "c d", "e f"], ["b a", "d c", "f e"])
-    dataset = store.put_dataset(pairs, mine)
-    token = store.publish(mine, "compare", run_ids=[], dataset_ids=[dataset])
+    dataset = store.datasets.put(pairs, mine)
+    token = store.shares.publish(mine, "compare", run_ids=[], dataset_ids=[dataset])
     app.session_state["tour-on"] = True
     app.query_params["share"] = token
     app.switch_page("pages/compare.py").run()

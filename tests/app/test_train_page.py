@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
-from simviz.deployment import LOCAL_WORKSPACE
 from simviz.jobs import JobSpec
 from simviz.relevance import Relevance
+from simviz.store.records import LOCAL_WORKSPACE
 from simviz.workbench.shell.forms import in_words
 
 pytestmark = pytest.mark.app
@@ -40,8 +40,8 @@ def own(app, sentences):
     """The page on a small data set of the visitor's own."""
     from simviz.workbench.shell import state
 
-    app.session_state.workspace = state.store().create_workspace()
-    app.session_state.dataset_id = state.store().put_dataset(
+    app.session_state.workspace = state.store().workspaces.create()
+    app.session_state.dataset_id = state.store().datasets.put(
         sentences, app.session_state.workspace
     )
     return app
@@ -97,7 +97,7 @@ def ask(app, method, **params):
     from simviz.workbench.shell import state
 
     dataset_id = app.session_state.dataset_id
-    digest = state.store().get_dataset(dataset_id).digest
+    digest = state.store().datasets.get(dataset_id).digest
     spec = JobSpec(dataset_id, digest, method, params, workspace=app.session_state.workspace)
     return state.queue().submit(spec)
 
@@ -143,8 +143,8 @@ def test_shared_view_is_not_trained_on(own):
     from simviz.workbench.shell import state
 
     mine, shown = own.session_state.workspace, own.session_state.dataset_id
-    own.query_params["share"] = state.store().publish(mine, "map", dataset_ids=[shown])
-    own.session_state.workspace = state.store().create_workspace()
+    own.query_params["share"] = state.store().shares.publish(mine, "map", dataset_ids=[shown])
+    own.session_state.workspace = state.store().workspaces.create()
     run(own)
     assert "can be read, not trained on" in words(own)
     assert not own.checkbox
@@ -299,8 +299,8 @@ def test_names_from_a_file_are_no_markup(app):
     texts = [f"word {i}" for i in range(20)]
     bad = "<img src=x onerror=alert(1)> **b**"
     pairs = PairSet.from_texts(texts, texts, name=bad, x_name=bad, y_name=bad)
-    app.session_state.workspace = state.store().create_workspace()
-    app.session_state.dataset_id = state.store().put_dataset(pairs, app.session_state.workspace)
+    app.session_state.workspace = state.store().workspaces.create()
+    app.session_state.dataset_id = state.store().datasets.put(pairs, app.session_state.workspace)
     run(app)
     assert "&lt;img src=x" in html(app)
     assert "<img" not in html(app)
@@ -344,14 +344,14 @@ def with_pictures(app, workspace):
     sides = Items(ids, [f"w{i % 9}" for i in range(40)], "keyword"), Items(ids, pixels, "image")
     pairs = PairSet(*sides, Relevance.identity(40), name="pictures")
     app.session_state.workspace = workspace
-    app.session_state.dataset_id = state.store().put_dataset(pairs, workspace)
+    app.session_state.dataset_id = state.store().datasets.put(pairs, workspace)
     return run(app)
 
 
 def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, tmp_path):
     from simviz.workbench.shell import state
 
-    with_pictures(app, state.store().open_workspace(LOCAL_WORKSPACE))
+    with_pictures(app, state.store().workspaces.open(LOCAL_WORKSPACE))
     key = f"train-{app.session_state.dataset_id}"
     app.segmented_control(key=f"{key}-features").set_value("pretrained")
     run(app)
@@ -370,15 +370,15 @@ def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, 
     run(app)
     until_trained(app)
     assert app.dataframe[0].value["run"].tolist() == ["CCA on pretrained vectors"]
-    (info,) = state.store().list_runs(LOCAL_WORKSPACE)
-    fitted = state.store().get_run(info.id, LOCAL_WORKSPACE).pipeline()
+    (info,) = state.store().runs.find(LOCAL_WORKSPACE)
+    fitted = state.store().runs.get(info.id, LOCAL_WORKSPACE).pipeline()
     assert fitted.y_features_.model == str(Path(tiny_clip).resolve())
 
 
 def test_visitors_name_no_folder_of_the_computer(app):
     from simviz.workbench.shell import state
 
-    with_pictures(app, state.store().create_workspace())
+    with_pictures(app, state.store().workspaces.create())
     assert not [c for c in app.segmented_control if c.key.endswith("-features")]
 
 
@@ -535,7 +535,7 @@ def test_naming_a_run_that_another_tab_deleted_says_so(own):
     tick_row(own, 0)
     name = next(t for t in own.text_input if t.label == "Name")
     run_id = name.key.removeprefix("train-name-")
-    state.store().delete_run(run_id, own.session_state.workspace)
+    state.store().runs.delete(run_id, own.session_state.workspace)
     name.set_value("late")
     run(own)
     assert "There is no such run here" in html(own) and not own.exception

@@ -65,15 +65,15 @@ def test_a_job_ends_with_the_same_model_measures_and_stages(remote, store, ask, 
     assert status.created <= status.started <= status.finished
     stages = list(dict.fromkeys(event["stage"] for event in status.history))
     assert stages == ["reading", "features", "training", "scoring", "drawing"]
-    run = store.get_run(status.run_id)
+    run = store.runs.get(status.run_id)
 
     here = Store(tmp_path / "here")
-    mine = here.create_workspace()
-    pairs = store.get_dataset(spec.dataset_id)
-    dataset_id = here.put_dataset(pairs, mine)
+    mine = here.workspaces.create()
+    pairs = store.datasets.get(spec.dataset_id)
+    dataset_id = here.datasets.put(pairs, mine)
     with JobQueue(here) as queue:
         local = queue.submit(replace(spec, dataset_id=dataset_id, workspace=mine))
-        expected = here.get_run(queue.wait(local, LONG).run_id)
+        expected = here.runs.get(queue.wait(local, LONG).run_id)
     for name in ("x_projection_", "y_projection_"):
         ours, theirs = (getattr(r.pipeline().model_, name) for r in (run, expected))
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-8)
@@ -110,7 +110,7 @@ def test_progress_is_heard_and_a_wish_to_cancel_is_granted(remote, cluster, stor
     assert remote.cancel(job_id) and remote.status(job_id).state == "cancelled"
     until(lambda: not tasks(cluster) and not any(w.state.executing for w in workers(cluster)))
     assert time.monotonic() - asked < 2 * 5  # 2 s, on a machine that may be five times busier
-    assert not store.has_run(endless().digest)
+    assert not store.runs.has(endless().digest)
     assert remote.wait(remote.submit(ask()), LONG).state == "succeeded"
 
 
@@ -155,12 +155,12 @@ def test_searches_and_blends_travel_too(remote, store, ask, mine):
     infos = []
     for spec in (ask("cca", n_components=5), ask("bm25")):
         done = remote.wait(remote.submit(spec), LONG)
-        infos.append(store.get_run(done.run_id, mine).info)
+        infos.append(store.runs.get(done.run_id, mine).info)
     spec = blend_spec(*infos, 0.3, workspace=mine)
     status = remote.wait(remote.submit(spec), LONG)
     assert status.state == "succeeded", status.message
-    assert store.get_run(status.run_id).pipeline().alpha == 0.3
-    store.delete_run(infos[0].id, mine)
+    assert store.runs.get(status.run_id).pipeline().alpha == 0.3
+    store.runs.delete(infos[0].id, mine)
     status = remote.wait(remote.submit(replace(spec, params={**spec.params, "alpha": 0.2})), LONG)
     assert status.state == "failed"
     assert "The learned run of this blend cannot be opened" in status.message
@@ -178,10 +178,10 @@ def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monke
     def fail(*arguments):
         raise TypeError("inner")
 
-    monkeypatch.setattr("simviz.jobs.work.train", fail)  # workers of the fixture are threads
+    monkeypatch.setattr("simviz.jobs.training.train", fail)  # workers of the fixture are threads
     status = remote.wait(remote.submit(ask()), LONG)
     assert status.state == "failed" and "TypeError" in status.message
-    kept = (store.attempt_folder(status.id) / "traceback.txt").read_text()
+    kept = (store.jobs.folder(status.id) / "traceback.txt").read_text()
     assert "inner" in kept and "run_job" in kept
 
 
@@ -235,7 +235,7 @@ def test_a_data_set_is_the_same_after_its_journey(sentences):
 
 def test_what_was_not_sent_cannot_be_read(sentences):
     carried = Carried(sentences)
-    assert carried.get_dataset("any") is sentences
+    assert carried.datasets.get("any") is sentences
     with pytest.raises(StoreError, match="not sent along"):
-        carried.get_run("0" * 32)
+        carried.runs.get("0" * 32)
     assert isinstance(JobSpec("d", sentences.digest, "bm25"), JobSpec)

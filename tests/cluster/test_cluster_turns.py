@@ -18,7 +18,7 @@ def until(condition):
 
 
 def test_who_comes_late_does_not_wait_for_all_of_another(store, theirs, ask, endless):
-    digest = store.get_dataset("demo:emoji").digest
+    digest = store.datasets.get("demo:emoji").digest
     with (
         cluster_here(1, processes=False, protocol="tcp://") as cluster,
         cluster_queue(store, cluster.scheduler_address) as queue,

@@ -47,11 +47,11 @@ def by_nobody(cluster, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("undisturbed"))
 
     def run(spec, pairs):
-        mine = store.create_workspace()
-        asked = replace(spec, dataset_id=store.put_dataset(pairs, mine), workspace=mine)
+        mine = store.workspaces.create()
+        asked = replace(spec, dataset_id=store.datasets.put(pairs, mine), workspace=mine)
         with cluster_queue(store, cluster.scheduler_address) as queue:
             job_id = queue.submit(asked)
-            found = store.get_run(queue.wait(job_id, LONG).run_id)
+            found = store.runs.get(queue.wait(job_id, LONG).run_id)
             queue._executor.shutdown()
         return found
 
@@ -76,7 +76,7 @@ def test_a_worker_killed_in_a_job(cluster, client, store, ask, sentences, by_nob
     assert status.state == "succeeded", status.message
     clocks = [event["seconds"] for event in status.history]
     assert any(later <= sooner for sooner, later in pairwise(clocks)), "nobody was killed"
-    run = store.get_run(status.run_id)
+    run = store.runs.get(status.run_id)
     both = (sentences.x, sentences.y)
     ours, theirs = (r.pipeline().similarity(*both) for r in (run, expected))
     assert np.array_equal(ours, theirs)

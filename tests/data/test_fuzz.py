@@ -181,7 +181,7 @@ LIMITS = {"file_bytes": 2_000_000, "unpacked_bytes": 8_000_000, "cells": 200_000
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_file_leaves_anything_but_a_sentence_or_a_whole_data_set(part, tmp_path):
     store = Store(tmp_path / "store")
-    workspace = store.create_workspace()
+    workspace = store.workspaces.create()
     good = seeds()
     kept = 0
     for number in range(-(-CASES // PARTS)):
@@ -201,10 +201,10 @@ def test_no_file_leaves_anything_but_a_sentence_or_a_whole_data_set(part, tmp_pa
         assert np.isfinite(pairs.relevance.matrix.data).all() and pairs.digest, seed
         if kept < 10:  # what was read can be stored and read back
             kept += 1
-            found = store.put_dataset(pairs, workspace)
-            assert store.get_dataset(found, workspace).digest == pairs.digest, seed
+            found = store.datasets.put(pairs, workspace)
+            assert store.datasets.get(found, workspace).digest == pairs.digest, seed
     assert kept > 0
-    assert sum(not d.is_demo for d in store.list_datasets(workspace)) <= kept
+    assert sum(not d.is_demo for d in store.datasets.find(workspace)) <= kept
     assert not [p for p in (tmp_path / "store").rglob("*") if ".part" in p.name]
 
 

@@ -24,7 +24,7 @@ def hostile(tmp_path):
     """A store in which every text that a visitor can choose is a payload."""
     n = len(PAYLOADS)
     store = Store(tmp_path / "store")
-    mine = store.open_workspace("local")
+    mine = store.workspaces.open("local")
 
     def side(tail):
         texts = [f"{text} {tail}{i % 9}" for i, text in enumerate(PAYLOADS)]
@@ -44,7 +44,7 @@ def hostile(tmp_path):
         x_name=PAYLOADS[10],
         y_name=PAYLOADS[54],
     )
-    data = store.put_dataset(pairs, mine, notes=PAYLOADS[:5])
+    data = store.datasets.put(pairs, mine, notes=PAYLOADS[:5])
     with JobQueue(store) as queue:
         runs = []
         for method, params in (("cca", {"n_components": 5}), ("bm25", {})):
@@ -54,9 +54,9 @@ def hostile(tmp_path):
         by = SplitSpec(by="group", group_key=PAYLOADS[12])
         failed = queue.submit(JobSpec(data, pairs.digest, "bm25", {}, by, workspace=mine))
         assert "onerror" in queue.wait(failed, 60).message
-    store.rename_run(runs[0], mine, PAYLOADS[11], PAYLOADS[47])
-    token = store.publish(mine, "map", run_ids=runs, view={PAYLOADS[1]: PAYLOADS[2]})
-    found = [store.get_run(run_id, mine) for run_id in runs]
+    store.runs.rename(runs[0], mine, PAYLOADS[11], PAYLOADS[47])
+    token = store.shares.publish(mine, "map", run_ids=runs, view={PAYLOADS[1]: PAYLOADS[2]})
+    found = [store.runs.get(run_id, mine) for run_id in runs]
     report = tmp_path / "report.html"
     report.write_text(
         html_report(found, pairs, labels={run.id: PAYLOADS[9] for run in found}), "utf-8"

@@ -185,7 +185,7 @@ def hostile(tmp_path):
     """The store of a server, and in it a trained data set whose every text is a payload."""
     n = len(PAYLOADS)
     store = Store(tmp_path / "hostile")
-    mine = store.open_workspace("local")
+    mine = store.workspaces.open("local")
     sides = [
         Items(
             [f"{i} {text}" for i, text in enumerate(PAYLOADS)],
@@ -198,7 +198,7 @@ def hostile(tmp_path):
     pairs = PairSet(
         *sides, Relevance.identity(n), name=PAYLOADS[9], x_name=PAYLOADS[10], y_name=PAYLOADS[3]
     )
-    data = store.put_dataset(pairs, mine)
+    data = store.datasets.put(pairs, mine)
     with JobQueue(store) as queue:
         spec = JobSpec(data, pairs.digest, "cca", {"n_components": 5}, workspace=mine)
         assert queue.wait(queue.submit(spec), 120).state == "succeeded"

@@ -23,18 +23,18 @@ HOSTILE = (
 def report(tmp_path_factory):
     root = tmp_path_factory.mktemp("report")
     store = Store(root)
-    mine = store.create_workspace()
+    mine = store.workspaces.create()
     words = [f"{HOSTILE[i % 4]} {'abcdef'[i % 6]}{i}" for i in range(40)]
     items = Items([f"i{i}" for i in range(40)], words, "text", {"label": words})
     pairs = PairSet(
         items, items, Relevance.identity(40), name=HOSTILE[0], x_name=HOSTILE[1], y_name=HOSTILE[2]
     )
-    dataset_id = store.put_dataset(pairs, mine)
+    dataset_id = store.datasets.put(pairs, mine)
     with JobQueue(store) as queue:
         runs = []
         for method, params in (("cca", {"n_components": 3}), ("bm25", {})):
             spec = JobSpec(dataset_id, pairs.digest, method, params, workspace=mine)
-            runs.append(store.get_run(queue.wait(queue.submit(spec), 120).run_id, mine))
+            runs.append(store.runs.get(queue.wait(queue.submit(spec), 120).run_id, mine))
     path = root / "report.html"
     labels = {run.id: text for run, text in zip(runs, HOSTILE[2:], strict=True)}
     path.write_text(html_report(runs, pairs, labels=labels), encoding="utf-8")

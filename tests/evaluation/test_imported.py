@@ -12,10 +12,10 @@ from simviz.evaluation.trec import read_run, trec_run
 from simviz.exceptions import DatasetError, JobError
 from simviz.jobs import SplitSpec
 from simviz.jobs.importing import keep_run
-from simviz.jobs.results import load_evaluation
 from simviz.pipeline import default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 from simviz.store import Store
+from simviz.store.results import load_evaluation
 
 WORDS = "red blue green gold car bus tram ship".split()
 TEXTS = [f"{a} {b}" for a in WORDS[:4] for b in WORDS[4:]]
@@ -103,15 +103,15 @@ def test_items_that_differ_in_their_id_only_share_scores():
 
 def test_an_imported_run_is_kept_and_read_back(tmp_path):
     store = Store(tmp_path)
-    workspace = store.create_workspace()
+    workspace = store.workspaces.create()
     pairs = pairs_of()
-    dataset_id = store.put_dataset(pairs, workspace)
+    dataset_id = store.datasets.put(pairs, workspace)
     pipeline = default_pipeline("bm25", pairs).fit(pairs)
     run = read_run("".join(trec_run(pipeline, pairs)).encode(), pairs, "bm25.run")
     split = SplitSpec("pair", (0.4, 0.2, 0.4), 3)
     run_id = keep_run(store, dataset_id, pairs, run, split, workspace)
     assert keep_run(store, dataset_id, pairs, run, split, workspace) == run_id
-    kept = store.get_run(run_id, workspace)
+    kept = store.runs.get(run_id, workspace)
     assert kept.info.method == "imported" and kept.info.summary
     assert load_evaluation(kept).value("top-1", "x2y") == 1.0
     same = load_pipeline(kept.folder / "pipeline.simviz").similarity(pairs.x, pairs.y)

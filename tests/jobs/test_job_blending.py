@@ -10,9 +10,11 @@ import pytest
 from simviz.data import Items, split
 from simviz.evaluation import evaluate
 from simviz.exceptions import StoreError
-from simviz.jobs import JobError, JobSpec, SplitSpec, blend_spec, load_evaluation
+from simviz.jobs import JobError, SplitSpec, blend_spec
+from simviz.jobs.spec import BlendSpec
 from simviz.pipeline import BlendPipeline, load_pipeline
 from simviz.projection.space import space_of
+from simviz.store import load_evaluation
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def trained(queue, ask, store, mine):
     def train(spec):
         status = queue.wait(queue.submit(spec), 60)
         assert status.state == "succeeded", status.message
-        return store.get_run(status.run_id, mine)
+        return store.runs.get(status.run_id, mine)
 
     return train, train(ask("cca", n_components=5)), train(ask("bm25"))
 
@@ -67,16 +69,16 @@ def test_the_same_blend_is_answered_from_the_store(trained, queue, store, mine):
 def test_a_blend_outlives_its_parts_and_is_shared_alone(trained, store, mine, theirs, sentences):
     train, cca, bm25 = trained
     run = train(blend_spec(cca.info, bm25.info, 0.5, workspace=mine))
-    token = store.publish(mine, "map", [run.id])
-    store.delete_run(cca.id, mine)
-    store.delete_run(bm25.id, mine)
-    assert store.resolve(token).run_ids == (run.id,)
-    again = store.get_run(run.id).pipeline()
+    token = store.shares.publish(mine, "map", [run.id])
+    store.runs.delete(cca.id, mine)
+    store.runs.delete(bm25.id, mine)
+    assert store.shares.resolve(token).run_ids == (run.id,)
+    again = store.runs.get(run.id).pipeline()
     assert np.isfinite(again.similarity(sentences.x, sentences.y)).all()
     with pytest.raises(StoreError):
-        store.get_run(run.id, theirs)
-    store.delete_run(run.id, mine)
-    assert not store.has_run(run.id)
+        store.runs.get(run.id, theirs)
+    store.runs.delete(run.id, mine)
+    assert not store.runs.has(run.id)
 
 
 def test_a_blend_of_deleted_or_foreign_runs_fails_with_a_sentence(
@@ -84,11 +86,11 @@ def test_a_blend_of_deleted_or_foreign_runs_fails_with_a_sentence(
 ):
     _, cca, bm25 = trained
     spec = blend_spec(cca.info, bm25.info, 0.5, workspace=mine)
-    dataset_id = store.put_dataset(sentences, theirs)
+    dataset_id = store.datasets.put(sentences, theirs)
     stolen = replace(spec, dataset_id=dataset_id, workspace=theirs)
     status = queue.wait(queue.submit(stolen), 60)
     assert status.state == "failed" and "cannot be opened" in status.message
-    store.delete_run(cca.id, mine)
+    store.runs.delete(cca.id, mine)
     status = queue.wait(queue.submit(spec), 60)
     assert status.state == "failed" and "The learned run of this blend" in status.message
 
@@ -125,20 +127,19 @@ def test_wrong_requests_are_refused(change, words):
         "alpha": 0.5,
         "normalization": "global_std",
     }
-    JobSpec("d", "0" * 32, "blend", params).check()
+    BlendSpec("d", "0" * 32, "blend", params).check()
     with pytest.raises(JobError, match=words):
-        JobSpec("d", "0" * 32, "blend", params | change).check()
+        BlendSpec("d", "0" * 32, "blend", params | change).check()
 
 
 def test_a_blend_can_be_cancelled(trained, mine, sentences):
     from simviz.exceptions import JobCancelled
-    from simviz.jobs import train
 
     _, cca, bm25 = trained
     spec = blend_spec(cca.info, bm25.info, 0.5, workspace=mine)
-    parts = cca.pipeline(), bm25.pipeline()
+    models = {"learned": cca.pipeline(), "lexical": bm25.pipeline()}
     with pytest.raises(JobCancelled):
-        train(spec, sentences, lambda stage, *_: stage == "scoring", parts)
+        spec.run(sentences, models, lambda stage, *_: stage == "scoring")
 
 
 def test_neighbours_are_those_of_the_blend(trained, mine, sentences):

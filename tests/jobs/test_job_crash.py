@@ -14,8 +14,8 @@ LEFT = """
     from simviz.store import Store
 
     store = Store(sys.argv[1])
-    mine = store.create_workspace()
-    digest = store.get_dataset("demo:emoji").digest
+    mine = store.workspaces.create()
+    digest = store.datasets.get("demo:emoji").digest
     jobs = JobQueue(store, max_workers=1)
     for seed in (0, 1):
         params = {"max_iter": 3_000, "patience": 3_000, "random_state": seed}

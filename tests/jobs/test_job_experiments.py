@@ -9,9 +9,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.experiments import Claim, Figure, Findings, Series, Table, get_experiment
-from simviz.jobs import JobError, JobQueue
-from simviz.jobs.experiments import experiment_spec, findings_of
-from simviz.jobs.selection import Found
+from simviz.jobs import JobError, JobQueue, JobResult, experiment_spec
 from simviz.store import Store
 
 NAME = "s2net_languages"
@@ -44,11 +42,11 @@ def quick(monkeypatch):
 def asking(tmp_path):
     store = Store(tmp_path)
     with JobQueue(store, max_workers=1) as queue:
-        yield queue, store.create_workspace()
+        yield queue, store.workspaces.create()
 
 
 def spec_of(queue, mine, dataset_id="demo:emoji", **settings):
-    digest = queue.store.get_dataset(dataset_id).digest
+    digest = queue.store.datasets.get(dataset_id).digest
     return experiment_spec(NAME, dataset_id, digest, workspace=mine, **settings)
 
 
@@ -57,7 +55,7 @@ def test_an_experiment_is_run_and_kept(quick, asking):
     status = queue.wait(queue.submit(spec_of(queue, mine)), timeout=60)
     assert status.state == "succeeded", status.message
     assert status.run_id is None
-    found = findings_of(queue.result(status.id, mine))
+    found = queue.result(status.id, mine).findings()
     assert found.experiment == NAME and found.data == "emoji"
     assert found.tables[0].rows == (("CCA", 0.5), ("OPCA", None))
     assert found.figures[0].series[0].x == (2.0,)
@@ -70,7 +68,7 @@ def test_the_same_request_is_answered_from_what_is_kept(quick, asking):
     queue, mine = asking
     first = queue.submit(spec_of(queue, mine))
     queue.wait(first, timeout=60)
-    other = queue.store.create_workspace()
+    other = queue.store.workspaces.create()
     assert queue.submit(spec_of(queue, mine)) == first
     assert queue.submit(spec_of(queue, other)) == first, "demos belong to all"
     assert queue.submit(spec_of(queue, mine, size="full")) != first
@@ -81,11 +79,11 @@ def test_pairs_that_somebody_brought_are_taken_where_they_fit(quick, asking):
     queue, mine = asking
     words = [f"word {i}" for i in range(60)]
     whole = PairSet.from_texts(words, [w.upper() for w in words], name="mine")
-    own = queue.store.put_dataset(whole, mine)
+    own = queue.store.datasets.put(whole, mine)
     status = queue.wait(queue.submit(spec_of(queue, mine, own)), timeout=60)
     assert status.state == "succeeded", status.message
     assert quick[-1][0] == "mine"
-    assert "--data FOLDER" in findings_of(queue.result(status.id, mine)).command
+    assert "--data FOLDER" in queue.result(status.id, mine).findings().command
 
 
 def test_data_of_another_kind_are_refused(quick, asking):
@@ -112,4 +110,4 @@ def test_other_parameters_are_refused():
 
 def test_damaged_findings_say_so():
     with pytest.raises(StoreError, match="Run it again"):
-        findings_of(Found({"findings": {"claims": [{"what": 1}]}}))
+        JobResult({"findings": {"claims": [{"what": 1}]}}).findings()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_job_desk import Later
+from test_job_drawings import Later
 
 from simviz.jobs.background import Background
 from simviz.jobs.measuring import learning_records, why_no_curve
@@ -11,7 +11,7 @@ from simviz.jobs.measuring import learning_records, why_no_curve
 
 @pytest.fixture
 def run(queue, ask, store):
-    return store.get_run(queue.wait(queue.submit(ask("cca", n_components=2)), 60).run_id)
+    return store.runs.get(queue.wait(queue.submit(ask("cca", n_components=2)), 60).run_id)
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def keep(run, sentences):
 def test_a_curve_is_made_once_and_ends_at_the_run(run, keep):
     later = Later()
     background = Background(later)
-    assert background.ask(run.id, keep).state == "waiting"
-    assert background.ask(run.id, keep).state == "waiting"
+    assert background.submit(run.id, keep).state == "waiting"
+    assert background.submit(run.id, keep).state == "waiting"
     assert len(later.calls) == 1
     later.go()
     assert background.progress(run.id) is None
@@ -45,12 +45,12 @@ def test_a_curve_is_made_once_and_ends_at_the_run(run, keep):
 def test_what_was_stopped_may_be_asked_for_again(run, keep):
     later = Later()
     background = Background(later)
-    background.ask(run.id, keep)
+    background.submit(run.id, keep)
     background.stop(run.id)
     assert background.progress(run.id).state == "stopped"
     later.go()
     assert run.part("validation").learning() == []
-    assert background.ask(run.id, keep).state == "waiting"
+    assert background.submit(run.id, keep).state == "waiting"
     later.go()
     assert run.part("validation").learning()
 
@@ -61,7 +61,7 @@ def test_a_failure_says_why():
 
     later = Later()
     background = Background(later)
-    background.ask("a", fail)
+    background.submit("a", fail)
     later.go()
     assert background.progress("a").message == "too few pairs"
     assert not background.progress("a").is_active

@@ -10,11 +10,11 @@ import pytest
 
 from simviz.evaluation import evaluate
 from simviz.exceptions import DatasetError, StoreError
-from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec, load_evaluation, load_map
-from simviz.jobs.folder import MAX_EVENTS, JobArchive, JobFolder
+from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec
+from simviz.jobs.folder import MAX_EVENTS, JobFolder
 from simviz.jobs.queue import Job
 from simviz.jobs.status import Record
-from simviz.store import Store
+from simviz.store import Store, load_evaluation, load_map
 from simviz.store.files import own_process
 
 LONG = 60.0
@@ -42,7 +42,7 @@ def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, senten
     fractions = [event["fraction"] for event in status.history]
     assert fractions == sorted(fractions) and all(0 <= f <= 1 for f in fractions)
 
-    run = store.get_run(status.run_id, mine)
+    run = store.runs.get(status.run_id, mine)
     assert run.spec == ask("cca", n_components=8).to_json()
     parts = run.arrays()
     test = sentences.take(parts["x_test"], parts["y_test"])
@@ -73,14 +73,14 @@ def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, senten
 
 
 def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask):
-    run = store.get_run(queue.wait(queue.submit(ask("bm25")), LONG).run_id)
+    run = store.runs.get(queue.wait(queue.submit(ask("bm25")), LONG).run_id)
     assert run.part("test").curve() == []
     assert any("within a side" in note for note in load_map(run, "mds-2-center")[0].notes)
 
 
 def test_the_points_of_the_curve_can_be_asked_for(queue, store, ask):
     spec = replace(ask("cca", n_components=6), dimensions=(1, 3, 100))
-    run = store.get_run(queue.wait(queue.submit(spec), LONG).run_id)
+    run = store.runs.get(queue.wait(queue.submit(spec), LONG).run_id)
     assert {record["dimension"] for record in run.part("test").curve()} == {1, 3}
 
 
@@ -91,20 +91,20 @@ def test_what_succeeded_is_not_done_again(queue, store, ask, mine):
     assert queue.submit(ask()) == first
     other = queue.submit(ask(k1=1.5))
     assert other.split("-")[0] != first.split("-")[0]
-    store.delete_run(queue.wait(first).run_id, mine)
+    store.runs.delete(queue.wait(first).run_id, mine)
     assert queue.submit(ask()).endswith("-2")  # its result is gone
 
 
 def test_the_result_is_found_where_the_job_is_forgotten(queue, store, ask, mine):
     first = queue.wait(queue.submit(ask()), LONG)
-    store.unfollow(first.id, mine)
+    store.jobs.unfollow(first.id, mine)
     store.sweep()
     again = queue.status(queue.submit(ask()))
     assert (again.state, again.run_id) == ("succeeded", first.run_id)
 
 
 def test_demos_are_trained_once_for_all(queue, store, mine, theirs):
-    demo = store.get_dataset("demo:emoji")
+    demo = store.datasets.get("demo:emoji")
     spec = JobSpec("demo:emoji", demo.digest, "bm25", workspace=mine)
     first = queue.submit(spec)
     assert queue.submit(spec.asked_by(theirs)) == first
@@ -112,17 +112,17 @@ def test_demos_are_trained_once_for_all(queue, store, mine, theirs):
     assert (
         [job.id for job in queue.jobs(theirs)] == [first] == [job.id for job in queue.jobs(mine)]
     )
-    assert store.get_run(status.run_id, theirs).id == status.run_id
+    assert store.runs.get(status.run_id, theirs).id == status.run_id
     # Nobody learns who asked first: a workspace's id is its key.
-    on_disk = b"".join(p.read_bytes() for p in store.attempt_folder(first).iterdir())
+    on_disk = b"".join(p.read_bytes() for p in store.jobs.folder(first).iterdir())
     assert mine.encode() not in on_disk and status.spec.workspace == ""
-    stored = store.get_run(status.run_id).folder
+    stored = store.runs.get(status.run_id).folder
     assert not any(mine.encode() in p.read_bytes() for p in stored.rglob("*.*"))
 
 
 def test_others_keep_a_demo_that_one_cancels(store, mine, theirs):
     with JobQueue(store, max_workers=1) as queue:
-        digest = store.get_dataset("demo:emoji").digest
+        digest = store.datasets.get("demo:emoji").digest
         params = {"max_iter": 2_000, "patience": 2_000}
         spec = JobSpec("demo:emoji", digest, "ssi", params, workspace=mine)
         job_id = queue.submit(spec)
@@ -146,7 +146,7 @@ def test_a_long_job_is_cancelled_at_once_and_gives_way(store, ask, endless, mine
         assert queue.wait(queue.submit(ask()), LONG).state == "succeeded"
         status = queue.wait(job_id, LONG)
         assert status.state == "cancelled" and status.run_id is None and status.history
-        assert not store.has_run(endless().digest)
+        assert not store.runs.has(endless().digest)
 
 
 def test_waiting_jobs_know_their_place_and_are_cancelled_at_once(store, ask, endless, mine):
@@ -171,7 +171,9 @@ def test_what_was_cancelled_or_failed_is_attempted_anew(store, ask, endless, min
         queue.cancel(cancelled)
         queue.cancel(blocker)
         with monkeypatch.context() as patched:
-            patched.setattr("simviz.jobs.work.train", lambda *a: (_ for _ in ()).throw(ValueError))
+            patched.setattr(
+                "simviz.jobs.training.train", lambda *a: (_ for _ in ()).throw(ValueError)
+            )
             failed = queue.repeat(cancelled, mine)
             assert queue.wait(failed, LONG).state == "failed"
         succeeded = queue.repeat(failed, mine)
@@ -184,7 +186,7 @@ def test_what_was_cancelled_or_failed_is_attempted_anew(store, ask, endless, min
 def test_a_job_cancelled_while_it_saves_leaves_no_run(store, ask, monkeypatch):
     with JobQueue(store) as queue:
         saved, go = threading.Event(), threading.Event()
-        put_run = store.put_run
+        put_run = store.runs.put
 
         def slowly(*arguments):
             answer = put_run(*arguments)
@@ -194,10 +196,10 @@ def test_a_job_cancelled_while_it_saves_leaves_no_run(store, ask, monkeypatch):
 
         monkeypatch.setattr(store, "put_run", slowly)
         job_id = queue.submit(ask())
-        assert saved.wait(LONG) and store.has_run(ask().digest)
+        assert saved.wait(LONG) and store.runs.has(ask().digest)
         assert queue.cancel(job_id)
         go.set()
-        until(lambda: not store.has_run(ask().digest))
+        until(lambda: not store.runs.has(ask().digest))
         assert queue.wait(job_id, LONG).state == "cancelled"
 
 
@@ -209,7 +211,7 @@ def test_errors_that_a_user_can_mend_are_shown_as_they_are(queue, ask, monkeypat
     def fail(*arguments):
         raise DatasetError("Bring more pairs.")
 
-    monkeypatch.setattr("simviz.jobs.work.train", fail)
+    monkeypatch.setattr("simviz.jobs.training.train", fail)
     assert queue.wait(queue.submit(ask()), LONG).message == "Bring more pairs."
 
 
@@ -222,10 +224,10 @@ def test_bugs_are_said_plainly_and_kept_for_the_keeper(
     def fail(*arguments):
         raise error
 
-    monkeypatch.setattr("simviz.jobs.work.train", fail)
+    monkeypatch.setattr("simviz.jobs.training.train", fail)
     status = queue.wait(queue.submit(ask()), LONG)
     assert status.state == "failed" and words in status.message and "inner" not in status.message
-    kept = (store.attempt_folder(status.id) / "traceback.txt").read_text()
+    kept = (store.jobs.folder(status.id) / "traceback.txt").read_text()
     assert type(error).__name__ in kept and "run_job" in kept
 
 
@@ -288,11 +290,10 @@ def test_a_job_whose_workspace_is_deleted_stops(store, endless, mine):
     with JobQueue(store, max_workers=1) as queue:
         job_id = queue.submit(endless())
         running(queue, job_id)
-        store.delete_workspace(mine)
-        queue._ledger.wait(job_id, LONG)
-        assert queue._ledger.get(job_id) is None
+        store.workspaces.delete(mine)
         with pytest.raises(StoreError):
-            queue.status(job_id)
+            queue.wait(job_id, LONG)
+        assert job_id not in queue._jobs
 
 
 def test_closing_interrupts_and_a_new_queue_can_repeat(store, ask, endless, mine):
@@ -316,7 +317,7 @@ def left_behind(store, ask, owner, state="running"):
         JobFolder(path).write_spec(ask())
         JobFolder(path).write_record(record)
 
-    return store.add_attempt(ask().digest, ask().workspace, write)
+    return store.jobs.add(ask().digest, ask().workspace, write)
 
 
 @pytest.mark.parametrize("state", ["queued", "running"])
@@ -328,7 +329,7 @@ def left_behind(store, ask, owner, state="running"):
 def test_jobs_of_a_process_that_died_read_interrupted(store, ask, owner, state):
     job_id = left_behind(store, ask, owner, state)
     with JobQueue(store) as queue:
-        assert JobFolder(store.attempt_folder(job_id)).read_record().state == "interrupted"
+        assert JobFolder(store.jobs.folder(job_id)).read_record().state == "interrupted"
         assert queue.status(job_id).state == "interrupted"
         assert queue.submit(ask()).endswith("-2")
 
@@ -336,7 +337,7 @@ def test_jobs_of_a_process_that_died_read_interrupted(store, ask, owner, state):
 def test_a_job_killed_after_its_run_was_stored_has_succeeded(store, ask):
     with JobQueue(store) as queue:
         done = queue.wait(queue.submit(ask()), LONG)
-    store.unfollow(done.id, ask().workspace)
+    store.jobs.unfollow(done.id, ask().workspace)
     job_id = left_behind(store, ask, "1-1-1/x")
     with JobQueue(store) as queue:
         status = queue.status(job_id)
@@ -354,7 +355,7 @@ def test_a_job_of_a_living_process_is_left_alone_but_hears_a_wish(store, ask, mi
             assert queue.submit(ask()) == job_id
             assert queue.cancel(job_id, mine)
             assert queue.status(job_id).state == "running"  # its process will say
-            assert JobFolder(store.attempt_folder(job_id)).is_asked_to_cancel
+            assert JobFolder(store.jobs.folder(job_id)).is_asked_to_cancel
             other.communicate("\n", timeout=LONG)
             assert queue.status(job_id).state == "interrupted"
             assert not queue.cancel(job_id, mine)
@@ -374,7 +375,7 @@ def test_a_wish_left_in_the_directory_is_heard(store, endless):
 def test_damaged_files_of_a_job_are_tolerated(store, ask, mine, damage):
     with JobQueue(store) as queue:
         job_id = queue.wait(queue.submit(ask()), LONG).id
-        path = store.attempt_folder(job_id)
+        path = store.jobs.folder(job_id)
         (path / "events.jsonl").write_bytes(damage + b"\n" + b'{"fraction": 1}\n' + damage)
         assert {"fraction": 1} in queue.status(job_id).history
         (path / "spec.json").write_bytes(damage)
@@ -383,17 +384,18 @@ def test_damaged_files_of_a_job_are_tolerated(store, ask, mine, damage):
             queue.repeat(job_id, mine)
         (path / "status.json").write_bytes(damage)
         assert queue.status(job_id).state == "succeeded"  # its run is there
-        store.drop_run(ask().digest)
+        store.runs.drop(ask().digest)
         (path / "status.json").unlink()
         assert queue.jobs(mine)[0].state == "interrupted"
 
 
 def test_odd_values_in_a_status_are_tolerated(store, ask):
     job_id = left_behind(store, ask, "")
-    path = store.attempt_folder(job_id) / "status.json"
+    path = store.jobs.folder(job_id) / "status.json"
     odd = {"state": "failed", "fraction": 7, "started": "x", "run_id": 3, "finished": float("nan")}
     path.write_text(json.dumps(odd))
-    status = JobArchive(store).status(job_id)
+    with JobQueue(store) as queue:
+        status = queue.status(job_id)
     assert (status.fraction, status.started, status.finished, status.run_id) == (1, *[None] * 3)
 
 
@@ -403,7 +405,7 @@ def test_the_history_of_a_long_job_stays_bounded(tmp_path, ask):
     job = Job("x-1", ask(), folder, Record("running", started=1.0), threading.Event())
     lock = threading.RLock()
     for i in range(5_000):
-        job.hear({"stage": "training", "fraction": i / 5_000, "seconds": i})
+        job.add_event({"stage": "training", "fraction": i / 5_000, "seconds": i})
         job._saved = 0.0
         if i % 7 == 0:
             job.save(lock)
@@ -419,7 +421,7 @@ def test_the_history_of_a_long_job_stays_bounded(tmp_path, ask):
 def test_a_full_disk_delays_what_is_written_but_loses_nothing(tmp_path, ask, monkeypatch):
     folder = JobFolder(tmp_path)
     job = Job("x-1", ask(), folder, Record("running", started=1.0), threading.Event())
-    job.hear({"stage": "training", "fraction": 0.5, "seconds": 1})
+    job.add_event({"stage": "training", "fraction": 0.5, "seconds": 1})
     lock = threading.RLock()
     with monkeypatch.context() as patched:
         patched.setattr(folder, "append_events", lambda events: (_ for _ in ()).throw(OSError))

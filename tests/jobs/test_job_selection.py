@@ -16,12 +16,11 @@ from simviz.jobs import (
     JobQueue,
     JobSpec,
     SplitSpec,
-    estimate_search,
     search_spec,
     selection,
 )
 from simviz.jobs.cost import Estimate
-from simviz.jobs.selection import run_search, unit_of
+from simviz.jobs.selection import unit_of
 from simviz.pipeline import default_pipeline
 
 GRID = {"n_components": [2, 5, 9], "regularization": [0.1, 1.0]}
@@ -50,7 +49,7 @@ def test_a_search_is_kept_with_its_job_and_answered_from_there(
     assert queue.result(status.id, mine).seconds > 0
     with pytest.raises(StoreError):
         queue.result(status.id, theirs)
-    assert not store.list_runs(mine), "a search is no run"
+    assert not store.runs.find(mine), "a search is no run"
     with JobQueue(store) as later:
         assert later.status(status.id, mine).state == "succeeded"
         assert later.result(status.id, mine).selection() == found
@@ -60,17 +59,15 @@ def test_what_was_chosen_is_trained_like_any_request(queue, ask, store, mine):
     spec = search_spec(ask("cca"), {"n_components": [2, 5]})
     status = queue.wait(queue.submit(spec), 60)
     chosen = queue.result(status.id).selection().chosen.params
-    run = queue.wait(
-        queue.submit(replace(spec, params={**spec.params, **chosen}, search=None)), 60
-    )
-    assert store.get_run(run.run_id, mine).spec["params"] == chosen
+    run = queue.wait(queue.submit(spec.training(**chosen)), 60)
+    assert store.runs.get(run.run_id, mine).spec["params"] == chosen
 
 
 def test_a_lost_result_is_searched_anew(queue, ask):
     spec = search_spec(ask("bm25"), {"k1": [0.5, 1.5]})
     job_id = queue.submit(spec)
     queue.wait(job_id, 60)
-    (queue.store.attempt_folder(job_id) / "result.json").unlink()
+    (queue.store.jobs.folder(job_id) / "result.json").unlink()
     with pytest.raises(StoreError, match="no result"):
         queue.result(job_id)
     assert queue.submit(spec) != job_id
@@ -94,11 +91,11 @@ def test_cancel_is_answered_at_once_and_the_worker_stops(store, ask):
 def test_progress_goes_up_and_stops_the_search(sentences, ask):
     heard = []
     spec = search_spec(ask("cca"), GRID, folds=3)
-    run_search(spec, sentences, lambda stage, done, _: heard.append((stage, done)))
+    spec.run(sentences, {}, lambda stage, done, _: heard.append((stage, done)))
     assert {stage for stage, _ in heard} == {"searching"}
     assert [d for _, d in heard] == sorted(d for _, d in heard) and heard[-1][1] == 1.0
     with pytest.raises(JobCancelled):
-        run_search(spec, sentences, lambda stage, done, _: done > 0.4)
+        spec.run(sentences, {}, lambda stage, done, _: done > 0.4)
 
 
 def test_shared_fits_are_estimated_once(ask, sentences, monkeypatch):
@@ -107,13 +104,13 @@ def test_shared_fits_are_estimated_once(ask, sentences, monkeypatch):
     with monkeypatch.context() as fixed:
         # Costs are partly timed on the spot; here each fit takes as long as another.
         fixed.setattr(selection, "estimate", lambda *_: Estimate(1.0, 1_000))
-        few = estimate_search(search_spec(spec, {"n_components": [5, 9]}), sentences)
-        many = estimate_search(search_spec(spec, {"n_components": [5, 6, 7, 8, 9]}), sentences)
+        few = search_spec(spec, {"n_components": [5, 9]}).estimate(sentences)
+        many = search_spec(spec, {"n_components": [5, 6, 7, 8, 9]}).estimate(sentences)
         assert few.reason_to_refuse is None and many.seconds == few.seconds
         # Ten fits on four fifths of what one fit had.
-        assert estimate_search(folds, sentences).seconds == pytest.approx(8 * few.seconds)
+        assert folds.estimate(sentences).seconds == pytest.approx(8 * few.seconds)
     endless = search_spec(ask("ssi"), {"max_iter": [10_000_000]})
-    assert "hours" in estimate_search(endless, sentences).reason_to_refuse
+    assert "hours" in endless.estimate(sentences).reason_to_refuse
 
 
 def test_the_request_survives_its_json_and_has_an_id_of_its_own(ask):

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from simviz.deployment import LOCAL_WORKSPACE
 from simviz.jobs import JobError, JobSpec, SplitSpec
+from simviz.store.records import LOCAL_WORKSPACE
 
 BASE = JobSpec("d" * 32, "0" * 32, "cca", {"n_components": 5}, workspace="me")
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from simviz.evaluation import evaluate
-from simviz.jobs import JobQueue, load_evaluation
+from simviz.jobs import JobQueue
 from simviz.jobs.pool import DaemonPool, limit_threads, threads_per_job
 from simviz.pipeline import default_pipeline
+from simviz.store import load_evaluation
 
 LONG = 120.0
 
@@ -23,9 +24,9 @@ def test_two_train_while_a_third_evaluates(store, ask, sentences):
     requests += [ask("ssi", max_iter=3 + i, n_components=20) for i in range(3)]
     with JobQueue(store, max_workers=1) as one:
         alone = [one.wait(one.submit(spec), LONG).run_id for spec in requests]
-        before = [str(store.get_run(run_id).part("test").records()) for run_id in alone]
+        before = [str(store.runs.get(run_id).part("test").records()) for run_id in alone]
     for run_id in alone:
-        store.drop_run(run_id)
+        store.runs.drop(run_id)
     seen, stop = set(), threading.Event()
 
     def keep_evaluating():
@@ -42,7 +43,7 @@ def test_two_train_while_a_third_evaluates(store, ask, sentences):
         stop.set()
         third.join()
     assert seen == {expected}
-    assert [str(store.get_run(run_id).part("test").records()) for run_id in together] == before
+    assert [str(store.runs.get(run_id).part("test").records()) for run_id in together] == before
 
 
 def test_the_pool_calls_in_turn_and_passes_errors_on():
@@ -87,7 +88,7 @@ def test_an_executor_of_processes_can_take_the_place_of_threads(store, ask, endl
             status = queue.wait(done, LONG)
             assert status.state == "succeeded"
             assert {event["stage"] for event in status.history} >= {"reading", "scoring"}
-            assert 0 < load_evaluation(store.get_run(status.run_id)).value("MRR") <= 1
+            assert 0 < load_evaluation(store.runs.get(status.run_id)).value("MRR") <= 1
             assert queue.cancel(long)
             last = queue.submit(ask())
             assert queue.wait(last, LONG).state == "succeeded"

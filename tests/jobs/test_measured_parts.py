@@ -9,11 +9,11 @@ from simviz.data.items import Items
 from simviz.evaluation import blend_curve
 from simviz.evaluation.scoring import evaluate
 from simviz.jobs import JobSpec, SplitSpec, search_spec
-from simviz.jobs.results import to_files
-from simviz.jobs.selection import run_search
+from simviz.jobs.spec import ImportSpec
 from simviz.jobs.training import _measurable, train
 from simviz.pipeline import BlendPipeline, default_pipeline
 from simviz.relevance import Relevance
+from simviz.store.results import to_files
 
 
 def quiet(stage, fraction, metrics):
@@ -29,7 +29,7 @@ def test_both_parts_are_measured_alike(dataset_id):
     pairs = PairSet.from_texts(texts(), texts())
     spec = JobSpec(dataset_id, pairs.digest, "lsa", {"n_components": 3})
     result = train(spec, pairs, quiet)
-    files = to_files(spec, result)
+    files = to_files(spec.to_json(), result)
     parts = split(pairs)
     for name, part in (("validation", parts.validation), ("test", parts.test)):
         again = evaluate(result.pipeline, part.x, part.y, part.relevance)
@@ -61,8 +61,11 @@ def test_the_smaller_part_comes_first_and_its_figure_is_told():
 def test_an_imported_run_has_the_parts_that_it_brings_scores_for():
     strange = PairSet.from_texts(texts(), [f"wort{i}" for i in range(16)])
     nothing = default_pipeline("tfidf_cosine", strange).fit(strange)
-    spec = JobSpec("d", strange.digest, "imported")
-    assert set(train(spec, strange, quiet, ready=nothing).measured) == {"validation", "test"}
+    spec = ImportSpec("d", strange.digest, "imported")
+    assert set(train(spec, strange, quiet, lambda part: nothing).measured) == {
+        "validation",
+        "test",
+    }
     only = split(strange).test
 
     class ForTheTest:
@@ -107,7 +110,7 @@ def test_settings_and_weights_do_not_depend_on_the_answers_of_the_test(folds):
     for pairs in exchanged_tests():
         spec = JobSpec("d", pairs.digest, "cca", split=SplitSpec("x"))
         asked = search_spec(spec, {"n_components": [2, 5, 9]}, folds=folds)
-        trials = run_search(asked, pairs, quiet).selection().trials
+        trials = asked.run(pairs, {}, quiet).selection().trials
         found.append([(trial.params, trial.mean) for trial in trials])
         parts = split(pairs, "x")
         learned = default_pipeline("cca", parts.train, n_components=5).fit(parts.train)

@@ -28,7 +28,7 @@ def world(tmp_path_factory):
     """Two runs on words of one's own, some of which a spreadsheet would run."""
     rng = np.random.default_rng(0)
     store = Store(tmp_path_factory.mktemp("lines"))
-    mine = store.create_workspace()
+    mine = store.workspaces.create()
     words = ["".join(rng.choice(list("abdeik"), 9)) for _ in range(60)]
     pairs = PairSet(
         Items([f"x {i}" for i in range(60)], [f"=cmd {w}" for w in words], "text"),
@@ -36,16 +36,16 @@ def world(tmp_path_factory):
         Relevance.identity(60),
         name="words",
     )
-    dataset_id = store.put_dataset(pairs, mine)
+    dataset_id = store.datasets.put(pairs, mine)
     specs = [
         JobSpec(dataset_id, pairs.digest, method, params, SplitSpec(seed=2), workspace=mine)
         for method, params in (("cca", {"n_components": 4}), ("tfidf_cosine", {}))
     ]
     with JobQueue(store) as queue:
         done = [queue.wait(queue.submit(spec), 120).run_id for spec in specs]
-        infos = [store.get_run(run_id, mine).info for run_id in done]
+        infos = [store.runs.get(run_id, mine).info for run_id in done]
         done.append(queue.wait(queue.submit(blend_spec(*infos, 0.3, workspace=mine)), 120).run_id)
-    return [store.get_run(run_id, mine) for run_id in done], pairs
+    return [store.runs.get(run_id, mine) for run_id in done], pairs
 
 
 def test_code_gives_the_value_again(world, monkeypatch, capsys):

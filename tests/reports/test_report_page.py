@@ -16,11 +16,11 @@ import pytest
 from simviz.data import Items, PairSet
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
-from simviz.jobs.results import part_files
 from simviz.jobs.training import measure
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store
+from simviz.store.results import part_files
 from simviz.store.run import MEASURED
 
 HOSTILE = (
@@ -38,7 +38,7 @@ VOID = {"meta", "img", "br", "link", "input", "hr"}
 def world(tmp_path_factory):
     """Hostile texts, names and labels, with three finished runs on them."""
     store = Store(tmp_path_factory.mktemp("reports"))
-    mine = store.create_workspace()
+    mine = store.workspaces.create()
     words = [f"{HOSTILE[i % 4]} word{i} {'abcdefgh'[i % 8]}" for i in range(48)]
     metadata = {"label": [f"{HOSTILE[(i + 1) % 4]}{i}" for i in range(48)]}
     pairs = PairSet(
@@ -49,7 +49,7 @@ def world(tmp_path_factory):
         x_name=HOSTILE[1],
         y_name=HOSTILE[3],
     )
-    dataset_id = store.put_dataset(pairs, mine)
+    dataset_id = store.datasets.put(pairs, mine)
 
     def spec(method, **params):
         return JobSpec(dataset_id, pairs.digest, method, params, workspace=mine)
@@ -59,13 +59,13 @@ def world(tmp_path_factory):
             queue.wait(queue.submit(s), 120).run_id
             for s in (spec("bm25"), spec("cca", n_components=3))
         ]
-        infos = [store.get_run(run_id, mine).info for run_id in done]
+        infos = [store.runs.get(run_id, mine).info for run_id in done]
         blend = blend_spec(infos[1], infos[0], 0.3, workspace=mine)
         done.append(queue.wait(queue.submit(blend), 120).run_id)
         other = replace(spec("bm25"), split=SplitSpec(seed=1))
         elsewhere = queue.wait(queue.submit(other), 120).run_id
-    runs = [store.get_run(run_id, mine) for run_id in done]
-    return runs, pairs, store.get_run(elsewhere, mine)
+    runs = [store.runs.get(run_id, mine) for run_id in done]
+    return runs, pairs, store.runs.get(elsewhere, mine)
 
 
 class Page(HTMLParser):

@@ -11,18 +11,18 @@ from simviz.data import Items
 from simviz.data.health import check_health
 from simviz.datasets import load_demo
 from simviz.evaluation.assignment import assign, group_names
-from simviz.jobs import JobQueue, JobSpec, SplitSpec, load_map
+from simviz.jobs import JobQueue, JobSpec, SplitSpec
 from simviz.projection.drawing import DRAWING
 from simviz.reports import compare_code, data_code, map_code, normalise_code, search_code
-from simviz.store import Store
+from simviz.store import Store, load_map
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Two quick runs on the emoji demo."""
     store = Store(tmp_path_factory.mktemp("screens"))
-    mine = store.create_workspace()
-    digest = store.get_dataset("demo:emoji").digest
+    mine = store.workspaces.create()
+    digest = store.datasets.get("demo:emoji").digest
     split = SplitSpec(seed=1)
     specs = [
         JobSpec("demo:emoji", digest, "bm25", {}, split, workspace=mine),
@@ -30,7 +30,7 @@ def runs(tmp_path_factory):
     ]
     with JobQueue(store) as queue:
         done = [queue.wait(queue.submit(spec), 120).run_id for spec in specs]
-    return [store.get_run(run_id, mine) for run_id in done]
+    return [store.runs.get(run_id, mine) for run_id in done]
 
 
 def told(run, metric, direction, part="test"):

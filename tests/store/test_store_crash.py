@@ -44,30 +44,30 @@ KILLED = """
 
     EVENTS = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "sqlite3.connect"}
     store = Store(root)
-    mine = store.create_workspace()
-    kept = store.put_dataset(words(5, "kept"), mine)
+    mine = store.workspaces.create()
+    kept = store.datasets.put(words(5, "kept"), mine)
     expected = {words(5, "kept").digest, words(9, "new").digest}
 
     def work():
         store = Store(root)
-        new = store.put_dataset(words(9, "new"), mine)
+        new = store.datasets.put(words(9, "new"), mine)
         os.write(1, b"acknowledged\\n")
-        store.delete_dataset(new, mine)
+        store.datasets.delete(new, mine)
 
     moment, states = 1, set()
     while killed_at(moment, work):
         store = Store(root)
-        own = [d for d in store.list_datasets(mine) if not d.is_demo]
+        own = [d for d in store.datasets.find(mine) if not d.is_demo]
         states.add(len(own))
         assert kept in [d.id for d in own], moment
         for info in own:
-            assert store.get_dataset(info.id, mine).digest == info.digest in expected, moment
+            assert store.datasets.get(info.id, mine).digest == info.digest in expected, moment
         folders = {p.name for p in (root / "datasets").iterdir()}
         assert folders == {d.id for d in own}, moment
         assert not list((root / "drafts").iterdir()), moment
         for info in own:
             if info.id != kept:
-                store.delete_dataset(info.id, mine)
+                store.datasets.delete(info.id, mine)
         moment += 1
     assert states == {1, 2}, states
     print("moments", moment - 1)
@@ -100,9 +100,9 @@ OPENED_AND_FILLED = """
 
     root, tag = sys.argv[1], sys.argv[2]
     store = Store(root)
-    mine = store.create_workspace()
+    mine = store.workspaces.create()
     for i in range(8):
-        store.put_dataset(PairSet.from_texts([f"{tag}{i}"], ["y"]), mine)
+        store.datasets.put(PairSet.from_texts([f"{tag}{i}"], ["y"]), mine)
         Store(root)  # sweeps while the others write
     print(mine)
 """
@@ -120,20 +120,20 @@ def test_several_processes_open_fill_and_sweep_one_store_at_once(tmp_path):
     for tag, process in zip("ab", processes, strict=True):
         printed, _ = process.communicate(timeout=120)
         assert process.returncode == 0
-        own = [d for d in store.list_datasets(printed.strip()) if not d.is_demo]
-        texts = {store.get_dataset(d.id).x.content[0] for d in own}
+        own = [d for d in store.datasets.find(printed.strip()) if not d.is_demo]
+        texts = {store.datasets.get(d.id).x.content[0] for d in own}
         assert texts == {f"{tag}{i}" for i in range(8)}
 
 
 def test_two_stores_of_one_process_see_the_same(tmp_path):
     one, two = Store(tmp_path), Store(tmp_path)
-    mine = one.create_workspace()
+    mine = one.workspaces.create()
     pairs = PairSet.from_texts(["a"], ["b"])
-    dataset_id = two.put_dataset(pairs, mine)
-    assert one.get_dataset(dataset_id, mine).digest == pairs.digest
-    one.delete_dataset(dataset_id, mine)
+    dataset_id = two.datasets.put(pairs, mine)
+    assert one.datasets.get(dataset_id, mine).digest == pairs.digest
+    one.datasets.delete(dataset_id, mine)
     with pytest.raises(StoreError):
-        two.get_dataset(dataset_id, mine)
+        two.datasets.get(dataset_id, mine)
 
 
 def test_drafts_of_living_processes_are_not_swept(tmp_path):

@@ -11,15 +11,15 @@ from simviz.store.records import Limits
 @pytest.fixture
 def kept(tmp_path, sentences):
     store = Store(tmp_path, Limits(corrections=4))
-    mine = store.create_workspace()
-    return store, mine, store.put_dataset(sentences, mine)
+    mine = store.workspaces.create()
+    return store, mine, store.datasets.put(sentences, mine)
 
 
 def test_the_last_word_on_an_input_and_a_target_holds(kept):
     store, mine, data = kept
-    store.put_feedback(data, mine, [("SW dev", "developer", 1), ("SW dev", "nurse", -1)])
-    assert store.put_feedback(data, mine, [("SW dev", "nurse", 1)]) == 2
-    assert sorted(store.list_feedback(data, mine)) == [
+    store.feedback.put(data, mine, [("SW dev", "developer", 1), ("SW dev", "nurse", -1)])
+    assert store.feedback.put(data, mine, [("SW dev", "nurse", 1)]) == 2
+    assert sorted(store.feedback.find(data, mine)) == [
         ("SW dev", "developer", 1.0),
         ("SW dev", "nurse", 1.0),
     ]
@@ -27,36 +27,36 @@ def test_the_last_word_on_an_input_and_a_target_holds(kept):
 
 def test_corrections_are_their_owners_alone(kept):
     store, mine, data = kept
-    other = store.create_workspace()
-    store.put_feedback(data, mine, [("a", "b", 1)])
-    assert store.list_feedback(data, other) == []
+    other = store.workspaces.create()
+    store.feedback.put(data, mine, [("a", "b", 1)])
+    assert store.feedback.find(data, other) == []
     with pytest.raises(StoreError):
-        store.put_feedback(data, other, [("a", "b", 1)])
-    store.drop_feedback(data, other)
-    assert store.list_feedback(data, mine) == [("a", "b", 1.0)]
+        store.feedback.put(data, other, [("a", "b", 1)])
+    store.feedback.drop(data, other)
+    assert store.feedback.find(data, mine) == [("a", "b", 1.0)]
 
 
 def test_too_many_are_refused_and_none_of_them_kept(kept):
     store, mine, data = kept
     with pytest.raises(StoreError, match="corrections"):
-        store.put_feedback(data, mine, [(f"x{i}", "b", 1) for i in range(5)])
-    assert store.list_feedback(data, mine) == []
-    assert store.put_feedback(data, mine, [(f"x{i}", "b", 1) for i in range(4)]) == 4
+        store.feedback.put(data, mine, [(f"x{i}", "b", 1) for i in range(5)])
+    assert store.feedback.find(data, mine) == []
+    assert store.feedback.put(data, mine, [(f"x{i}", "b", 1) for i in range(4)]) == 4
 
 
 def test_they_can_be_taken_back_and_go_with_their_data(kept):
     store, mine, data = kept
-    store.put_feedback(data, mine, [("a", "b", 1), ("a", "c", -1), ("d", "b", 1)])
-    store.drop_feedback(data, mine, "a")
-    assert store.list_feedback(data, mine) == [("d", "b", 1.0)]
-    store.delete_dataset(data, mine)
-    assert store.list_feedback(data, mine) == []
+    store.feedback.put(data, mine, [("a", "b", 1), ("a", "c", -1), ("d", "b", 1)])
+    store.feedback.drop(data, mine, "a")
+    assert store.feedback.find(data, mine) == [("d", "b", 1.0)]
+    store.datasets.delete(data, mine)
+    assert store.feedback.find(data, mine) == []
 
 
 def test_an_index_of_the_version_before_is_brought_up_to_date(tmp_path, sentences):
     store = Store(tmp_path)
-    mine = store.create_workspace()
-    data = store.put_dataset(sentences, mine)
+    mine = store.workspaces.create()
+    data = store.datasets.put(sentences, mine)
     with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db, db:
         db.execute("DROP TABLE feedback")
         db.execute("DROP TABLE trash")
@@ -64,5 +64,5 @@ def test_an_index_of_the_version_before_is_brought_up_to_date(tmp_path, sentence
         db.execute("ALTER TABLE shares DROP COLUMN expires")
         db.execute("PRAGMA user_version=1")
     again = Store(tmp_path)
-    assert again.get_dataset(data, mine).digest == sentences.digest
-    assert again.put_feedback(data, mine, [("a", "b", 1)]) == 1
+    assert again.datasets.get(data, mine).digest == sentences.digest
+    assert again.feedback.put(data, mine, [("a", "b", 1)]) == 1

@@ -14,10 +14,9 @@ import pytest
 
 from simviz.evaluation import parse_metric
 from simviz.exceptions import StoreError
-from simviz.jobs import load_evaluation
 from simviz.jobs.measuring import measure_run, why_not_measured
-from simviz.jobs.results import load_figures
-from simviz.store import Store
+from simviz.store import Store, load_evaluation
+from simviz.store.results import load_figures
 
 OLD = Path(__file__).with_name("version-5.zip")
 MINE = "someone"
@@ -35,13 +34,13 @@ def old(tmp_path):
 
 @pytest.fixture
 def runs(old):
-    return {info.method: old.get_run(info.id, MINE) for info in old.list_runs(MINE)}
+    return {info.method: old.runs.get(info.id, MINE) for info in old.runs.find(MINE)}
 
 
 def test_nothing_is_lost(old, runs):
     assert set(runs) == {"cca", "bm25", "blend", "imported"}
-    (info,) = (info for info in old.list_datasets(MINE) if not info.is_demo)
-    pairs = old.get_dataset(info.id, MINE)
+    (info,) = (info for info in old.datasets.find(MINE) if not info.is_demo)
+    pairs = old.datasets.get(info.id, MINE)
     for run in runs.values():
         assert run.measured == ("test",)
         evaluation = load_evaluation(run)
@@ -50,9 +49,9 @@ def test_nothing_is_lost(old, runs):
         assert len(run.arrays()["x_validation"]) == 6
         assert np.isfinite(run.pipeline().similarity(pairs.x, pairs.y)).all()
     assert runs["cca"].part("test").curve() and runs["cca"].maps()
-    assert len(old.list_shares(MINE)) == 2
-    assert len(old.list_feedback(info.id, MINE)) == 1
-    assert old.shown(info.id, MINE, "part") is None
+    assert len(old.shares.find(MINE)) == 2
+    assert len(old.feedback.find(info.id, MINE)) == 1
+    assert old.choices.get(info.id, MINE, "part") is None
     with pytest.raises(StoreError, match="validation"):
         runs["cca"].part("validation")
 
@@ -82,11 +81,11 @@ def test_metrics_go_by_the_names_they_have_now(runs):
 
 def test_the_part_that_is_missing_is_measured_when_asked_for(old, runs):
     run = runs["cca"]
-    pairs = old.get_dataset(run.info.dataset_id, MINE)
+    pairs = old.datasets.get(run.info.dataset_id, MINE)
     heard = []
     measure_run(old, run, pairs, "validation", lambda done: bool(heard.append(done)))
     assert heard == sorted(heard) and heard[-1] == 1.0
-    run = old.get_run(run.id, MINE)
+    run = old.runs.get(run.id, MINE)
     assert run.measured == ("validation", "test")
     evaluation = load_evaluation(run, "validation")
     at = run.arrays()
@@ -100,12 +99,12 @@ def test_the_part_that_is_missing_is_measured_when_asked_for(old, runs):
 
 def test_measuring_again_changes_nothing_and_a_deleted_run_stays_away(old, runs):
     run = runs["bm25"]
-    pairs = old.get_dataset(run.info.dataset_id, MINE)
+    pairs = old.datasets.get(run.info.dataset_id, MINE)
     for _ in range(2):
         measure_run(old, run, pairs, "validation", lambda done: False)
     before = run.part("validation").records()
-    assert str(old.get_run(run.id).part("validation").records()) == str(before)
-    old.drop_run(runs["blend"].id)
+    assert str(old.runs.get(run.id).part("validation").records()) == str(before)
+    old.runs.drop(runs["blend"].id)
     with pytest.raises(StoreError, match="deleted"):
         measure_run(
             old,

@@ -13,12 +13,12 @@ RUN, OTHER = "1" * 32, "2" * 32
 
 @pytest.fixture
 def dataset_id(store, mine, pairs):
-    return store.put_dataset(pairs, mine)
+    return store.datasets.put(pairs, mine)
 
 
 def test_a_run_comes_back_part_by_part(store, mine, dataset_id, files, pairs):
-    assert store.put_run(RUN, files, dataset_id, "cca", mine)
-    run = store.get_run(RUN, mine)
+    assert store.runs.put(RUN, files, dataset_id, "cca", mine)
+    run = store.runs.get(RUN, mine)
     assert run.spec == files.spec and run.meta == files.meta
     assert run.measured == ("validation", "test")
     for name, value in (("validation", 0.5), ("test", 0.25)):
@@ -37,7 +37,7 @@ def test_a_run_comes_back_part_by_part(store, mine, dataset_id, files, pairs):
     expected = files.pipeline.similarity(pairs.x, pairs.y)
     np.testing.assert_array_equal(run.pipeline().similarity(pairs.x, pairs.y), expected)
     assert run.pipeline_bytes()[:2] == b"PK"
-    (info,) = store.list_runs(mine)
+    (info,) = store.runs.find(mine)
     assert (info.id, info.method, info.seconds) == (RUN, "cca", 1.5)
     assert info.summary == {"MRR": 0.5} and info.spec["params"] == {"n_components": 2}
     on_disk = sum(p.stat().st_size for p in (store.root / "runs" / RUN).rglob("*.*"))
@@ -45,16 +45,16 @@ def test_a_run_comes_back_part_by_part(store, mine, dataset_id, files, pairs):
 
 
 def test_a_second_run_of_that_id_changes_nothing(store, mine, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    before = store.list_runs(mine)
-    assert not store.put_run(RUN, files, dataset_id, "cca", mine)
-    assert store.list_runs(mine) == before
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    before = store.runs.find(mine)
+    assert not store.runs.put(RUN, files, dataset_id, "cca", mine)
+    assert store.runs.find(mine) == before
     assert not list((store.root / "drafts").iterdir())
 
 
 def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    run = store.get_run(RUN)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    run = store.runs.get(RUN)
     for value in (1.0, 2.0):
         run.put_map("umap-3", {"x": np.full((2, 3), value)}, {"seed": 0})
     assert run.maps() == ("mds-2", "umap-3")
@@ -70,77 +70,77 @@ def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, d
         run.put_map(f"m{i}", {}, {})
     with pytest.raises(StoreError, match="at most 40"):
         run.put_map("one-more", {}, {})
-    store.delete_run(RUN, mine)
+    store.runs.delete(RUN, mine)
     with pytest.raises(StoreError, match="deleted"):
         run.put_map("late", {}, {})
 
 
 def test_runs_belong_to_their_workspace(store, mine, theirs, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
     words = set()
     for run_id in (RUN, OTHER):
         with pytest.raises(StoreError) as error:
-            store.get_run(run_id, workspace=theirs)
+            store.runs.get(run_id, workspace=theirs)
         words.add(str(error.value))
         with pytest.raises(StoreError):
-            store.rename_run(run_id, theirs, name="mine now")
+            store.runs.rename(run_id, theirs, name="mine now")
         with pytest.raises(StoreError):
-            store.delete_run(run_id, theirs)
+            store.runs.delete(run_id, theirs)
     assert len(words) == 1  # the answer does not tell whether it exists
-    assert store.list_runs(theirs) == [] and store.list_runs(theirs, dataset_id) == []
+    assert store.runs.find(theirs) == [] and store.runs.find(theirs, dataset_id) == []
     with pytest.raises(StoreError):
-        store.put_run(OTHER, files, dataset_id, "cca", theirs)  # another's data set
+        store.runs.put(OTHER, files, dataset_id, "cca", theirs)  # another's data set
 
 
 def test_runs_of_demos_belong_to_all(store, mine, theirs, files):
-    store.put_run(RUN, files, "demo:emoji", "cca", mine)
-    assert store.get_run(RUN, theirs).info.is_demo
-    assert [r.id for r in store.list_runs(theirs, "demo:emoji")] == [RUN]
-    assert store.list_runs(theirs, "demo:icons") == []
+    store.runs.put(RUN, files, "demo:emoji", "cca", mine)
+    assert store.runs.get(RUN, theirs).info.is_demo
+    assert [r.id for r in store.runs.find(theirs, "demo:emoji")] == [RUN]
+    assert store.runs.find(theirs, "demo:icons") == []
     for change in (
-        lambda: store.rename_run(RUN, mine, name="x"),
-        lambda: store.delete_run(RUN, mine),
+        lambda: store.runs.rename(RUN, mine, name="x"),
+        lambda: store.runs.delete(RUN, mine),
     ):
         with pytest.raises(StoreError, match="belong to all"):
             change()
 
 
 def test_runs_are_named_noted_and_deleted(store, mine, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    store.rename_run(RUN, mine, name="best \ud800")
-    store.rename_run(RUN, mine, note="n" * 9_999)
-    info = store.get_run(RUN, mine).info
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.rename(RUN, mine, name="best \ud800")
+    store.runs.rename(RUN, mine, note="n" * 9_999)
+    info = store.runs.get(RUN, mine).info
     assert info.name == "best ?" and len(info.note) == 5_000
-    store.delete_run(RUN, mine)
-    assert not store.has_run(RUN) and not list((store.root / "runs").iterdir())
+    store.runs.delete(RUN, mine)
+    assert not store.runs.has(RUN) and not list((store.root / "runs").iterdir())
 
 
 def test_runs_are_bounded(tmp_path, pairs, files):
     store = Store(tmp_path, Limits(runs=1))
-    mine = store.create_workspace()
-    dataset_id = store.put_dataset(pairs, mine)
-    store.put_run(RUN, files, dataset_id, "cca", mine)
+    mine = store.workspaces.create()
+    dataset_id = store.datasets.put(pairs, mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
     with pytest.raises(StoreError, match="holds 1 runs"):
-        store.put_run(OTHER, files, dataset_id, "cca", mine)
+        store.runs.put(OTHER, files, dataset_id, "cca", mine)
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
 def test_the_demo_run_opened_least_recently_makes_room(tmp_path, files, monkeypatch):
     store = Store(tmp_path, Limits(demo_runs=2))
-    mine = store.create_workspace()
+    mine = store.workspaces.create()
     clock = iter(range(10**9, 2 * 10**9, 10_000))
     monkeypatch.setattr("time.time", lambda: float(next(clock)))
-    store.put_run("a" * 32, files, "demo:emoji", "cca", mine)
-    store.put_run("b" * 32, files, "demo:emoji", "cca", mine)
-    store.get_run("a" * 32)
-    store.put_run("c" * 32, files, "demo:icons", "cca", mine)
-    assert [store.has_run(i * 32) for i in "abc"] == [True, False, True]
+    store.runs.put("a" * 32, files, "demo:emoji", "cca", mine)
+    store.runs.put("b" * 32, files, "demo:emoji", "cca", mine)
+    store.runs.get("a" * 32)
+    store.runs.put("c" * 32, files, "demo:icons", "cca", mine)
+    assert [store.runs.has(i * 32) for i in "abc"] == [True, False, True]
     assert sorted(p.name[0] for p in (tmp_path / "runs").iterdir()) == ["a", "c"]
 
 
 def test_damaged_files_of_a_run_are_a_store_error(store, mine, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    run = store.get_run(RUN)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    run = store.runs.get(RUN)
     for path in run.folder.rglob("*.*"):
         path.write_bytes(b"damaged")
     part = run.part("test")
@@ -153,122 +153,129 @@ def test_damaged_files_of_a_run_are_a_store_error(store, mine, dataset_id, files
 def test_a_share_shows_what_was_published_until_it_is_withdrawn(
     store, mine, theirs, dataset_id, files
 ):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    token = store.publish(mine, "map", run_ids=[RUN], view={"k": "20"})
-    share = store.resolve(token)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    token = store.shares.publish(mine, "map", run_ids=[RUN], view={"k": "20"})
+    share = store.shares.resolve(token)
     assert (share.kind, share.run_ids, share.dataset_ids) == ("map", (RUN,), (dataset_id,))
     assert share.view == {"k": "20"} and len(token) >= 24
-    assert store.list_shares(mine) == [share] and store.list_shares(theirs) == []
+    assert store.shares.find(mine) == [share] and store.shares.find(theirs) == []
     with pytest.raises(StoreError):
-        store.withdraw(token, theirs)
-    store.withdraw(token, mine)
+        store.shares.withdraw(token, theirs)
+    store.shares.withdraw(token, mine)
     with pytest.raises(StoreError) as withdrawn:
-        store.resolve(token)
+        store.shares.resolve(token)
     with pytest.raises(StoreError) as unknown:
-        store.resolve("never")
+        store.shares.resolve("never")
     assert str(withdrawn.value) == str(unknown.value)
     with pytest.raises(StoreError):
-        store.withdraw(token, mine)
+        store.shares.withdraw(token, mine)
 
 
 def test_a_share_ends_when_it_was_to_end(store, mine, monkeypatch):
     now = time.time()
-    token = store.publish(mine, "map", dataset_ids=["demo:emoji"], days=7)
-    endless = store.publish(mine, "map", dataset_ids=["demo:emoji"])
-    (_, week) = sorted(store.list_shares(mine), key=lambda share: share.expires is not None)
+    token = store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=7)
+    endless = store.shares.publish(mine, "map", dataset_ids=["demo:emoji"])
+    (_, week) = sorted(store.shares.find(mine), key=lambda share: share.expires is not None)
     assert week.expires == pytest.approx(now + 7 * 86_400, abs=60)
     monkeypatch.setattr(time, "time", lambda: now + 7 * 86_400 + 61)
     with pytest.raises(StoreError, match="expired"):
-        store.resolve(token)
-    assert [share.token for share in store.list_shares(mine)] == [endless]
+        store.shares.resolve(token)
+    assert [share.token for share in store.shares.find(mine)] == [endless]
     store.sweep()
-    with store._index.reading() as db:
+    with store._directory.index.reading() as db:
         assert db.execute("SELECT COUNT(*) FROM shares").fetchone()[0] == 1
     for days in (0, -1, float("nan")):
         with pytest.raises(ValueError, match="days"):
-            store.publish(mine, "map", dataset_ids=["demo:emoji"], days=days)
+            store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=days)
 
 
 def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
     with pytest.raises(StoreError):
-        store.publish(theirs, "map", run_ids=[RUN])
+        store.shares.publish(theirs, "map", run_ids=[RUN])
     with pytest.raises(StoreError):
-        store.publish(theirs, "map", dataset_ids=[dataset_id])
+        store.shares.publish(theirs, "map", dataset_ids=[dataset_id])
     with pytest.raises(StoreError, match="nothing to share"):
-        store.publish(mine, "map")
+        store.shares.publish(mine, "map")
     with pytest.raises(StoreError, match="too long"):
-        store.publish(mine, "map", run_ids=[RUN], view={"q": "x" * 5_000})
-    assert store.resolve(store.publish(theirs, "map", dataset_ids=["demo:emoji"])).run_ids == ()
+        store.shares.publish(mine, "map", run_ids=[RUN], view={"q": "x" * 5_000})
+    assert (
+        store.shares.resolve(
+            store.shares.publish(theirs, "map", dataset_ids=["demo:emoji"])
+        ).run_ids
+        == ()
+    )
 
 
 def test_a_share_leaves_out_what_was_deleted(store, mine, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    token = store.publish(mine, "compare", run_ids=[RUN])
-    store.delete_run(RUN, mine)
-    assert store.resolve(token).run_ids == ()
-    store.delete_dataset(dataset_id, mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    token = store.shares.publish(mine, "compare", run_ids=[RUN])
+    store.runs.delete(RUN, mine)
+    assert store.shares.resolve(token).run_ids == ()
+    store.datasets.delete(dataset_id, mine)
     with pytest.raises(StoreError, match="does not exist"):
-        store.resolve(token)
+        store.shares.resolve(token)
 
 
 def test_attempts_are_counted_and_followed(store, mine, theirs):
     digest = "d" * 32
     write = lambda folder: (folder / "spec.json").write_text(json.dumps({}))  # noqa: E731
-    first = store.add_attempt(digest, mine, write)
-    second = store.add_attempt(digest, theirs, write)
+    first = store.jobs.add(digest, mine, write)
+    second = store.jobs.add(digest, theirs, write)
     assert (first, second) == (f"{digest}-1", f"{digest}-2")
-    assert store.last_attempt(digest) == second and store.last_attempt("e" * 32) is None
-    assert store.attempts(mine) == [first] and len(store.attempts()) == 2
-    store.follow(second, mine)
-    store.unfollow(second, theirs)
-    assert store.followers(second) == {mine}
-    assert (store.attempt_folder(first) / "spec.json").exists()
-    store.unfollow(second, mine)
+    assert store.jobs.last(digest) == second and store.jobs.last("e" * 32) is None
+    assert store.jobs.find(mine) == [first] and len(store.jobs.find()) == 2
+    store.jobs.follow(second, mine)
+    store.jobs.unfollow(second, theirs)
+    assert store.jobs.followers(second) == {mine}
+    assert (store.jobs.folder(first) / "spec.json").exists()
+    store.jobs.unfollow(second, mine)
     store.sweep()
     with pytest.raises(StoreError):
-        store.attempt_folder(second)
+        store.jobs.folder(second)
 
 
 def test_a_deleted_run_can_be_brought_back_whole(store, mine, theirs, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    store.rename_run(RUN, mine, name="best", note="kept")
-    before = store.get_run(RUN, mine)
-    token = store.publish(mine, "map", [RUN])
-    store.delete_run(RUN, mine)
-    assert not store.has_run(RUN) and store.list_runs(mine) == []
-    assert store.resolve(token).run_ids == (), "a share does not show what was deleted"
-    assert [r.name for r in store.deleted_runs(mine, dataset_id)] == ["best"]
-    assert store.deleted_runs(theirs, dataset_id) == []
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.rename(RUN, mine, name="best", note="kept")
+    before = store.runs.get(RUN, mine)
+    token = store.shares.publish(mine, "map", [RUN])
+    store.runs.delete(RUN, mine)
+    assert not store.runs.has(RUN) and store.runs.find(mine) == []
+    assert store.shares.resolve(token).run_ids == (), "a share does not show what was deleted"
+    assert [r.name for r in store.runs.deleted(mine, dataset_id)] == ["best"]
+    assert store.runs.deleted(theirs, dataset_id) == []
     with pytest.raises(StoreError):
-        store.restore_run(RUN, theirs)
+        store.runs.restore(RUN, theirs)
     again = Store(store.root)  # opening sweeps, and leaves it
-    again.restore_run(RUN, mine)
-    after = again.get_run(RUN, mine)
+    again.runs.restore(RUN, mine)
+    after = again.runs.get(RUN, mine)
     assert after.info == before.info and after.meta == before.meta
-    assert store.resolve(token).run_ids == (RUN,)
+    assert store.shares.resolve(token).run_ids == (RUN,)
     with pytest.raises(StoreError):
-        store.restore_run(RUN, mine)
-    assert store.deleted_runs(mine, dataset_id) == []
+        store.runs.restore(RUN, mine)
+    assert store.runs.deleted(mine, dataset_id) == []
 
 
 def test_what_was_killed_while_it_deleted_or_brought_back_can_be_brought_back(
     store, mine, dataset_id, files
 ):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    store.delete_run(RUN, mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.delete(RUN, mine)
     # The directory had been moved back, or not yet away, when the process died.
     (store.root / "trash" / RUN).replace(store.root / "runs" / RUN)
     again = Store(store.root)
-    assert not again.has_run(RUN) and [r.id for r in again.deleted_runs(mine, dataset_id)] == [RUN]
-    again.restore_run(RUN, mine)
-    assert again.get_run(RUN, mine).spec == files.spec
+    assert not again.runs.has(RUN) and [r.id for r in again.runs.deleted(mine, dataset_id)] == [
+        RUN
+    ]
+    again.runs.restore(RUN, mine)
+    assert again.runs.get(RUN, mine).spec == files.spec
 
 
 def test_a_deletion_that_somebody_sweeps_meanwhile_keeps_the_run(
     store, mine, dataset_id, files, monkeypatch
 ):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
     discard = Store._discard
 
     def swept(self, kind, ids):  # between both steps of deleting
@@ -277,50 +284,50 @@ def test_a_deletion_that_somebody_sweeps_meanwhile_keeps_the_run(
             Store(store.root)
 
     monkeypatch.setattr(Store, "_discard", swept)
-    store.delete_run(RUN, mine)
+    store.runs.delete(RUN, mine)
     monkeypatch.undo()
-    store.restore_run(RUN, mine)
-    assert store.get_run(RUN, mine).spec == files.spec
+    store.runs.restore(RUN, mine)
+    assert store.runs.get(RUN, mine).spec == files.spec
 
 
 def test_a_deleted_run_without_its_files_is_offered_no_more(store, mine, dataset_id, files):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    store.delete_run(RUN, mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.delete(RUN, mine)
     shutil.rmtree(store.root / "trash" / RUN)
     store.sweep()
-    assert store.deleted_runs(mine, dataset_id) == []
+    assert store.runs.deleted(mine, dataset_id) == []
 
 
 def test_deleted_runs_leave_after_an_hour_and_with_what_they_belong_to(
     store, mine, dataset_id, files, monkeypatch
 ):
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    store.delete_run(RUN, mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.delete(RUN, mine)
     store.sweep()
     assert list((store.root / "trash").iterdir())
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3_700)
-    assert store.deleted_runs(mine, dataset_id) == []
+    assert store.runs.deleted(mine, dataset_id) == []
     store.sweep()
     assert not list((store.root / "trash").iterdir())
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    store.delete_run(RUN, mine)
-    store.delete_dataset(dataset_id, mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.delete(RUN, mine)
+    store.datasets.delete(dataset_id, mine)
     assert not list((store.root / "trash").iterdir())
     with pytest.raises(StoreError):
-        store.restore_run(RUN, mine)
+        store.runs.restore(RUN, mine)
 
 
 def test_a_run_trained_again_after_its_deletion_stays(store, mine, dataset_id, files):
     for _ in range(2):
-        store.put_run(RUN, files, dataset_id, "cca", mine)
-        store.delete_run(RUN, mine)
-    store.put_run(RUN, files, dataset_id, "cca", mine)
-    store.restore_run(RUN, mine)
-    assert store.get_run(RUN, mine).spec == files.spec
-    assert store.deleted_runs(mine, dataset_id) == []
+        store.runs.put(RUN, files, dataset_id, "cca", mine)
+        store.runs.delete(RUN, mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.restore(RUN, mine)
+    assert store.runs.get(RUN, mine).spec == files.spec
+    assert store.runs.deleted(mine, dataset_id) == []
     store.sweep()
-    assert store.get_run(RUN, mine).spec and not list((store.root / "trash").iterdir())
+    assert store.runs.get(RUN, mine).spec and not list((store.root / "trash").iterdir())
 
 
 def test_only_the_last_deleted_runs_are_kept_and_none_beyond_the_limits(
@@ -328,13 +335,13 @@ def test_only_the_last_deleted_runs_are_kept_and_none_beyond_the_limits(
 ):
     monkeypatch.setattr("simviz.store._runs._DELETED", 2)
     store = Store(tmp_path, Limits(runs=1))
-    mine = store.create_workspace()
-    dataset_id = store.put_dataset(pairs, mine)
+    mine = store.workspaces.create()
+    dataset_id = store.datasets.put(pairs, mine)
     for digit in "123":
-        store.put_run(digit * 32, files, dataset_id, "cca", mine)
-        store.delete_run(digit * 32, mine)
-    assert [r.id[0] for r in store.deleted_runs(mine, dataset_id)] == ["3", "2"]
+        store.runs.put(digit * 32, files, dataset_id, "cca", mine)
+        store.runs.delete(digit * 32, mine)
+    assert [r.id[0] for r in store.runs.deleted(mine, dataset_id)] == ["3", "2"]
     assert len(list((tmp_path / "trash").iterdir())) == 2
-    store.put_run(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, files, dataset_id, "cca", mine)
     with pytest.raises(StoreError, match="holds 1 runs"):
-        store.restore_run("3" * 32, mine)
+        store.runs.restore("3" * 32, mine)

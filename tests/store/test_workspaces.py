@@ -10,24 +10,24 @@ from simviz.store import Limits, Store
 
 def test_a_workspace_by_name_is_made_once(tmp_path):
     store = Store(tmp_path)
-    assert store.open_workspace("local") == "local"
-    with store._index.reading() as db:
+    assert store.workspaces.open("local") == "local"
+    with store._directory.index.reading() as db:
         (made,) = db.execute("SELECT created FROM workspaces").fetchone()
-    assert Store(tmp_path).open_workspace("local") == "local"
-    with store._index.reading() as db:
+    assert Store(tmp_path).workspaces.open("local") == "local"
+    with store._directory.index.reading() as db:
         assert [tuple(row) for row in db.execute("SELECT created FROM workspaces")] == [(made,)]
     for bad in ("", "a b", "../up", "x" * 65):
         with pytest.raises(StoreError):
-            store.open_workspace(bad)
+            store.workspaces.open(bad)
 
 
 def test_without_a_limit_of_days_nothing_is_swept(tmp_path):
     store = Store(tmp_path, Limits(idle_days=float("inf")))
-    store.open_workspace("local")
-    with store._index.writing() as db:
+    store.workspaces.open("local")
+    with store._directory.index.writing() as db:
         db.execute("UPDATE workspaces SET touched=0")
-    assert store.sweep() == 0 and store.has_workspace("local")
-    assert Store(tmp_path, Limits(idle_days=30)).has_workspace("local") is False
+    assert store.sweep() == 0 and store.workspaces.has("local")
+    assert Store(tmp_path, Limits(idle_days=30)).workspaces.has("local") is False
 
 
 def test_a_store_of_the_version_before_is_brought_up(tmp_path):
@@ -39,5 +39,8 @@ def test_a_store_of_the_version_before_is_brought_up(tmp_path):
         db.execute("PRAGMA user_version=2")
     db.close()
     store = Store(tmp_path)
-    mine = store.create_workspace()
-    assert store.resolve(store.publish(mine, "map", dataset_ids=["demo:emoji"])).expires is None
+    mine = store.workspaces.create()
+    assert (
+        store.shares.resolve(store.shares.publish(mine, "map", dataset_ids=["demo:emoji"])).expires
+        is None
+    )

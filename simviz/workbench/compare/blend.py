@@ -204,7 +204,7 @@ _KEPT, _REFUSAL = "compare-kept", "compare-blend-refusal"
 def take_kept() -> None:
     """Choose a blend that was kept as soon as it is a run."""
     run_id = st.session_state.get(_KEPT)
-    if run_id and state.store().has_run(run_id):
+    if run_id and state.store().runs.has(run_id):
         del st.session_state[_KEPT]
         chosen = list(st.session_state.get("run_ids", []))
         st.session_state.run_ids = [*chosen, run_id] if run_id not in chosen else chosen
@@ -494,7 +494,7 @@ def _offer_to_keep(learned: Entry, lexical: Entry, alpha: float, normalization: 
     except SimvizError as error:
         display.problem(error)
         return
-    if state.store().has_run(spec.digest):
+    if state.store().runs.has(spec.digest):
         st.caption(":material/check: This blend is kept: it is one of the runs above.")
         return
     is_asked = any(

@@ -375,7 +375,7 @@ def evaluated_runs(choice: Choice, entry: Entry) -> Evaluation:
 @st.cache_resource(show_spinner=False, max_entries=24)
 def evaluation(run_id: str, part: Part, _run: Run, _pairs: PairSet) -> Evaluation:
     """The evaluation of a run on a part, kept in memory."""
-    from simviz.jobs import load_evaluation
+    from simviz.store import load_evaluation
 
     return load_evaluation(_run, part, _pairs)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from simviz.jobs.results import stopped_by_validation
 from simviz.reports.summary import Entry
+from simviz.store.results import stopped_by_validation
 from simviz.workbench.compare import columns
 from simviz.workbench.compare.choice import (
     ALPHA,

@@ -263,7 +263,7 @@ def caption(choice: Choice, verdicts: Verdicts | None) -> str:
 
 def _stopped_early(choice: Choice) -> list[str]:
     """Labels of the runs that the part shown flatters: their training watched it."""
-    from simviz.jobs import stopped_by_validation
+    from simviz.store import stopped_by_validation
 
     if choice.part == "test":
         return []

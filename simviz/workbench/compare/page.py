@@ -28,9 +28,8 @@ _FEW = ("top-1", "MRR")
 def show_against_all_items(choice: Choice) -> None:
     """Offer figures against all items, where a query met only those of its part."""
     from simviz.evaluation.metrics import parse_metric
-    from simviz.jobs.spec import IMPORTED
 
-    entries = [entry for entry in choice.entries if entry.run.info.method != IMPORTED]
+    entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
     if not entries or not _is_narrower(choice):
         return
     fold = st.expander("Against all items", key="compare-all-items", on_change="rerun")

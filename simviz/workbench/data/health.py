@@ -170,7 +170,7 @@ def _mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy
     note = f"Mended: {title}. {remedy.label}. The version before is “{info.name}”."
     try:
         mended = replace(remedy(pairs), name=next_name(info.name))
-        dataset_id = state.store().put_dataset(mended, state.workspace(), (*info.notes, note))
+        dataset_id = state.store().datasets.put(mended, state.workspace(), (*info.notes, note))
     except (DatasetError, StoreError) as error:
         st.session_state[_PROBLEM] = str(error)
         return

@@ -50,7 +50,7 @@ def show_page() -> None:
     if dataset_id is not None:
         try:
             owner = None if state.share() else state.workspace()
-            info = state.store().get_dataset_info(dataset_id, owner)
+            info = state.store().datasets.info(dataset_id, owner)
         except StoreError as error:
             problem = str(error)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
@@ -355,7 +355,7 @@ def _show_demos() -> None:
 
 def _show_own() -> None:
     """Show what was kept in this workspace, newest first."""
-    own = [info for info in state.store().list_datasets(state.workspace()) if not info.is_demo]
+    own = [info for info in state.store().datasets.find(state.workspace()) if not info.is_demo]
     if refused := st.session_state.pop(_REFUSED, ""):
         display.problem(refused)
     if not own:
@@ -406,7 +406,7 @@ def _delete(dataset_id: str) -> None:
         for job in state.queue().jobs(state.workspace()):
             if job.is_active and job.spec and job.spec.dataset_id == dataset_id:
                 state.queue().cancel(job.id, state.workspace())
-        state.store().delete_dataset(dataset_id, state.workspace())
+        state.store().datasets.delete(dataset_id, state.workspace())
     except SimvizError as error:
         st.session_state[_REFUSED] = str(error)
         return

@@ -130,7 +130,7 @@ def keep(upload: Upload, names: tuple[str, str, str], split: SplitSpec) -> str:
         for given, old in zip(names, (pairs.name, pairs.x_name, pairs.y_name), strict=True)
     )
     pairs = replace(pairs, name=name, x_name=x_name, y_name=y_name)
-    dataset_id = state.store().put_dataset(pairs, state.workspace(), result.notes)
+    dataset_id = state.store().datasets.put(pairs, state.workspace(), result.notes)
     settings.choose_split(dataset_id, split)
     state.choose_dataset(dataset_id)
     drop()

@@ -311,12 +311,12 @@ def _show_summary(group: Sequence[str], found: Normalised) -> None:
 
 def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> None:
     """Keep what was corrected and is not kept yet."""
-    there = set(state.store().list_feedback(dataset_id, state.workspace()))
+    there = set(state.store().feedback.find(dataset_id, state.workspace()))
     new = [verdict for verdict in corrected if verdict not in there]
     if not new:
         return
     try:
-        state.store().put_feedback(dataset_id, state.workspace(), new)
+        state.store().feedback.put(dataset_id, state.workspace(), new)
     except SimvizError as error:
         display.problem(error)
 
@@ -325,7 +325,7 @@ def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
     """Show what was corrected so far, and the button that trains with it."""
     from simviz.methods import all_methods
 
-    kept = state.store().list_feedback(dataset_id, state.workspace())
+    kept = state.store().feedback.find(dataset_id, state.workspace())
     if not kept:
         display.quiet(
             "A wrong group is corrected in the table: tick that the runner-up is right, or choose "
@@ -344,7 +344,7 @@ def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
                     "Take back",
                     key=f"normalise-drop-{i}",
                     type="tertiary",
-                    on_click=state.store().drop_feedback,
+                    on_click=state.store().feedback.drop,
                     args=(dataset_id, state.workspace(), text),
                 )
     cls = all_methods().get(run.info.method)
@@ -378,12 +378,12 @@ def _train_again(dataset_id: str, run_id: str, kept: tuple[Verdict, ...]) -> Non
     try:
         own = dataset_id
         if dataset_id.startswith("demo:"):
-            own = store.put_dataset(state.dataset(dataset_id), mine)
-            store.put_feedback(own, mine, kept)
+            own = store.datasets.put(state.dataset(dataset_id), mine)
+            store.feedback.put(own, mine, kept)
         spec = JobSpec.from_json(run.spec, mine)
         steps = [step for step in spec.augment if step.get("kind") != "feedback"]
         step = {"kind": "feedback", "pairs": [list(verdict) for verdict in kept]}
-        digest = store.get_dataset_info(own, mine).digest
+        digest = store.datasets.info(own, mine).digest
         asked = replace(
             spec, dataset_id=own, dataset_digest=digest, augment=(*steps, step), workspace=mine
         )

@@ -318,14 +318,12 @@ def _show_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None
 
 def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) -> None:
     """Explain one answer of one run."""
-    from simviz.jobs.spec import IMPORTED
-
     others = pairs.y if query.side == "x" else pairs.x
     answer = others.take([candidate])
     x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
     words, label = escape_markdown(marks.text(answer, 0, 60)), escape_markdown(answered.label)
     st.subheader(f"Why {label} answers “{words}”", anchor=False)
-    if answered.run.info.method == IMPORTED:
+    if answered.run.info.is_imported:
         display.quiet("Of another system only the scores are known, not what they are made of.")
         return
     pipeline = drawings.pipeline(answered.run.id, answered.run)

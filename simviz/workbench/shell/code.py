@@ -104,7 +104,7 @@ def parts_of(runs: Iterable[Run]) -> dict[str, Mapping[str, Any]]:
     """What the parts of blends were asked for, by run id, as far as they can be seen."""
     found: dict[str, Mapping[str, Any]] = {}
     for run in runs:
-        if run.info.method != "blend":
+        if not run.info.is_blend:
             continue
         for role in ("learned", "lexical"):
             part = run.info.spec.get("params", {}).get(role, "")

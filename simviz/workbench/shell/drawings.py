@@ -10,7 +10,7 @@ from simviz.workbench.shell import state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.jobs.drawings import DrawingDesk
+    from simviz.jobs.background import Background
     from simviz.pipeline import Pipeline
     from simviz.projection.drawing import Placed
     from simviz.projection.space import Space
@@ -18,19 +18,22 @@ if TYPE_CHECKING:
 
 
 @st.cache_resource(show_spinner=False)
-def desk() -> DrawingDesk:
-    """The one desk of this server; what it draws outlives every page."""
-    from simviz.jobs.drawings import DrawingDesk
+def background() -> Background:
+    """The one thread of this server that draws; what it draws outlives every page."""
+    from simviz.jobs.background import Background
 
-    return DrawingDesk()
+    return Background(
+        busy="Too many drawings wait. Ask again in a minute.",
+        broken="The drawing could not be made. Take another one.",
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def kept(run_id: str, drawing: str, _run: Run) -> Placed:
     """A kept drawing with the items on it."""
-    from simviz.jobs import load_map
-    from simviz.jobs.drawings import kept_name
+    from simviz.jobs.measuring import kept_name
     from simviz.projection.drawing import Placed
+    from simviz.store import load_map
 
     return Placed(*load_map(_run, kept_name(drawing)))
 
@@ -60,19 +63,21 @@ def parts(run_id: str, _run: Run, _pairs: PairSet) -> Any:
 
 def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
     """Whether a drawing is kept; if not, have it made and show how far it is."""
+    from simviz.jobs.measuring import draw_run
+
     # Who only looks at what somebody published has no workspace, and needs none.
     whose = st.query_params.get("share") or state.workspace()
-    sketch = desk().ask(run, pairs, drawing, whose)
-    if sketch.state == "done":
+    progress = draw_run(background(), run, pairs, drawing, whose)
+    if progress is None:
         return True
-    if sketch.state == "failed":
+    if progress.state == "failed":
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(sketch.message)
+            st.text(progress.message)
             st.button(
                 "Try again",
                 key=f"map-again-{drawing}",
-                on_click=desk().forget,
-                args=(run.id, drawing),
+                on_click=background().forget,
+                args=((run.id, drawing),),
                 icon=":material/replay:",
                 type="tertiary",
             )
@@ -83,8 +88,8 @@ def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
 
 @st.fragment(run_every=1.0)
 def _watch(run_id: str, drawing: str, title: str) -> None:
-    sketch = desk().progress(run_id, drawing)
-    if sketch is None or sketch.state == "failed":
+    progress = background().progress((run_id, drawing))
+    if progress is None or progress.state == "failed":
         st.rerun()
-    words = f"{title} waits for its turn" if sketch.state == "waiting" else f"Drawing {title}"
-    st.progress(min(1.0, sketch.fraction), text=f"{words}. Meanwhile you see the first drawing.")
+    words = f"{title} waits for its turn" if progress.state == "waiting" else f"Drawing {title}"
+    st.progress(min(1.0, progress.fraction), text=f"{words}. Meanwhile you see the first drawing.")

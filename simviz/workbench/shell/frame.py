@@ -356,7 +356,7 @@ def _show_current(dataset_id: str | None) -> None:
     from simviz.exceptions import StoreError
 
     try:
-        info = state.store().get_dataset_info(dataset_id, state.workspace())
+        info = state.store().datasets.info(dataset_id, state.workspace())
         n_runs = len(state.runs(dataset_id))
         running = sum(s.is_active for s in state.queue().jobs(state.workspace()))
     except StoreError:

@@ -34,10 +34,8 @@ def demo_link(run: Run) -> dict[str, str] | None:
     """Parameters of the link that trains a demo's run anew, or None where there is none."""
     # Own runs have none, and neither have blends: they are of two runs that no link can mean.
     # Nor have runs on augmented pairs, whose lists are too long for a link.
-    from simviz.jobs.spec import BLEND
-
     spec = run.spec
-    if not run.info.is_demo or run.info.method == BLEND or not _is_default_split(spec):
+    if not run.info.is_demo or run.info.is_blend or not _is_default_split(spec):
         return None
     if spec.get("augment"):
         return None
@@ -67,7 +65,7 @@ def wanted_run(dataset_id: str) -> Run | None:
     try:
         spec = wanted_spec()
         if spec is not None:
-            if state.store().has_run(spec.digest):
+            if state.store().runs.has(spec.digest):
                 return state.run(spec.digest)
             asked = st.session_state.setdefault("link-jobs", {})
             if spec.digest not in asked:
@@ -153,7 +151,7 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
         return
     with st.popover("Share", icon=":material/share:"):
         # No link trains a blend or another system: they are of this server.
-        repeatable = all(run.info.method not in ("blend", "imported") for run in runs)
+        repeatable = not any(run.info.is_blend or run.info.is_imported for run in runs)
         demo = demo_link(runs[0]) if repeatable else None
         if kind == "compare" and runs[0].info.is_demo and repeatable:
             demo_id = runs[0].info.dataset_id.removeprefix("demo:")
@@ -184,7 +182,7 @@ def _base() -> str:
 
 def _show_link(address: str) -> None:
     """A link to copy, its embedded form, and what keeps it from reaching a colleague."""
-    from simviz.deployment import is_this_computer
+    from simviz.workbench.shell.deployment import is_this_computer
 
     st.code(address, language=None, wrap_lines=True)
     if is_this_computer(urlsplit(address).netloc, None):
@@ -210,7 +208,7 @@ def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
     )
     how_long = st.selectbox("The link works for", list(_DAYS), index=1, key=f"{kind}-share-days")
     if st.button("Publish this view", key=f"{kind}-publish", type="primary"):
-        token = state.store().publish(
+        token = state.store().shares.publish(
             state.workspace(),
             kind,
             run_ids=[run.id for run in runs],
@@ -226,7 +224,7 @@ def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
 
 def _show_published() -> None:
     """List what is published, each with a way to take it back."""
-    published = state.store().list_shares(state.workspace())
+    published = state.store().shares.find(state.workspace())
     if not published:
         return
     st.caption(f"Published: {len(published)}")
@@ -260,7 +258,7 @@ def _until(share: Share) -> str:
 
 
 def _withdraw(token: str) -> None:
-    state.store().withdraw(token, state.workspace())
+    state.store().shares.withdraw(token, state.workspace())
     for kind in _PAGES:
         if st.session_state.get(f"{kind}-published") == token:
             del st.session_state[f"{kind}-published"]

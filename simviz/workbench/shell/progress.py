@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import forms, runs, settings, state
+from simviz.workbench.shell import forms, settings, state
 
 if TYPE_CHECKING:
     from simviz.jobs import JobSpec, JobStatus
@@ -84,8 +84,7 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
 
 def title(status: JobStatus) -> str:
     """The method of a job, by its title."""
-    spec = status.spec
-    return runs.trained_title(spec.method, spec.to_json()) if spec else "job"
+    return status.spec.title if status.spec else "job"
 
 
 def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
@@ -97,7 +96,7 @@ def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
     for status in statuses:
         name, spec = title(status), status.spec
         if counts[name] > 1 and spec is not None and spec.method in all_methods():
-            told = dict(runs.differing(spec.method, spec.params))
+            told = dict(spec.set_params)
             told |= {"seed": spec.split.seed} if spec.split.seed else {}
             name += f", {forms.in_words(told)}" if told else ""
         found[status.id] = name

@@ -16,6 +16,7 @@ from simviz.workbench.shell import settings, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
+    from simviz.jobs import JobSpec
     from simviz.relevance import Relevance
     from simviz.store.records import RunInfo
     from simviz.store.run import Run
@@ -29,67 +30,16 @@ def dataset_title(dataset_id: str, name: str) -> str:
     return name if demo is None else demo.title
 
 
+def request_of(info: RunInfo) -> JobSpec:
+    """What a run was asked for."""
+    from simviz.jobs import JobSpec
+
+    return JobSpec.from_json(info.spec)
+
+
 def run_title(info: RunInfo) -> str:
     """The name a run was given, else that of what was trained."""
-    return info.name or trained_title(info.method, info.spec)
-
-
-def trained_title(method: str, spec: Mapping[str, Any]) -> str:
-    """The title of a method, with what its texts and pairs became where not the usual."""
-    from simviz.jobs.spec import BLEND, EXPERIMENT, IMPORTED
-    from simviz.methods import get_method
-
-    if method == BLEND:
-        return _blend_title(spec.get("params", {}))
-    if method == IMPORTED:
-        return f"{spec.get('params', {}).get('name', 'another system')} (imported)"
-    if method == EXPERIMENT:
-        return _experiment_title(spec.get("params", {}))
-    title = get_method(method).tags.title
-    if spec.get("search") is not None:
-        title = f"Best values for {title}"
-    if spec.get("features", "").startswith("pretrained"):
-        title += " on pretrained vectors"
-    return f"{title}, augmented" if spec.get("augment") else title
-
-
-def usual_params(method: str) -> dict[str, Any]:
-    """Parameters that tell runs of a method apart, with their defaults."""
-    from simviz.jobs.spec import BLEND, IMPORTED
-    from simviz.methods import get_method
-
-    if method == BLEND:
-        return {"normalization": "global_std"}
-    if method == IMPORTED:
-        return {}
-    return dict(get_method(method)().get_params())
-
-
-def differing(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of a run that are not the usual ones."""
-    if method == "imported":
-        return {}  # its parameters are where it came from
-    usual = usual_params(method)
-    return {name: value for name, value in params.items() if usual.get(name, value) != value}
-
-
-def _experiment_title(params: Mapping[str, Any]) -> str:
-    from simviz.experiments import all_experiments
-
-    cls = all_experiments().get(str(params.get("name")))
-    return cls.title if cls else "experiment"
-
-
-def _blend_title(params: Mapping[str, Any]) -> str:
-    from simviz.methods import all_methods
-
-    shares = float(params.get("alpha", 0.5)), 1 - float(params.get("alpha", 0.5))
-    known = all_methods()
-    parts = []
-    for share, role in zip(shares, ("learned", "lexical"), strict=True):
-        cls = known.get(params.get(f"{role}_method", ""))
-        parts.append(f"{round(share, 6):g} {cls.tags.title if cls else 'blend'}")
-    return " + ".join(parts)
+    return info.name or request_of(info).title
 
 
 #: Runs chosen where nobody chose: more would hide one another.
@@ -186,7 +136,7 @@ def looks(infos: Sequence[RunInfo]) -> dict[str, str]:
 
 def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
     """The parameters in which a run differs from others of its method, in words."""
-    usual = usual_params(info.method)
+    usual = request_of(info).usual_params
     values = {
         i.id: usual | {n: v for n, v in i.spec.get("params", {}).items() if n in usual}
         for i in kin

@@ -43,7 +43,7 @@ def kept_choice(name: Shown, dataset_id: str, known: Collection[str]) -> str | N
     if seen is not None:
         published = seen.view.get(name)
         return published if published in known else None
-    return state.store().shown(dataset_id, state.workspace(), name)
+    return state.store().choices.get(dataset_id, state.workspace(), name)
 
 
 def keep(name: Shown, dataset_id: str, value: str) -> None:
@@ -52,7 +52,7 @@ def keep(name: Shown, dataset_id: str, value: str) -> None:
     put_in_link(name, value)
     if state.share() is None:
         try:
-            state.store().keep_shown(dataset_id, state.workspace(), name, value)
+            state.store().choices.put(dataset_id, state.workspace(), name, value)
         except SimvizError:  # another's data set: the page says so
             return
 
@@ -257,7 +257,7 @@ def _measure(runs: Sequence[Run], part: Part, pairs: PairSet) -> None:
 
     store = state.store()
     for run in runs:
-        _background().ask(
+        _background().submit(
             (run.id, part), lambda tell, run=run: measure_run(store, run, pairs, part, tell)
         )
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from simviz.deployment import LOCAL_WORKSPACE, Deployment, is_this_computer
 from simviz.exceptions import SimvizError
+from simviz.store.records import LOCAL_WORKSPACE
+from simviz.workbench.shell.deployment import Deployment, is_this_computer
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -76,11 +77,13 @@ def workspace() -> str:
     # Whoever sits at the computer of a server that is not public has one and the same in every
     # browser; anybody else has one under an id that only their browser knows.
     if "workspace" not in st.session_state and is_at_home():
-        st.session_state.workspace = store().open_workspace(LOCAL_WORKSPACE)
+        st.session_state.workspace = store().workspaces.open(LOCAL_WORKSPACE)
     if "workspace" not in st.session_state:
         known = str(st.context.cookies.get(COOKIE) or "")
-        if known == LOCAL_WORKSPACE or not (_ID.fullmatch(known) and store().has_workspace(known)):
-            known = store().create_workspace()
+        if known == LOCAL_WORKSPACE or not (
+            _ID.fullmatch(known) and store().workspaces.has(known)
+        ):
+            known = store().workspaces.create()
         st.session_state.workspace = known
     mine: str = st.session_state.workspace
     return mine
@@ -118,13 +121,13 @@ def is_narrow() -> bool:
 
 @st.cache_resource(show_spinner=False, max_entries=12)
 def _dataset(dataset_id: str, owner: str) -> PairSet:
-    return store().get_dataset(dataset_id, owner or None)
+    return store().datasets.get(dataset_id, owner or None)
 
 
 def share() -> Share | None:
     """The published view that the link opens, or None for an ordinary visit."""
     token = st.query_params.get("share")
-    return None if token is None else store().resolve(token)
+    return None if token is None else store().shares.resolve(token)
 
 
 def dataset(dataset_id: str) -> PairSet:
@@ -182,13 +185,13 @@ def runs(dataset_id: str) -> list[RunInfo]:
     """Finished runs on a data set that the visitor may see, newest first."""
     seen = share()
     if seen is not None:
-        found = [store().get_run(run_id).info for run_id in seen.run_ids]
+        found = [store().runs.get(run_id).info for run_id in seen.run_ids]
         return [info for info in found if info.dataset_id == dataset_id]
-    return store().list_runs(workspace(), dataset_id)
+    return store().runs.find(workspace(), dataset_id)
 
 
 def run(run_id: str) -> Run:
     """A run that the visitor may see."""
     seen = share()
     is_open = seen is not None and run_id in seen.run_ids
-    return store().get_run(run_id, None if is_open else workspace())
+    return store().runs.get(run_id, None if is_open else workspace())

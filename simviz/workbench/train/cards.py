@@ -561,6 +561,4 @@ def _estimate(
 @st.cache_data(show_spinner=False, max_entries=500, ttl=3_600)
 def _search_cost(dataset_id: str, request: str, _spec: JobSpec, _pairs: PairSet) -> Estimate:
     """Return what a search will cost."""
-    from simviz.jobs import estimate_search
-
-    return estimate_search(_spec, _pairs)
+    return _spec.estimate(_pairs)

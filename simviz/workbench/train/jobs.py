@@ -6,18 +6,19 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
 from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
-from simviz.workbench.shell import display, forms, progress, runs, state
+from simviz.workbench.shell import display, forms, progress, state
 from simviz.workbench.shell.figures import CHART_CONFIG
 
 if TYPE_CHECKING:
     from simviz.evaluation.search import Selection
     from simviz.jobs import JobSpec, JobStatus
+    from simviz.jobs.spec import SearchSpec
 
 _SCROLL = """<script>
 document.querySelector(".st-key-train-jobs")?.scrollIntoView(
@@ -120,7 +121,7 @@ def forget(job_ids: Iterable[str]) -> None:
     digests = {job_id.rpartition("-")[0] for job_id in job_ids}
     for status in state.queue().jobs(state.workspace()):
         if status.id.rpartition("-")[0] in digests and not status.is_active:
-            state.store().unfollow(status.id, state.workspace())
+            state.store().jobs.unfollow(status.id, state.workspace())
 
 
 def show_searches(dataset_id: str) -> None:
@@ -135,18 +136,18 @@ def show_searches(dataset_id: str) -> None:
         except SimvizError as error:
             display.problem(error)
             continue
-        if status.spec is not None:
-            _show_search(status, status.spec, selection, is_open=i == 0)
+        _show_search(status, cast("SearchSpec", status.spec), selection, is_open=i == 0)
 
 
 def searches(dataset_id: str) -> list[JobStatus]:
     """Return searches on a data set that found something, newest first, each request once."""
+    from simviz.jobs.spec import SearchSpec
+
     seen: dict[str, JobStatus] = {}
     for status in state.queue().jobs(state.workspace()):
-        spec = status.spec
-        if status.state != "succeeded" or spec is None or spec.search is None:
+        if status.state != "succeeded" or not isinstance(status.spec, SearchSpec):
             continue
-        if spec.dataset_id == dataset_id:
+        if status.spec.dataset_id == dataset_id:
             seen.setdefault(status.id.rpartition("-")[0], status)
     return list(seen.values())
 
@@ -157,16 +158,18 @@ def _selection(job_id: str, workspace: str) -> Selection:
     return state.queue().result(job_id, workspace).selection()
 
 
-def _show_search(status: JobStatus, spec: JobSpec, selection: Selection, *, is_open: bool) -> None:
+def _show_search(
+    status: JobStatus, spec: SearchSpec, selection: Selection, *, is_open: bool
+) -> None:
     chosen = selection.chosen
-    title = runs.trained_title(spec.method, {**spec.to_json(), "search": None})
+    title = spec.training().title
     label = f"{title}: {forms.in_words(chosen.params)} · {selection.metric} {chosen.mean:.3f}"
     with st.expander(label, expanded=is_open, key=f"train-found-{status.id}"):
         _show_found(status, spec, selection)
 
 
 @st.fragment
-def _show_found(status: JobStatus, spec: JobSpec, selection: Selection) -> None:
+def _show_found(status: JobStatus, spec: SearchSpec, selection: Selection) -> None:
     """Show the chosen values, the surface and the table; runs by itself."""
     key = f"train-found-{status.id}"
     rule = forms.segmented(
@@ -245,10 +248,10 @@ def _draw(selection: Selection, key: str) -> None:
     )
 
 
-def _show_actions(status: JobStatus, spec: JobSpec, params: Any, key: str) -> None:
-    wanted = runs.differing(spec.method, {**spec.params, **params})
-    again = replace(spec.asked_by(state.workspace()), params=wanted, search=None)
-    if state.store().has_run(again.digest):
+def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) -> None:
+    again = spec.asked_by(state.workspace()).training(**params)
+    again = replace(again, params=again.set_params)
+    if state.store().runs.has(again.digest):
         st.caption(":material/check: Trained with these: it is one of the runs below.")
     elif st.button(
         "Train with these", key=f"{key}-train", type="primary", icon=":material/model_training:"

@@ -137,10 +137,8 @@ def _value(run_id: str, metric: str, direction: str) -> float | None:
 
 def _differences(run: RunInfo, split: SplitSpec) -> str:
     """Return what sets a run apart: parameters off their defaults, another split."""
-    from simviz.jobs import JobSpec
-
-    words = forms.in_words(shared_runs.differing(run.method, run.spec["params"]))
-    other = JobSpec.from_json(run.spec).split
+    request = shared_runs.request_of(run)
+    words, other = forms.in_words(request.set_params), request.split
     if other == split:
         return words
     return (f"{words}; " if words else "") + f"other split: by {other.by}, seed {other.seed}"
@@ -149,7 +147,6 @@ def _differences(run: RunInfo, split: SplitSpec) -> str:
 def _show_actions(chosen: Sequence[RunInfo]) -> None:
     """Show what can be done with the ticked runs."""
     from simviz.explain.topics import has_topics
-    from simviz.jobs.spec import BLEND, IMPORTED
 
     own = [run for run in chosen if not run.is_demo]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -160,7 +157,7 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
             if has_topics(chosen[0].method):
                 to = {"data": data, "runs": ids, "tab": "topics"}
                 page_link("pages/compare.py", "Topics", ":material/list:", **to)
-            if chosen[0].method not in (BLEND, IMPORTED):
+            if not (chosen[0].is_blend or chosen[0].is_imported):
                 with st.popover("Again, with a change", icon=":material/content_copy:"):
                     _show_again(chosen[0])
             if own:
@@ -205,7 +202,7 @@ def _show_name_and_note(run: RunInfo) -> None:
 def _write(run_id: str, field: str, key: str) -> None:
     text = {field: st.session_state[key].strip()}
     try:
-        state.store().rename_run(run_id, state.workspace(), **text)
+        state.store().runs.rename(run_id, state.workspace(), **text)
     except SimvizError as error:  # deleted meanwhile, in another tab
         st.session_state[_PROBLEM] = str(error)
 
@@ -222,16 +219,16 @@ def _show_again(run: RunInfo) -> None:
     if spec.split.by not in ("column", "time"):
         specs["split seed"] = ParamSpec("split seed", "int", seed, _SEED_WORDS, low=0)
     name = st.selectbox("Change", list(specs), key=f"train-again-{run.id}")
-    usual = {**shared_runs.usual_params(run.method), "split seed": seed, **spec.params}
+    usual = {**spec.usual_params, "split seed": seed, **spec.params}
     key = f"train-again-{run.id}-form"
     varied = forms.show([specs[name]], key=key, defaults=usual, columns=1)
     if name == "split seed":
         changed = replace(spec, split=replace(spec.split, seed=int(varied.get(name, seed))))
     else:
-        params = shared_runs.differing(run.method, {**spec.params, **varied})
-        changed = replace(spec, params=params)
+        changed = replace(spec, params={**spec.params, **varied})
+        changed = replace(changed, params=changed.set_params)
     is_same = changed.digest == spec.digest
-    if not is_same and state.store().has_run(changed.digest):
+    if not is_same and state.store().runs.has(changed.digest):
         display.quiet("There is such a run already.")
         is_same = True
     if st.button(
@@ -247,7 +244,7 @@ def _show_again(run: RunInfo) -> None:
 def _show_differences(runs: Sequence[RunInfo]) -> None:
     """Show a table of the settings in which some runs differ."""
     names = shared_runs.label_runs(runs).values()
-    chosen = {n for run in runs for n in shared_runs.differing(run.method, run.spec["params"])}
+    chosen = {n for run in runs for n in shared_runs.request_of(run).set_params}
     rows = differing_rows([run_settings(run) for run in runs], chosen)
     if not rows:
         display.quiet("These runs were trained alike; they differ in nothing that was set.")
@@ -257,18 +254,18 @@ def _show_differences(runs: Sequence[RunInfo]) -> None:
 
 def run_settings(run: RunInfo) -> dict[str, str]:
     """Return all that was set for a run, in words."""
-    spec = run.spec
+    spec, request = run.spec, shared_runs.request_of(run)
     split = spec["split"]
     augmented = [str(step.get("kind", "")) for step in spec.get("augment", ())]
     chosen: dict[str, Any] = {
-        "method": shared_runs.trained_title(run.method, {**spec, "features": "", "augment": ()}),
+        "method": request.method_title,
         "features": spec.get("features", "usual"),
         "augmented by": ", ".join(augmented) or "nothing",
         "split by": split["by"] + (f" {split['group_key']}" if split.get("group_key") else ""),
         "split shares": " / ".join(f"{100 * part:.0f}" for part in split["fractions"]),
         "split seed": split["seed"],
     }
-    usual = shared_runs.usual_params(run.method)
+    usual = request.usual_params
     if "shared" in usual:
         usual["shared"] = "as the data say"
     params = {**usual, **spec.get("params", {})}
@@ -292,14 +289,14 @@ def _delete(run_ids: Sequence[str]) -> None:
     """Delete runs, which can be brought back for an hour."""
     for run_id in run_ids:
         with suppress(SimvizError):  # gone already, in another tab
-            state.store().delete_run(run_id, state.workspace())
+            state.store().runs.delete(run_id, state.workspace())
 
 
 def _show_deleted(dataset_id: str) -> None:
     """Show what was deleted within the hour, with a button to undo it."""
     if problem := st.session_state.pop(_PROBLEM, None):
         display.problem(problem)
-    deleted = state.store().deleted_runs(state.workspace(), dataset_id)
+    deleted = state.store().runs.deleted(state.workspace(), dataset_id)
     if not deleted:
         return
     names = [shared_runs.run_title(run) for run in deleted]
@@ -319,7 +316,7 @@ def _show_deleted(dataset_id: str) -> None:
 def _restore(run_ids: Sequence[str]) -> None:
     for run_id in run_ids:
         try:
-            state.store().restore_run(run_id, state.workspace())
+            state.store().runs.restore(run_id, state.workspace())
         except SimvizError as error:
             st.session_state[_PROBLEM] = str(error)
 
@@ -330,9 +327,8 @@ def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
     for group in repeated(runs):
         values = [v for run in group if (v := _value(run.id, metric, direction)) is not None]
         if len(values) > 1:
-            run = group[0]
-            set_to = forms.in_words(shared_runs.differing(run.method, run.spec["params"]))
-            name = shared_runs.trained_title(run.method, run.spec)
+            request = shared_runs.request_of(group[0])
+            set_to, name = forms.in_words(request.set_params), request.title
             label = f"{name}, {set_to}" if set_to else name
             figures = mean(values), stdev(values)
             rows.append([label, *(f"{figure:.3f}" for figure in figures), str(len(values))])

@@ -133,7 +133,7 @@ def _history(entry: Entry) -> Mapping[str, tuple[list[float], list[float]]]:
 def _events(run_id: str) -> dict[str, tuple[list[float], list[float]]]:
     found: dict[str, tuple[list[float], list[float]]] = {}
     with suppress(StoreError):  # deleted with the workspace that asked
-        job_id = state.store().last_attempt(run_id)
+        job_id = state.store().jobs.last(run_id)
         history = () if job_id is None else state.queue().status(job_id).history
         for event in history:
             if event.get("stage") != "training" or "step" not in event:
@@ -234,7 +234,7 @@ def _ask(entries: Sequence[Entry], choice: Choice) -> None:
         entry.run.part(entry.part).put_learning(records)
 
     for entry in entries:
-        background().ask(_key(entry), partial(train, entry))
+        background().submit(_key(entry), partial(train, entry))
 
 
 def _stop(keys: Sequence[tuple[str, Part]]) -> None:

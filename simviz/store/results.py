@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.pairs import PairSet
+from simviz.evaluation.curves import DimensionCurve
 from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.result import Direction, Evaluation
+from simviz.evaluation.result import Direction, Evaluation, Record
 from simviz.evaluation.roc import Roc
 from simviz.evaluation.scoring import evaluate
 from simviz.exceptions import SimvizError, StoreError
-from simviz.jobs.spec import BLEND, JobSpec
-from simviz.jobs.training import Measured, RunResult
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline, Pipeline
 from simviz.projection import Gap, JointMap, Quality
@@ -27,13 +26,55 @@ from simviz.ranking import Ranking
 from simviz.store.run import Part, PartFiles, Run, RunFiles
 
 Arrays = dict[str, NDArray[Any]]
+Index = NDArray[np.intp]
 
 
-def to_files(spec: JobSpec, result: RunResult) -> RunFiles:
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What was found out on one part of a split."""
+
+    evaluation: Evaluation
+    baselines: Mapping[str, list[Record]]
+    curve: DimensionCurve | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunResult:
+    """What a job found out.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        What was trained.
+    measured : mapping of {"validation", "test"} to Measured
+        How it did, by part of the split; an imported run may have one alone.
+    parts : mapping of str to ndarray of int
+        "x_train", "y_test", ...: the items of each part by their position.
+    drawing : JointMap
+        Both sides on one map.
+    x_drawn, y_drawn : ndarray of int
+        The items on it by their position.
+    notes : tuple of str
+        What to know about split and training.
+    seconds : mapping of str to float
+        Each stage took so long.
+    """
+
+    pipeline: Pipeline
+    measured: Mapping[Part, Measured]
+    parts: Mapping[str, Index]
+    drawing: JointMap
+    x_drawn: Index
+    y_drawn: Index
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+
+
+def to_files(spec: Mapping[str, Any], result: RunResult) -> RunFiles:
     """Everything that a run keeps of a result."""
     drawn = pack_map(result.drawing, result.x_drawn, result.y_drawn)
     return RunFiles(
-        spec=spec.to_json(),
+        spec=spec,
         pipeline=result.pipeline,
         measured={part: part_files(measured) for part, measured in result.measured.items()},
         arrays=dict(result.parts),
@@ -269,12 +310,12 @@ def stopped_by_validation(run: Run) -> bool:
     StoreError
         If a blend of blends has to be read and cannot be.
     """
-    if run.info.method != BLEND:
+    if not run.info.is_blend:
         return _stops_early(run.info.method)
     params = run.info.spec.get("params", {})
     parts = [str(params.get(f"{role}_method", "")) for role in ("learned", "lexical")]
     # What a blend inside a blend is made of stands in its file alone.
-    return any(map(_stops_early, parts)) or (BLEND in parts and _is_inside(run.pipeline()))
+    return any(map(_stops_early, parts)) or ("blend" in parts and _is_inside(run.pipeline()))
 
 
 def _stops_early(method: str) -> bool:

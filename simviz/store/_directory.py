@@ -1,4 +1,4 @@
-"""What every part of the store is built on: places, owners, drafts."""
+"""The directory of a store: its index, its folders, and what makes them whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,13 @@ from simviz.store.records import Limits
 #: Kinds of directories, each holding one directory an id.
 FOLDERS = ("datasets", "runs", "jobs", "trash")
 _ID = re.compile(r"[0-9a-f]{32}(-[0-9]{1,6})?")
-_WORKSPACE = re.compile(r"[0-9A-Za-z_-]{1,64}")
+WORKSPACE_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 #: A deleted run can be brought back for so long, in seconds.
 TRASH_SECONDS = 3_600.0
-#: A workspace is noted as used at most so often, in seconds.
-_TOUCH_SECONDS = 60.0
 
 
-class StoreBase:
-    """Root directory, index and limits of a store."""
+class Directory:
+    """Root, index and limits of a store, shared by its parts."""
 
     def __init__(self, root: Path | str | None = None, limits: Limits | None = None) -> None:
         self.root = Path(root) if root is not None else default_root()
@@ -41,63 +39,16 @@ class StoreBase:
                 f"The store cannot use the directory {self.root} ({error}). Set SIMVIZ_HOME to a "
                 "directory that can be written."
             ) from error
-        self._index = Index(self.root / "index.sqlite")
+        self.index = Index(self.root / "index.sqlite")
 
-    # -- workspaces -----------------------------------------------------------------
-
-    def create_workspace(self) -> str:
-        """Make a workspace."""
-        workspace = secrets.token_urlsafe(18)
-        now = time.time()
-        with self._index.writing() as db:
-            db.execute("INSERT INTO workspaces VALUES (?, ?, ?)", (workspace, now, now))
-        return workspace
-
-    def open_workspace(self, workspace: str) -> str:
-        """Make a workspace of a given id unless it is there."""
-        # For a server that one person uses: such an id can be guessed.
-        if not _WORKSPACE.fullmatch(workspace):
-            raise StoreError(f"{workspace!r} cannot be the id of a workspace.")
-        now = time.time()
-        with self._index.writing() as db:
-            db.execute(
-                "INSERT INTO workspaces VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
-                (workspace, now, now),
-            )
-        return workspace
-
-    def has_workspace(self, workspace: str) -> bool:
-        """Whether there is such a workspace."""
-        with self._index.reading() as db:
-            return _has_workspace(db, workspace)
-
-    def touch_workspace(self, workspace: str) -> None:
-        """Note that a workspace is in use, which keeps it from being swept."""
-        now = time.time()
-        with self._index.reading() as db:
-            require_workspace(db, workspace)
-            row = db.execute("SELECT touched FROM workspaces WHERE id=?", (workspace,)).fetchone()
-        if row is not None and now - row["touched"] > _TOUCH_SECONDS:
-            with self._index.writing() as db:
-                db.execute("UPDATE workspaces SET touched=? WHERE id=?", (now, workspace))
-
-    def delete_workspace(self, workspace: str) -> None:
-        """Delete a workspace with all that belongs to it."""
-        with self._index.writing() as db:
-            require_workspace(db, workspace)
-            db.execute("DELETE FROM workspaces WHERE id=?", (workspace,))
-        self.sweep()
-
-    # -- directories ----------------------------------------------------------------
-
-    def _folder(self, kind: str, item_id: str) -> Path:
+    def folder(self, kind: str, item_id: str) -> Path:
         """Where a thing lives; refuses ids that this store does not give."""
         if not isinstance(item_id, str) or not _ID.fullmatch(item_id):
             raise not_found(kind)
         return self.root / kind / item_id
 
     @contextmanager
-    def _draft(self) -> Iterator[Path]:
+    def draft(self) -> Iterator[Path]:
         """A directory to write in, gone at the end unless it was moved."""
         folder = self.root / "drafts" / f"{own_process()}-{secrets.token_hex(6)}"
         try:
@@ -111,22 +62,22 @@ class StoreBase:
         finally:
             remove_tree(folder)
 
-    def _settle(self, draft: Path, kind: str, item_id: str) -> None:
+    def place(self, draft: Path, kind: str, item_id: str) -> None:
         """Move a draft to its place; to be called inside a writing transaction."""
-        place = self._folder(kind, item_id)
-        remove_tree(place)  # without a row it is what a killed process left
-        draft.replace(place)
-        sync_folder(place.parent)
+        folder = self.folder(kind, item_id)
+        remove_tree(folder)  # without a row it is what a killed process left
+        draft.replace(folder)
+        sync_folder(folder.parent)
 
-    def _discard(self, kind: str, item_ids: Iterable[str]) -> None:
+    def discard(self, kind: str, item_ids: Iterable[str]) -> None:
         """Remove directories whose rows are gone, so that no reader meets half of one."""
         trash = []
-        with self._index.writing() as db:
+        with self.index.writing() as db:
             for item_id in item_ids:
                 # Somebody may have put the same thing again in the meantime.
                 query = f"SELECT 1 FROM {kind} WHERE id=?"
                 if db.execute(query, (item_id,)).fetchone() is None:
-                    trash.append(self._to_drafts(self._folder(kind, item_id)))
+                    trash.append(self._to_drafts(self.folder(kind, item_id)))
         for folder in trash:
             remove_tree(folder)
 
@@ -137,13 +88,11 @@ class StoreBase:
             folder.replace(trash)
         return trash
 
-    # -- sweeping -------------------------------------------------------------------
-
     def sweep(self) -> int:
         """Remove what killed processes left and workspaces that nobody opened."""
         # Called when a store is opened; a long-running app may call it daily.
         oldest = time.time() - self.limits.idle_days * 86_400
-        with self._index.writing() as db:
+        with self.index.writing() as db:
             idle = db.execute("DELETE FROM workspaces WHERE touched < ?", (oldest,)).rowcount
             db.execute("DELETE FROM shares WHERE expires < ?", (time.time(),))
             db.execute(
@@ -154,7 +103,7 @@ class StoreBase:
         trash = []
         # Directories are moved into place inside transactions like this one, so
         # one without a row belongs to nobody.
-        with self._index.writing() as db:
+        with self.index.writing() as db:
             self._bring_to_trash(db)
             for kind in FOLDERS:
                 known = {row["id"] for row in db.execute(f"SELECT id FROM {kind}")}
@@ -174,7 +123,7 @@ class StoreBase:
         # in between. What the index says holds.
         query = "SELECT id FROM trash WHERE id NOT IN (SELECT id FROM runs)"
         for row in db.execute(query).fetchall():
-            place, other = self._folder("trash", row["id"]), self._folder("runs", row["id"])
+            place, other = self.folder("trash", row["id"]), self.folder("runs", row["id"])
             if not place.is_dir() and other.is_dir():
                 other.replace(place)
                 sync_folder(place.parent)
@@ -204,33 +153,38 @@ def not_found(kind: str) -> StoreError:
 
 def require_workspace(db: sqlite3.Connection, workspace: str) -> None:
     """Refuse a workspace that does not exist."""
-    if not _has_workspace(db, workspace):
-        raise no_workspace()
+    if not has_workspace(db, workspace):
+        raise StoreError(
+            "This workspace no longer exists; those that nobody opens for a long time are "
+            "removed. Start a new one."
+        )
 
 
-def _has_workspace(db: sqlite3.Connection, workspace: Any) -> bool:
-    if not isinstance(workspace, str) or not _WORKSPACE.fullmatch(workspace):
+def has_workspace(db: sqlite3.Connection, workspace: Any) -> bool:
+    """Whether there is such a workspace."""
+    if not isinstance(workspace, str) or not WORKSPACE_ID.fullmatch(workspace):
         return False
     query = "SELECT 1 FROM workspaces WHERE id=?"
     return db.execute(query, (workspace,)).fetchone() is not None
 
 
-def no_workspace() -> StoreError:
-    return StoreError(
-        "This workspace no longer exists; those that nobody opens for a long time are removed. "
-        "Start a new one."
-    )
+def placeholders(values: Sequence[object]) -> str:
+    """Return as many question marks as there are values."""
+    return ",".join("?" * len(values))
+
+
+def count(db: sqlite3.Connection, table: str, workspace: str) -> int:
+    """Return how many rows of a table belong to a workspace."""
+    query = f"SELECT COUNT(*) FROM {table} WHERE workspace=?"
+    return int(db.execute(query, (workspace,)).fetchone()[0])
 
 
 def used_bytes(db: sqlite3.Connection, workspace: str) -> int:
-    """Bytes of the data sets and runs of a workspace."""
+    """Return the bytes of the data sets and runs of a workspace."""
     total = 0
     for table in ("datasets", "runs"):
-        (size,) = db.execute(
-            f"SELECT COALESCE(SUM(n_bytes), 0) FROM {table} WHERE workspace=?",
-            (workspace,),
-        ).fetchone()
-        total += size
+        query = f"SELECT COALESCE(SUM(n_bytes), 0) FROM {table} WHERE workspace=?"
+        total += int(db.execute(query, (workspace,)).fetchone()[0])
     return total
 
 

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 from simviz.exceptions import SimvizError
 
-#: The workspace of whoever sits at the computer that the app runs on.
-LOCAL_WORKSPACE = "local"
 _MEGABYTE = 10**6
 
 

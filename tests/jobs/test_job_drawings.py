@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from simviz.exceptions import StoreError
-from simviz.jobs import drawings, load_map
-from simviz.jobs.drawings import MAX_WAITING, DrawingDesk, kept_name
+from simviz.jobs import measuring
+from simviz.jobs.background import MAX_WAITING, Background
+from simviz.jobs.measuring import draw_run, kept_name
+from simviz.store import load_map
 
 
 class Later(Executor):
@@ -32,43 +34,43 @@ class Later(Executor):
 
 @pytest.fixture
 def run(queue, ask, store):
-    return store.get_run(queue.wait(queue.submit(ask("cca", n_components=5)), 60).run_id)
+    return store.runs.get(queue.wait(queue.submit(ask("cca", n_components=5)), 60).run_id)
 
 
 def test_drawing_is_made_once_and_kept(run, sentences):
     later = Later()
-    desk = DrawingDesk(later)
-    assert desk.ask(run, sentences, "pca-2").state == "waiting"
-    assert desk.ask(run, sentences, "pca-2").state == "waiting"
+    background = Background(later)
+    assert draw_run(background, run, sentences, "pca-2").state == "waiting"
+    assert draw_run(background, run, sentences, "pca-2").state == "waiting"
     assert len(later.calls) == 1
     later.go()
-    assert desk.progress(run.id, "pca-2") is None
-    assert desk.ask(run, sentences, "pca-2").state == "done"
+    assert background.progress((run.id, "pca-2")) is None
+    assert draw_run(background, run, sentences, "pca-2") is None
     drawing, x_drawn, _ = load_map(run, kept_name("pca-2"))
     assert (drawing.method, drawing.x.shape, len(x_drawn)) == ("pca", (60, 2), 60)
 
 
 def test_drawing_of_training_needs_no_work(run, sentences):
     later = Later()
-    assert DrawingDesk(later).ask(run, sentences, "mds-2").state == "done"
+    assert draw_run(Background(later), run, sentences, "mds-2") is None
     assert not later.calls
 
 
 def test_workspaces_are_served_in_turn(sentences, monkeypatch):
     go, order = threading.Event(), []
-    desk = DrawingDesk()
+    background = Background()
 
-    def drawn(self, run, pairs, drawing, options):
+    def drawn(self, key, work):
         go.wait(60)
-        order.append(run.id)
+        order.append(key[0])
 
-    monkeypatch.setattr(DrawingDesk, "_draw", drawn)
+    monkeypatch.setattr(Background, "_do", drawn)
     asked = [("a1", "ann"), ("a2", "ann"), ("a3", "ann"), ("b1", "bob")]
     for run_id, whose in asked:
         run = SimpleNamespace(id=run_id, maps=list)
-        assert desk.ask(run, sentences, "pca-2", whose).state == "waiting"
+        assert draw_run(background, run, sentences, "pca-2", whose).state == "waiting"
     go.set()
-    desk._executor.shutdown()
+    background._executor.shutdown()
     assert sorted(order) == ["a1", "a2", "a3", "b1"] and order.index("b1") <= 1
 
 
@@ -76,8 +78,8 @@ def test_same_request_gives_the_same_picture(run, sentences):
     pictures = []
     for _ in range(2):
         later = Later()
-        desk = DrawingDesk(later)
-        desk.ask(run, sentences, "umap-2")
+        background = Background(later)
+        draw_run(background, run, sentences, "umap-2")
         later.go()
         pictures.append(load_map(run, kept_name("umap-2"))[0].x)
         (run.folder / "map-umap-2-center.npz").unlink()
@@ -86,23 +88,23 @@ def test_same_request_gives_the_same_picture(run, sentences):
 
 def test_progress_is_told_while_it_draws(run, sentences, monkeypatch):
     later = Later()
-    desk = DrawingDesk(later)
+    background = Background(later)
     told = []
 
     def draw(*args, callback, **options):
         for step in (1, 5, 10):
             assert not callback(step, 10, {})
-            told.append(desk.progress(run.id, "umap-2"))
+            told.append(background.progress((run.id, "umap-2")))
         return original(*args, callback=callback, **options)
 
-    original = drawings.draw
-    monkeypatch.setattr(drawings, "draw", draw)
-    desk.ask(run, sentences, "umap-2")
+    original = measuring.draw
+    monkeypatch.setattr(measuring, "draw", draw)
+    draw_run(background, run, sentences, "umap-2")
     later.go()
     assert [(s.state, round(s.fraction, 2)) for s in told] == [
-        ("drawing", 0.09),
-        ("drawing", 0.45),
-        ("drawing", 0.9),
+        ("working", 0.09),
+        ("working", 0.45),
+        ("working", 0.9),
     ]
     assert kept_name("umap-2") in run.maps()
 
@@ -113,44 +115,44 @@ def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch
 
     monkeypatch.setattr(type(run), "put_map", refuse)
     later = Later()
-    desk = DrawingDesk(later)
-    desk.ask(run, sentences, "pca-2")
+    background = Background(later)
+    draw_run(background, run, sentences, "pca-2")
     later.go()
-    failed = desk.ask(run, sentences, "pca-2")
+    failed = draw_run(background, run, sentences, "pca-2")
     assert (failed.state, failed.message) == ("failed", "A run keeps at most 40 drawings.")
     assert not later.calls
-    desk.forget(run.id, "pca-2")
-    assert desk.ask(run, sentences, "pca-2").state == "waiting"
+    background.forget((run.id, "pca-2"))
+    assert draw_run(background, run, sentences, "pca-2").state == "waiting"
 
 
 def test_bug_does_not_leave_anybody_waiting(run, sentences, monkeypatch, caplog):
-    monkeypatch.setattr("simviz.jobs.drawings.draw", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("simviz.jobs.measuring.draw", lambda *args, **kwargs: 1 / 0)
     later = Later()
-    desk = DrawingDesk(later)
-    desk.ask(run, sentences, "pca-2")
+    background = Background(later)
+    draw_run(background, run, sentences, "pca-2")
     later.go()
-    assert desk.ask(run, sentences, "pca-2").state == "failed"
+    assert draw_run(background, run, sentences, "pca-2").state == "failed"
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_too_many_are_refused(run, sentences):
-    desk = DrawingDesk(Later())
-    desk._sketches = {("other", str(i)): desk.ask(run, sentences, "pca-2") for i in range(20)}
-    assert len(desk._sketches) == MAX_WAITING
-    refused = desk.ask(run, sentences, "umap-2")
+    background = Background(Later())
+    for i in range(MAX_WAITING):
+        background.submit(("other", i), print)
+    refused = draw_run(background, run, sentences, "umap-2")
     assert (refused.state, "wait" in refused.message) == ("failed", True)
 
 
 @pytest.mark.parametrize("drawing", ["", "mds", "tsne-2", "mds-3", "../mds-2", "mds-2-rms"])
 def test_unknown_drawing_is_refused(run, sentences, drawing):
     with pytest.raises(ValueError, match="umap"):
-        DrawingDesk(Later()).ask(run, sentences, drawing)
+        draw_run(Background(Later()), run, sentences, drawing)
 
 
 def test_own_thread_draws_in_the_background(run, sentences):
-    desk = DrawingDesk()
-    desk.ask(run, sentences, "pca-2")
+    background = Background()
+    draw_run(background, run, sentences, "pca-2")
     deadline = time.monotonic() + 30
-    while desk.progress(run.id, "pca-2") is not None and time.monotonic() < deadline:
+    while background.progress((run.id, "pca-2")) is not None and time.monotonic() < deadline:
         time.sleep(0.05)
     assert kept_name("pca-2") in run.maps()

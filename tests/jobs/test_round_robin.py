@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings, strategies as st
 
 from simviz.jobs import JobQueue, JobSpec
-from simviz.jobs.pool import DaemonPool, Turns
+from simviz.jobs.pool import DaemonPool, RoundRobin
 
 LONG = 60.0
 WAITING = st.lists(st.sets(st.sampled_from("abc"), min_size=1, max_size=2), max_size=12)
@@ -25,7 +25,7 @@ def drained(turns, waiting):
 @settings(deadline=None, derandomize=True)
 @given(WAITING, WAITING)
 def test_the_order_that_is_told_is_the_order_of_serving(earlier, waiting):
-    turns = Turns()
+    turns = RoundRobin()
     drained(turns, earlier)
     told = turns.order(waiting)
     assert drained(turns, waiting) == told and sorted(told) == list(range(len(waiting)))
@@ -34,7 +34,7 @@ def test_the_order_that_is_told_is_the_order_of_serving(earlier, waiting):
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.sampled_from("abc"), max_size=12))
 def test_each_is_served_in_order_and_none_twice_while_another_waits(waiting):
-    order = Turns().order(list(waiting))
+    order = RoundRobin().order(list(waiting))
     for one in "abc":
         own = [i for i in order if waiting[i] == one]
         assert own == sorted(own)
@@ -46,7 +46,7 @@ def test_each_is_served_in_order_and_none_twice_while_another_waits(waiting):
 
 
 def test_who_comes_late_is_next_and_twenty_count_for_one():
-    turns = Turns()
+    turns = RoundRobin()
     waiting = [("ann",)] * 20
     for _ in range(3):
         waiting.pop(turns.take(waiting))
@@ -56,7 +56,7 @@ def test_who_comes_late_is_next_and_twenty_count_for_one():
 
 
 def test_what_several_wait_for_is_served_at_the_first_turn_of_any():
-    turns = Turns()
+    turns = RoundRobin()
     waiting = [("ann",), ("ann",), ("ann", "bob"), ("cleo",)]
     assert turns.order(waiting) == [0, 2, 3, 1]
     assert turns.order([(), ("ann",)]) == [1, 0] and turns.order([]) == []
@@ -78,7 +78,7 @@ def test_the_pool_takes_turns_and_forgets_what_was_cancelled():
 
 
 def test_a_visitor_does_not_wait_for_all_jobs_of_another(store, mine, theirs, ask, endless):
-    emoji = store.get_dataset("demo:emoji").digest
+    emoji = store.datasets.get("demo:emoji").digest
 
     def their(k1):
         return JobSpec("demo:emoji", emoji, "bm25", {"k1": k1}, workspace=theirs)
@@ -103,7 +103,7 @@ def test_a_visitor_does_not_wait_for_all_jobs_of_another(store, mine, theirs, as
 
 
 def test_a_demo_that_two_wait_for_comes_at_the_first_turn_of_either(store, mine, theirs, endless):
-    digest = store.get_dataset("demo:emoji").digest
+    digest = store.datasets.get("demo:emoji").digest
     demo = [
         JobSpec("demo:emoji", digest, "bm25", {"k1": k1}, workspace=mine) for k1 in (1.0, 1.5, 2.0)
     ]
