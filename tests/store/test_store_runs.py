@@ -7,6 +7,7 @@ import pytest
 
 from simviz.exceptions import StoreError
 from simviz.store import Limits, Store
+from simviz.store._directory import Directory
 
 RUN, OTHER = "1" * 32, "2" * 32
 
@@ -276,14 +277,14 @@ def test_a_deletion_that_somebody_sweeps_meanwhile_keeps_the_run(
     store, mine, dataset_id, files, monkeypatch
 ):
     store.runs.put(RUN, files, dataset_id, "cca", mine)
-    discard = Store._discard
+    discard = Directory.discard
 
     def swept(self, kind, ids):  # between both steps of deleting
         discard(self, kind, ids)
         if kind == "trash":
             Store(store.root)
 
-    monkeypatch.setattr(Store, "_discard", swept)
+    monkeypatch.setattr(Directory, "discard", swept)
     store.runs.delete(RUN, mine)
     monkeypatch.undo()
     store.runs.restore(RUN, mine)
