@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.data.health.subject import plain_text, words_of
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
 
@@ -22,6 +22,23 @@ _NAMES = {"Cjk": "Chinese characters", "Hiragana": "Japanese kana", "Katakana": 
 #: First words of letters' names that name no writing system.
 _COMMON = {"Feminine", "Masculine", "Micro", "Modifier", "Script", "Double-Struck", "Planck"}
 _LONGEST = 500  # characters of a text that are looked at
+_WORD = re.compile(r"\w+")
+#: Distinct grades that are counted one by one; more are put into as many bins.
+_BINS = 10
+#: Characters whose words are counted; of more, fewer texts are read, spread evenly.
+_CHARACTERS = 2_000_000
+
+
+def plain_text(text: str) -> str:
+    r"""A text without what no reader minds: case, width of characters, spaces."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().split())
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a plain text: letters, digits and underscores in a row."""
+    return _WORD.findall(text)
 
 
 def scripts_of(texts: Sequence[str]) -> list[str]:
@@ -50,12 +67,6 @@ def script_of(character: str) -> str:
     first = name.removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ").partition(" ")[0]
     first = first.capitalize()
     return "" if first in _COMMON else _NAMES.get(first, first)
-
-
-#: Distinct grades that are counted one by one; more are put into as many bins.
-_BINS = 10
-#: Characters whose words are counted; of more, fewer texts are read, spread evenly.
-_CHARACTERS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def _weighted(sets: sp.csr_array) -> tuple[sp.csr_array, Reals]:
 
 def _similar(grams: sp.csr_array, weights: Reals, threshold: float) -> tuple[Index, Index, Reals]:
     """All pairs of rows that are similar enough."""
-    from simviz.data.health._join import shared_weight
+    from simviz.data.health._kernels import shared_weight
 
     w = weights[grams.indices]
     row = np.repeat(np.arange(grams.shape[0]), np.diff(grams.indptr))

@@ -14,8 +14,7 @@ from simviz.charts.tables import html_table
 from simviz.workbench.shell import display, forms, marks, settings, state
 
 if TYPE_CHECKING:
-    from simviz.data.health import Finding, HealthReport
-    from simviz.data.health.remedies import Remedy
+    from simviz.data.health import Finding, HealthReport, Remedy
     from simviz.data.pairs import PairSet
     from simviz.jobs import SplitSpec
     from simviz.store import DatasetInfo
@@ -164,7 +163,6 @@ def _show_rest(report: HealthReport) -> None:
 
 def _mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy: Remedy) -> None:
     """Keep the mended pairs as a new version, and work on that."""
-    from simviz.data.health.remedies import FixParts
     from simviz.exceptions import DatasetError, StoreError
 
     note = f"Mended: {title}. {remedy.label}. The version before is “{info.name}”."
@@ -174,7 +172,7 @@ def _mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy
     except (DatasetError, StoreError) as error:
         st.session_state[_PROBLEM] = str(error)
         return
-    if isinstance(remedy, FixParts):
+    if remedy.is_split:
         spec = replace(spec, by="column", group_key="split")
     settings.choose_split(dataset_id, spec)
     st.session_state.setdefault(_BEFORE, {})[dataset_id] = (info.id, note)

@@ -1,4 +1,4 @@
-"""The counting loop of `simviz.data.health.near`, which imports it when it runs."""
+"""The compiled loop of `simviz.data.health.near`."""
 
 from __future__ import annotations
 

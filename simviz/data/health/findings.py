@@ -1,30 +1,52 @@
-"""Remedies: each makes a new pair set of the one that something was found in."""
+"""What a health check finds, and remedies that make a new pair set of the one it looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
 from simviz.exceptions import DatasetError
-from simviz.relevance import Relevance, Unjudged
+from simviz.relevance import Relevance
 
 Index = NDArray[np.intp]
+Level = Literal["act", "look"]
 #: What a part is called in a column that says where an item belongs.
 PARTS = ("train", "validation", "test")
 
 
-class Remedy(Protocol):
-    """Mends what a finding is about."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Remedy:
+    """Mends what a finding is about.
+
+    Parameters
+    ----------
+    label : str
+        What it does, as a button says it.
+    mend : callable
+        Takes the pairs, `x` and `y`, and gives new pairs.
+    x, y : array or None
+        What `mend` needs to know of the items of each side.
+    shape : (int, int)
+        Of the pairs that were checked.
+    """
+
+    label: str
+    mend: Callable[[PairSet, Any, Any], PairSet]
+    x: NDArray[Any] | None
+    y: NDArray[Any] | None
+    shape: tuple[int, int]
 
     @property
-    def label(self) -> str:
-        """What it does, as a button says it."""
+    def is_split(self) -> bool:
+        """Whether the new pairs are to be split by their column "split"."""
+        return self.mend is set_parts
 
     def __call__(self, pairs: PairSet, /) -> PairSet:
         """The pairs as they should be.
@@ -45,156 +67,81 @@ class Remedy(Protocol):
             If nothing would be left, or these are not the pairs that were
             checked.
         """
+        if pairs.shape != self.shape:
+            raise DatasetError(
+                "This remedy is for other pairs than these. Check these again and take its remedy."
+            )
+        return self.mend(pairs, self.x, self.y)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DropItems:
+def drop_items(pairs: PairSet, x: Index, y: Index) -> PairSet:
     """Leave items out, with all judgments on them."""
-
-    label: str
-    x: Index
-    y: Index
-    shape: tuple[int, int]
-
-    def __call__(self, pairs: PairSet, /) -> PairSet:
-        """The pairs without these items; see `Remedy`."""
-        _check(pairs, self.shape)
-        x, y = (
-            np.setdiff1d(np.arange(n), out)
-            for n, out in zip(pairs.shape, (self.x, self.y), strict=True)
-        )
-        if pairs.x is pairs.y:
-            x = y = np.intersect1d(x, y)
-        if not len(x) or not len(y):
-            raise DatasetError("Nothing would be left. Mend the file instead.")
-        taken = pairs.take(x, y)
-        return replace(taken, y=taken.x) if pairs.x is pairs.y else taken
+    x, y = (np.delete(np.arange(n), out) for n, out in zip(pairs.shape, (x, y), strict=True))
+    if pairs.x is pairs.y:
+        x = y = np.intersect1d(x, y)
+    if not len(x) or not len(y):
+        raise DatasetError("Nothing would be left. Mend the file instead.")
+    taken = pairs.take(x, y)
+    return replace(taken, y=taken.x) if pairs.x is pairs.y else taken
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DropJudgments:
+def drop_judgments(pairs: PairSet, x: Index, y: Index) -> PairSet:
     """Forget what was said about some pairs; their items stay."""
-
-    label: str
-    x: Index
-    y: Index
-    shape: tuple[int, int]
-
-    def __call__(self, pairs: PairSet, /) -> PairSet:
-        """The pairs without these judgments; see `Remedy`."""
-        _check(pairs, self.shape)
-        matrix = pairs.relevance.matrix
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        n_y = matrix.shape[1]
-        keep = ~np.isin(rows * n_y + matrix.indices, self.x.astype(np.int64) * n_y + self.y)
-        found = _rebuilt(
-            pairs.relevance,
-            (rows[keep], matrix.indices[keep]),
-            matrix.data[keep],
-            pairs.relevance.shape,
-        )
-        if not found.positives.nnz:
-            raise DatasetError("No relevant pair would be left. Mend the file instead.")
-        return replace(pairs, relevance=found)
+    judged = pairs.relevance.matrix.tocoo()
+    n_y = judged.shape[1]
+    keep = ~np.isin(judged.row.astype(np.int64) * n_y + judged.col, x.astype(np.int64) * n_y + y)
+    left = (judged.data[keep], (judged.row[keep], judged.col[keep]))
+    relevance = replace(pairs.relevance, matrix=sp.csr_array(left, shape=judged.shape))
+    if not relevance.positives.nnz:
+        raise DatasetError("No relevant pair would be left. Mend the file instead.")
+    return replace(pairs, relevance=relevance)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MergeItems:
-    """Make one item of those that are the same; their judgments add up."""
-
+def merge_items(pairs: PairSet, x: Index, y: Index) -> PairSet:
+    """Make one item of those with the same code; their judgments add up."""
     # Of several judgments on what becomes one pair the highest stays, and of several parts of a
     # split the earliest: train before validation before test.
-
-    label: str
-    x: Index
-    y: Index
-
-    def __call__(self, pairs: PairSet, /) -> PairSet:
-        """The pairs with fewer items; see `Remedy`."""
-        _check(pairs, (len(self.x), len(self.y)))
-        x, x_of = _merged(pairs.x, self.x)
-        y, y_of = (x, x_of) if pairs.x is pairs.y else _merged(pairs.y, self.y)
-        matrix = pairs.relevance.matrix
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        index = (x_of[rows], y_of[matrix.indices])
-        relevance = _rebuilt(pairs.relevance, index, matrix.data, (len(x), len(y)))
-        return replace(pairs, x=x, y=y, relevance=relevance)
+    x_items, x_of = _merged(pairs.x, x)
+    y_items, y_of = (x_items, x_of) if pairs.x is pairs.y else _merged(pairs.y, y)
+    judged = pairs.relevance.matrix.tocoo()
+    relevance = Relevance.from_pairs(
+        x_of[judged.row],
+        y_of[judged.col],
+        judged.data,
+        shape=(len(x_items), len(y_items)),
+        unjudged=pairs.relevance.unjudged,
+        kind=pairs.relevance.kind,
+        threshold=pairs.relevance.threshold,
+    )
+    return replace(pairs, x=x_items, y=y_items, relevance=relevance)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FixParts:
+def set_parts(pairs: PairSet, x: NDArray[np.int8] | None, y: NDArray[np.int8] | None) -> PairSet:
     """Write down which part each item belongs to, in a column "split"."""
-
-    label: str
-    x: NDArray[np.int8] | None
-    y: NDArray[np.int8] | None
-
-    def __call__(self, pairs: PairSet, /) -> PairSet:
-        """The same pairs, to be split by column; see `Remedy`."""
-        for items, parts in ((pairs.x, self.x), (pairs.y, self.y)):
-            if parts is not None and len(parts) != len(items):
-                raise _other()
-        x = _with_parts(pairs.x, self.x)
-        y = x if pairs.x is pairs.y else _with_parts(pairs.y, self.y)
-        return replace(pairs, x=x, y=y)
+    x_items = _with_parts(pairs.x, x)
+    y_items = x_items if pairs.x is pairs.y else _with_parts(pairs.y, y)
+    return replace(pairs, x=x_items, y=y_items)
 
 
-@dataclass(frozen=True, slots=True)
-class CountUnlisted:
-    """Say what a pair means that is not listed."""
-
-    label: str
-    unjudged: Unjudged
-
-    def __call__(self, pairs: PairSet, /) -> PairSet:
-        """The same judgments with another meaning of the rest; see `Remedy`."""
-        return replace(pairs, relevance=replace(pairs.relevance, unjudged=self.unjudged))
-
-
-def _check(pairs: PairSet, shape: tuple[int, int]) -> None:
-    if pairs.shape != shape:
-        raise _other()
-
-
-def _other() -> DatasetError:
-    return DatasetError(
-        "This remedy is for other pairs than these. Check these again and take its remedy."
-    )
-
-
-def _rebuilt(
-    relevance: Relevance,
-    index: tuple[Index, Index],
-    values: NDArray[np.float64],
-    shape: tuple[int, int],
-) -> Relevance:
-    """Judgments on other items, of the same kind and meaning."""
-    return Relevance.from_pairs(
-        *index,
-        values,
-        shape=shape,
-        unjudged=relevance.unjudged,
-        kind=relevance.kind,
-        threshold=relevance.threshold,
-    )
+def count_unlisted(pairs: PairSet, _x: None, _y: None) -> PairSet:
+    """Count pairs that are not listed as not relevant."""
+    return replace(pairs, relevance=replace(pairs.relevance, unjudged="negative"))
 
 
 def _merged(items: Items, codes: Index) -> tuple[Items, Index]:
     """The first item of each code, and the new position of every old item."""
     _, first, of = np.unique(codes, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order))
-    of = place[of.ravel()]
+    of = np.argsort(order)[of.ravel()]
     merged = items.take(first[order])
     if "split" not in items.metadata:
         return merged, of
     words = [str(word) for word in items.metadata["split"].tolist()]
     ranks = np.array([PARTS.index(w) if w in PARTS else len(PARTS) for w in words])
-    best = np.lexsort((np.arange(len(of)), ranks, of))
+    best = np.lexsort((ranks, of))
     earliest = best[np.searchsorted(of[best], np.arange(len(order)))]
-    metadata = dict(merged.metadata) | {"split": items.metadata["split"][earliest]}
-    return Items(merged.ids, merged.content, merged.kind, metadata), of
+    metadata = {**merged.metadata, "split": items.metadata["split"][earliest]}
+    return replace(merged, metadata=metadata), of
 
 
 def _with_parts(items: Items, parts: NDArray[np.int8] | None) -> Items:
@@ -202,10 +149,7 @@ def _with_parts(items: Items, parts: NDArray[np.int8] | None) -> Items:
     metadata = {k: v for k, v in items.metadata.items() if k != "split"}
     if parts is not None:
         metadata["split"] = np.array(PARTS, dtype=object)[parts]
-    return Items(items.ids, items.content, items.kind, metadata)
-
-
-Level = Literal["act", "look"]
+    return replace(items, metadata=metadata)
 
 
 class ItemName(str):
