@@ -26,7 +26,7 @@ from _timing import in_turns, machine, pinned, timed
 
 from simviz import evaluate, load_demo
 from simviz.data.pairs import PairSet
-from simviz.data.shapes import taxonomy_pairs
+from simviz.data.readers import taxonomy_pairs
 from simviz.experiments.siamese_blstm import read_material
 from simviz.features import Characters
 from simviz.methods.siamese_blstm import SiameseBLSTM

@@ -2,7 +2,6 @@ from .collection.reader import read_collection as read_collection
 from .columns import Roles as Roles, guess_roles as guess_roles
 from .description import describe as describe
 from .direction import default_direction as default_direction, who_asks as who_asks
-from .frames import from_frame as from_frame, table_from_frame as table_from_frame
 from .health import check_health as check_health
 from .images import read_images as read_images
 from .items import Items as Items
@@ -15,6 +14,7 @@ from .pairs import PairSet as PairSet
 from .readers import (
     LeftOut as LeftOut,
     ReadResult as ReadResult,
+    from_frame as from_frame,
     read_pairs as read_pairs,
     to_pairs as to_pairs,
 )
@@ -24,5 +24,9 @@ from .splitting import (
     repeated_splits as repeated_splits,
     split as split,
 )
-from .tables import Table as Table, read_table as read_table
+from .tables import (
+    Table as Table,
+    read_table as read_table,
+    table_from_frame as table_from_frame,
+)
 from .write import dump_pairs as dump_pairs, write_pairs as write_pairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -223,3 +223,35 @@ def _guarded(name: str, what: str, state: str, read: Callable[[], Columns]) -> C
         raise DatasetError(
             f"{name} is {what} file that is {state} ({reason}). Copy or export it again."
         ) from error
+
+
+def as_arrow(frame: Any) -> Any:
+    """An Arrow table without a copy where that is possible."""
+    import pyarrow as pa
+
+    if isinstance(frame, Mapping) and frame and not hasattr(frame, "__arrow_c_stream__"):
+        parts = []
+        for part, one in frame.items():
+            table = as_arrow(one)
+            if "split" not in table.column_names:
+                table = table.append_column("split", pa.array([str(part)] * table.num_rows))
+            parts.append(table)
+        return pa.concat_tables(parts, promote_options="default")
+    if isinstance(frame, pa.Table):
+        return frame
+    if hasattr(frame, "with_format") and hasattr(frame, "column_names"):
+        # Hugging Face: a selection of rows is applied only when rows are taken.
+        return frame.with_format("arrow")[:]
+    if hasattr(frame, "__arrow_c_stream__"):
+        table = pa.table(frame)
+        # An index that pandas sends along is no column.
+        index = [c for c in table.column_names if c.startswith("__index_level_")]
+        return table.drop_columns(index)
+    if hasattr(frame, "__dataframe__"):
+        from pyarrow import interchange
+
+        return interchange.from_dataframe(frame)
+    raise DatasetError(
+        f"A {type(frame).__name__} is no data frame. Give one of pandas, polars, pyarrow or "
+        "Hugging Face datasets."
+    )

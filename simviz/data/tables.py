@@ -263,6 +263,47 @@ def read_table(
     return _read_text(name, data, suffix, header)
 
 
+def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
+    """A data frame of any library as a table.
+
+    Parameters
+    ----------
+    frame : data frame
+        As in `from_frame`.
+    name : str, default="frame"
+        For messages.
+
+    Returns
+    -------
+    Table
+        Columns of lists of equally many numbers are its vectors.
+
+    Raises
+    ------
+    DatasetError
+        If it is no data frame, or too large.
+    """
+    import pyarrow as pa
+
+    from simviz.data import arrow
+
+    try:
+        table = arrow.as_arrow(frame)
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        reason = str(error).split("\n")[0][:200]
+        raise DatasetError(
+            f"{name} cannot be read as a table ({reason}). Give its columns types that Arrow "
+            "knows, such as text and numbers."
+        ) from error
+    arrow.check_schema(name, table.schema, table.num_rows)
+    columns = arrow.gather(
+        name, table.column, table.schema, table.num_rows, get_limits().unpacked_bytes
+    )
+    return make_table(name, columns, "row")
+
+
 def _read_text(name: str, data: bytes, suffix: str, header: bool) -> Table:
     """JSON or delimited text; large and well-formed text by the short way."""
     head = data[:_HEAD].decode("utf-8", "ignore")

@@ -17,7 +17,7 @@ import numpy as np
 
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
-from simviz.data.shapes import taxonomy_pairs
+from simviz.data.readers import taxonomy_pairs
 from simviz.datasets._info import DemoInfo
 
 Part = Literal["pool", "validation", "test"]

@@ -26,7 +26,7 @@ from simviz.data.augment import (
 from simviz.data.augment.base import GROUP_SEPARATOR
 from simviz.data.augment.words import alphabet, corrupt, mine
 from simviz.data.pairs import PairSet
-from simviz.data.shapes import taxonomy_pairs
+from simviz.data.readers import taxonomy_pairs
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import confidence_interval, paired_randomization
 from simviz.exceptions import DatasetError

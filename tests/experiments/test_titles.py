@@ -7,7 +7,7 @@ import gzip
 import numpy as np
 import pytest
 
-from simviz.data.shapes import taxonomy_pairs
+from simviz.data.readers import taxonomy_pairs
 from simviz.exceptions import DatasetError
 from simviz.experiments import Claim, siamese_blstm as blstm
 from simviz.experiments.siamese_blstm import (
