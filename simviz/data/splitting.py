@@ -1,4 +1,4 @@
-"""Splitting pairs into train, validation and test without a leak."""
+"""Splitting pairs into train, validation and test without a leak, and how to split best."""
 
 from __future__ import annotations
 
@@ -19,358 +19,35 @@ from simviz.data.pairs import PairSet
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
-Parts = NDArray[np.int8]
-
-
-def apportion(
-    weights: ArrayLike,
-    strata: ArrayLike,
-    shares: ArrayLike,
-    rng: np.random.Generator,
-    what: str = "item",
-) -> Parts:
-    """Assign every unit to one part."""
-    # Within a stratum, units go from heavy to light (equal ones in random order), each to the
-    # part that lacks most of its share among those it fits in. So parts come as near their
-    # shares as the units allow, and each gets large and small ones alike.
-    weights = np.asarray(weights, dtype=np.float64)
-    strata = np.asarray(strata)
-    shares = np.asarray(shares, dtype=np.float64)
-    n_parts = int((shares > 0).sum())
-    n_first = int((strata == 0).sum())
-    if n_first < n_parts:
-        raise DatasetError(
-            f"Too few pairs to split: {counted(n_first, what)} with a relevant pair cannot fill "
-            f"{n_parts} parts. Bring more pairs that belong together."
-        )
-    parts = np.full(len(weights), -1, dtype=np.int8)
-    for stratum in np.unique(strata):
-        units = np.flatnonzero(strata == stratum)
-        units = units[rng.permutation(len(units))]
-        units = units[np.argsort(-weights[units], kind="stable")]
-        parts[units] = _fill(weights[units], shares)
-        if stratum == 0:
-            _leave_none_empty(parts, units, shares)
-    return parts
-
-
-def _fill(weights: NDArray[np.float64], shares: NDArray[np.float64]) -> Parts:
-    """Parts of units that come heavy first."""
-    # Plain floats: this loop runs once a unit.
-    lacking = (shares * weights.sum()).tolist()
-    share = shares.tolist()
-    open_parts = [p for p, s in enumerate(share) if s > 0]
-    parts = np.empty(len(weights), dtype=np.int8)
-    for i, weight in enumerate(weights.tolist()):
-        fitting = [p for p in open_parts if lacking[p] >= weight]
-        if fitting:
-            part = max(fitting, key=lambda p: lacking[p] / share[p])
-        else:
-            part = max(open_parts, key=lacking.__getitem__)
-        lacking[part] -= weight
-        parts[i] = part
-    return parts
-
-
-def _leave_none_empty(parts: Parts, units: NDArray[np.intp], shares: NDArray[np.float64]) -> None:
-    """Move the lightest unit of the fullest part to each empty one, in place."""
-    for part in np.flatnonzero(shares > 0):
-        counts = np.bincount(parts[units], minlength=len(shares))
-        if counts[part] == 0:
-            fullest = units[parts[units] == np.argmax(counts)]
-            parts[fullest[-1]] = part
-
-
-Side = Literal["x", "y"]
-Codes = NDArray[np.intp]
-#: Parts of each side; None where a side is not partitioned but follows the other.
-Partition = tuple[Parts | None, Parts | None]
-NAMES = ("train", "validation", "test")
-
-
-def by_pair(
-    pairs: PairSet, shares: NDArray[np.float64], rng: np.random.Generator, notes: list[str]
-) -> Partition:
-    """Partition both sides so that linked items stay together."""
-    relevance = pairs.relevance
-    positives = relevance.positives
-    graph = relevance.matrix if relevance.unjudged == "ignore" else positives
-    x, y, weights = components(pairs, graph)
-    if _too_large(weights, shares) and graph is not positives:
-        x, y, weights = components(pairs, positives)
-        notes.append(
-            "Judged negatives tie too many items together to keep them whole; only relevant "
-            "pairs are kept whole."
-        )
-    if _too_large(weights, shares):
-        raise DatasetError(
-            f"{percent(weights.max() / weights.sum())} of the pairs hang together through shared "
-            f"items, more than the largest part ({percent(shares.max())}) can take, so they "
-            "cannot be split by pair without a leak. Split by='x' (new x items, known y items) or "
-            "by='y' (new y items, known x items)."
-        )
-    n = len(weights)
-    relevant = np.bincount(np.repeat(x, np.diff(positives.indptr)), minlength=n) > 0
-    on_x = np.bincount(x, minlength=n) > 0
-    strata = np.where(relevant, 0, np.where(weights > 0, 1, np.where(on_x, 2, 3)))
-    parts = apportion(np.maximum(weights, 1), strata, shares, rng, "group of linked items")
-    return parts[x], parts[y]
-
-
-def by_side(
-    pairs: PairSet, side: Side, shares: NDArray[np.float64], rng: np.random.Generator
-) -> Partition:
-    """Partition one side item by item."""
-    relevance = pairs.relevance if side == "x" else pairs.relevance.T
-    relevant = np.diff(relevance.positives.indptr) > 0
-    judged = np.diff(relevance.matrix.indptr) > 0
-    strata = np.where(relevant, 0, np.where(judged, 1, 2))
-    parts = apportion(np.ones(len(strata)), strata, shares, rng, f"{side} item")
-    return (parts, None) if side == "x" else (None, parts)
-
-
-def by_group(
-    pairs: PairSet, key: str, shares: NDArray[np.float64], rng: np.random.Generator
-) -> Partition:
-    """Partition the sides that have a metadata column, its equal values together."""
-    codes, numbers = groups(pairs, key)
-    n = len(numbers)
-    weights = sum((np.bincount(c, minlength=n) for c in codes.values()), np.zeros(n))
-    relevant = np.zeros(n, dtype=bool)
-    for side, code in codes.items():
-        relevance = pairs.relevance if side == "x" else pairs.relevance.T
-        relevant[code[np.diff(relevance.positives.indptr) > 0]] = True
-    if _too_large(weights, shares):
-        name = next(k for k, i in numbers.items() if i == int(np.argmax(weights)))[1:]
-        raise DatasetError(
-            f"Group {shown(name)} of column {shown(key)} holds "
-            f"{percent(weights.max() / weights.sum())} of the items, more than the largest part "
-            f"({percent(shares.max())}) can take. Choose a finer column as group_key, or by='x'."
-        )
-    parts = apportion(weights, np.where(relevant, 0, 1), shares, rng, "group")
-    x, y = (parts[codes[s]] if s in codes else None for s in ("x", "y"))
-    return x, y
-
-
-def groups(pairs: PairSet, key: str) -> tuple[dict[Side, Codes], dict[str, int]]:
-    """Number of the group of each item, on the sides that have the column; names to numbers."""
-    sides = _sides_with(pairs, key, "group_key")
-    cells = {side: _cells(pairs, side, key) for side in sides}
-    numbers: dict[str, int] = {}
-    codes: dict[Side, Codes] = {}
-    n_lonely = 0
-    for side in sides:
-        # An item without a value is a group of its own; values never begin so.
-        keys = []
-        for cell in cells[side]:
-            n_lonely += cell == ""
-            keys.append(f"={cell}" if cell else f"?{n_lonely}")
-        codes[side] = np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.intp)
-    return codes, numbers
-
-
-def by_column(
-    pairs: PairSet,
-    key: str,
-    shares: NDArray[np.float64],
-    rng: np.random.Generator,
-    notes: list[str],
-) -> Partition:
-    """Partition the sides that have a split column as it says."""
-    parts: dict[Side, Parts] = {}
-    for side in _sides_with(pairs, key, "group_key (the column with the split)"):
-        items = pairs.x if side == "x" else pairs.y
-        found = np.empty(len(items), dtype=np.int8)
-        for i, cell in enumerate(_cells(pairs, side, key)):
-            word = SPLIT_WORDS.get(cell.strip().lower())
-            if word is None:
-                raise DatasetError(
-                    f"Item {shown(items.ids[i])} of the {side} side has {shown(cell)} in column "
-                    f"{shown(key)}. Write train, validation or test for every item."
-                )
-            found[i] = NAMES.index(word)
-        parts[side] = found
-    present = {NAMES[p] for found in parts.values() for p in np.unique(found)}
-    if missing := [p for p in ("train", "test") if p not in present]:
-        raise DatasetError(
-            f"Column {shown(key)} names no item for {' and '.join(missing)}. Mark some, or "
-            "split by='x', 'y' or 'pair'."
-        )
-    if "validation" not in present:
-        _draw_validation(pairs, parts, shares, rng, notes)
-        notes.append(f"Column {shown(key)} names no validation items; they were drawn from train.")
-    return parts.get("x"), parts.get("y")
-
-
-def _draw_validation(
-    pairs: PairSet,
-    parts: dict[Side, Parts],
-    shares: NDArray[np.float64],
-    rng: np.random.Generator,
-    notes: list[str],
-) -> None:
-    """Move some of train to validation, in place, as the shares of both say."""
-    two = np.array([shares[0], shares[1], 0.0]) / (shares[0] + shares[1])
-    x, y = (np.flatnonzero(parts[s] == 0) if s in parts else None for s in ("x", "y"))
-    train = pairs.take(x, y)
-    if x is not None and y is not None:
-        drawn = by_pair(train, two, rng, notes)
-    else:
-        drawn = by_side(train, "x" if y is None else "y", two, rng)
-    for side, index, found in (("x", x, drawn[0]), ("y", y, drawn[1])):
-        if index is not None and found is not None:
-            parts[side][index] = found  # type: ignore[index]
-
-
-def components(pairs: PairSet, graph: sp.csr_array) -> tuple[Codes, Codes, NDArray[np.int64]]:
-    """Component of each x item and y item, and the judgments in each component."""
-    from scipy.sparse.csgraph import connected_components
-
-    links = sp.csr_array((np.ones(graph.nnz), graph.indices, graph.indptr), shape=graph.shape)
-    if pairs.x is pairs.y:
-        # One collection linked to itself: an item is the same on both sides.
-        n, labels = connected_components(links, directed=False)
-        x = y = labels.astype(np.intp)
-    else:
-        both = sp.block_array([[None, links], [links.T, None]], format="csr")
-        n, labels = connected_components(both, directed=False)
-        x, y = np.split(labels.astype(np.intp), [graph.shape[0]])
-    return x, y, np.bincount(np.repeat(x, np.diff(graph.indptr)), minlength=n)
-
-
-def _too_large(weights: NDArray[np.generic], shares: NDArray[np.float64]) -> bool:
-    """Whether one unit exceeds the largest part; one pair alone is merely too few."""
-    return bool(weights.max() > max(1.0, shares.max() * weights.sum()))
-
-
-def _sides_with(pairs: PairSet, key: str, parameter: str) -> list[Side]:
-    """Sides whose items have a metadata column."""
-    sides: list[Side] = []
-    if key in pairs.x.metadata:
-        sides.append("x")
-    if key in pairs.y.metadata:
-        sides.append("y")
-    if not sides:
-        known = [*pairs.x.metadata, *(k for k in pairs.y.metadata if k not in pairs.x.metadata)]
-        hint = did_you_mean(key, known) if known else "The items have no metadata at all."
-        raise DatasetError(
-            f"No side has a metadata column {shown(key)}. {hint} Choose {parameter}, or split "
-            "by='x', 'y' or 'pair'."
-        )
-    return sides
-
-
-def _cells(pairs: PairSet, side: Side, key: str) -> list[str]:
-    """A metadata column as text, empty where nothing is known."""
-    values = (pairs.x if side == "x" else pairs.y).metadata[key]
-    return ["" if v is None or v != v else str(v) for v in values.tolist()]
-
-
-Times = NDArray[np.float64]
-#: Words of column names that speak of time.
-_NAMES = ("date", "time", "year", "day", "month", "timestamp", "created", "published", "updated")
-
-
-def time_columns(pairs: PairSet) -> list[str]:
-    """Metadata columns that say when items came to be."""
-    found = []
-    for items in (pairs.x, pairs.y):
-        for name, column in items.metadata.items():
-            named = any(word in name.lower() for word in _NAMES)
-            if name in found or (column.dtype.kind in "iuf" and not named):
-                continue
-            times = _read(column.tolist())
-            if times is not None and len(np.unique(times[np.isfinite(times)])) >= 3:
-                found.append(name)
-    return found
-
-
-def by_time(
-    pairs: PairSet, key: str, shares: NDArray[np.float64], notes: list[str]
-) -> tuple[Parts | None, Parts | None]:
-    """Partition the sides that have a column of times at the same two moments."""
-    sides = {s: i for s, i in (("x", pairs.x), ("y", pairs.y)) if key in i.metadata}
-    if not sides:
-        known = [*pairs.x.metadata, *(k for k in pairs.y.metadata if k not in pairs.x.metadata)]
-        hint = did_you_mean(key, known) if known else "The items have no metadata at all."
-        raise DatasetError(f"No side has a metadata column {shown(key)}. {hint}")
-    times = {side: _times(items, key) for side, items in sides.items()}
-    everything = np.concatenate(list(times.values()))
-    dated = np.sort(everything[np.isfinite(everything)])
-    moments = np.unique(dated)
-    if len(moments) < len(shares):
-        raise DatasetError(
-            f"Column {shown(key)} holds {counted(len(moments), 'different time')}; train, "
-            "validation and test need one each. Split by something else."
-        )
-    validation, test = _cuts(dated, moments, shares)
-    undated = int((~np.isfinite(everything)).sum())
-    if undated:
-        notes.append(f"{counted(undated, 'item')} without a time in training.")
-    parts = {}
-    for side, when in times.items():
-        found = np.zeros(len(when), dtype=np.int8)
-        with np.errstate(invalid="ignore"):
-            found[when >= validation] = 1
-            found[when >= test] = 2
-        parts[side] = found
-    return parts.get("x"), parts.get("y")
-
-
-def _cuts(dated: Times, moments: Times, shares: NDArray[np.float64]) -> tuple[float, float]:
-    """When validation and test begin, as near the shares as equal times allow."""
-    before = np.searchsorted(dated, moments) / len(dated)
-    last = len(moments) - 1
-    test = int(np.argmin(np.abs(before - (shares[0] + shares[1]))))
-    test = min(max(test, 2), last)
-    validation = int(np.argmin(np.abs(before - shares[0])))
-    validation = min(max(validation, 1), test - 1)
-    return float(moments[validation]), float(moments[test])
-
-
-def _times(items: Items, key: str) -> Times:
-    times = _read(items.metadata[key].tolist())
-    if times is None:
-        wrong = next(c for c in items.metadata[key].tolist() if _time(c) is None)
-        raise DatasetError(
-            f"Column {shown(key)} holds {shown(wrong)}, which is neither a number nor a date "
-            "such as 2026-11-21. Choose a column of times."
-        )
-    return times
-
-
-def _read(cells: Sequence[object]) -> Times | None:
-    """Times as numbers, NaN where there is none; None where a cell is no time."""
-    times = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        time = _time(cell)
-        if time is None:
-            return None
-        times[i] = time
-    return times
-
-
-def _time(cell: object) -> float | None:
-    """A number or a date in ISO form; NaN for nothing, None for anything else."""
-    if cell is None or cell != cell or str(cell).strip() == "":
-        return float("nan")
-    text = str(cell).strip()
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-
-
 By = Literal["pair", "x", "y", "group", "column", "time"]
 #: What held-out items are ranked against on a side that is not divided.
 Candidates = Literal["all", "judged"]
+Side = Literal["x", "y"]
 Index = NDArray[np.intp]
-PARTS = NAMES
+Reals = NDArray[np.float64]
+Parts = NDArray[np.int8]
+#: Parts of each side that is divided; the other one follows it.
+Partition = dict[Side, Parts]
+PARTS = ("train", "validation", "test")
+#: What an item is called that is in every part, or in none.
+EVERY_PART, NO_PART = "every part", "left out"
+#: Words of column names that speak of time.
+_TIME_NAMES = (
+    "date",
+    "time",
+    "year",
+    "day",
+    "month",
+    "timestamp",
+    "created",
+    "published",
+    "updated",
+)
+#: Fewer groups than this say little about groups that are new.
+MIN_GROUPS = 20
+#: From so many x items to a y item, with hardly another y item for any of them,
+#: a y item is a class that new x items fall into.
+_MANY, _ONE = 3.0, 1.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -492,28 +169,125 @@ def split(
             f"fractions must be three numbers above 0 that add up to 1, got {tuple(fractions)}. "
             "Take for instance (0.7, 0.1, 0.2)."
         )
-    rng = np.random.default_rng(seed)
-    notes: list[str] = []
-    if by == "pair":
-        x, y = by_pair(pairs, shares, rng, notes)
-    elif by == "x" or by == "y":
-        x, y = by_side(pairs, by, shares, rng)
-    elif by == "group":
-        x, y = by_group(pairs, group_key or "group", shares, rng)
-    elif by == "column":
-        x, y = by_column(pairs, group_key or "split", shares, rng, notes)
-    elif by == "time":
-        x, y = by_time(pairs, group_key or "date", shares, notes)
-    else:
+    if by not in get_args(By):
         raise DatasetError(
             f"Pairs are split by 'pair', 'x', 'y', 'group', 'column' or 'time'; got {by!r}."
         )
-    return assemble(pairs, (x, y), by, seed, notes, candidates)
+    notes: list[str] = []
+    rng = np.random.default_rng(seed)
+    parts = _divide(pairs, by, group_key, shares, rng, notes)
+    return _split(pairs, parts, by, seed, notes, candidates)
 
 
-def assemble(
+def folds(
     pairs: PairSet,
-    parts_of: Partition,
+    n: int = 10,
+    by: Literal["pair", "x", "y", "group"] = "x",
+    seed: int = 0,
+    group_key: str | None = None,
+) -> Iterator[Split]:
+    """Split pairs n times so that every item is in the test part exactly once.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        What to split.
+    n : int, default=10
+        How many folds, at least 3: one for the test, the next one for
+        validation, the others for training.
+    by : {"pair", "x", "y", "group"}, default="x"
+        What must not stand in two folds, see `simviz.data.splitting`.
+    seed : int, default=0
+        Of the assignment to folds.
+    group_key : str, optional
+        Metadata column, by group; "group" when omitted.
+
+    Yields
+    ------
+    Split
+        One for each fold, in order.
+
+    Raises
+    ------
+    DatasetError
+        If there are too few pairs for so many folds, or what must stay
+        together is too large for one.
+
+    Examples
+    --------
+    >>> words = [f"word {i}" for i in range(100)]
+    >>> for parts in folds(PairSet.from_texts(words, words), n=5):
+    ...     print(len(parts.train.x), len(parts.validation.x), len(parts.test.x))
+    60 20 20
+    60 20 20
+    60 20 20
+    60 20 20
+    60 20 20
+    """
+    if n < 3:
+        raise DatasetError(f"Folds need 3 parts or more (train, validation, test); got {n}.")
+    if by not in ("pair", "x", "y", "group"):
+        raise DatasetError(f"Folds are made by 'pair', 'x', 'y' or 'group'; got {by!r}.")
+    notes: list[str] = []
+    shares, rng = np.full(n, 1.0 / n), np.random.default_rng(seed)
+    fold_of = _divide(pairs, by, group_key, shares, rng, notes)
+    for fold in range(n):
+        part = np.zeros(n, dtype=np.int8)
+        part[(fold + 1) % n], part[fold] = 1, 2
+        parts = {side: part[folds] for side, folds in fold_of.items()}
+        yield _split(pairs, parts, by, seed, [f"Fold {fold + 1} of {n}.", *notes])
+
+
+def repeated_splits(
+    pairs: PairSet,
+    n: int = 10,
+    by: By = "x",
+    fractions: Sequence[float] = (0.7, 0.1, 0.2),
+    seed: int = 0,
+    group_key: str | None = None,
+) -> Iterator[Split]:
+    """Draw a split n times, as in "ten random splits of 80 and 20 per cent by query".
+
+    Parameters
+    ----------
+    pairs : PairSet
+        What to split.
+    n : int, default=10
+        How often; the i-th split has the seed ``seed + i``.
+    by : {"pair", "x", "y", "group", "column", "time"}, default="x"
+        What must not stand in two parts, see `simviz.data.splitting`.
+    fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
+        Shares of train, validation and test. The papers' 80 per cent are
+        train and validation together.
+    seed : int, default=0
+        Of the first split.
+    group_key : str, optional
+        Metadata column, see `simviz.data.splitting`.
+
+    Yields
+    ------
+    Split
+        Each like one that `simviz.data.splitting` draws.
+
+    Raises
+    ------
+    DatasetError
+        As `simviz.data.splitting` does.
+
+    Examples
+    --------
+    >>> words = [f"word {i}" for i in range(100)]
+    >>> drawn = list(repeated_splits(PairSet.from_texts(words, words), n=3))
+    >>> [parts.seed for parts in drawn], len(drawn[0].test.x)
+    ([0, 1, 2], 20)
+    """
+    for i in range(n):
+        yield split(pairs, by, fractions, seed + i, group_key)
+
+
+def _split(
+    pairs: PairSet,
+    parts: Partition,
     by: By,
     seed: int,
     notes: Sequence[str],
@@ -522,32 +296,27 @@ def assemble(
     """Make a split of the part that each item belongs to."""
     if candidates not in get_args(Candidates):
         raise DatasetError(f"candidates must be 'all' or 'judged', got {candidates!r}.")
-    x, y = parts_of
     every = candidates == "all" and competes_whole(pairs)
-    if y is None and x is not None:
-        x_index = _members(x)
-        y_index, more = _pools(pairs.relevance, x_index, pairs.y.kind, "y", every)
-    elif x is None and y is not None:
-        y_index = _members(y)
-        x_index, more = _pools(pairs.relevance.T, y_index, pairs.x.kind, "x", every)
-    elif x is not None and y is not None:
-        x_index, y_index, more = _members(x), _members(y), []
-    parts = {p: _part(pairs, p, x_index[p], y_index[p]) for p in PARTS}
-    if x is not None and y is not None:
-        more = _between(pairs.relevance, [part.relevance for part in parts.values()])
+    index: dict[str, dict[str, Index]] = {
+        side: {name: np.flatnonzero(found == i) for i, name in enumerate(PARTS)}
+        for side, found in parts.items()
+    }
+    said: list[str] = []
+    if "y" not in parts:
+        index["y"], said = _pools(pairs.relevance, index["x"], pairs.y.kind, "y", every)
+    elif "x" not in parts:
+        index["x"], said = _pools(pairs.relevance.T, index["y"], pairs.x.kind, "x", every)
+    found = {name: _part(pairs, name, index["x"][name], index["y"][name]) for name in PARTS}
+    if len(parts) == 2:
+        said = _between(pairs.relevance, [part.relevance for part in found.values()])
     return Split(
-        **parts,
+        **found,
         by=by,
         seed=seed,
-        x_index=MappingProxyType(x_index),
-        y_index=MappingProxyType(y_index),
-        notes=(*notes, *more),
+        x_index=MappingProxyType(index["x"]),
+        y_index=MappingProxyType(index["y"]),
+        notes=(*notes, *said),
     )
-
-
-def _members(parts: Parts) -> dict[str, Index]:
-    """Positions of the items of each part."""
-    return {name: np.flatnonzero(parts == i) for i, name in enumerate(PARTS)}
 
 
 def competes_whole(pairs: PairSet) -> bool:
@@ -607,120 +376,296 @@ def _between(whole: Relevance, parts: Sequence[Relevance]) -> list[str]:
     return [f"{' and '.join(lost)} between different parts in none of them."] if lost else []
 
 
-def folds(
+def _divide(
     pairs: PairSet,
-    n: int = 10,
-    by: Literal["pair", "x", "y", "group"] = "x",
-    seed: int = 0,
-    group_key: str | None = None,
-) -> Iterator[Split]:
-    """Split pairs n times so that every item is in the test part exactly once.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What to split.
-    n : int, default=10
-        How many folds, at least 3: one for the test, the next one for
-        validation, the others for training.
-    by : {"pair", "x", "y", "group"}, default="x"
-        What must not stand in two folds, see `simviz.data.splitting`.
-    seed : int, default=0
-        Of the assignment to folds.
-    group_key : str, optional
-        Metadata column, by group; "group" when omitted.
-
-    Yields
-    ------
-    Split
-        One for each fold, in order.
-
-    Raises
-    ------
-    DatasetError
-        If there are too few pairs for so many folds, or what must stay
-        together is too large for one.
-
-    Examples
-    --------
-    >>> words = [f"word {i}" for i in range(100)]
-    >>> for parts in folds(PairSet.from_texts(words, words), n=5):
-    ...     print(len(parts.train.x), len(parts.validation.x), len(parts.test.x))
-    60 20 20
-    60 20 20
-    60 20 20
-    60 20 20
-    60 20 20
-    """
-    if n < 3:
-        raise DatasetError(f"Folds need 3 parts or more (train, validation, test); got {n}.")
-    shares, rng = np.full(n, 1.0 / n), np.random.default_rng(seed)
-    notes: list[str] = []
+    by: By,
+    key: str | None,
+    shares: Reals,
+    rng: np.random.Generator,
+    notes: list[str],
+) -> Partition:
+    """The part of each item, on the sides that are divided."""
     if by == "pair":
-        sides = by_pair(pairs, shares, rng, notes)
-    elif by in ("x", "y"):
-        sides = by_side(pairs, by, shares, rng)
-    elif by == "group":
-        sides = by_group(pairs, group_key or "group", shares, rng)
+        return _by_pair(pairs, shares, rng, notes)
+    if by == "group":
+        return _by_group(pairs, key or "group", shares, rng)
+    if by == "column":
+        return _by_column(pairs, key or "split", shares, rng, notes)
+    if by == "time":
+        return _by_time(pairs, key or "date", shares, notes)
+    return _by_side(pairs, by, shares, rng)
+
+
+def _by_pair(
+    pairs: PairSet, shares: Reals, rng: np.random.Generator, notes: list[str]
+) -> Partition:
+    """Divide both sides so that linked items stay together."""
+    relevance = pairs.relevance
+    positives = relevance.positives
+    graph = relevance.matrix if relevance.unjudged == "ignore" else positives
+    x, y, weights = components(pairs, graph)
+    if _too_large(weights, shares) and graph is not positives:
+        x, y, weights = components(pairs, positives)
+        notes.append(
+            "Judged negatives tie too many items together to keep them whole; only relevant "
+            "pairs are kept whole."
+        )
+    if _too_large(weights, shares):
+        raise DatasetError(
+            f"{percent(weights.max() / weights.sum())} of the pairs hang together through shared "
+            f"items, more than the largest part ({percent(shares.max())}) can take, so they "
+            "cannot be split by pair without a leak. Split by='x' (new x items, known y items) or "
+            "by='y' (new y items, known x items)."
+        )
+    n = len(weights)
+    relevant = np.bincount(np.repeat(x, np.diff(positives.indptr)), minlength=n) > 0
+    on_x = np.bincount(x, minlength=n) > 0
+    strata = np.where(relevant, 0, np.where(weights > 0, 1, np.where(on_x, 2, 3)))
+    parts = assign_parts(np.maximum(weights, 1), strata, shares, rng, "group of linked items")
+    return {"x": parts[x], "y": parts[y]}
+
+
+def _by_side(pairs: PairSet, side: Side, shares: Reals, rng: np.random.Generator) -> Partition:
+    """Divide one side item by item."""
+    relevance = pairs.relevance if side == "x" else pairs.relevance.T
+    relevant = np.diff(relevance.positives.indptr) > 0
+    judged = np.diff(relevance.matrix.indptr) > 0
+    strata = np.where(relevant, 0, np.where(judged, 1, 2))
+    return {side: assign_parts(np.ones(len(strata)), strata, shares, rng, f"{side} item")}
+
+
+def _by_group(pairs: PairSet, key: str, shares: Reals, rng: np.random.Generator) -> Partition:
+    """Divide the sides that have a metadata column, its equal values together."""
+    codes, numbers = groups(pairs, key)
+    n = len(numbers)
+    weights = np.bincount(np.concatenate(list(codes.values())), minlength=n)
+    relevant = np.zeros(n, dtype=bool)
+    for side, code in codes.items():
+        relevance = pairs.relevance if side == "x" else pairs.relevance.T
+        relevant[code[np.diff(relevance.positives.indptr) > 0]] = True
+    if _too_large(weights, shares):
+        name = next(k for k, i in numbers.items() if i == int(np.argmax(weights)))[1:]
+        raise DatasetError(
+            f"Group {shown(name)} of column {shown(key)} holds "
+            f"{percent(weights.max() / weights.sum())} of the items, more than the largest part "
+            f"({percent(shares.max())}) can take. Choose a finer column as group_key, or by='x'."
+        )
+    parts = assign_parts(weights, np.where(relevant, 0, 1), shares, rng, "group")
+    return {side: parts[code] for side, code in codes.items()}
+
+
+def groups(pairs: PairSet, key: str) -> tuple[dict[Side, Index], dict[str, int]]:
+    """Number of the group of each item, on the sides that have the column; names to numbers."""
+    numbers: dict[str, int] = {}
+    codes: dict[Side, Index] = {}
+    n_lonely = 0
+    for side, items in _sides_with(pairs, key, "group_key").items():
+        # An item without a value is a group of its own; values never begin so.
+        keys = []
+        for cell in _texts(items, key):
+            n_lonely += cell == ""
+            keys.append(f"={cell}" if cell else f"?{n_lonely}")
+        codes[side] = np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.intp)
+    return codes, numbers
+
+
+def _by_column(
+    pairs: PairSet, key: str, shares: Reals, rng: np.random.Generator, notes: list[str]
+) -> Partition:
+    """Divide the sides that have a split column as it says."""
+    parts: Partition = {}
+    for side, items in _sides_with(pairs, key, "group_key (the column with the split)").items():
+        parts[side] = np.empty(len(items), dtype=np.int8)
+        for i, cell in enumerate(_texts(items, key)):
+            word = SPLIT_WORDS.get(cell.strip().lower())
+            if word is None:
+                raise DatasetError(
+                    f"Item {shown(items.ids[i])} of the {side} side has {shown(cell)} in column "
+                    f"{shown(key)}. Write train, validation or test for every item."
+                )
+            parts[side][i] = PARTS.index(word)
+    present = {PARTS[p] for found in parts.values() for p in np.unique(found)}
+    if missing := [p for p in ("train", "test") if p not in present]:
+        raise DatasetError(
+            f"Column {shown(key)} names no item for {' and '.join(missing)}. Mark some, or "
+            "split by='x', 'y' or 'pair'."
+        )
+    if "validation" not in present:
+        # Some of train becomes validation, as the shares of both say.
+        two = np.array([shares[0], shares[1], 0.0]) / (shares[0] + shares[1])
+        train = {side: np.flatnonzero(found == 0) for side, found in parts.items()}
+        by: By = "pair" if len(train) == 2 else next(iter(train))
+        drawn = _divide(pairs.take(train.get("x"), train.get("y")), by, None, two, rng, notes)
+        for side, index in train.items():
+            parts[side][index] = drawn[side]
+        notes.append(f"Column {shown(key)} names no validation items; they were drawn from train.")
+    return parts
+
+
+def _by_time(pairs: PairSet, key: str, shares: Reals, notes: list[str]) -> Partition:
+    """Divide the sides that have a column of times at the same two moments."""
+    times = {side: _times(items, key) for side, items in _sides_with(pairs, key).items()}
+    everything = np.concatenate(list(times.values()))
+    dated = np.sort(everything[np.isfinite(everything)])
+    moments = np.unique(dated)
+    if len(moments) < len(shares):
+        raise DatasetError(
+            f"Column {shown(key)} holds {counted(len(moments), 'different time')}; train, "
+            "validation and test need one each. Split by something else."
+        )
+    # As near the shares as equal times allow.
+    before = np.searchsorted(dated, moments) / len(dated)
+    test = int(np.argmin(np.abs(before - (shares[0] + shares[1]))))
+    test = min(max(test, 2), len(moments) - 1)
+    validation = int(np.argmin(np.abs(before - shares[0])))
+    validation = min(max(validation, 1), test - 1)
+    begins = moments[[validation, test]]
+    if len(dated) < len(everything):
+        n_undated = len(everything) - len(dated)
+        notes.append(f"{counted(n_undated, 'item')} without a time in training.")
+    return {
+        side: np.sum(when[:, None] >= begins, axis=1, dtype=np.int8)
+        for side, when in times.items()
+    }
+
+
+def time_columns(pairs: PairSet) -> list[str]:
+    """Metadata columns that say when items came to be."""
+    found = []
+    for items in (pairs.x, pairs.y):
+        for name, column in items.metadata.items():
+            named = any(word in name.lower() for word in _TIME_NAMES)
+            if name in found or (column.dtype.kind in "iuf" and not named):
+                continue
+            times = {_time(cell) for cell in column.tolist()}
+            if None not in times and sum(map(np.isfinite, times)) >= 3:  # type: ignore[arg-type]
+                found.append(name)
+    return found
+
+
+def _times(items: Items, key: str) -> Reals:
+    """Times as numbers, NaN where there is none."""
+    cells = items.metadata[key].tolist()
+    times = [_time(cell) for cell in cells]
+    if None in times:
+        raise DatasetError(
+            f"Column {shown(key)} holds {shown(cells[times.index(None)])}, which is neither a "
+            "number nor a date such as 2026-11-21. Choose a column of times."
+        )
+    return np.array(times, dtype=np.float64)
+
+
+def _time(cell: object) -> float | None:
+    """A number or a date in ISO form; NaN for nothing, None for anything else."""
+    if cell is None or cell != cell or str(cell).strip() == "":
+        return float("nan")
+    text = str(cell).strip()
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def components(pairs: PairSet, graph: sp.csr_array) -> tuple[Index, Index, NDArray[np.int64]]:
+    """Component of each x item and y item, and the judgments in each component."""
+    from scipy.sparse.csgraph import connected_components
+
+    links = sp.csr_array((np.ones(graph.nnz), graph.indices, graph.indptr), shape=graph.shape)
+    if pairs.x is pairs.y:
+        # One collection linked to itself: an item is the same on both sides.
+        n, labels = connected_components(links, directed=False)
+        x = y = labels.astype(np.intp)
     else:
-        raise DatasetError(f"Folds are made by 'pair', 'x', 'y' or 'group'; got {by!r}.")
-    for fold in range(n):
-        role = np.zeros(n, dtype=np.int8)
-        role[(fold + 1) % n], role[fold] = 1, 2
-        x, y = (None if side is None else role[side] for side in sides)
-        told = [f"Fold {fold + 1} of {n}.", *notes]
-        yield assemble(pairs, (x, y), by, seed, told)
+        both = sp.block_array([[None, links], [links.T, None]], format="csr")
+        n, labels = connected_components(both, directed=False)
+        x, y = np.split(labels.astype(np.intp), [graph.shape[0]])
+    return x, y, np.bincount(np.repeat(x, np.diff(graph.indptr)), minlength=n)
 
 
-def repeated_splits(
-    pairs: PairSet,
-    n: int = 10,
-    by: By = "x",
-    fractions: Sequence[float] = (0.7, 0.1, 0.2),
-    seed: int = 0,
-    group_key: str | None = None,
-) -> Iterator[Split]:
-    """Draw a split n times, as in "ten random splits of 80 and 20 per cent by query".
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What to split.
-    n : int, default=10
-        How often; the i-th split has the seed ``seed + i``.
-    by : {"pair", "x", "y", "group", "column", "time"}, default="x"
-        What must not stand in two parts, see `simviz.data.splitting`.
-    fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
-        Shares of train, validation and test. The papers' 80 per cent are
-        train and validation together.
-    seed : int, default=0
-        Of the first split.
-    group_key : str, optional
-        Metadata column, see `simviz.data.splitting`.
-
-    Yields
-    ------
-    Split
-        Each like one that `simviz.data.splitting` draws.
-
-    Raises
-    ------
-    DatasetError
-        As `simviz.data.splitting` does.
-
-    Examples
-    --------
-    >>> words = [f"word {i}" for i in range(100)]
-    >>> drawn = list(repeated_splits(PairSet.from_texts(words, words), n=3))
-    >>> [parts.seed for parts in drawn], len(drawn[0].test.x)
-    ([0, 1, 2], 20)
-    """
-    for i in range(n):
-        yield split(pairs, by, fractions, seed + i, group_key)
+def _too_large(weights: NDArray[np.generic], shares: Reals) -> bool:
+    """Whether one unit exceeds the largest part; one pair alone is merely too few."""
+    return bool(weights.max() > max(1.0, shares.max() * weights.sum()))
 
 
-#: What an item is called that is in every part, or in none.
-EVERY_PART, NO_PART = "every part", "left out"
+def _sides_with(pairs: PairSet, key: str, parameter: str = "") -> dict[Side, Items]:
+    """Sides whose items have a metadata column."""
+    both: dict[Side, Items] = {"x": pairs.x, "y": pairs.y}
+    sides = {side: items for side, items in both.items() if key in items.metadata}
+    if not sides:
+        known = dict.fromkeys([*pairs.x.metadata, *pairs.y.metadata])
+        hint = did_you_mean(key, known) if known else "The items have no metadata at all."
+        if parameter:
+            hint += f" Choose {parameter}, or split by='x', 'y' or 'pair'."
+        raise DatasetError(f"No side has a metadata column {shown(key)}. {hint}")
+    return sides
+
+
+def _texts(items: Items, key: str) -> list[str]:
+    """A metadata column as text, empty where nothing is known."""
+    return ["" if v is None or v != v else str(v) for v in items.metadata[key].tolist()]
+
+
+def assign_parts(
+    weights: ArrayLike,
+    strata: ArrayLike,
+    shares: ArrayLike,
+    rng: np.random.Generator,
+    what: str = "item",
+) -> Parts:
+    """Assign every unit to one part."""
+    # Within a stratum, units go from heavy to light (equal ones in random order), each to the
+    # part that lacks most of its share among those it fits in. So parts come as near their
+    # shares as the units allow, and each gets large and small ones alike.
+    weights = np.asarray(weights, dtype=np.float64)
+    strata = np.asarray(strata)
+    shares = np.asarray(shares, dtype=np.float64)
+    n_first, n_parts = int((strata == 0).sum()), int((shares > 0).sum())
+    if n_first < n_parts:
+        raise DatasetError(
+            f"Too few pairs to split: {counted(n_first, what)} with a relevant pair cannot fill "
+            f"{n_parts} parts. Bring more pairs that belong together."
+        )
+    parts = np.full(len(weights), -1, dtype=np.int8)
+    for stratum in np.unique(strata):
+        units = np.flatnonzero(strata == stratum)
+        units = units[rng.permutation(len(units))]
+        units = units[np.argsort(-weights[units], kind="stable")]
+        parts[units] = _fill(weights[units], shares)
+        if stratum == 0:
+            _leave_none_empty(parts, units, shares)
+    return parts
+
+
+def _fill(weights: Reals, shares: Reals) -> Parts:
+    """Parts of units that come heavy first."""
+    # Plain floats: this loop runs once a unit.
+    lacking = (shares * weights.sum()).tolist()
+    share = shares.tolist()
+    open_parts = [p for p, s in enumerate(share) if s > 0]
+    parts = np.empty(len(weights), dtype=np.int8)
+    for i, weight in enumerate(weights.tolist()):
+        fitting = [p for p in open_parts if lacking[p] >= weight]
+        if fitting:
+            part = max(fitting, key=lambda p: lacking[p] / share[p])
+        else:
+            part = max(open_parts, key=lacking.__getitem__)
+        lacking[part] -= weight
+        parts[i] = part
+    return parts
+
+
+def _leave_none_empty(parts: Parts, units: Index, shares: Reals) -> None:
+    """Move the lightest unit of the fullest part to each empty one, in place."""
+    for part in np.flatnonzero(shares > 0):
+        counts = np.bincount(parts[units], minlength=len(shares))
+        if counts[part] == 0:
+            fullest = units[parts[units] == np.argmax(counts)]
+            parts[fullest[-1]] = part
 
 
 def part_labels(
@@ -730,11 +675,12 @@ def part_labels(
     inside = np.zeros((n_items, len(PARTS)), dtype=bool)
     for column, part in enumerate(PARTS):
         inside[arrays.get(f"{side}_{part}", np.empty(0, dtype=np.intp)), column] = True
-    labels = np.empty(n_items, dtype=object)
     patterns, which = np.unique(inside, axis=0, return_inverse=True)
+    names = np.empty(len(patterns), dtype=object)
     for i, pattern in enumerate(patterns):
-        labels[which.ravel() == i] = _name(pattern)
-    return labels
+        named = [part for part, is_in in zip(PARTS, pattern, strict=True) if is_in]
+        names[i] = EVERY_PART if len(named) == len(PARTS) else " and ".join(named) or NO_PART
+    return names[which.ravel()]
 
 
 def is_in_part(labels: NDArray[np.object_], part: str) -> NDArray[np.bool_]:
@@ -748,16 +694,88 @@ def is_in_part(labels: NDArray[np.object_], part: str) -> NDArray[np.bool_]:
 
 def parts_present(labels: NDArray[np.object_]) -> tuple[str, ...]:
     """Names of the parts that any item is in, in the order of the split."""
-    known = set(labels.tolist())
-    return tuple(
-        part
-        for part in (*PARTS, NO_PART)
-        if is_in_part(np.array([*known], dtype=object), part).any()
-    )
+    known = np.array(list(set(labels.tolist())), dtype=object)
+    return tuple(part for part in (*PARTS, NO_PART) if is_in_part(known, part).any())
 
 
-def _name(pattern: NDArray[np.bool_]) -> str:
-    named = [part for part, is_in in zip(PARTS, pattern, strict=True) if is_in]
-    if not named:
-        return NO_PART
-    return EVERY_PART if len(named) == len(PARTS) else " and ".join(named)
+@dataclass(frozen=True, slots=True)
+class SplitSuggestion:
+    """A way of splitting, and why."""
+
+    by: By
+    group_key: str | None
+    reason: str
+
+
+def suggest_split(pairs: PairSet) -> SplitSuggestion:
+    """Suggest how to split: the first way that is fair and works."""
+    # A split or groups that came with the data are taken first. Where one side is a fixed
+    # vocabulary, the other one brings the new items; else pairs are kept whole; else one side is
+    # split, where pairs hang together too much.
+    problem = ""
+    for suggestion in _candidates(pairs):
+        try:
+            split(pairs, suggestion.by, group_key=suggestion.group_key)
+        except DatasetError as error:
+            problem = problem or str(error)
+        else:
+            return suggestion
+    return SplitSuggestion("pair", None, problem)
+
+
+def group_columns(pairs: PairSet) -> list[str]:
+    r"""Metadata columns whose values could be kept in one part each."""
+    parts = part_columns(pairs)
+    named = [name for name, cells in _columns(pairs) if 3 <= len(set(cells)) < len(cells)]
+    return [name for name in dict.fromkeys(named) if name not in parts]
+
+
+def part_columns(pairs: PairSet) -> list[str]:
+    r"""Metadata columns that say train, validation or test of every item."""
+    found: dict[str, bool] = {}
+    for name, cells in _columns(pairs):
+        # Where both sides have the column, both must say it.
+        fits = {cell.strip().lower() for cell in cells} <= SPLIT_WORDS.keys()
+        found[name] = found.get(name, True) and fits
+    return [name for name, fits in found.items() if fits]
+
+
+def _columns(pairs: PairSet) -> Iterator[tuple[str, list[str]]]:
+    """Metadata columns of both sides as text."""
+    for side in (pairs.x, pairs.y):
+        for name, cells in side.metadata.items():
+            yield name, [str(cell) for cell in cells.tolist()]
+
+
+def _candidates(pairs: PairSet) -> Iterator[SplitSuggestion]:
+    """Ways that are worth a try, the best first."""
+    columns = [side.metadata for side in (pairs.x, pairs.y)]
+    if "split" in part_columns(pairs):
+        yield SplitSuggestion("column", "split", "The data came with their own split.")
+    groups = {str(g) for c in columns for g in c.get("group", ())}
+    if len(groups) >= MIN_GROUPS:
+        reason = "The data came with groups; what belongs to one group stays in one part."
+        yield SplitSuggestion("group", "group", reason)
+    x, y = shown(pairs.x_name), shown(pairs.y_name)
+    new_x = f"the test part asks for new items of {x} among known items of {y}."
+    new_y = f"the test part asks for new items of {y} among known items of {x}."
+    if pairs.x.kind == "keyword" != pairs.y.kind:
+        yield SplitSuggestion("y", None, f"Keywords are a fixed vocabulary, so {new_y}")
+    elif pairs.y.kind == "keyword" != pairs.x.kind:
+        yield SplitSuggestion("x", None, f"Keywords are a fixed vocabulary, so {new_x}")
+    elif _y_are_classes(pairs):
+        reason = f"Each item of {y} stands for many items of {x}, so {new_x}"
+        yield SplitSuggestion("x", None, reason)
+    reason = "No item of the test part, on either side, is known from training."
+    yield SplitSuggestion("pair", None, reason)
+    tied = "Too many pairs hang together through items that they share, so only one side is new: "
+    yield SplitSuggestion("x", None, tied + new_x)
+    yield SplitSuggestion("y", None, tied + new_y)
+
+
+def _y_are_classes(pairs: PairSet) -> bool:
+    """Whether many x items belong to each y item, and hardly any to several."""
+    positives = pairs.relevance.positives
+    n_x, n_y = (len(np.unique(part)) for part in positives.nonzero())
+    n = positives.nnz
+    return n > 0 and n / n_y >= _MANY and n / n_x <= _ONE

@@ -17,7 +17,7 @@ from simviz.base import EmbeddingModel, IterativeMixin, Matrix, TopicSimilarity
 from simviz.callbacks import Callback
 from simviz.data import PairSet
 from simviz.data.cells import percent
-from simviz.data.splitting import apportion, competes_whole, components, groups
+from simviz.data.splitting import assign_parts, competes_whole, components, groups
 from simviz.evaluation.blends import blend_curve
 from simviz.evaluation.curves import dimension_curve
 from simviz.evaluation.metrics import Metric
@@ -458,7 +458,7 @@ class PairUnits:
         rng = np.random.default_rng(seed)
         strata = np.where(self.relevant, 0, 1)
         shares = np.full(n_splits, 1 / n_splits)
-        part = apportion(np.maximum(self.weights, 1), strata, shares, rng, "unit")
+        part = assign_parts(np.maximum(self.weights, 1), strata, shares, rng, "unit")
         return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(n_splits)]
 
     def _followers(self, side: str, relevance: Relevance, rows: Index, known: object) -> Index:

@@ -8,7 +8,7 @@ import pytest
 from simviz.data import split
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
-from simviz.data.suggestion import MIN_GROUPS, group_columns, part_columns, suggest_split
+from simviz.data.splitting import MIN_GROUPS, group_columns, part_columns, suggest_split
 from simviz.relevance import Relevance
 
 N = 60

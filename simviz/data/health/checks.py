@@ -30,8 +30,7 @@ from simviz.data.health.near import near_pairs
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
 from simviz.data.readers import ReadResult
-from simviz.data.splitting import Split, split as split_pairs
-from simviz.data.suggestion import suggest_split
+from simviz.data.splitting import Split, split as split_pairs, suggest_split
 from simviz.exceptions import DatasetError
 from simviz.ranking import Ranking, expected_reciprocal_rank, rank_block
 from simviz.relevance import Relevance

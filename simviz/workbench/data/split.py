@@ -12,7 +12,7 @@ from simviz.workbench.shell import display, forms
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.data.suggestion import SplitSuggestion
+    from simviz.data.splitting import SplitSuggestion
     from simviz.jobs import SplitSpec
 
 _MEANS = {
@@ -81,8 +81,7 @@ def _show_parts(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
 
 
 def _choose_split(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
-    from simviz.data.splitting import time_columns
-    from simviz.data.suggestion import group_columns, part_columns
+    from simviz.data.splitting import group_columns, part_columns, time_columns
     from simviz.jobs import SplitSpec
 
     key = f"data-split-{content_id}"

@@ -17,7 +17,7 @@ from simviz.workbench.shell.marks import plain
 if TYPE_CHECKING:
     from simviz.data.direction import WhoAsks
     from simviz.data.pairs import PairSet
-    from simviz.data.suggestion import SplitSuggestion
+    from simviz.data.splitting import SplitSuggestion
     from simviz.datasets._info import DemoInfo
     from simviz.jobs import SplitSpec
     from simviz.jobs.background import Background
@@ -304,7 +304,7 @@ def choose_split(dataset_id: str, split: SplitSpec) -> None:
 
 def suggested_split(dataset_id: str) -> SplitSuggestion:
     """How a data set is best split, and why; the demos know it themselves."""
-    from simviz.data.suggestion import SplitSuggestion
+    from simviz.data.splitting import SplitSuggestion
 
     info = _demo(dataset_id)
     if info is None:
@@ -330,6 +330,6 @@ def _demo(dataset_id: str) -> Any:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def suggestion_for(content_id: str, _pairs: PairSet) -> SplitSuggestion:
     """How pairs are best split; found once for an id that stands for their content."""
-    from simviz.data.suggestion import suggest_split
+    from simviz.data.splitting import suggest_split
 
     return suggest_split(_pairs)
