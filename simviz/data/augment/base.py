@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from itertools import count, islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,13 +28,12 @@ class Groups:
 
     def __init__(self, pairs: PairSet) -> None:
         self.pairs = pairs
-        self.of_y = _named(pairs) or _connected(pairs)
-        columns: dict[str, list[int]] = {}
+        self.of_y = _groups_of_y(pairs)
+        #: Name of a group to the positions of its y items.
+        self.columns: dict[str, list[int]] = {}
         for j, names in enumerate(self.of_y):
             for name in names:
-                columns.setdefault(name, []).append(j)
-        #: Name of a group to the positions of its y items.
-        self.columns = columns
+                self.columns.setdefault(name, []).append(j)
         self._positives = pairs.relevance.positives
 
     def of_x(self, i: int) -> tuple[str, ...]:
@@ -47,38 +46,26 @@ class Groups:
         # Where judgments are patchy no group may be whole.
         return tuple(whole or names)
 
-    @cached_property
-    def rows(self) -> dict[str, list[int]]:
-        """Name of a group to the positions of the x items in it."""
-        found: dict[str, list[int]] = {name: [] for name in self.columns}
-        for i in range(len(self.pairs.x)):
+    def texts(self) -> dict[str, list[str]]:
+        """Distinct texts of each group on both sides, those of the y side first."""
+        y = self.pairs.y.content
+        found = {name: dict.fromkeys(y[j] for j in js) for name, js in self.columns.items()}
+        for i, text in enumerate(self.pairs.x.content):
             for name in self.of_x(i):
-                found[name].append(i)
-        return found
-
-    def texts(self, name: str) -> list[str]:
-        """Distinct texts of a group on both sides, those of the y side first."""
-        y, x = self.pairs.y.content, self.pairs.x.content
-        both = [*(y[j] for j in self.columns[name]), *(x[i] for i in self.rows[name])]
-        return list(dict.fromkeys(both))
+                found[name][text] = None
+        return {name: list(texts) for name, texts in found.items()}
 
 
-def _named(pairs: PairSet) -> list[tuple[str, ...]] | None:
-    """Groups as the column says."""
-    if "group" not in pairs.y.metadata:
-        return None
-    cells = pairs.y.metadata["group"].tolist()
-    # An item of no known group is one of its own.
-    return [
-        tuple(str(cell).split(GROUP_SEPARATOR)) if cell not in (None, "") else (f"#{j}",)
-        for j, cell in enumerate(cells)
-    ]
-
-
-def _connected(pairs: PairSet) -> list[tuple[str, ...]]:
-    """Groups as relevance says."""
+def _groups_of_y(pairs: PairSet) -> list[tuple[str, ...]]:
+    """Groups as the column says, else as relevance says."""
     from scipy.sparse.csgraph import connected_components
 
+    if "group" in pairs.y.metadata:
+        # An item of no known group is one of its own.
+        return [
+            tuple(str(cell).split(GROUP_SEPARATOR)) if cell not in (None, "") else (f"#{j}",)
+            for j, cell in enumerate(pairs.y.metadata["group"].tolist())
+        ]
     positives = pairs.relevance.positives
     together = sp.csr_array((positives.T @ positives) > 0)
     _, labels = connected_components(together, directed=False)
@@ -174,8 +161,37 @@ class Augmenter(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Kind and parameters, as JSON's types."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"kind": self.kind} | {name: _plain(value) for name, value in values.items()}
+        return {"kind": self.kind} | {
+            f.name: _as_lists(getattr(self, f.name)) for f in fields(self)
+        }
+
+
+def make_share(
+    groups: Groups, share: float, rng: np.random.Generator, vary: Callable[[str], str]
+) -> Iterator[Made]:
+    """Vary texts at random until their relevant pairs are a share of all."""
+    texts = groups.pairs.x.content
+    counts = np.diff(groups.pairs.relevance.positives.indptr)
+    candidates = np.flatnonzero(counts)
+    missing = share / (1 - share) * counts.sum()
+    seen: set[str] = set()
+    n_seen = -1
+    while missing > 0 and len(seen) > n_seen:
+        n_seen = len(seen)
+        for i in rng.permutation(candidates).tolist():
+            text = vary(texts[i])
+            if text != texts[i] and text.strip() and text not in seen:
+                seen.add(text)
+                missing -= counts[i]
+                yield Made(text, texts[i], groups.of_x(i), like=i)
+            if missing <= 0:
+                break
+
+
+def check_share(share: float, what: str) -> None:
+    """Refuse a share that is none."""
+    if not 0 < share < 1:
+        raise DatasetError(f"share of {what} must lie between 0 and 1, got {share}.")
 
 
 def append(groups: Groups, made: Sequence[Made], kind: str) -> PairSet:
@@ -183,17 +199,10 @@ def append(groups: Groups, made: Sequence[Made], kind: str) -> PairSet:
     pairs = groups.pairs
     x = pairs.x
     taken = set(x.ids)
-    ids, n = [], 0
-    for _ in made:
-        while (name := f"{kind}-{n}") in taken:
-            n += 1
-        taken.add(name)
-        ids.append(name)
-    metadata = _metadata(x, made, kind)
-    content = [*x.content, *(m.text for m in made)]
-    items = Items([*x.ids, *ids], content, "text", metadata)
-    rows = _rows(groups, made)
-    matrix = sp.vstack([pairs.relevance.matrix, rows], format="csr")
+    free = (name for n in count() if (name := f"{kind}-{n}") not in taken)
+    ids = [*x.ids, *islice(free, len(made))]
+    items = Items(ids, [*x.content, *(m.text for m in made)], "text", _metadata(x, made, kind))
+    matrix = sp.vstack([pairs.relevance.matrix, _rows(groups, made)], format="csr")
     return replace(pairs, x=items, relevance=replace(pairs.relevance, matrix=matrix))
 
 
@@ -233,16 +242,13 @@ def _metadata(x: Items, made: Sequence[Made], kind: str) -> dict[str, NDArray[An
             inherited[sources < 0] = None
             column = column.astype(object)
         columns[name] = np.concatenate([column, inherited])
-    old = np.full(len(x), "", dtype=object)
-    for name, values in (
-        (MADE_BY, [kind] * len(made)),
-        (MADE_FROM, [m.source for m in made]),
-    ):
-        before = x.metadata.get(name, old)
-        columns[name] = np.concatenate([before, np.array(values, dtype=object)])
+    new = {MADE_BY: [kind] * len(made), MADE_FROM: [m.source for m in made]}
     if "group" in x.metadata:
-        of = np.array([GROUP_SEPARATOR.join(m.groups) for m in made], dtype=object)
-        columns["group"] = np.concatenate([x.metadata["group"].astype(object), of])
+        new["group"] = [GROUP_SEPARATOR.join(m.groups) for m in made]
+    nothing = np.full(len(x), "", dtype=object)
+    for name, values in new.items():
+        before = x.metadata.get(name, nothing).astype(object)
+        columns[name] = np.concatenate([before, np.array(values, dtype=object)])
     return columns
 
 
@@ -252,8 +258,6 @@ def _joined(a: Made, b: Made) -> Made:
     return replace(a, groups=accepted, rejected=rejected, like=None)
 
 
-def _plain(value: Any) -> Any:
+def _as_lists(value: Any) -> Any:
     """Tuples as lists, to any depth."""
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in value.items()}
-    return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
+    return [_as_lists(v) for v in value] if isinstance(value, tuple | list) else value

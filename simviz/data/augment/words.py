@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.augment.base import Augmenter, Groups, Made
+from simviz.data.augment.base import Augmenter, Groups, Made, check_share, make_share
 from simviz.exceptions import DatasetError
 
 
@@ -116,30 +116,16 @@ class SampledWords(Augmenter):
     def __post_init__(self) -> None:
         words = (" ".join(word.split()) for word in self.words)
         object.__setattr__(self, "words", tuple(dict.fromkeys(w for w in words if w)))
-        if not 0 < self.share < 1:
-            raise DatasetError(f"share of extra words must lie between 0 and 1, got {self.share}.")
+        check_share(self.share, "extra words")
         if self.most_words < 1:
             raise DatasetError(f"most_words must be at least 1, got {self.most_words}.")
 
     def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
-        pairs = groups.pairs
         rng = np.random.default_rng(self.seed)
-        counts = np.diff(pairs.relevance.positives.indptr)
-        candidates = np.flatnonzero(counts)
-        missing = self.share / (1 - self.share) * counts.sum() if self.words else 0.0
-        seen: set[str] = set()
-        while missing > 0 and len(candidates):
-            before = missing
-            for i in rng.permutation(candidates):
-                text = self._surrounded(pairs.x.content[i], rng)
-                if text not in seen:
-                    seen.add(text)
-                    missing -= counts[i]
-                    yield Made(text, pairs.x.content[i], groups.of_x(int(i)), like=int(i))
-                if missing <= 0:
-                    break
-            if missing == before:
-                return
+        if self.words:
+            yield from make_share(
+                groups, self.share, rng, lambda text: self._surrounded(text, rng)
+            )
 
     def _surrounded(self, text: str, rng: np.random.Generator) -> str:
         n = int(rng.integers(1, min(self.most_words, len(self.words)) + 1))
@@ -262,8 +248,7 @@ class InducedSynonyms(Augmenter):
     def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
         pairs = groups.pairs
         whole = {text.casefold() for text in (*pairs.x.content, *pairs.y.content)}
-        for name in groups.columns:
-            texts = groups.texts(name)
+        for name, texts in groups.texts().items():
             exchange: dict[tuple[str, ...], list[str]] = {}
             for words, synonym in sorted(induce(texts, whole)):
                 exchange.setdefault(tuple(words.split()), []).append(synonym)
@@ -360,8 +345,7 @@ class Typos(Augmenter):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1:
-            raise DatasetError(f"share of typos must lie between 0 and 1, got {self.share}.")
+        check_share(self.share, "typos")
         if min(self.substituted, self.deleted) < 0 or not 0 < self.substituted + self.deleted < 1:
             raise DatasetError(
                 "The chances of a character to be replaced or left out must be at least 0 and "
@@ -370,31 +354,19 @@ class Typos(Augmenter):
             )
 
     def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
-        pairs = groups.pairs
         rng = np.random.default_rng(self.seed)
-        letters = alphabet(pairs.x.content)
-        counts = np.diff(pairs.relevance.positives.indptr)
-        candidates = np.flatnonzero(counts)
-        missing = self.share / (1 - self.share) * counts.sum()
-        seen: set[str] = set()
-        while missing > 0 and len(candidates):
-            before = missing
-            for i in rng.permutation(candidates):
-                text = pairs.x.content[i]
-                typo = corrupt(text, rng, self.substituted, self.deleted, letters)
-                if typo != text and typo.strip() and typo not in seen:
-                    seen.add(typo)
-                    missing -= counts[i]
-                    yield Made(typo, text, groups.of_x(int(i)), like=int(i))
-                if missing <= 0:
-                    break
-            if missing == before:
-                return
+        letters = alphabet(groups.pairs.x.content)
+        return make_share(
+            groups,
+            self.share,
+            rng,
+            lambda text: corrupt(text, rng, self.substituted, self.deleted, letters),
+        )
 
 
-def alphabet(texts: object) -> list[str]:
+def alphabet(texts: Iterable[str]) -> list[str]:
     """Letters and digits of texts, in lower case; what typos are made of."""
-    found = {c for text in texts for c in text.lower() if c.isalnum()}  # type: ignore[attr-defined]
+    found = {c for text in texts for c in text.lower() if c.isalnum()}
     return sorted(found) or ["a"]
 
 
