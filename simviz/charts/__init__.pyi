@@ -1,4 +1,4 @@
-from .dimensions import (
+from .curves import (
     DimensionCurve as DimensionCurve,
     dimension_figure as dimension_figure,
     dimension_records as dimension_records,

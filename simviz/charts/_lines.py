@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts.style import MethodStyle, Theme
+from simviz.charts.style import (
+    MethodStyle,
+    Theme,
+    apply_theme,
+    clean_text,
+    describe,
+    legend_below,
+)
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -72,26 +79,61 @@ def add_band(
     )
 
 
-def add_chance(figure: go.Figure, look: Theme, x: ArrayLike, y: ArrayLike) -> None:
-    """Add the line of a score that knows nothing."""
+def add_dotted(figure: go.Figure, colour: str, x: ArrayLike, y: ArrayLike) -> None:
+    """Add a thin dotted line, such as that of a score that knows nothing."""
     import plotly.graph_objects as go
 
+    line = {"color": colour, "width": 1, "dash": "dot"}
     figure.add_trace(
-        go.Scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            line={"color": look.muted, "width": 1, "dash": "dot"},
-            hoverinfo="skip",
-            showlegend=False,
-        )
+        go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False)
     )
 
 
-def square(figure: go.Figure, ratio: float = 1.0) -> None:
+def add_ring(
+    figure: go.Figure,
+    colour: str,
+    x: ArrayLike,
+    y: ArrayLike,
+    size: float,
+    width: float = 1.8,
+    **more: object,
+) -> None:
+    """Add a ring around points; no legend names it unless it is given a name."""
+    import plotly.graph_objects as go
+
+    marker = {"symbol": "circle-open", "size": size, "color": colour, "line": {"width": width}}
+    quiet: dict[str, object] = {} if "name" in more else {"showlegend": False}
+    if "hovertext" not in more:
+        quiet["hoverinfo"] = "skip"
+    figure.add_trace(go.Scatter(x=x, y=y, mode="markers", marker=marker, **quiet, **more))
+
+
+def finish(
+    figure: go.Figure,
+    look: Theme,
+    alt: str,
+    *,
+    x: Mapping[str, object],
+    y: Mapping[str, object],
+    legend: str,
+) -> go.Figure:
+    """Give a figure its look, its axes, its legend below and its description."""
+    apply_theme(figure, look)
+    figure.update_xaxes(**x)
+    figure.update_yaxes(**y)
+    legend_below(figure, legend)
+    return describe(figure, alt)
+
+
+def listed(values: Iterable[tuple[str, float]]) -> str:
+    """Labels with their values, for a description."""
+    return ", ".join(f"{clean_text(label, 40)} {value:.3f}" for label, value in values) or "none"
+
+
+def square(figure: go.Figure, ratio: float = 1.0) -> go.Figure:
     """Make both axes equally long, where the x axis spans `ratio` times what the y axis does."""
     figure.update_yaxes(scaleanchor="x", scaleratio=ratio, constrain="domain")
-    figure.update_xaxes(constrain="domain")
+    return figure.update_xaxes(constrain="domain")
 
 
 def translucent(colour: str, opacity: float) -> str:

@@ -67,10 +67,9 @@ def mix(first: str, second: str, share: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
-def colorscale(look: Theme) -> list[list[Any]]:
-    """The theme's scale as Plotly wants it."""
-    steps = len(look.scale) - 1
-    return [[i / steps, colour] for i, colour in enumerate(look.scale)]
+def colorscale(scale: Sequence[str]) -> list[list[Any]]:
+    """A scale of colours as Plotly wants it."""
+    return [[i / (len(scale) - 1), colour] for i, colour in enumerate(scale)]
 
 
 def _on_scale(

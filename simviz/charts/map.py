@@ -760,7 +760,7 @@ def _add_legend(
             color=[low],
             cmin=low,
             cmax=high if high > low else low + 1,
-            colorscale=colorscale(look),
+            colorscale=colorscale(look.scale),
             showscale=True,
             colorbar={
                 "title": {"text": title, "side": "right", "font": {"size": 12}},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simviz.charts.dimensions import DimensionCurve, dimension_figure
+from simviz.charts.curves import DimensionCurve, dimension_figure
 from simviz.charts.roc import RocCurve, roc_figure
 from simviz.charts.style import (
     Theme,

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts._lines import add_band, add_chance, add_line, square, thinned, with_interval
+from simviz.charts._lines import (
+    add_band,
+    add_dotted,
+    add_line,
+    add_ring,
+    finish,
+    listed,
+    square,
+    thinned,
+    with_interval,
+)
 from simviz.charts.style import (
     Theme,
     ThemeName,
-    apply_theme,
-    clean_text,
-    describe,
     get_theme,
-    legend_below,
     method_style,
     safe_text,
 )
@@ -26,6 +32,13 @@ if TYPE_CHECKING:
 
 #: Where a logarithmic axis of false positives begins.
 LOWEST_RATE = 1e-4
+_RATES = {"tickformat": ".0%", "showgrid": True}
+#: Rates on the axes of a DET curve.
+_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99)
+#: Lowest and highest rate that is drawn there.
+_RANGE = (5e-5, 0.995)
+#: Points drawn on a curved piece of a precision-recall curve.
+_BENT = 12
 
 
 class RocCurve(NamedTuple):
@@ -104,7 +117,7 @@ def roc_figure(
     drawn = sorted(map(_as_roc, curves), key=lambda curve: -curve.auc)
     figure = go.Figure()
     chance = np.geomspace(LOWEST_RATE, 1, 60) if log_fpr else np.array([0.0, 1.0])
-    add_chance(figure, look, chance, chance)
+    add_dotted(figure, look.muted, chance, chance)
     for curve in drawn:
         if curve.band is not None:
             at, low, high = (np.asarray(part, dtype=np.float64) for part in curve.band)
@@ -129,31 +142,27 @@ def roc_figure(
             ]
         style = method_style(curve.method, look)
         add_line(figure, style, name, fpr, tpr, told, customdata=customdata, pressed=True)
-    apply_theme(figure, look)
-    figure.update_xaxes(
-        title_text="false positive rate" + (", logarithmic" if log_fpr else ""),
-        range=[np.log10(LOWEST_RATE), 0] if log_fpr else [-0.005 * max_fpr, max_fpr],
-        tickformat=".0%",
-        showgrid=True,
-    )
-    figure.update_yaxes(
-        title_text="true positive rate", range=[0, 1.005], tickformat=".0%", showgrid=True
-    )
+    x: dict[str, Any] = {"title_text": "false positive rate", **_RATES}
     if log_fpr:
-        figure.update_xaxes(
-            type="log",
-            tickvals=[1e-4, 1e-3, 1e-2, 1e-1, 1],
-            ticktext=["0.01%", "0.1%", "1%", "10%", "100%"],
-        )
+        x |= {
+            "title_text": "false positive rate, logarithmic",
+            "range": [np.log10(LOWEST_RATE), 0],
+            "type": "log",
+            "tickvals": [1e-4, 1e-3, 1e-2, 1e-1, 1],
+            "ticktext": ["0.01%", "0.1%", "1%", "10%", "100%"],
+        }
     else:
-        square(figure, max_fpr)
-    legend_below(figure, "area under the curve")
-    best = [f"{clean_text(c.label, 40)} {c.auc:.3f}" for c in drawn]
-    return describe(
+        x["range"] = [-0.005 * max_fpr, max_fpr]
+    finish(
         figure,
+        look,
         f"ROC curves of {len(drawn)} methods, by area under the curve (chance is 0.5): "
-        f"{', '.join(best) or 'none'}.",
+        f"{listed((c.label, c.auc) for c in drawn)}.",
+        x=x,
+        y={"title_text": "true positive rate", "range": [0, 1.005], **_RATES},
+        legend="area under the curve",
     )
+    return figure if log_fpr else square(figure, max_fpr)
 
 
 def roc_records(curves: Sequence[RocCurve | tuple[Any, ...]]) -> list[dict[str, Any]]:
@@ -237,14 +246,6 @@ def _essential(
     return kept[few], fpr[few], tpr[few]
 
 
-#: Rates on the axes of a DET curve.
-_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99)
-#: Lowest and highest rate that is drawn there.
-_RANGE = (5e-5, 0.995)
-#: Points drawn on a curved piece of a precision-recall curve.
-_BENT = 12
-
-
 class DetectionCurve(NamedTuple):
     """What one method's pairs do as the threshold falls."""
 
@@ -291,18 +292,18 @@ def precision_recall_figure(
             pressed=True,
         )
     if chance is not None:
-        add_chance(figure, look, [0, 1], [chance, chance])
-    apply_theme(figure, look)
-    figure.update_xaxes(title_text="recall", range=[0, 1], tickformat=".0%", showgrid=True)
-    figure.update_yaxes(title_text="precision", range=[0, 1.005], tickformat=".0%", showgrid=True)
-    square(figure)
-    legend_below(figure, "average precision")
+        add_dotted(figure, look.muted, [0, 1], [chance, chance])
     base = "" if chance is None else f" (chance is {chance:.4f})"
-    return describe(
+    finish(
         figure,
+        look,
         f"Precision against recall of {len(drawn)} methods, by average precision{base}: "
-        f"{_told(drawn)}.",
+        f"{listed((c.label, c.value) for c in drawn)}.",
+        x={"title_text": "recall", "range": [0, 1], **_RATES},
+        y={"title_text": "precision", "range": [0, 1.005], **_RATES},
+        legend="average precision",
     )
+    return square(figure)
 
 
 def det_figure(
@@ -317,7 +318,7 @@ def det_figure(
     figure = go.Figure()
     drawn = sorted(curves, key=lambda curve: curve.value)
     ends = _deviate(np.array(_RANGE))
-    add_chance(figure, look, ends, ends)
+    add_dotted(figure, look.muted, ends, ends)
     for curve in drawn:
         if curve.band is not None:
             at, low, high = (np.asarray(part, dtype=np.float64) for part in curve.band)
@@ -353,37 +354,23 @@ def det_figure(
             customdata=[[curve.method, *line] for line in told],
         )
         meets = _deviate(np.array([curve.value]))
-        figure.add_trace(
-            go.Scatter(
-                x=meets,
-                y=meets,
-                mode="markers",
-                marker={
-                    "symbol": "circle-open",
-                    "size": 11,
-                    "color": style.colour,
-                    "line": {"width": 1.8},
-                },
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
-    apply_theme(figure, look)
+        add_ring(figure, style.colour, meets, meets, 11)
     axis = {
         "range": list(ends),
         "tickvals": _deviate(np.array(_TICKS)).tolist(),
         "ticktext": [f"{100 * tick:g}%" for tick in _TICKS],
         "showgrid": True,
     }
-    figure.update_xaxes(title_text="false alarms", tickangle=0, **axis)
-    figure.update_yaxes(title_text="misses", **axis)
-    square(figure)
-    legend_below(figure, "equal error rate")
-    return describe(
+    finish(
         figure,
+        look,
         f"Misses against false alarms of {len(drawn)} methods on normal-deviate axes, by equal "
-        f"error rate (chance is 0.5): {_told(drawn)}.",
+        f"error rate (chance is 0.5): {listed((c.label, c.value) for c in drawn)}.",
+        x={"title_text": "false alarms", "tickangle": 0, **axis},
+        y={"title_text": "misses", **axis},
+        legend="equal error rate",
     )
+    return square(figure)
 
 
 def detection_records(curves: Sequence[DetectionCurve]) -> list[dict[str, Any]]:
@@ -450,7 +437,3 @@ def _deviate(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.special import ndtri
 
     return np.asarray(ndtri(np.clip(rates, _RANGE[0], 1 - _RANGE[0])), dtype=np.float64)
-
-
-def _told(curves: Sequence[DetectionCurve]) -> str:
-    return ", ".join(f"{clean_text(c.label, 40)} {c.value:.3f}" for c in curves) or "none"

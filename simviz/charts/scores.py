@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts._lines import add_chance, add_line, square, translucent
+from simviz.charts._lines import add_dotted, add_line, finish, listed, square, translucent
 from simviz.charts.style import (
     Theme,
     ThemeName,
@@ -75,19 +75,7 @@ def histogram_figure(
             counts = np.asarray(histogram.counts.get(name, np.zeros(len(edges) - 1)))
             if not counts.sum():
                 continue
-            share = counts / counts.sum()
-            _add_steps(
-                figure,
-                row,
-                edges,
-                share,
-                counts,
-                colours[name],
-                CLASSES[name],
-                first=name not in shown,
-                filled=name == "relevant",
-                dash={"relevant": "solid", "rejected": "dash", "unjudged": "solid"}[name],
-            )
+            _add_steps(figure, row, edges, counts, colours[name], name, first=name not in shown)
             shown.add(name)
         figure.add_annotation(
             text=safe_text(histogram.label, 40),
@@ -135,7 +123,7 @@ def reliability_figure(
 
     look = get_theme(theme)
     figure = go.Figure()
-    add_chance(figure, look, [0, 1], [0, 1])
+    add_dotted(figure, look.muted, [0, 1], [0, 1])
     drawn = sorted(curves, key=lambda curve: curve.gap)
     for curve in drawn:
         style = method_style(curve.method, look)
@@ -166,18 +154,17 @@ def reliability_figure(
             "thickness": 1.2,
             "width": 3,
         }
-    apply_theme(figure, look)
     rates = {"range": [-0.015, 1.015], "tickformat": ".0%", "showgrid": True}
-    figure.update_xaxes(title_text="probability, from the validation part", **rates)
-    figure.update_yaxes(title_text="share that belongs together, test part", **rates)
-    square(figure)
-    legend_below(figure, "mean gap to the diagonal")
-    told = ", ".join(f"{clean_text(c.label, 40)} {c.gap:.3f}" for c in drawn)
-    return describe(
+    finish(
         figure,
+        look,
         f"Probability against the share that belongs together for {len(drawn)} methods; mean "
-        f"gaps: {told or 'none'}.",
+        f"gaps: {listed((c.label, c.gap) for c in drawn)}.",
+        x={"title_text": "probability, from the validation part", **rates},
+        y={"title_text": "share that belongs together, test part", **rates},
+        legend="mean gap to the diagonal",
     )
+    return square(figure)
 
 
 def reliability_records(curves: Sequence[ReliabilityCurve]) -> list[dict[str, Any]]:
@@ -194,41 +181,38 @@ def reliability_records(curves: Sequence[ReliabilityCurve]) -> list[dict[str, An
 def _add_steps(
     figure: go.Figure,
     row: int,
-    edges: Any,
-    share: Any,
-    counts: Any,
+    edges: NDArray[np.float64],
+    counts: NDArray[np.generic],
     colour: str,
     name: str,
     *,
     first: bool,
-    filled: bool,
-    dash: str,
 ) -> None:
     """One class as an outline; the legend names each class once."""
     import plotly.graph_objects as go
 
+    filled = name == "relevant"
+    share = counts / counts.sum()
+    spans = zip(edges, [*edges[1:], edges[-1]], [*counts, counts[-1]], strict=True)
     figure.add_trace(
         go.Scatter(
             x=edges,
             y=np.append(share, share[-1]),
             mode="lines",
-            line={"shape": "hv", "color": colour, "width": 1.8 if filled else 1.2, "dash": dash},
+            line={
+                "shape": "hv",
+                "color": colour,
+                "width": 1.8 if filled else 1.2,
+                "dash": "dash" if name == "rejected" else "solid",
+            },
             fill="tozeroy" if filled else None,
             fillcolor=translucent(colour, 0.16) if filled else None,
-            name=name,
-            legendgroup=name,
+            name=CLASSES[name],
+            legendgroup=CLASSES[name],
             showlegend=first,
-            customdata=[
-                [f"{a:.4g}", f"{b:.4g}", int(n)]
-                for a, b, n in zip(
-                    edges,
-                    np.append(edges[1:], edges[-1]),
-                    np.append(counts, counts[-1]),
-                    strict=True,
-                )
-            ],
+            customdata=[[f"{a:.4g}", f"{b:.4g}", int(n)] for a, b, n in spans],
             hovertemplate=(
-                f"{name}<br>%{{y:.1%}} score %{{customdata[0]}} to %{{customdata[1]}}"
+                f"{CLASSES[name]}<br>%{{y:.1%}} score %{{customdata[0]}} to %{{customdata[1]}}"
                 "<br>%{customdata[2]:,} pairs<extra></extra>"
             ),
         ),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simviz.charts._lines import add_ring, translucent
+from simviz.charts.colours import colorscale
 from simviz.charts.style import (
     Theme,
     ThemeName,
@@ -117,7 +119,7 @@ def _line(rows: Rows, name: str, metric: str, look: Theme) -> go.Figure:
             x=[*x, *x[::-1]],
             y=[*(y + spread), *(y - spread)[::-1]],
             fill="toself",
-            fillcolor=_translucent(look.accent, 0.14),
+            fillcolor=translucent(look.accent, 0.14),
             line={"width": 0},
             mode="lines",
             hoverinfo="skip",
@@ -141,21 +143,8 @@ def _line(rows: Rows, name: str, metric: str, look: Theme) -> go.Figure:
     )
     for i, row in enumerate(rows):
         if row["chosen"]:
-            figure.add_trace(
-                go.Scatter(
-                    x=[x[i]],
-                    y=[y[i]],
-                    mode="markers",
-                    marker={
-                        "symbol": "circle-open",
-                        "size": 17,
-                        "color": look.second,
-                        "line": {"width": 2.2},
-                    },
-                    hoverinfo="skip",
-                    name=f"chosen: {safe_text(value_text(row[name]), 30)}",
-                )
-            )
+            told = f"chosen: {_cell(row[name])}"
+            add_ring(figure, look.second, [x[i]], [y[i]], 17, 2.2, name=told)
     apply_theme(figure, look)
     figure.update_xaxes(title_text=safe_text(name, 40), showgrid=False, showline=True)
     if numeric:
@@ -190,7 +179,7 @@ def _heat(
         at = axes[1].index(_cell(row[second])), axes[0].index(_cell(row[first]))
         Z[at], spread[at] = row["value"], row["standard_error"]
         ring = at if row["chosen"] else ring
-    colours = look.scale if higher_is_better else look.scale[::-1]
+    scale = look.scale if higher_is_better else look.scale[::-1]
     written = Z.size <= _WRITTEN
     figure = go.Figure(
         go.Heatmap(
@@ -198,7 +187,7 @@ def _heat(
             x=axes[0],
             y=axes[1],
             customdata=spread,
-            colorscale=[[i / (len(colours) - 1), c] for i, c in enumerate(colours)],
+            colorscale=colorscale(scale),
             xgap=3,
             ygap=3,
             hoverongaps=False,
@@ -227,12 +216,6 @@ def _heat(
     figure.update_yaxes(title_text=safe_text(second, 40), type="category", showgrid=False)
     figure.update_layout(margin={"l": 70, "r": 20, "t": 8, "b": 56})
     return figure
-
-
-def _translucent(colour: str, opacity: float) -> str:
-    """Turn "#rrggbb" into an rgba colour."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
 class WeightCurve(NamedTuple):
@@ -289,21 +272,8 @@ def blend_figure(
             )
         )
         if given is validation and best is not None:
-            figure.add_trace(
-                go.Scatter(
-                    x=[best],
-                    y=[float(np.interp(best, alphas, values))],
-                    mode="markers",
-                    name=f"best on {label}: {best:g}",
-                    marker={
-                        "symbol": "circle-open",
-                        "size": 17,
-                        "color": colour,
-                        "line": {"width": 1.8},
-                    },
-                    hoverinfo="skip",
-                )
-            )
+            at_best = [float(np.interp(best, alphas, values))]
+            add_ring(figure, colour, [best], at_best, 17, name=f"best on {label}: {best:g}")
     apply_theme(figure, look)
     figure.add_vline(x=alpha, line={"color": look.muted, "width": 1, "dash": "dot"})
     # Names grow inwards from the ends of the axis, where they always fit.
@@ -342,7 +312,7 @@ def blend_figure(
 
 
 def _checked(curve: WeightCurve | tuple[Any, ...]) -> WeightCurve:
-    curve = curve if isinstance(curve, WeightCurve) else WeightCurve(*curve)
+    curve = WeightCurve(*curve)
     lengths = {len(np.asarray(curve.alphas)), len(np.asarray(curve.values))}
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import norm
 
 from simviz.charts import dimension_figure, method_style, roc_figure, roc_records
-from simviz.charts.dimensions import knee
-from simviz.charts.progress import (
+from simviz.charts.curves import (
     ProgressCurve,
+    knee,
     learning_figure,
     progress_records,
     training_figure,

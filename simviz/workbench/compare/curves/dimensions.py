@@ -26,7 +26,7 @@ _METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponentia
 def show(choice: Choice) -> None:
     """Draw quality against the number of dimensions."""
     from simviz.charts import dimension_figure, dimension_records
-    from simviz.charts.dimensions import knee
+    from simviz.charts.curves import knee
 
     nested = [entry for entry in choice.entries if entry.measured.curve]
     if not nested:

@@ -18,7 +18,7 @@ from simviz.workbench.shell.figures import draw, show_figures, show_rows
 from simviz.workbench.shell.marks import plain
 
 if TYPE_CHECKING:
-    from simviz.charts.progress import ProgressCurve
+    from simviz.charts.curves import ProgressCurve
     from simviz.jobs.background import Background, Tell
     from simviz.reports.summary import Entry
     from simviz.store.run import Part
@@ -38,7 +38,7 @@ def background() -> Background:
 
 def show_training(choice: Choice) -> None:
     """Draw what methods told while they trained."""
-    from simviz.charts.progress import ProgressCurve, progress_records, training_figure
+    from simviz.charts.curves import ProgressCurve, progress_records, training_figure
 
     told = {entry.run.id: _history(entry) for entry in choice.entries}
     # Quality on the validation part compares methods; losses do not.
@@ -83,7 +83,7 @@ def show_training(choice: Choice) -> None:
 
 def show_sizes(choice: Choice) -> None:
     """Draw quality against the number of pairs trained on, and offer to train for it."""
-    from simviz.charts.progress import learning_figure, progress_records
+    from simviz.charts.curves import learning_figure, progress_records
 
     known = {e.run.id: e.run.part(e.part).learning() for e in choice.entries}
     missing = [entry for entry in choice.entries if not known[entry.run.id]]
@@ -152,7 +152,7 @@ def _events(run_id: str) -> dict[str, tuple[list[float], list[float]]]:
 def _sizes(
     entry: Entry, records: Sequence[Mapping[str, Any]], metric: str, direction: str
 ) -> ProgressCurve | None:
-    from simviz.charts.progress import ProgressCurve
+    from simviz.charts.curves import ProgressCurve
     from simviz.evaluation.differences import REACH
 
     wanted = ("x2y", "y2x") if direction == "mean" else (direction,)

@@ -1,0 +1,327 @@
+"""Quality against dimensions, steps of training and the number of pairs trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simviz.charts._lines import add_band, add_dotted, add_line, add_ring, finish
+from simviz.charts.style import (
+    Theme,
+    ThemeName,
+    clean_text,
+    get_theme,
+    method_style,
+    safe_text,
+)
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+#: Points of so few are marked: each stands for something that was measured.
+_FEW = 40
+_MEASURED_AXIS = {"showgrid": False, "ticks": "outside", "ticklen": 4, "showline": True}
+
+
+class DimensionCurve(NamedTuple):
+    """One method's quality at several numbers of dimensions.
+
+    Parameters
+    ----------
+    method : str
+        Id of the method: it sets colour, dash and marker.
+    label : str
+        What to call it.
+    dimensions : array-like of int, shape (n,)
+        Numbers of dimensions.
+    values : array-like of shape (n,)
+        The metric at each.
+    low, high : array-like of shape (n,), optional
+        Confidence band.
+    """
+
+    method: str
+    label: str
+    dimensions: ArrayLike
+    values: ArrayLike
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+
+
+class ProgressCurve(NamedTuple):
+    """One method's values along steps of training, or sizes of the training part."""
+
+    method: str
+    label: str
+    at: ArrayLike
+    values: ArrayLike
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+
+
+def dimension_figure(
+    curves: Sequence[DimensionCurve | tuple[Any, ...]],
+    *,
+    metric: str = "MRR",
+    theme: ThemeName | Theme = "light",
+) -> go.Figure:
+    """Draw a metric against the number of dimensions; mark each knee and best point.
+
+    Parameters
+    ----------
+    curves : sequence of DimensionCurve
+        Or of tuples in its order.
+    metric : str, default="MRR"
+        Name of the metric.
+    theme : {"light", "dark"} or Theme, default="light"
+        Look of the figure.
+
+    Returns
+    -------
+    plotly Figure
+        With a logarithmic axis to base 2, ticks at the dimensions measured,
+        a ring around the best point of each curve, and a dotted line down
+        from its `knee`.
+        `dimension_records` gives the rows behind it.
+
+    Raises
+    ------
+    ValueError
+        If a curve's lists differ in length, or a dimension is below 1.
+
+    Examples
+    --------
+    >>> figure = dimension_figure([("opca", "OPCA", [2, 4, 8], [0.1, 0.4, 0.3])])
+    >>> figure.data[0].name
+    'OPCA 0.400 at 4'
+    """
+    import plotly.graph_objects as go
+
+    look = get_theme(theme)
+    drawn = [_sorted_by_dimension(curve) for curve in curves]
+    drawn.sort(key=lambda curve: -_best(curve)[1])
+    figure = go.Figure()
+    for curve in drawn:
+        style = method_style(curve.method, look)
+        dimensions, values = np.asarray(curve.dimensions), np.asarray(curve.values)
+        best_at, best = _best(curve)
+        if curve.low is not None and curve.high is not None:
+            add_band(figure, style, dimensions, curve.low, curve.high)
+        add_line(
+            figure,
+            style,
+            f"{safe_text(curve.label, 28)} {best:.3f} at {best_at:g}",
+            dimensions,
+            values,
+            "%{y:.3f} with %{x:,} dimensions",
+            customdata=[curve.method] * len(values),
+            markers=True,
+        )
+        at_knee = knee(dimensions, values)
+        if at_knee is not None and at_knee != best_at:
+            height = float(values[dimensions == at_knee][0])
+            add_dotted(figure, style.colour, [at_knee, at_knee], [0, height])
+            figure.add_annotation(
+                x=np.log10(at_knee),
+                y=0,
+                text="knee",
+                # At the foot of its line and along it: knees are often close to one another.
+                textangle=-90,
+                showarrow=False,
+                xanchor="right",
+                yanchor="bottom",
+                yshift=4,
+                font={"size": 11, "color": style.colour},
+            )
+        add_ring(figure, style.colour, [best_at], [best], 15)
+    told = [
+        f"{clean_text(c.label, 40)} {_best(c)[1]:.3f} at {_best(c)[0]:g}"
+        + (f", knee at {at:g}" if (at := knee(c.dimensions, c.values)) else "")
+        for c in drawn
+    ]
+    ticks: list[int] = []
+    for at in sorted({at for curve in drawn for at in np.asarray(curve.dimensions).tolist()}):
+        if not ticks or at >= ticks[-1] * 1.4:  # half an octave apart
+            ticks.append(at)
+    return finish(
+        figure,
+        look,
+        f"{clean_text(metric, 40)} against the number of dimensions for {len(drawn)} methods; "
+        f"best values: {', '.join(told) or 'none'}.",
+        x={
+            "title_text": "dimensions",
+            "type": "log",
+            "dtick": np.log10(2),
+            "tickvals": ticks,
+            "ticktext": [f"{tick:,}" for tick in ticks],
+            **_MEASURED_AXIS,
+        },
+        y={"title_text": safe_text(metric, 40), "rangemode": "tozero"},
+        legend=f"best {safe_text(metric, 30)}",
+    )
+
+
+def dimension_records(
+    curves: Sequence[DimensionCurve | tuple[Any, ...]],
+) -> list[dict[str, Any]]:
+    """List the rows behind `dimension_figure`.
+
+    Parameters
+    ----------
+    curves : sequence of DimensionCurve
+        Or of tuples in its order.
+
+    Returns
+    -------
+    list of dict
+        With ``method``, ``label``, ``dimensions``, ``value``, and ``low`` and
+        ``high``, None where there is no band.
+    """
+    return _records([_checked(curve) for curve in curves], "dimensions")
+
+
+def knee(dimensions: ArrayLike, values: ArrayLike) -> float | None:
+    """Where a curve bends most: more dimensions help less from there on."""
+    # The point highest above the straight line from the first to the best one, both axes scaled
+    # to [0, 1] and dimensions on a logarithmic scale [1]_.
+    across = np.log2(np.asarray(dimensions, dtype=np.float64))
+    up = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(up).all():
+        return None
+    end = int(np.argmax(up))
+    if end < 2 or up[end] <= up[0]:
+        return None
+    part_x = (across[: end + 1] - across[0]) / (across[end] - across[0])
+    part_y = (up[: end + 1] - up[0]) / (up[end] - up[0])
+    above = part_y - part_x
+    at = int(np.argmax(above))
+    return float(np.asarray(dimensions)[at]) if above[at] > 1e-9 else None
+
+
+def training_figure(
+    curves: Sequence[ProgressCurve], *, metric: str, theme: ThemeName | Theme = "light"
+) -> go.Figure:
+    """Draw a metric against the steps of training."""
+    look = get_theme(theme)
+    return finish(
+        _bands_and_lines(curves, look, "%{y:.4g} after %{x:,} steps"),
+        look,
+        f"{clean_text(metric, 40)} while {len(curves)} methods train; first and last values: "
+        f"{_ends(curves)}.",
+        x={
+            "title_text": "step of training",
+            "showgrid": False,
+            "showline": True,
+            "rangemode": "tozero",
+        },
+        y={"title_text": safe_text(metric, 40), "showgrid": True},
+        legend=f"last {safe_text(metric, 30)}",
+    )
+
+
+def learning_figure(
+    curves: Sequence[ProgressCurve], *, metric: str, theme: ThemeName | Theme = "light"
+) -> go.Figure:
+    """Draw a metric against the number of pairs trained on."""
+    look = get_theme(theme)
+    measured = sorted({int(at) for curve in curves for at in np.asarray(curve.at).tolist()})
+    ticks = [at for before, at in pairwise([0, *measured]) if at >= 1.3 * before]
+    return finish(
+        _bands_and_lines(curves, look, "%{y:.3f} from %{x:,} pairs"),
+        look,
+        f"{clean_text(metric, 40)} against the number of pairs trained on for {len(curves)} "
+        f"methods; from the fewest and from all: {_ends(curves)}.",
+        x={
+            "title_text": "pairs trained on",
+            "type": "log",
+            "tickvals": ticks,
+            "ticktext": [f"{tick:,}" for tick in ticks],
+            **_MEASURED_AXIS,
+        },
+        y={"title_text": safe_text(metric, 40), "rangemode": "tozero", "showgrid": True},
+        legend=f"{safe_text(metric, 30)} from all",
+    )
+
+
+def progress_records(curves: Sequence[ProgressCurve]) -> list[dict[str, Any]]:
+    """List the rows behind both figures."""
+    return _records(curves, "at")
+
+
+def _bands_and_lines(curves: Sequence[ProgressCurve], look: Theme, hover: str) -> go.Figure:
+    """All bands, then all curves."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for curve in curves:
+        _check_lengths(curve)
+        if curve.low is not None and curve.high is not None:
+            add_band(figure, method_style(curve.method, look), curve.at, curve.low, curve.high)
+    for curve in curves:
+        n, last = len(np.asarray(curve.at)), float(np.asarray(curve.values)[-1])
+        add_line(
+            figure,
+            method_style(curve.method, look),
+            f"{safe_text(curve.label, 28)} {last:.3f}",
+            curve.at,
+            curve.values,
+            hover,
+            customdata=[curve.method] * n,
+            markers=n <= _FEW,
+        )
+    return figure
+
+
+def _ends(curves: Sequence[ProgressCurve]) -> str:
+    ends = [(c.label, np.asarray(c.values)[[0, -1]].tolist()) for c in curves]
+    return ", ".join(f"{clean_text(la, 40)} {a:.3g} and {b:.3g}" for la, (a, b) in ends) or "none"
+
+
+def _records(
+    curves: Sequence[DimensionCurve] | Sequence[ProgressCurve], at: str
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for method, label, *columns in curves:
+        n = len(np.asarray(columns[0]))
+        parts = [[None] * n if part is None else np.asarray(part).tolist() for part in columns]
+        for place, value, low, high in zip(*parts, strict=True):
+            told = {at: place, "value": float(value), "low": low, "high": high}
+            rows.append({"method": method, "label": label, **told})
+    return rows
+
+
+def _checked(curve: DimensionCurve | tuple[Any, ...]) -> DimensionCurve:
+    curve = DimensionCurve(*curve)
+    _check_lengths(curve)
+    if np.min(np.asarray(curve.dimensions)) < 1:
+        raise ValueError(f"Dimensions begin at 1; {curve.label!r} has a smaller one.")
+    return curve
+
+
+def _check_lengths(curve: DimensionCurve | ProgressCurve) -> None:
+    lengths = {len(np.asarray(part)) for part in curve[2:] if part is not None}
+    if len(lengths) != 1 or 0 in lengths:
+        place = "dimension" if isinstance(curve, DimensionCurve) else "place"
+        raise ValueError(
+            f"The curve of {curve.label!r} needs one value (and bound) per {place}, at least one; "
+            f"got lengths {sorted(lengths)}."
+        )
+
+
+def _sorted_by_dimension(curve: DimensionCurve | tuple[Any, ...]) -> DimensionCurve:
+    method, label, dimensions, values, *bounds = _checked(curve)
+    order = np.argsort(np.asarray(dimensions), kind="stable")
+    low, high = (None if bound is None else np.asarray(bound)[order] for bound in bounds)
+    ordered = np.asarray(values, dtype=np.float64)[order]
+    return DimensionCurve(method, label, np.asarray(dimensions)[order], ordered, low, high)
+
+
+def _best(curve: DimensionCurve) -> tuple[float, float]:
+    """Fewest dimensions that reach the highest value, and that value."""
+    values = np.asarray(curve.values, dtype=np.float64)
+    at = int(np.nanargmax(values)) if np.isfinite(values).any() else 0
+    return float(np.asarray(curve.dimensions)[at]), float(values[at])
