@@ -52,8 +52,23 @@ TOLERANCE = 5e-2
 class RegularizationPathMixin:
     """For methods whose every regularisation follows from one decomposition."""
 
-    # Subclasses write ``_decompose(X, Y, relevance, many=True)`` and ``_solve(decomposition)``,
-    # which reads ``self.regularization``.
+    # Subclasses write ``_solve(sides)``, which reads ``self.regularization``, and have the
+    # parameters that `PairedSides` reads.
+
+    def _fit(self: Any, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
+        self._solve(self._paired_sides(X, Y, relevance))
+
+    def _paired_sides(
+        self: Any, X: Matrix, Y: Matrix, relevance: Relevance, *, many: bool = False
+    ) -> PairedSides:
+        sides = PairedSides(self, X, Y, pair_weights(self, relevance), many=many)
+        if sides.constant():
+            raise ValueError(
+                f"{self.tags.title} needs {self._contrast[0]} that differ: after centring one "
+                f"side is constant (n_samples = {relevance.positives.nnz} pairs). Bring at least "
+                f"2 different pairs (1 sample has no {self._contrast[1]})."
+            )
+        return sides
 
     def regularization_path(
         self: Any,
@@ -67,15 +82,15 @@ class RegularizationPathMixin:
         # With principal directions (a `rank`, or few items or features) that is nearly
         # everything; where a factor is used, only what is known of the data.
         model = clone(self).set_callbacks(*getattr(self, "_callbacks", ()))
-        decomposition = None
+        sides: PairedSides | None = None
         for value in values:
             model.set_params(regularization=value)
             validate_params(model)
-            if decomposition is None:
+            if sides is None:
                 X, Y = model._check_sides(X, y, reset=True)
                 relevance = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
-                decomposition = model._decompose(X, Y, relevance, many=True)
-            model._solve(decomposition)
+                sides = model._paired_sides(X, Y, relevance, many=True)
+            model._solve(sides)
             fitted = copy(model)
             fitted.set_callbacks()
             yield fitted

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.base import IterativeMixin, Matrix, RowScorer
+from simviz.base import IterativeMixin, Matrix, RowScorer, unit_rows
 from simviz.relevance import Relevance
 
 Triples = NDArray[np.int32]
@@ -146,6 +146,14 @@ class TripleMixin(IterativeMixin):
             return super().fit(X, y, relevance, X_val, y_val, relevance_val)
         finally:
             vars(self).pop("_given", None)
+
+    @property
+    def scales_items(self: Any) -> bool:
+        """Whether items are scaled to length 1."""
+        return bool(self.normalize)
+
+    def _scaled(self: Any, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
+        return (unit_rows(X), unit_rows(Y)) if self.normalize else (X, Y)
 
     def _source(self: Any, X: Matrix, Y: Matrix, relevance: Relevance, group: int) -> TripleSource:
         links = not relevance.is_identity and same_items(X, Y)

@@ -8,16 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, LinearPairModel, MethodTags
 from simviz.methods._linalg import leading_symmetric, truncated_svd
 from simviz.methods._spectral import (
     PairedSides,
     RegularizationPathMixin,
     capped_components,
-    pair_weights,
 )
 from simviz.params import interval
-from simviz.relevance import Relevance
 
 
 @dataclass(eq=False, repr=False)
@@ -109,6 +107,8 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         "correlation_power": [interval(Real, 0, 1)],
     }
 
+    _contrast = ("items", "correlation")  # what has to differ, and what one pair does not have
+
     n_components: int = 200
     _: KW_ONLY
     regularization: float = 1.0
@@ -116,19 +116,6 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     rank: int | None = None
     correlation_power: float = 0.5
     random_state: Any = 0
-
-    def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        self._solve(self._decompose(X, Y, relevance, many=False))
-
-    def _decompose(self, X: Matrix, Y: Matrix, relevance: Relevance, *, many: bool) -> PairedSides:
-        sides = PairedSides(self, X, Y, pair_weights(self, relevance), many=many)
-        if sides.constant():
-            raise ValueError(
-                "CCA needs items that differ: after centring one side is constant "
-                f"(n_samples = {relevance.positives.nnz} pairs). Bring at least 2 different "
-                "pairs (1 sample has no correlation)."
-            )
-        return sides
 
     def _solve(self, sides: PairedSides) -> None:
         whitenings = sides.whitenings([self.regularization * v for v in sides.variances])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
+from simviz.base import COMMON_PARAMETERS, LinearPairModel, MethodTags
 from simviz.methods._linalg import Array, leading_symmetric
 from simviz.methods._spectral import (
     Blocks,
@@ -17,10 +17,8 @@ from simviz.methods._spectral import (
     RegularizationPathMixin,
     Whitening,
     capped_components,
-    pair_weights,
 )
 from simviz.params import interval, options
-from simviz.relevance import Relevance
 
 
 @dataclass(eq=False, repr=False)
@@ -126,6 +124,8 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         "eigenvalue_power": [interval(Real, 0, 1)],
     }
 
+    _contrast = ("pairs", "variance")  # what has to differ, and what one pair does not have
+
     n_components: int = 200
     _: KW_ONLY
     regularization: float = 0.1
@@ -135,19 +135,6 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
     eigenvalue_power: float = 0.0
     rank: int | None = None
     random_state: Any = 0
-
-    def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        self._solve(self._decompose(X, Y, relevance, many=False))
-
-    def _decompose(self, X: Matrix, Y: Matrix, relevance: Relevance, *, many: bool) -> PairedSides:
-        sides = PairedSides(self, X, Y, pair_weights(self, relevance), many=many)
-        if sides.constant():
-            raise ValueError(
-                "OPCA needs pairs that differ: after centring one side is constant "
-                f"(n_samples = {relevance.positives.nnz} pairs). Bring at least 2 different "
-                "pairs (1 sample has no variance)."
-            )
-        return sides
 
     def _solve(self, sides: PairedSides) -> None:
         # Sides weigh 1 each in `sides`, 1/2 in OPCA: C there is 2 (C + γI) here.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer, unit_rows
+from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
 from simviz.methods._triples import (
     MAX_ENTRIES,
     TripleMixin,
@@ -159,11 +159,6 @@ class PAMIR(TripleMixin, PairModel):
         """Pairs of features whose weights are held at most."""
         return MAX_ENTRIES
 
-    @property
-    def scales_items(self) -> bool:
-        """Whether items are scaled to length 1."""
-        return bool(self.normalize)
-
     def term_weights(
         self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
     ) -> NDArray[np.float64]:
@@ -188,6 +183,3 @@ class PAMIR(TripleMixin, PairModel):
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         X, Y = self._scaled(X, Y)
         return pair_score(X, self.weights_, Y)
-
-    def _scaled(self, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
-        return (unit_rows(X), unit_rows(Y)) if self.normalize else (X, Y)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer, unit_rows
+from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
 from simviz.methods import get_method
 from simviz.methods._triples import (
     MAX_ENTRIES,
@@ -288,11 +288,6 @@ class SSI(TripleMixin, PairModel):
         """Pairs of features whose weights are held at most; None where it holds factors."""
         return MAX_ENTRIES if self.form == "full" else None
 
-    @property
-    def scales_items(self) -> bool:
-        """Whether items are scaled to length 1."""
-        return bool(self.normalize)
-
     def term_weights(
         self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
     ) -> NDArray[np.float64]:
@@ -337,9 +332,6 @@ class SSI(TripleMixin, PairModel):
         P, Q = self._factors(X, Y)
         scores = np.einsum("ik,ik->i", P, Q)
         return scores + _row_products(X, Y) if self.shared else scores
-
-    def _scaled(self, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
-        return (unit_rows(X), unit_rows(Y)) if self.normalize else (X, Y)
 
     def _weighted(self, X: Matrix) -> Matrix:
         w = self.weights_.astype(X.dtype, copy=False)

@@ -20,9 +20,67 @@ from simviz.exceptions import StoreError
 from simviz.persistence import load_state, save_state
 from simviz.registry import unknown_name
 
+Block = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
+#: How similarities are brought to one scale, see `BlendPipeline`.
+Normalization = Literal["global_std", "none", "minmax_query", "z_query"]
+
+_BLOCK_ENTRIES = 2**21  # two blocks of 8 MB of float32, and what is made of them
+_SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is taken
+#: The parts of a blend.
+ROLES = ("learned", "lexical")
+
+
+class _Scorer(CallbackMixin, BaseEstimator):
+    """What one pipeline and a blend have in common: all similarities, and a file."""
+
+    def iter_similarity(
+        self, x: Items, y: Items, block_size: int | None = None
+    ) -> Iterator[NDArray[np.floating]]:
+        """Similarities in blocks of rows, so that memory stays bounded.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+        block_size : int, optional
+            Rows of a block; by default about 16 MB of float32.
+
+        Returns
+        -------
+        iterator of ndarray of shape (rows, n_y)
+            Blocks in the order of the x items.
+        """
+        raise NotImplementedError
+
+    def similarity(self, x: Items, y: Items) -> NDArray[np.floating]:
+        """Similarities of all pairs of items, as one dense matrix.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        ndarray of shape (n_x, n_y)
+            Larger means closer.
+        """
+        return np.concatenate(list(self.iter_similarity(x, y)))
+
+    def save(self, path: str | Path) -> None:
+        """Write what was fitted to one file of JSON and arrays.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, by custom with the ending ``.simviz``.
+        """
+        save_state(_objects(self), path)
+
 
 @dataclass(eq=False, repr=False)
-class PairPipeline(CallbackMixin, BaseEstimator):
+class PairPipeline(_Scorer):
     """Features for both sides plus a method.
 
     Parameters
@@ -160,39 +218,9 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         """
         return self._embedding().coordinates(self._x(x), self._y(y))
 
-    def similarity(self, x: Items, y: Items) -> NDArray[np.floating]:
-        """Similarities of all pairs of items, as one dense matrix.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        ndarray of shape (n_x, n_y)
-            Larger means closer.
-        """
-        check_is_fitted(self)
-        return self.model_.similarity(self._x(x), self._y(y))
-
     def iter_similarity(
         self, x: Items, y: Items, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating]]:
-        """Similarities in blocks of rows, so that memory stays bounded.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-        block_size : int, optional
-            Rows of a block; by default about 16 MB of float32.
-
-        Returns
-        -------
-        iterator of ndarray of shape (rows, n_y)
-            Blocks in the order of the x items.
-        """
         check_is_fitted(self)
         return self.model_.iter_similarity(self._x(x), self._y(y), block_size)
 
@@ -270,18 +298,6 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         small.model_ = self.model_.truncate(k)
         return small
 
-    def save(self, path: str | Path) -> None:
-        """Write features and model to one file of JSON and arrays.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to write, by custom with the ending ``.simviz``.
-        """
-        pass
-
-        save_pipeline(self, path)
-
     @classmethod
     def load(cls, path: str | Path) -> Pipeline:
         """Read what `save` wrote.
@@ -302,8 +318,6 @@ class PairPipeline(CallbackMixin, BaseEstimator):
         StoreError
             If the file is not a saved pipeline.
         """
-        pass
-
         return load_pipeline(path)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -329,12 +343,6 @@ class PairPipeline(CallbackMixin, BaseEstimator):
                 "Use similarity, or simviz.projection.unfold for a map."
             )
         return self.model_
-
-
-Block = NDArray[np.floating[Any]]
-Mask = NDArray[np.bool_]
-#: How similarities are brought to one scale, see `BlendPipeline`.
-Normalization = Literal["global_std", "none", "minmax_query", "z_query"]
 
 
 def check_normalization(normalization: str) -> None:
@@ -393,14 +401,8 @@ def cannot_read(role: str, pairs: PairSet, error: Exception) -> str:
     )
 
 
-_BLOCK_ENTRIES = 2**21  # two blocks of 8 MB of float32, and what is made of them
-_SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is taken
-#: The parts of a blend.
-ROLES = ("learned", "lexical")
-
-
 @dataclass(eq=False, repr=False)
-class BlendPipeline(CallbackMixin, BaseEstimator):
+class BlendPipeline(_Scorer):
     r"""A weighted sum of two pipelines: α · learned + (1 − α) · lexical.
 
     What was learned finds what shares no term; what is lexical finds rare
@@ -576,20 +578,6 @@ class BlendPipeline(CallbackMixin, BaseEstimator):
     def iter_similarity(
         self, x: Items, y: Items, block_size: int | None = None
     ) -> Iterator[NDArray[np.float64]]:
-        """Similarities in blocks of rows, so that memory stays bounded.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-        block_size : int, optional
-            Rows of a block; by default about 8 MB of float32 a part.
-
-        Yields
-        ------
-        ndarray of float64, shape (rows, n_y)
-            Blocks in the order of the x items.
-        """
         for learned, lexical in self.iter_parts(x, y, block_size=block_size):
             yield self.mixed(learned, lexical)
 
@@ -609,21 +597,6 @@ class BlendPipeline(CallbackMixin, BaseEstimator):
         return self.alpha * learned.astype(np.float64) + (1.0 - self.alpha) * lexical.astype(
             np.float64
         )
-
-    def similarity(self, x: Items, y: Items) -> NDArray[np.float64]:
-        """Similarities of all pairs of items, as one dense matrix.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_x, n_y)
-            Larger means closer.
-        """
-        return np.concatenate(list(self.iter_similarity(x, y)))
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
         """Share of items of each side of which neither part knows anything.
@@ -658,18 +631,6 @@ class BlendPipeline(CallbackMixin, BaseEstimator):
         parts = [scored(part, x, y, 1) for part in (self.learned_, self.lexical_)]
         return parts[0][0] | parts[1][0], parts[0][1] | parts[1][1]
 
-    def save(self, path: str | Path) -> None:
-        """Write both parts and how they are blended to one file of JSON and arrays.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to write, by custom with the ending ``.simviz``.
-        """
-        pass
-
-        save_pipeline(self, path)
-
     @classmethod
     def load(cls, path: str | Path) -> BlendPipeline:
         """Read what `save` wrote.
@@ -689,8 +650,6 @@ class BlendPipeline(CallbackMixin, BaseEstimator):
         StoreError
             If the file is not a saved blend.
         """
-        pass
-
         found = load_pipeline(path)
         if not isinstance(found, cls):
             raise StoreError(f"{path} holds one pipeline, not a blend. Load it with PairPipeline.")
@@ -731,22 +690,17 @@ class BlendPipeline(CallbackMixin, BaseEstimator):
         spreads = []
         for role, part in zip(ROLES, (learned, lexical), strict=True):
             try:
-                told = part.similarity(x, y)
+                scores = part.similarity(x, y)
             except (ValueError, TypeError, AttributeError) as error:
                 raise ValueError(cannot_read(role, pairs, error)) from error
-            spread = float(np.std(told, dtype=np.float64))
-            spreads.append(spread if np.ptp(told) > 0 and spread > 0 else 1.0)
+            spread = float(np.std(scores, dtype=np.float64))
+            spreads.append(spread if np.ptp(scores) > 0 and spread > 0 else 1.0)
         self.learned_, self.lexical_ = learned, lexical
         self.spreads_ = (spreads[0], spreads[1])
         return self
 
 
 Pipeline: TypeAlias = PairPipeline | BlendPipeline
-
-
-def save_pipeline(pipeline: Pipeline, path: str | Path) -> None:
-    """Write a fitted pipeline to one file."""
-    save_state(_objects(pipeline), path)
 
 
 def load_pipeline(path: str | Path) -> Pipeline:
@@ -770,15 +724,15 @@ def load_pipeline(path: str | Path) -> Pipeline:
     return _pipeline(load_state(path), path)
 
 
-def _objects(pipeline: Pipeline) -> dict[str, Any]:
+def _objects(pipeline: Any) -> dict[str, Any]:
     """What is stored of a fitted pipeline, by name; those of a part begin with its role."""
     check_is_fitted(pipeline)
     if isinstance(pipeline, PairPipeline):
-        told: dict[str, Any] = {"model": pipeline.model_, "x_features": pipeline.x_features_}
+        objects: dict[str, Any] = {"model": pipeline.model_, "x_features": pipeline.x_features_}
         if pipeline.y_features_ is not pipeline.x_features_:
-            told["y_features"] = pipeline.y_features_
-        return told
-    told = {
+            objects["y_features"] = pipeline.y_features_
+        return objects
+    objects = {
         "blend": {
             "alpha": float(pipeline.alpha),
             "normalization": pipeline.normalization,
@@ -786,8 +740,8 @@ def _objects(pipeline: Pipeline) -> dict[str, Any]:
         }
     }
     for role, part in zip(ROLES, (pipeline.learned_, pipeline.lexical_), strict=True):
-        told |= {f"{role}.{name}": value for name, value in _objects(part).items()}
-    return told
+        objects |= {f"{role}.{name}": value for name, value in _objects(part).items()}
+    return objects
 
 
 def _pipeline(objects: dict[str, Any], path: str | Path) -> Pipeline:
