@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 from simviz.data import PairSet
@@ -18,89 +18,54 @@ from simviz.exceptions import JobError, SimvizError
 from simviz.jobs.pool import DaemonPool
 from simviz.jobs.queue import JobQueue
 from simviz.jobs.spec import JobSpec, Models
-from simviz.jobs.work import Channel
-from simviz.scale.dask import Link, lost
+from simviz.jobs.work import Channel, run_job
+from simviz.scale.dask import Link, is_unwanted, lost, same_version
 from simviz.store.store import Store
 
 #: Threads of one task; Dask sets it to 1 unless whoever starts a worker says otherwise.
 _THREADS = "OMP_NUM_THREADS"
-#: States of a worker whose scheduler is gone, or that was told to end.
-_ENDED = ("closing", "closed", "failed")
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One job, as it is sent."""
-
-    call: Callable[..., Any]
-    spec: JobSpec
-    job_id: str
-    topic: str
-    version: str
-
-
-class TopicChannel:
-    """Tells the app through the scheduler."""
-
-    def __init__(self, worker: Any, topic: str) -> None:
-        self._worker, self._topic = worker, topic
-
-    def put(self, message: tuple[str, str, Mapping[str, Any]], /) -> None:
-        """Send a message: names and numbers."""
-        job_id, what, content = message
-        self._worker.log_event(self._topic, [job_id, what, dict(content)])
-
-
-class Unwanted:
-    """Whether nobody waits for the result of a task any more."""
-
-    # The scheduler tells a worker at once when a job was cancelled, or when its app is gone;
-    # looking costs no message.
-
-    def __init__(self, worker: Any, key: Any) -> None:
-        self._worker, self._key = worker, key
-
-    def is_set(self) -> bool:
-        """Whether the task may end."""
-        task = self._worker.state.tasks.get(self._key)
-        return task is None or task.state == "cancelled" or self._worker.status.name in _ENDED
-
-
-def work(task: Task, pairs: PairSet, models: Models) -> Any:
-    """Do a job; see `simviz.jobs.work.run_job` for what it answers."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    own = version("simviz")
-    if own != task.version:
-        raise JobError(
-            f"The worker at {worker.address} has simviz {own}, the app {task.version}. "
-            "Install the same version on all machines of the cluster and start them again."
-        )
-    channel = TopicChannel(worker, task.topic)
-    stop = Unwanted(worker, worker.get_current_task())
-    n_threads = int(os.environ.get(_THREADS, "1") or 1)
-    return task.call(task.spec, (pairs, models), task.job_id, channel, stop, n_threads)
-
-
 #: A job whose data vanished with a worker is sent so often.
 _ATTEMPTS = 3
 
 
+class _Connection:
+    """Connects a job on a worker with the app: its channel and its flag to stop."""
+
+    def __init__(self, worker: Any, topic: str) -> None:
+        self._worker, self._topic, self._key = worker, topic, worker.get_current_task()
+
+    def put(self, message: tuple[str, str, Mapping[str, Any]], /) -> None:
+        """Send a message of names and numbers through the scheduler."""
+        job_id, what, content = message
+        self._worker.log_event(self._topic, [job_id, what, dict(content)])
+
+    def is_set(self) -> bool:
+        """Whether the job was cancelled, or its app is gone."""
+        return is_unwanted(self._worker, self._key)
+
+
+def _work(
+    spec: JobSpec, job_id: str, topic: str, asked: str, pairs: PairSet, models: Models
+) -> Any:
+    """Do a job on a worker, see `simviz.jobs.work.run_job`."""
+    connection = _Connection(same_version(asked, "the app"), topic)
+    n_threads = int(os.environ.get(_THREADS, "1") or 1)
+    return run_job(spec, (pairs, models), job_id, connection, connection, n_threads)
+
+
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A job on its way."""
+    """A job that was submitted; `task` is its future on the cluster."""
 
-    call: Callable[..., Any]
     spec: JobSpec
     store: Store
     job_id: str
     channel: Channel
-    #: How many jobs of the same workspace are on their way before it.
+    #: How many jobs of the same workspace were submitted before it.
     ahead: int = 0
     attempts: int = 0
     future: Future[Any] = field(default_factory=Future)
-    remote: Any = None
+    task: Any = None
 
 
 class ClusterExecutor(Executor):
@@ -118,19 +83,18 @@ class ClusterExecutor(Executor):
         self._sender = DaemonPool(1, "simviz-cluster")
 
     def n_workers(self) -> int | None:
-        """How many workers there are."""
+        """Return the number of workers; None where it is not known."""
         link = self._link
         return None if link is None else link.n_workers()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Send a job soon."""
-        if kwargs or len(args) != 6 or not isinstance(args[0], JobSpec):
+        if fn is not run_job or kwargs or len(args) != 6:
             raise TypeError("This executor runs the jobs of a JobQueue and nothing else.")
         spec, store, job_id, channel = args[:4]
         ahead = sum(c.spec.workspace == spec.workspace for c in list(self._calls.values()))
-        call = _Call(fn, spec, cast(Store, store), job_id, channel, ahead)
-        self._calls[job_id] = call
-        call.future.add_done_callback(lambda future: self._ended(call))
+        call = self._calls[job_id] = _Call(spec, store, job_id, channel, ahead)
+        call.future.add_done_callback(lambda future: self._forget(call))
         self._sender.submit(self._send, call)
         return call.future
 
@@ -144,19 +108,19 @@ class ClusterExecutor(Executor):
             for call in calls:
                 call.future.exception()
         self._sender.shutdown(wait=wait, cancel_futures=cancel_futures)
-        self._unlink()
+        self._disconnect()
 
     # -- inside -----------------------------------------------------------------------
 
-    def _linked(self) -> Link:
-        """The connection; a new one where there is none that works."""
+    def _connect(self) -> Link:
+        """Return the connection; a new one where there is none that works."""
         if self._link is not None and not self._link.is_open:
-            self._unlink()
+            self._disconnect()
         if self._link is None:
-            self._link = Link(self.address, self._hear)
+            self._link = Link(self.address, self._pass_on)
         return self._link
 
-    def _unlink(self) -> None:
+    def _disconnect(self) -> None:
         link, self._link = self._link, None
         if link is not None:
             link.close()
@@ -166,7 +130,7 @@ class ClusterExecutor(Executor):
         if call.future.done():
             return
         try:
-            link, spec = self._linked(), call.spec
+            link, spec = self._connect(), call.spec
             link.listen()
             name = spec.dataset_id, spec.dataset_digest
             pairs = link.sent(name, lambda: call.store.datasets.get(spec.dataset_id))
@@ -174,46 +138,44 @@ class ClusterExecutor(Executor):
             if models:  # they may be large, and a graph is no place for them
                 models = link.scatter(models)
             call.attempts += 1
-            task = Task(call.call, spec, call.job_id, link.topic, version("simviz"))
+            sent = spec, call.job_id, link.topic, version("simviz"), pairs, models
             # Dask learns from names how long jobs of a method take.
             key = f"simviz_{spec.method}-{uuid4().hex}"
             # The first jobs of all come before the second ones of any.
-            call.remote = link.client.submit(
-                work, task, pairs, models, key=key, pure=False, priority=-call.ahead
-            )
-            call.remote.add_done_callback(lambda remote: self._answered(call, link, remote))
+            call.task = link.client.submit(_work, *sent, key=key, pure=False, priority=-call.ahead)
+            call.task.add_done_callback(lambda task: self._finish(call, link, task))
             if call.future.cancelled():
-                self._ended(call)
+                self._forget(call)
         except Exception as error:
             gone = self._link is None or self._link.is_lost(error)
             known = isinstance(error, SimvizError)
             self._fail(call, lost(self.address) if gone and not known else error)
 
-    def _hear(self, message: Any) -> None:
-        """Pass on what a worker tells, with the time of this machine's clock."""
+    def _pass_on(self, message: Any) -> None:
+        """Pass on a message of a worker, with the time of this machine's clock."""
         job_id, what, content = message
         call = self._calls.get(job_id)
         if call is not None:
             now = {"time": time.time()} if "time" in content else {}
             call.channel.put((job_id, what, content | now))
 
-    def _answered(self, call: _Call, link: Link, remote: Any) -> None:
-        """Pass on what became of a job; called in a thread of the client."""
+    def _finish(self, call: _Call, link: Link, task: Any) -> None:
+        """Pass on the result of a job; called in a thread of the client."""
         if call.future.done():
             return
         try:
-            if remote.status == "error":
-                error = remote.exception()
-                self._fail(call, error.with_traceback(remote.traceback()))
+            if task.status == "error":
+                error = task.exception()
+                self._fail(call, error.with_traceback(task.traceback()))
                 return
-            result = remote.result()  # raises where it was called off or got lost
+            result = task.result()  # raises where it was called off or got lost
             if call.future.set_running_or_notify_cancel():
                 call.future.set_result(result)
         except BaseException as error:
-            self._interrupted(call, link, error)
+            self._repeat(call, link, error)
 
-    def _interrupted(self, call: _Call, link: Link, error: BaseException) -> None:
-        """A job of which nothing came back: send it again, or say why not."""
+    def _repeat(self, call: _Call, link: Link, error: BaseException) -> None:
+        """Send a job again of which nothing came back, or say why not."""
         if link.is_lost(error):
             self._fail(call, lost(self.address))
         elif call.attempts < _ATTEMPTS:
@@ -237,12 +199,12 @@ class ClusterExecutor(Executor):
         if call.future.set_running_or_notify_cancel():
             call.future.set_exception(error)
 
-    def _ended(self, call: _Call) -> None:
+    def _forget(self, call: _Call) -> None:
         """Forget a job; what still waits or runs for it may stop."""
         self._calls.pop(call.job_id, None)
-        remote, call.remote = call.remote, None
-        if remote is not None:
-            remote.release()  # the scheduler tells the worker; nobody waits for it
+        task, call.task = call.task, None
+        if task is not None:
+            task.release()  # the scheduler tells the worker; nobody waits for it
 
 
 class ClusterQueue(JobQueue):
@@ -253,7 +215,7 @@ class ClusterQueue(JobQueue):
         self._cluster = executor
 
     def in_words(self, *, with_address: bool = True) -> str:
-        """Who does the jobs."""
+        """Say who does the jobs."""
         n, at = self._cluster.n_workers(), f" at {self._cluster.address}" if with_address else ""
         if n is None:
             return f"Jobs are sent to a cluster{at}."

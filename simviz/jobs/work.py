@@ -13,14 +13,14 @@ from simviz.jobs.spec import JobResult, JobSpec, Models
 from simviz.store.run import RunFiles
 from simviz.store.store import Store
 
-#: Progress within a stage is told at most so often, in seconds.
-_TELL_SECONDS = 0.1
+#: Progress within a stage is reported at most so often, in seconds.
+_REPORT_SECONDS = 0.1
 #: What a job needs besides its request: the data set, and trained pipelines by their role.
 Inputs = tuple[PairSet, Models]
 
 
 class Channel(Protocol):
-    """Where a worker puts what it has to tell: a queue of any kind."""
+    """Where a worker puts its messages: a queue of any kind."""
 
     def put(self, message: Any, /) -> Any:
         """Add a message."""
@@ -64,21 +64,21 @@ def run_job(
 
 
 class _Reporter:
-    """Tells the channel, but not more often than anybody can see."""
+    """Reports to the channel, but not more often than anybody can see."""
 
     def __init__(self, job_id: str, channel: Channel, stop: Flag) -> None:
         self._job_id, self._channel, self._stop = job_id, channel, stop
         self._start = time.monotonic()
-        self._told = -_TELL_SECONDS
+        self._last = -_REPORT_SECONDS
         self._stage = ""
-        self._named: set[str] = set()
+        self._known_metrics: set[str] = set()
 
     def __call__(self, stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
         now = time.monotonic() - self._start
-        is_news = stage != self._stage or not metrics.keys() <= self._named
-        if is_news or now - self._told >= _TELL_SECONDS:
-            self._stage, self._told = stage, now
-            self._named.update(metrics)
+        is_news = stage != self._stage or not metrics.keys() <= self._known_metrics
+        if is_news or now - self._last >= _REPORT_SECONDS:
+            self._stage, self._last = stage, now
+            self._known_metrics.update(metrics)
             event = {"seconds": round(now, 3), "stage": stage, "fraction": round(fraction, 4)}
             numbers = {name: float(value) for name, value in metrics.items()}
             self._channel.put((self._job_id, "progress", numbers | event))

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from simviz.data import Items
-from simviz.exceptions import StoreError
-from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec, search_spec
-from simviz.jobs.dask import Carried, ClusterExecutor, cluster_queue
+from simviz.jobs import JobQueue, SplitSpec, blend_spec, search_spec
+from simviz.jobs.dask import ClusterExecutor, cluster_queue
 from simviz.jobs.local_cluster import cluster_here
+from simviz.jobs.work import run_job
 from simviz.store import Store
 
 LONG = 60.0
@@ -131,7 +131,7 @@ def test_jobs_that_wait_are_cancelled_too_and_closing_stops_all(cluster, store, 
     until(lambda: not tasks(cluster) and not any(w.state.executing for w in workers(cluster)))
     executor.shutdown()
     with pytest.raises(RuntimeError):
-        executor.submit(print, *[endless(), store, "x", None, None, 1])
+        executor.submit(run_job, *[endless(), store, "x", None, None, 1])
 
 
 def test_workers_stop_when_the_app_is_gone(cluster, store, endless):
@@ -186,6 +186,7 @@ def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monke
 
 
 def test_another_version_on_a_worker_is_noticed(remote, ask, monkeypatch):
+    # Of the app alone: the worker, which is a thread of it, asks in another module.
     monkeypatch.setattr("simviz.jobs.dask.version", lambda name: "0.0.1")
     status = remote.wait(remote.submit(ask()), LONG)
     assert status.state == "failed" and "Install the same version" in status.message
@@ -231,11 +232,3 @@ def test_a_data_set_is_the_same_after_its_journey(sentences):
     assert again.x is again.y  # links between items of one collection stay that
     items = Items(["a"], ["b"], "text", {"label": np.array(["c"], dtype=object)})
     assert pickle.loads(pickle.dumps(items)).digest == items.digest
-
-
-def test_what_was_not_sent_cannot_be_read(sentences):
-    carried = Carried(sentences)
-    assert carried.datasets.get("any") is sentences
-    with pytest.raises(StoreError, match="not sent along"):
-        carried.runs.get("0" * 32)
-    assert isinstance(JobSpec("d", sentences.digest, "bm25"), JobSpec)

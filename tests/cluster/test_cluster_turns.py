@@ -29,7 +29,7 @@ def test_who_comes_late_does_not_wait_for_all_of_another(store, theirs, ask, end
         late = queue.submit(JobSpec("demo:emoji", digest, "bm25", workspace=theirs))
         assert queue.status(late).queue_position == 2
         executor = queue._executor
-        until(lambda: all(call.remote is not None for call in list(executor._calls.values())))
+        until(lambda: all(call.task is not None for call in list(executor._calls.values())))
         queue.cancel(running)
         statuses = [queue.wait(job_id, LONG) for job_id in (*many, late)]
         assert {status.state for status in statuses} == {"succeeded"}
