@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.charts._labels import Frame, Occupancy, draw_regions, place_regions, spread_order
+from simviz.charts._lines import add_ring
 from simviz.charts.colours import Colouring, colorscale, colour_points, mix
 from simviz.charts.pictures import data_uri
 from simviz.charts.style import (
@@ -37,6 +38,19 @@ if TYPE_CHECKING:
 
 #: Most lines of a kind drawn from a highlighted item.
 MAX_LINES = 60
+#: What a drawing keeps, by how it was made.
+KEPT = {"mds": "distances", "umap": "neighbourhoods", "pca": "main directions"}
+#: Above so many points the dots are drawn by WebGL; below, as SVG, which never
+#: runs out of contexts and prints sharply.
+SVG_POINTS = 5000
+MAX_LABELS = 250
+LABEL_CHARACTERS = 26
+GLYPH_SIZE = 18.0
+#: Diameters that a label keeps off: its dot; the glyph of its partner.
+DOT_ROOM, GLYPH_ROOM = 6.0, 20.0
+LEGEND_HEIGHT = 34
+_MARGIN = 24.0
+_HOVER = "%{hovertext}<extra></extra>"
 
 
 @dataclass(slots=True)
@@ -73,496 +87,6 @@ class Links:
 
 
 Focus = tuple[Side, int]
-
-
-def full_names(items: Items) -> list[str]:
-    """What each item is called: its text, else its label."""
-    named = items.content if items.kind in ("text", "keyword") else items.labels
-    return [str(name) for name in named]
-
-
-def make_sides(
-    joint_map: JointMap,
-    x_items: Items,
-    y_items: Items,
-    relevance: Relevance | None,
-    titles: tuple[str, str],
-    look: Theme,
-) -> tuple[Side, Side]:
-    """Gather what is known of both sides."""
-    check_lengths(joint_map, x_items, y_items)
-    degrees = [np.zeros(len(x_items)), np.zeros(len(y_items))]
-    if relevance is not None:
-        positives = relevance.positives
-        degrees[0] = np.diff(positives.indptr).astype(np.float64)
-        degrees[1] = np.bincount(positives.indices, minlength=len(y_items)).astype(np.float64)
-    return (
-        _side("x", titles[0], x_items, joint_map.x, degrees[0], look.accent),
-        _side("y", titles[1], y_items, joint_map.y, degrees[1], look.second),
-    )
-
-
-def _side(
-    name: Literal["x", "y"],
-    title: str,
-    items: Items,
-    points: NDArray[np.float64],
-    degree: NDArray[np.float64],
-    colour: str,
-) -> Side:
-    """Gather one side with all its texts."""
-    names = full_names(items)
-    labels = names if name == "x" else [str(label) for label in items.labels]
-    glyphs = name == "y" and items.kind != "image" and any(map(is_glyph, labels))
-    kind = safe_text(title, 40)
-    texts = []
-    for full, label, partners in zip(names, labels, degree, strict=True):
-        head = safe_text(full, 90)
-        if glyphs and label != full:
-            head = f"{safe_text(label, 12)} {head}"
-        tail = f" · {partners:,.0f} relevant" if partners else ""
-        texts.append(f"<b>{head}</b><br>{kind}{tail}")
-    return Side(
-        name=name,
-        title=title,
-        items=items,
-        points=points,
-        colour=colour,
-        symbol="circle" if name == "x" else "diamond",
-        labels=labels,
-        keys=[f"{name}:{i}" for i in items.ids],
-        hover_texts=texts,
-        has_glyphs=glyphs,
-        degree=degree,
-    )
-
-
-def add_notes(side: Side, notes: Sequence[str] | None) -> None:
-    """Give each item a further line to say when it is pointed at."""
-    if notes is None:
-        return
-    if len(notes) != len(side.items):
-        raise ValueError(
-            f"There are {len(notes)} notes for {len(side.items)} items of the {side.name} side. "
-            "Give one an item, empty where there is nothing to say."
-        )
-    side.hover_texts = [
-        f"{text}<br>{safe_text(note, 120)}" if note else text
-        for text, note in zip(side.hover_texts, notes, strict=True)
-    ]
-
-
-def check_lengths(joint_map: JointMap, x_items: Items, y_items: Items) -> None:
-    """Refuse items that a map was not made from, and maps that are not flat."""
-    if joint_map.x.shape[1] != 2:
-        raise ValueError(
-            f"A map has two coordinates an item, but this one has {joint_map.x.shape[1]}. "
-            "Draw it again by joint_map."
-        )
-    if (len(joint_map.x), len(joint_map.y)) != (len(x_items), len(y_items)):
-        raise ValueError(
-            f"The map places {len(joint_map.x)} x and {len(joint_map.y)} y items, but got "
-            f"{len(x_items)} and {len(y_items)}. Give the items it was made from."
-        )
-
-
-def find_focus(key: str, sides: tuple[Side, Side]) -> Focus:
-    """Find a highlighted item by its stable id."""
-    for side in sides:
-        if key in side.keys:
-            return side, side.keys.index(key)
-    raise ValueError(
-        f"There is no item {key!r} on this map. Highlight an item as 'x:ID' or 'y:ID'."
-    )
-
-
-def find_links(
-    focus: Focus | None, relevance: Relevance | None, neighbors: Neighbors | None
-) -> Links:
-    """Gather what a highlighted item is joined to, the best first."""
-    nothing = np.empty(0, dtype=np.intp)
-    if focus is None:
-        return Links(nothing, nothing, np.empty(0))
-    side, row = focus
-    partners = nothing
-    if relevance is not None:
-        grades = (relevance if side.name == "x" else relevance.T).positives[[row]]
-        best = np.argsort(-grades.data, kind="stable")[:MAX_LINES]
-        partners = grades.indices[best].astype(np.intp)
-    if neighbors is None:
-        return Links(partners, nothing, np.empty(0))
-    if neighbors.side == side.name:
-        raise ValueError(
-            f"The neighbours are of the {side.name} side, as the highlighted item is. "
-            "Give those of the other side."
-        )
-    return Links(partners, neighbors.index[:MAX_LINES], neighbors.scores[:MAX_LINES])
-
-
-#: Above so many points the dots are drawn by WebGL; below, as SVG, which never
-#: runs out of contexts and prints sharply.
-SVG_POINTS = 5000
-MAX_LABELS = 250
-LABEL_CHARACTERS = 26
-GLYPH_SIZE = 18.0
-#: Diameters that a label keeps off: its dot; the glyph of its partner.
-DOT_ROOM, GLYPH_ROOM = 6.0, 20.0
-LEGEND_HEIGHT = 34
-_MARGIN = 24.0
-
-
-def draw_flat(
-    figure: go.Figure,
-    sides: tuple[Side, Side],
-    colouring: Colouring,
-    focus: Focus | None,
-    links: Links,
-    look: Theme,
-    *,
-    relevance: Relevance | None,
-    regions: Sequence[Region],
-    max_thumbnails: int,
-    width: int,
-    height: int,
-) -> list[Region]:
-    """Add dots, pictures, labels and lines to a figure; answer with what regions found room."""
-    frame = Frame.around(
-        np.concatenate([side.points for side in sides]), width, height - LEGEND_HEIGHT, _MARGIN
-    )
-    picture_size = float(np.clip(width / 48, 20, 28))
-    turns = _turns(sides, focus, links, relevance, max_thumbnails)
-    room = Occupancy(frame.width, frame.height)
-    placed = place_regions(regions, frame, room)
-    _give_room(turns, sides, frame, room, picture_size, max_thumbnails)
-    covered = _covered(sides, frame, picture_size)
-    large = sum(len(side.items) for side in sides) > SVG_POINTS
-    for side in reversed(sides):
-        related = _related(side, focus, links)
-        _draw_dots(
-            figure, side, colouring, related, covered[side.name], frame, picture_size, large
-        )
-    if focus is not None:
-        _draw_links(figure, focus, sides, links, look)
-    for side in reversed(sides):
-        related = _related(side, focus, links)
-        if side.items.kind == "image":
-            _draw_pictures(figure, side, related, frame, picture_size, look)
-        elif side.has_glyphs:
-            _draw_glyphs(figure, side, related, look)
-        _draw_labels(figure, side, related, look)
-    draw_regions(figure, placed, look, is_behind=focus is not None)
-    figure.update_xaxes(range=frame.x_range, visible=False)
-    figure.update_yaxes(range=frame.y_range, visible=False, scaleanchor="x", scaleratio=1)
-    return [region for _, _, region in placed]
-
-
-def label_size(side: Side, row: int) -> float:
-    """Font size in pixels: what has many partners is written larger."""
-    most = float(side.degree.max(initial=0.0))
-    if most <= 1:
-        return 12.0
-    return 11.0 + 4.0 * float(np.sqrt(side.degree[row] / most))
-
-
-def _related(side: Side, focus: Focus | None, links: Links) -> set[int] | None:
-    """Rows of a side that a highlight is about; None without a highlight."""
-    if focus is None:
-        return None
-    return {focus[1]} if focus[0] is side else set(links.all)
-
-
-def _turns(
-    sides: tuple[Side, Side],
-    focus: Focus | None,
-    links: Links,
-    relevance: Relevance | None,
-    max_thumbnails: int,
-) -> Iterator[tuple[Side, int, bool]]:
-    """Whose turn it is, and whether it is a word beside the glyph just before it."""
-    # The highlight comes first, then both sides one after the other.
-    x, y = sides
-    if focus is not None:
-        side, row = focus
-        other = y if side is x else x
-        yield side, row, False
-        yield from ((other, linked, False) for linked in links.all)
-    first_partner: dict[int, int] = {}
-    if relevance is not None and y.has_glyphs:
-        # A glyph and its name make a pair that can be read: they take turns together.
-        pairs = relevance.positives.tocoo()
-        first_partner = dict(zip(pairs.col[::-1].tolist(), pairs.row[::-1].tolist(), strict=True))
-    queues: list[list[list[tuple[Side, int, bool]]]] = []
-    for side in sides:
-        if side.items.kind == "image" or side.has_glyphs:
-            # More than can be shown: many will find no room.
-            wanted = 4 * max_thumbnails if side.items.kind == "image" else 2 * MAX_LABELS
-            queue = [
-                [(side, row, False)]
-                + ([(x, first_partner[row], True)] if row in first_partner else [])
-                for row in spread_order(side.points, wanted).tolist()
-            ]
-        else:
-            lengths = np.array([len(label) for label in side.labels])
-            order = np.lexsort((np.arange(len(lengths)), lengths, -side.degree))
-            queue = [[(side, row, False)] for row in order.tolist()]
-        queues.append(queue)
-    if y.items.kind == "image" or y.has_glyphs:
-        # Two pictures to a word.
-        queues = [queues[0], queues[1][::2], queues[1][1::2]]
-    for turns in chain.from_iterable(zip_longest(*queues)):
-        yield from turns or ()
-
-
-def _give_room(
-    turns: Iterator[tuple[Side, int, bool]],
-    sides: tuple[Side, Side],
-    frame: Frame,
-    room: Occupancy,
-    picture_size: float,
-    max_thumbnails: int,
-) -> None:
-    """Decide, one after the other, which items are written or pictured."""
-    pixels = {side.name: frame.pixels(side.points) for side in sides}
-    seen: set[tuple[str, int]] = set()
-    for side, row, beside in turns:
-        if (side.name, row) in seen:
-            continue
-        seen.add((side.name, row))
-        x, y = pixels[side.name][row]
-        if side.items.kind == "image":
-            if len(side.pictured) < max_thumbnails and room.claim_square(x, y, picture_size + 2):
-                side.pictured.append(row)
-        elif side.has_glyphs:
-            if len(side.pictured) < MAX_LABELS and room.claim_square(x, y, GLYPH_SIZE + 6):
-                side.pictured.append(row)
-        elif len(side.written) < MAX_LABELS:
-            size = label_size(side, row)
-            text = clean_text(side.labels[row], LABEL_CHARACTERS)
-            for marker in (DOT_ROOM, GLYPH_ROOM) if beside else (DOT_ROOM,):
-                place = room.claim_text(x, y, text_width(text, size), size, marker)
-                if text and place is not None:
-                    side.written[row] = (place, marker)
-                    break
-
-
-def _covered(
-    sides: tuple[Side, Side], frame: Frame, picture_size: float
-) -> dict[str, NDArray[np.bool_]]:
-    """Which dots lie under a picture; pictures lie below all dots otherwise."""
-    pictures = [frame.pixels(s.points)[s.pictured] for s in sides if s.items.kind == "image"]
-    centres = np.concatenate(pictures) if pictures else np.empty((0, 2))
-    covered: dict[str, NDArray[np.bool_]] = {}
-    for side in sides:
-        hidden = np.zeros(len(side.items), dtype=bool)
-        points = frame.pixels(side.points)
-        for centre in centres:
-            hidden |= (np.abs(points - centre) < picture_size / 2).all(axis=1)
-        covered[side.name] = hidden
-    return covered
-
-
-def _draw_dots(
-    figure: go.Figure,
-    side: Side,
-    colouring: Colouring,
-    related: set[int] | None,
-    covered: NDArray[np.bool_],
-    frame: Frame,
-    picture_size: float,
-    large: bool,
-) -> None:
-    """Every item of a side as a point: what is pictured is there, but unseen."""
-    import plotly.graph_objects as go
-
-    n = len(side.items)
-    told_by_colour = colouring.limits is not None or bool(colouring.groups)
-    # Pixels of the window for each dot: what is crowded is drawn finer and fainter.
-    share = frame.width * frame.height / max(1, len(colouring.x) + len(colouring.y))
-    size = np.full(n, float(np.interp(share, [60, 600], [3.0, 5.5])) + told_by_colour)
-    opacity = np.full(
-        n, 0.85 if told_by_colour else float(np.interp(share, [60, 900], [0.3, 0.6]))
-    )
-    if related is not None:
-        opacity[:] = 0.13
-        rows = sorted(related)
-        opacity[rows], size[rows] = 1.0, 8.0
-    opacity[covered] = 0.0
-    size[side.pictured] = picture_size if side.items.kind == "image" else GLYPH_SIZE
-    opacity[side.pictured] = 0.0
-    points: dict[str, Any] = {
-        "x": side.points[:, 0],
-        "y": side.points[:, 1],
-        "mode": "markers",
-        "name": f"{safe_text(side.title, 40)} ({n:,})",
-        "showlegend": False,
-        "customdata": side.keys,
-        "hovertext": side.hover_texts,
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "marker": {
-            "color": colouring.of(side.name),
-            "symbol": side.symbol,
-            "size": size,
-            "opacity": opacity,
-            "line": {"width": 0},
-        },
-    }
-    figure.add_trace(go.Scattergl(points) if large else go.Scatter(points))
-
-
-def _draw_links(
-    figure: go.Figure, focus: Focus, sides: tuple[Side, Side], links: Links, look: Theme
-) -> None:
-    """Ring the highlighted item and join it to its partners and its nearest."""
-    import plotly.graph_objects as go
-
-    side, row = focus
-    other = sides[1] if side is sides[0] else sides[0]
-    centre = side.points[row]
-    for rows, name, line in (
-        (links.partners, "belongs together", {"color": look.muted, "width": 1.2, "dash": "dot"}),
-        (links.nearest, "nearest in the model", {"color": look.accent, "width": 1.5}),
-    ):
-        if not len(rows):
-            continue
-        ends = other.points[rows]
-        gaps = np.full(len(rows), np.nan)
-        figure.add_trace(
-            go.Scatter(
-                x=np.column_stack([np.full(len(rows), centre[0]), ends[:, 0], gaps]).ravel(),
-                y=np.column_stack([np.full(len(rows), centre[1]), ends[:, 1], gaps]).ravel(),
-                mode="lines",
-                line=line,
-                name=f"{name} ({len(rows)})",
-                hoverinfo="skip",
-            )
-        )
-    if len(links.nearest):
-        ends = other.points[links.nearest]
-        names = other.hover_texts
-        figure.add_trace(
-            go.Scatter(
-                x=ends[:, 0],
-                y=ends[:, 1],
-                mode="markers",
-                marker={
-                    "symbol": "circle-open",
-                    "size": 15,
-                    "color": look.accent,
-                    "line": {"width": 1.5},
-                },
-                customdata=[other.keys[i] for i in links.nearest],
-                hovertext=[
-                    f"{names[i]}<br>similarity {score:.3f}"
-                    for i, score in zip(links.nearest, links.scores, strict=True)
-                ],
-                hovertemplate="%{hovertext}<extra></extra>",
-                showlegend=False,
-            )
-        )
-    figure.add_trace(
-        go.Scatter(
-            x=[centre[0]],
-            y=[centre[1]],
-            mode="markers",
-            marker={
-                "symbol": "circle-open",
-                "size": 20,
-                "color": look.ink,
-                "line": {"width": 2},
-            },
-            customdata=[side.keys[row]],
-            hovertext=[side.hover_texts[row]],
-            hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=False,
-        )
-    )
-
-
-def _draw_pictures(
-    figure: go.Figure,
-    side: Side,
-    related: set[int] | None,
-    frame: Frame,
-    picture_size: float,
-    look: Theme,
-) -> None:
-    """Thumbnails, in the units of the map: they grow when it is zoomed."""
-    extent = picture_size / frame.scale
-    # Dots on a map are small already; pictures drawn in full ink would shout.
-    ink = mix(look.ink, look.paper, 0.82)
-    figure.update_layout(
-        images=[
-            {
-                "source": data_uri(side.items.content[row], ink),
-                "xref": "x",
-                "yref": "y",
-                "x": side.points[row, 0],
-                "y": side.points[row, 1],
-                "sizex": extent,
-                "sizey": extent,
-                "xanchor": "center",
-                "yanchor": "middle",
-                "layer": "below",
-                "opacity": 1.0 if related is None or row in related else 0.15,
-            }
-            for row in side.pictured
-        ]
-    )
-
-
-def _draw_glyphs(figure: go.Figure, side: Side, related: set[int] | None, look: Theme) -> None:
-    """Labels that stand for their items, at their very place."""
-    import plotly.graph_objects as go
-
-    for rows, opacity in _parted(side.pictured, related):
-        figure.add_trace(
-            go.Scatter(
-                x=side.points[rows, 0],
-                y=side.points[rows, 1],
-                mode="text",
-                text=[safe_text(side.labels[row], 12) for row in rows],
-                textfont={"family": GLYPH_FONT, "size": GLYPH_SIZE, "color": look.ink},
-                opacity=opacity,
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
-
-
-def _draw_labels(figure: go.Figure, side: Side, related: set[int] | None, look: Theme) -> None:
-    """Words beside their dots, with a halo of paper."""
-    import plotly.graph_objects as go
-
-    for rows, opacity in _parted(list(side.written), related):
-        strong = related is not None and opacity == 1
-        figure.add_trace(
-            go.Scatter(
-                x=side.points[rows, 0],
-                y=side.points[rows, 1],
-                mode="markers+text",
-                marker={"size": [side.written[row][1] for row in rows], "opacity": 0.0},
-                text=[safe_text(side.labels[row], LABEL_CHARACTERS) for row in rows],
-                textposition=[side.written[row][0] for row in rows],
-                textfont={
-                    "size": [label_size(side, row) for row in rows],
-                    "color": mix(side.colour, look.ink, 0.55),
-                    "shadow": ", ".join([f"0 0 2px {look.paper}"] * 3),
-                    "weight": 600 if strong else 400,
-                },
-                opacity=opacity,
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
-
-
-def _parted(rows: list[int], related: set[int] | None) -> list[tuple[list[int], float]]:
-    """Rows with their opacity: those that a highlight is not about step back."""
-    if related is None:
-        return [(rows, 1.0)] if rows else []
-    back = [row for row in rows if row not in related]
-    front = [row for row in rows if row in related]
-    return [(part, opacity) for part, opacity in ((back, 0.15), (front, 1.0)) if part]
 
 
 def map_figure(
@@ -658,27 +182,40 @@ def map_figure(
 
     look = get_theme(theme)
     judged = None if relevance is None else Relevance.coerce(relevance, len(x_items), len(y_items))
-    sides = make_sides(joint_map, x_items, y_items, judged, (x_name, y_name), look)
-    for side, notes in zip(sides, (x_notes, y_notes), strict=True):
-        add_notes(side, notes)
-    focus = None if highlight is None else find_focus(highlight, sides)
-    links = find_links(focus, judged, neighbors)
+    _check_lengths(joint_map, x_items, y_items)
+    degree = degrees(judged, len(x_items), len(y_items))
+    sides = (
+        _side("x", x_name, x_items, joint_map.x, degree[0], look.accent, x_notes),
+        _side("y", y_name, y_items, joint_map.y, degree[1], look.second, y_notes),
+    )
+    focus = None if highlight is None else _find_focus(highlight, sides)
+    links = _find_links(focus, judged, neighbors)
     colouring = colour_points(color_by, len(x_items), len(y_items), look)
 
+    points = np.concatenate([side.points for side in sides])
+    frame = Frame.around(points, width, height - LEGEND_HEIGHT, _MARGIN)
+    picture_size = float(np.clip(width / 48, 20, 28))
+    room = Occupancy(frame.width, frame.height)
+    placed = place_regions(regions, frame, room)
+    order = _in_order(sides, focus, links, judged, max_thumbnails)
+    _give_room(order, sides, frame, room, picture_size, max_thumbnails)
+    covered = _covered(sides, frame, picture_size)
     figure = go.Figure()
-    named = draw_flat(
-        figure,
-        sides,
-        colouring,
-        focus,
-        links,
-        look,
-        relevance=judged,
-        regions=regions,
-        max_thumbnails=max_thumbnails,
-        width=width,
-        height=height,
-    )
+    for side in reversed(sides):
+        related = _related(side, focus, links)
+        _draw_dots(figure, side, colouring, related, covered[side.name], frame, picture_size)
+    if focus is not None:
+        _draw_links(figure, focus, sides, links, look)
+    for side in reversed(sides):
+        related = _related(side, focus, links)
+        if side.items.kind == "image":
+            _draw_pictures(figure, side, related, frame, picture_size, look)
+        elif side.has_glyphs:
+            _draw_glyphs(figure, side, related, look)
+        _draw_labels(figure, side, related, look)
+    draw_regions(figure, placed, look, is_behind=focus is not None)
+    figure.update_xaxes(range=frame.x_range, visible=False)
+    figure.update_yaxes(range=frame.y_range, visible=False, scaleanchor="x", scaleratio=1)
     apply_theme(figure, look)
     _add_legend(figure, sides, colouring, look, safe_text(color_title, 40))
     figure.update_layout(
@@ -689,7 +226,9 @@ def map_figure(
         # The reader's zoom survives while only the highlight changes.
         uirevision=joint_map.method,
     )
-    return describe(figure, _alt(joint_map, sides, focus, links, named))
+    return describe(
+        figure, _alt(joint_map, sides, focus, links, [region for _, _, region in placed])
+    )
 
 
 def map_records(
@@ -710,19 +249,405 @@ def map_records(
         One row an item with ``key`` (its id on the chart), ``side``, ``id``,
         ``label``, and its coordinates ``map_x`` and ``map_y``.
     """
-    check_lengths(joint_map, x_items, y_items)
+    _check_lengths(joint_map, x_items, y_items)
     rows: list[dict[str, str | float]] = []
     for side, items, points in (("x", x_items, joint_map.x), ("y", y_items, joint_map.y)):
         for item, name, point in zip(items.ids, full_names(items), points, strict=True):
-            row: dict[str, str | float] = {
-                "key": f"{side}:{item}",
-                "side": side,
-                "id": item,
-                "label": name,
-            }
-            row.update(zip(("map_x", "map_y"), point.tolist(), strict=True))
-            rows.append(row)
+            map_x, map_y = point.tolist()
+            row = {"key": f"{side}:{item}", "side": side, "id": item, "label": name}
+            rows.append(row | {"map_x": map_x, "map_y": map_y})
     return rows
+
+
+def full_names(items: Items) -> list[str]:
+    """What each item is called: its text, else its label."""
+    named = items.content if items.kind in ("text", "keyword") else items.labels
+    return [str(name) for name in named]
+
+
+def degrees(
+    relevance: Relevance | None, n_x: int, n_y: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Relevant partners of each item."""
+    if relevance is None:
+        return np.zeros(n_x), np.zeros(n_y)
+    positives = relevance.positives
+    return (
+        np.diff(positives.indptr).astype(np.float64),
+        np.bincount(positives.indices, minlength=n_y).astype(np.float64),
+    )
+
+
+def _side(
+    name: Literal["x", "y"],
+    title: str,
+    items: Items,
+    points: NDArray[np.float64],
+    degree: NDArray[np.float64],
+    colour: str,
+    notes: Sequence[str] | None,
+) -> Side:
+    """Gather one side with all its texts."""
+    if notes is not None and len(notes) != len(items):
+        raise ValueError(
+            f"There are {len(notes)} notes for {len(items)} items of the {name} side. "
+            "Give one an item, empty where there is nothing to say."
+        )
+    names = full_names(items)
+    labels = names if name == "x" else [str(label) for label in items.labels]
+    glyphs = name == "y" and items.kind != "image" and any(map(is_glyph, labels))
+    kind = safe_text(title, 40)
+    texts = []
+    for i, (full, label, partners) in enumerate(zip(names, labels, degree, strict=True)):
+        head = safe_text(full, 90)
+        if glyphs and label != full:
+            head = f"{safe_text(label, 12)} {head}"
+        text = f"<b>{head}</b><br>{kind}"
+        if partners:
+            text += f" · {partners:,.0f} relevant"
+        if notes is not None and notes[i]:
+            text += f"<br>{safe_text(notes[i], 120)}"
+        texts.append(text)
+    return Side(
+        name=name,
+        title=title,
+        items=items,
+        points=points,
+        colour=colour,
+        symbol="circle" if name == "x" else "diamond",
+        labels=labels,
+        keys=[f"{name}:{i}" for i in items.ids],
+        hover_texts=texts,
+        has_glyphs=glyphs,
+        degree=degree,
+    )
+
+
+def _check_lengths(joint_map: JointMap, x_items: Items, y_items: Items) -> None:
+    """Refuse items that a map was not made from, and maps that are not flat."""
+    if joint_map.x.shape[1] != 2:
+        raise ValueError(
+            f"A map has two coordinates an item, but this one has {joint_map.x.shape[1]}. "
+            "Draw it again by joint_map."
+        )
+    if (len(joint_map.x), len(joint_map.y)) != (len(x_items), len(y_items)):
+        raise ValueError(
+            f"The map places {len(joint_map.x)} x and {len(joint_map.y)} y items, but got "
+            f"{len(x_items)} and {len(y_items)}. Give the items it was made from."
+        )
+
+
+def _find_focus(key: str, sides: tuple[Side, Side]) -> Focus:
+    """Find a highlighted item by its stable id."""
+    for side in sides:
+        if key in side.keys:
+            return side, side.keys.index(key)
+    raise ValueError(
+        f"There is no item {key!r} on this map. Highlight an item as 'x:ID' or 'y:ID'."
+    )
+
+
+def _find_links(
+    focus: Focus | None, relevance: Relevance | None, neighbors: Neighbors | None
+) -> Links:
+    """Gather what a highlighted item is joined to, the best first."""
+    nothing = np.empty(0, dtype=np.intp)
+    if focus is None:
+        return Links(nothing, nothing, np.empty(0))
+    side, row = focus
+    partners = nothing
+    if relevance is not None:
+        grades = (relevance if side.name == "x" else relevance.T).positives[[row]]
+        best = np.argsort(-grades.data, kind="stable")[:MAX_LINES]
+        partners = grades.indices[best].astype(np.intp)
+    if neighbors is None:
+        return Links(partners, nothing, np.empty(0))
+    if neighbors.side == side.name:
+        raise ValueError(
+            f"The neighbours are of the {side.name} side, as the highlighted item is. "
+            "Give those of the other side."
+        )
+    return Links(partners, neighbors.index[:MAX_LINES], neighbors.scores[:MAX_LINES])
+
+
+def _label_size(side: Side, row: int) -> float:
+    """Font size in pixels: what has many partners is written larger."""
+    most = float(side.degree.max(initial=0.0))
+    if most <= 1:
+        return 12.0
+    return 11.0 + 4.0 * float(np.sqrt(side.degree[row] / most))
+
+
+def _related(side: Side, focus: Focus | None, links: Links) -> set[int] | None:
+    """Rows of a side that a highlight is about; None without a highlight."""
+    if focus is None:
+        return None
+    return {focus[1]} if focus[0] is side else set(links.all)
+
+
+def _in_order(
+    sides: tuple[Side, Side],
+    focus: Focus | None,
+    links: Links,
+    relevance: Relevance | None,
+    max_thumbnails: int,
+) -> Iterator[tuple[Side, int, bool]]:
+    """Items in the order of getting room, and whether each is a word beside the glyph before."""
+    # The highlight comes first, then both sides in turns.
+    x, y = sides
+    if focus is not None:
+        side, row = focus
+        other = y if side is x else x
+        yield side, row, False
+        yield from ((other, linked, False) for linked in links.all)
+    first_partner: dict[int, int] = {}
+    if relevance is not None and y.has_glyphs:
+        # A glyph and its name make a pair that can be read: they take turns together.
+        pairs = relevance.positives.tocoo()
+        first_partner = dict(zip(pairs.col[::-1].tolist(), pairs.row[::-1].tolist(), strict=True))
+    queues: list[list[list[tuple[Side, int, bool]]]] = []
+    for side in sides:
+        if side.items.kind == "image" or side.has_glyphs:
+            # More than can be shown: many will find no room.
+            wanted = 4 * max_thumbnails if side.items.kind == "image" else 2 * MAX_LABELS
+            queue = [
+                [(side, row, False)]
+                + ([(x, first_partner[row], True)] if row in first_partner else [])
+                for row in spread_order(side.points, wanted).tolist()
+            ]
+        else:
+            lengths = np.array([len(label) for label in side.labels])
+            order = np.lexsort((np.arange(len(lengths)), lengths, -side.degree))
+            queue = [[(side, row, False)] for row in order.tolist()]
+        queues.append(queue)
+    if y.items.kind == "image" or y.has_glyphs:
+        # Two pictures to a word.
+        queues = [queues[0], queues[1][::2], queues[1][1::2]]
+    for items in chain.from_iterable(zip_longest(*queues)):
+        yield from items or ()
+
+
+def _give_room(
+    order: Iterator[tuple[Side, int, bool]],
+    sides: tuple[Side, Side],
+    frame: Frame,
+    room: Occupancy,
+    picture_size: float,
+    max_thumbnails: int,
+) -> None:
+    """Decide, one after the other, which items are written or pictured."""
+    pixels = {side.name: frame.pixels(side.points) for side in sides}
+    seen: set[tuple[str, int]] = set()
+    for side, row, beside in order:
+        if (side.name, row) in seen:
+            continue
+        seen.add((side.name, row))
+        x, y = pixels[side.name][row]
+        if side.items.kind == "image":
+            if len(side.pictured) < max_thumbnails and room.claim_square(x, y, picture_size + 2):
+                side.pictured.append(row)
+        elif side.has_glyphs:
+            if len(side.pictured) < MAX_LABELS and room.claim_square(x, y, GLYPH_SIZE + 6):
+                side.pictured.append(row)
+        elif len(side.written) < MAX_LABELS:
+            size = _label_size(side, row)
+            text = clean_text(side.labels[row], LABEL_CHARACTERS)
+            for marker in (DOT_ROOM, GLYPH_ROOM) if beside else (DOT_ROOM,):
+                place = room.claim_text(x, y, text_width(text, size), size, marker)
+                if text and place is not None:
+                    side.written[row] = (place, marker)
+                    break
+
+
+def _covered(
+    sides: tuple[Side, Side], frame: Frame, picture_size: float
+) -> dict[str, NDArray[np.bool_]]:
+    """Which dots lie under a picture; pictures lie below all dots otherwise."""
+    pictures = [frame.pixels(s.points)[s.pictured] for s in sides if s.items.kind == "image"]
+    centres = np.concatenate(pictures) if pictures else np.empty((0, 2))
+    covered: dict[str, NDArray[np.bool_]] = {}
+    for side in sides:
+        hidden = np.zeros(len(side.items), dtype=bool)
+        points = frame.pixels(side.points)
+        for centre in centres:
+            hidden |= (np.abs(points - centre) < picture_size / 2).all(axis=1)
+        covered[side.name] = hidden
+    return covered
+
+
+def _draw_dots(
+    figure: go.Figure,
+    side: Side,
+    colouring: Colouring,
+    related: set[int] | None,
+    covered: NDArray[np.bool_],
+    frame: Frame,
+    picture_size: float,
+) -> None:
+    """Every item of a side as a point: what is pictured is there, but unseen."""
+    import plotly.graph_objects as go
+
+    n, n_all = len(side.items), len(colouring.x) + len(colouring.y)
+    told_by_colour = colouring.limits is not None or bool(colouring.groups)
+    # Pixels of the window for each dot: what is crowded is drawn finer and fainter.
+    share = frame.width * frame.height / max(1, n_all)
+    size = np.full(n, float(np.interp(share, [60, 600], [3.0, 5.5])) + told_by_colour)
+    opacity = np.full(
+        n, 0.85 if told_by_colour else float(np.interp(share, [60, 900], [0.3, 0.6]))
+    )
+    if related is not None:
+        opacity[:] = 0.13
+        rows = sorted(related)
+        opacity[rows], size[rows] = 1.0, 8.0
+    opacity[covered] = 0.0
+    size[side.pictured] = picture_size if side.items.kind == "image" else GLYPH_SIZE
+    opacity[side.pictured] = 0.0
+    points: dict[str, Any] = {
+        "x": side.points[:, 0],
+        "y": side.points[:, 1],
+        "mode": "markers",
+        "name": f"{safe_text(side.title, 40)} ({n:,})",
+        "showlegend": False,
+        "customdata": side.keys,
+        "hovertext": side.hover_texts,
+        "hovertemplate": _HOVER,
+        "marker": {
+            "color": colouring.of(side.name),
+            "symbol": side.symbol,
+            "size": size,
+            "opacity": opacity,
+            "line": {"width": 0},
+        },
+    }
+    figure.add_trace(go.Scattergl(points) if n_all > SVG_POINTS else go.Scatter(points))
+
+
+def _draw_links(
+    figure: go.Figure, focus: Focus, sides: tuple[Side, Side], links: Links, look: Theme
+) -> None:
+    """Ring the highlighted item and join it to its partners and its nearest."""
+    import plotly.graph_objects as go
+
+    side, row = focus
+    other = sides[1] if side is sides[0] else sides[0]
+    centre = side.points[row]
+    for rows, name, line in (
+        (links.partners, "belongs together", {"color": look.muted, "width": 1.2, "dash": "dot"}),
+        (links.nearest, "nearest in the model", {"color": look.accent, "width": 1.5}),
+    ):
+        if not len(rows):
+            continue
+        ends = other.points[rows]
+        gaps = np.full(len(rows), np.nan)
+        figure.add_trace(
+            go.Scatter(
+                x=np.column_stack([np.full(len(rows), centre[0]), ends[:, 0], gaps]).ravel(),
+                y=np.column_stack([np.full(len(rows), centre[1]), ends[:, 1], gaps]).ravel(),
+                mode="lines",
+                line=line,
+                name=f"{name} ({len(rows)})",
+                hoverinfo="skip",
+            )
+        )
+    if len(links.nearest):
+        ends = other.points[links.nearest]
+        keys = [other.keys[i] for i in links.nearest]
+        texts = [
+            f"{other.hover_texts[i]}<br>similarity {score:.3f}"
+            for i, score in zip(links.nearest, links.scores, strict=True)
+        ]
+        hover = {"customdata": keys, "hovertext": texts, "hovertemplate": _HOVER}
+        add_ring(figure, look.accent, ends[:, 0], ends[:, 1], 15, 1.5, **hover)
+    hover = {"customdata": [side.keys[row]], "hovertext": [side.hover_texts[row]]}
+    hover["hovertemplate"] = _HOVER
+    add_ring(figure, look.ink, [centre[0]], [centre[1]], 20, 2, **hover)
+
+
+def _draw_pictures(
+    figure: go.Figure,
+    side: Side,
+    related: set[int] | None,
+    frame: Frame,
+    picture_size: float,
+    look: Theme,
+) -> None:
+    """Thumbnails, in the units of the map: they grow when it is zoomed."""
+    extent = picture_size / frame.scale
+    # Dots on a map are small already; pictures drawn in full ink would shout.
+    ink = mix(look.ink, look.paper, 0.82)
+    figure.update_layout(
+        images=[
+            {
+                "source": data_uri(side.items.content[row], ink),
+                "xref": "x",
+                "yref": "y",
+                "x": side.points[row, 0],
+                "y": side.points[row, 1],
+                "sizex": extent,
+                "sizey": extent,
+                "xanchor": "center",
+                "yanchor": "middle",
+                "layer": "below",
+                "opacity": 1.0 if related is None or row in related else 0.15,
+            }
+            for row in side.pictured
+        ]
+    )
+
+
+def _draw_glyphs(figure: go.Figure, side: Side, related: set[int] | None, look: Theme) -> None:
+    """Labels that stand for their items, at their very place."""
+    import plotly.graph_objects as go
+
+    for rows, opacity in _parted(side.pictured, related):
+        figure.add_trace(
+            go.Scatter(
+                x=side.points[rows, 0],
+                y=side.points[rows, 1],
+                mode="text",
+                text=[safe_text(side.labels[row], 12) for row in rows],
+                textfont={"family": GLYPH_FONT, "size": GLYPH_SIZE, "color": look.ink},
+                opacity=opacity,
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+
+
+def _draw_labels(figure: go.Figure, side: Side, related: set[int] | None, look: Theme) -> None:
+    """Words beside their dots, with a halo of paper."""
+    import plotly.graph_objects as go
+
+    for rows, opacity in _parted(list(side.written), related):
+        strong = related is not None and opacity == 1
+        figure.add_trace(
+            go.Scatter(
+                x=side.points[rows, 0],
+                y=side.points[rows, 1],
+                mode="markers+text",
+                marker={"size": [side.written[row][1] for row in rows], "opacity": 0.0},
+                text=[safe_text(side.labels[row], LABEL_CHARACTERS) for row in rows],
+                textposition=[side.written[row][0] for row in rows],
+                textfont={
+                    "size": [_label_size(side, row) for row in rows],
+                    "color": mix(side.colour, look.ink, 0.55),
+                    "shadow": ", ".join([f"0 0 2px {look.paper}"] * 3),
+                    "weight": 600 if strong else 400,
+                },
+                opacity=opacity,
+                hoverinfo="skip",
+                showlegend=False,
+            )
+        )
+
+
+def _parted(rows: list[int], related: set[int] | None) -> list[tuple[list[int], float]]:
+    """Rows with their opacity: those that a highlight is not about step back."""
+    if related is None:
+        return [(rows, 1.0)] if rows else []
+    back = [row for row in rows if row not in related]
+    front = [row for row in rows if row in related]
+    return [(part, opacity) for part, opacity in ((back, 0.15), (front, 1.0)) if part]
 
 
 def _add_legend(
@@ -794,10 +719,9 @@ def _alt(
 ) -> str:
     """Describe the picture in plain words."""
     x, y = sides
-    drawn = {"mds": "distances", "umap": "neighbourhoods", "pca": "main directions"}
     text = (
         f"Map of {len(x.items):,} {x.title} and {len(y.items):,} {y.title}, drawn to keep "
-        f"{drawn[joint_map.method]} ({joint_map.method.upper()})."
+        f"{KEPT[joint_map.method]} ({joint_map.method.upper()})."
     )
     shown = [
         f"{len(rows):,} {side.title} {verb}"

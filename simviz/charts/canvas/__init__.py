@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.charts._labels import spread_order
+from simviz.charts.map import KEPT, degrees, full_names
 from simviz.charts.pictures import plain_ground
 from simviz.charts.style import is_glyph, safe_line
 from simviz.data.items import Items
@@ -142,7 +143,7 @@ def pack_items(
     (['red', 'blue', 'red', 'blue'], ['word', 'word'], [0, 1, 0, 1])
     """
     sides = (x_items, y_items)
-    names = [_names(items) for items in sides]
+    names = [full_names(items) for items in sides]
     labels = _labels(x_items, y_items)
     texts = [[safe_line(name, _TEXT) for name in side] for side in names]
     modes = list(modes_of(x_items, y_items))
@@ -260,9 +261,11 @@ def importance(
     [0, 2, 1, 3]
     """
     places = []
-    degrees = _degrees(relevance, len(x_items), len(y_items))
     for mode, points, degree in zip(
-        modes_of(x_items, y_items), (x_points, y_points), degrees, strict=True
+        modes_of(x_items, y_items),
+        (x_points, y_points),
+        degrees(relevance, len(x_items), len(y_items)),
+        strict=True,
     ):
         where = np.asarray(points, dtype=np.float64)
         n = len(where)
@@ -305,12 +308,11 @@ def map_alt(drawing: JointMap, names: tuple[str, str]) -> str:
     str
         Not escaped.
     """
-    kept = {"mds": "distances", "umap": "neighbourhoods", "pca": "main directions"}
     quality = "" if drawing.quality is None else f" {drawing.quality.describe()}"
     x, y = (safe_line(name, 40) for name in names)
     return (
         f"Map of {len(drawing.x):,} {x} and {len(drawing.y):,} {y}, drawn to keep "
-        f"{kept[drawing.method]} ({drawing.method.upper()}).{quality}"
+        f"{KEPT[drawing.method]} ({drawing.method.upper()}).{quality}"
     )
 
 
@@ -345,14 +347,9 @@ def _pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Part
     return Part(digest.hexdigest(), b"".join([len(told).to_bytes(4, "little"), told, *blobs]))
 
 
-def _names(items: Items) -> list[str]:
-    told = items.content if items.kind in ("text", "keyword") else items.labels
-    return [str(name) for name in told]
-
-
 def _labels(x: Items, y: Items) -> tuple[list[str], list[str]]:
     """What is written for each item: of the y side its label, where it has one."""
-    return _names(x), [str(label) for label in y.labels]
+    return full_names(x), [str(label) for label in y.labels]
 
 
 def _mode(items: Items, labels: Sequence[str]) -> Mode:
@@ -379,16 +376,3 @@ def _facts(x: Items, y: Items) -> list[tuple[str, list[str]]]:
         )
         for name in names
     ]
-
-
-def _degrees(
-    relevance: Relevance | None, n_x: int, n_y: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Relevant partners of each item."""
-    if relevance is None:
-        return np.zeros(n_x), np.zeros(n_y)
-    positives = relevance.positives
-    return (
-        np.diff(positives.indptr).astype(np.float64),
-        np.bincount(positives.indices, minlength=n_y).astype(np.float64),
-    )
