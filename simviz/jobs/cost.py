@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from simviz.base import EmbeddingModel, PairModel
-from simviz.data import Items, PairSet
+from simviz.data import PairSet
 from simviz.features import PretrainedImages, PretrainedText
 from simviz.features.pretrained import encoding_seconds
+from simviz.methods import get_method
 from simviz.params import validate_params
-from simviz.pipeline import Features, PairPipeline, default_pipeline
+from simviz.pipeline import Features, PairPipeline, default_pipeline, same_vocabulary
 from simviz.projection.drawing import MAX_DRAWN, MAX_UNFOLDED
 
 #: Longest training and largest memory that is accepted.
@@ -118,61 +120,52 @@ def estimate(
     (True, None)
     """
     rng = np.random.default_rng(0)
-    x, y = (_some(side, rng) for side in (pairs.x, pairs.y))
+    index = [_sample(len(side), rng) for side in (pairs.x, pairs.y)]
+    params = dict(params or {})
     try:
-        some = PairSet(x[0], y[0], pairs.relevance.take(x[1], y[1]))
-        shared = {} if "shared" in (params or {}) else _shared(method, pairs)
-        pipeline = default_pipeline(method, some, features=features, **shared, **(params or {}))
+        some = PairSet(
+            pairs.x.take(index[0]), pairs.y.take(index[1]), pairs.relevance.take(*index)
+        )
+        if "shared" not in params and get_method(method).tags.space == "either":
+            # Decided from all pairs: a sample may hold no relevant one.
+            params["shared"] = same_vocabulary(pairs)
+        pipeline = default_pipeline(method, some, features=features, **params)
         validate_params(pipeline.model)
         start = time.perf_counter()
         rows = _features(pipeline, some)
         # Fitted once, applied about twice more.
-        seconds = 3 * (time.perf_counter() - start)
-        seconds += _encoding(pipeline, some)
+        seconds = 3 * (time.perf_counter() - start) + _encoding_seconds(pipeline, some)
     except (ValueError, TypeError) as error:
         return Estimate(0.0, 0, str(error))
-    n = len(pairs.x) + len(pairs.y)
-    seconds *= n / (len(x[0]) + len(y[0]))
-    size = _size(pipeline, pairs, rows)
-    model = pipeline.model
-    seconds += _training_seconds(model, size)
-    seconds += _measuring_seconds(model, size)
+    seconds *= (len(pairs.x) + len(pairs.y)) / (len(some.x) + len(some.y))
+    model, size = pipeline.model, _size(pipeline, pairs, rows)
+    seconds += _training_seconds(model, size) + _measuring_seconds(model, size)
     needed = int(_bytes(model, size) + _content_bytes(pairs))
     return Estimate(seconds, needed, _reason(model, seconds, needed))
 
 
-def _shared(method: str, pairs: PairSet) -> dict[str, bool]:
-    """Decide on one vocabulary from all pairs: a sample may hold no relevant one."""
-    from simviz.methods import get_method
-    from simviz.pipeline import same_vocabulary
-
-    return {"shared": same_vocabulary(pairs)} if get_method(method).tags.space == "either" else {}
-
-
-def _some(side: Items, rng: np.random.Generator) -> tuple[Items, Any]:
-    n = len(side)
-    index = np.arange(n) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
-    return side.take(index), index
+def _sample(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.arange(n) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
 
 
 def _features(pipeline: PairPipeline, some: PairSet) -> tuple[Any, Any]:
-    """Rows of both sides of the sample."""
+    """Return the rows of both sides of the sample."""
+
+    def rows(features: Any, content: Any) -> Any:
+        if isinstance(features, _ENCODERS):
+            # Loading and asking an encoder would take longer than an estimate may.
+            return np.ones((len(content), _ENCODED), dtype=np.float32)
+        return features.fit_transform(content)
+
     x, y = some.x.content, some.y.content
     if pipeline.y_features is None and not isinstance(pipeline.x_features, _ENCODERS):
         fitted = pipeline.x_features.fit(np.concatenate([x, y]))
         return fitted.transform(x), fitted.transform(y)
-    return _side(pipeline.x_features, x), _side(pipeline.y_features or pipeline.x_features, y)
+    return rows(pipeline.x_features, x), rows(pipeline.y_features or pipeline.x_features, y)
 
 
-def _side(features: Any, content: Any) -> Any:
-    if isinstance(features, _ENCODERS):
-        # Loading and asking an encoder would take longer than an estimate may.
-        return np.ones((len(content), _ENCODED), dtype=np.float32)
-    return features.fit_transform(content)
-
-
-def _encoding(pipeline: PairPipeline, some: PairSet) -> float:
-    """Seconds to encode the sample; what was encoded once is remembered."""
+def _encoding_seconds(pipeline: PairPipeline, some: PairSet) -> float:
+    """Return the time to encode the sample; what was encoded once is remembered."""
     seconds = 0.0
     sides = (pipeline.x_features, pipeline.y_features or pipeline.x_features)
     for features, side in zip(sides, (some.x, some.y), strict=True):
@@ -208,10 +201,6 @@ def _size(pipeline: PairPipeline, pairs: PairSet, rows: tuple[Any, Any]) -> _Siz
         k=int(params.get("n_components") or 50),
         max_iter=int(params.get("max_iter") or 50),
     )
-
-
-def _lexical(size: _Size) -> float:
-    return size.filled / _SPARSE
 
 
 def _spectral(size: _Size) -> float:
@@ -252,10 +241,6 @@ def _metric(size: _Size, n_constraints: int) -> float:
     return _spectral(size) + size.max_iter / 3 * pairs * (1e-6 + 3 * size.k**2 / _FLOPS)
 
 
-def _iterative(size: _Size) -> float:
-    return size.max_iter * (size.filled + size.n_pairs) * size.k / _SPARSE
-
-
 def _sequence(model: PairModel, size: _Size) -> float:
     """Each pass reads every query and a partner, step by step; half of the passes are made."""
     chosen: dict[str, Any] = model.settings()
@@ -271,13 +256,6 @@ def _sequence(model: PairModel, size: _Size) -> float:
     return 0.5 * size.max_iter * 2 * size.n_x * steps * 6 * weights / _RECURRENT
 
 
-_FAMILIES: dict[str, Callable[[_Size], float]] = {
-    "lexical": _lexical,
-    "spectral": _spectral,
-    "gradient": _gradient,
-}
-
-
 def _training_seconds(model: PairModel, size: _Size) -> float:
     params = model.get_params(deep=False)
     if hasattr(model, "settings"):  # a network that is trained, unlike a pretrained encoder
@@ -286,7 +264,15 @@ def _training_seconds(model: PairModel, size: _Size) -> float:
         return _batches(size, batch)
     if constraints := params.get("n_constraints"):
         return _metric(size, constraints)
-    seconds = _FAMILIES.get(model.tags.family, _iterative)(size)
+    match model.tags.family:
+        case "lexical":
+            seconds = size.filled / _SPARSE
+        case "spectral":
+            seconds = _spectral(size)
+        case "gradient":
+            seconds = _gradient(size)
+        case _:
+            seconds = size.max_iter * (size.filled + size.n_pairs) * size.k / _SPARSE
     if landmarks := params.get("max_landmarks"):
         sides = [(n, min(n, landmarks)) for n in (size.n_x, size.n_y)]
         seconds += sum(6.0 * m**3 + 2.0 * n * m**2 for n, m in sides) / _FLOPS
@@ -297,7 +283,7 @@ def _measuring_seconds(model: PairModel, size: _Size) -> float:
     """Rank the queries of both held-out parts, three tenths, against all, and draw."""
     judged = 0.3 * size.n_x * size.n_y
     scoring = 3 * judged * _PAIR + 2 * judged * 2 * size.k / _FLOPS
-    limit = _drawn(model)
+    limit = MAX_DRAWN if isinstance(model, EmbeddingModel) else MAX_UNFOLDED
     points = min(size.n_x, limit) + min(size.n_y, limit)
     drawing = min(points, 4_000) * points * _NEIGHBOR + points * size.k**2 / _FLOPS
     if not isinstance(model, EmbeddingModel):
@@ -320,10 +306,6 @@ def _bytes(model: PairModel, size: _Size) -> float:
     if not isinstance(model, EmbeddingModel):
         peak += 8 * min(size.n_x, MAX_UNFOLDED) * min(size.n_y, MAX_UNFOLDED)
     return peak
-
-
-def _drawn(model: PairModel) -> int:
-    return MAX_DRAWN if isinstance(model, EmbeddingModel) else MAX_UNFOLDED
 
 
 def _content_bytes(pairs: PairSet) -> int:

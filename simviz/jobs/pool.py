@@ -27,43 +27,41 @@ class RoundRobin:
         self._lock = threading.Lock()
 
     def order(self, waiting: Sequence[Collection[str]]) -> list[int]:
-        """The order in which all will be served if nobody else comes."""
+        """Return the order in which all will be served if nobody else comes."""
         with self._lock:
             found = [i for i, _ in self._rounds(waiting)]
-        return found + [i for i, whose in enumerate(waiting) if not whose]
+        return found + [i for i, workspaces in enumerate(waiting) if not workspaces]
 
     def take(self, waiting: Sequence[Collection[str]]) -> int:
-        """Serve the next."""
+        """Return which one is served next, and remember for whom."""
         with self._lock:
-            for i, whose in self._rounds(waiting):
+            for i, workspace in self._rounds(waiting):
                 self._count += 1
-                self._served.pop(whose, None)
-                self._served[whose] = self._count
+                self._served.pop(workspace, None)
+                self._served[workspace] = self._count
                 if len(self._served) > _REMEMBERED:
                     del self._served[next(iter(self._served))]  # served longest ago
                 return i
         return 0
 
     def _rounds(self, waiting: Sequence[Collection[str]]) -> list[tuple[int, str]]:
-        """What is served, and whose turn it is then."""
+        """Return what is served, one after the other, and for which workspace."""
         lines: dict[str, deque[int]] = {}
-        for i, whose in enumerate(waiting):
-            for one in whose:
-                lines.setdefault(one, deque()).append(i)
+        for i, workspaces in enumerate(waiting):
+            for workspace in workspaces:
+                lines.setdefault(workspace, deque()).append(i)
         # Those who were never served come first, in the order of their asking.
-        turn = deque(sorted(lines, key=lambda one: self._served.get(one, 0)))
-        found: list[tuple[int, str]] = []
-        seen: set[int] = set()
-        while turn:
-            one = turn.popleft()
-            line = lines[one]
-            while line and line[0] in seen:
+        order = deque(sorted(lines, key=lambda workspace: self._served.get(workspace, 0)))
+        found: dict[int, str] = {}
+        while order:
+            workspace = order.popleft()
+            line = lines[workspace]
+            while line and line[0] in found:
                 line.popleft()
             if line:
-                seen.add(line[0])
-                found.append((line.popleft(), one))
-                turn.append(one)
-        return found
+                found[line.popleft()] = workspace
+                order.append(workspace)
+        return list(found.items())
 
 
 P = ParamSpec("P")
@@ -77,7 +75,7 @@ class _Task(NamedTuple):
 
     future: Future[Any]
     call: Callable[[], Any]
-    whose: Callable[[], Collection[str]]
+    workspaces: Callable[[], Collection[str]]
 
 
 class DaemonPool(Executor):
@@ -108,7 +106,7 @@ class DaemonPool(Executor):
 
     def submit_for(
         self,
-        whose: Callable[[], Collection[str]],
+        workspaces: Callable[[], Collection[str]],
         fn: Callable[P, T],
         /,
         *args: P.args,
@@ -119,7 +117,7 @@ class DaemonPool(Executor):
         with self._changed:
             if self._is_shut:
                 raise RuntimeError("This pool was shut down and takes no more calls.")
-            self._tasks.append(_Task(future, lambda: fn(*args, **kwargs), whose))
+            self._tasks.append(_Task(future, lambda: fn(*args, **kwargs), workspaces))
             self._changed.notify()
         return future
 
@@ -143,7 +141,7 @@ class DaemonPool(Executor):
             while True:
                 self._drop_cancelled()
                 if self._tasks:
-                    return self._tasks.pop(self._order.take([t.whose() for t in self._tasks]))
+                    return self._tasks.pop(self._order.take([t.workspaces() for t in self._tasks]))
                 if self._is_shut:
                     return None
                 self._changed.wait()
@@ -174,11 +172,11 @@ class DaemonPool(Executor):
 
 
 def submit_for(
-    executor: Executor, whose: Callable[[], Collection[str]], fn: Callable[..., T], *args: Any
+    executor: Executor, workspaces: Callable[[], Collection[str]], fn: Callable[..., T], *args: Any
 ) -> Future[T]:
     """Submit a call for somebody, where the executor knows of turns."""
     if isinstance(executor, DaemonPool):
-        return executor.submit_for(whose, fn, *args)
+        return executor.submit_for(workspaces, fn, *args)
     return executor.submit(fn, *args)
 
 

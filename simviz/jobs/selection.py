@@ -39,7 +39,7 @@ def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> dict[str, Any]:
     pipeline = default_pipeline(spec.method, parts.train, features=spec.features, **_started(spec))
     validate = asked["folds"] == 1
 
-    def heard(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+    def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
         return report("searching", step / total if total else 0.0, {})
 
     found = search(
@@ -53,7 +53,7 @@ def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> dict[str, Any]:
         direction=usual_asking(spec.dataset_id, pairs).direction,
         n_iter=asked["n_iter"],
         seed=how.seed,
-        callback=heard,
+        callback=callback,
     )
     seconds = time.monotonic() - start
     return {"selection": found.to_json(), "seconds": round(seconds, 3)}

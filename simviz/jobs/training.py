@@ -98,13 +98,13 @@ def train(
     asks = usual_asking(spec.dataset_id, pairs).direction
     done = 0.0
     for part, share in _measurable(parts, pipeline if spec.may_lack_scores else None).items():
-        heard = progress.during("scoring", done, done + share)
+        callback = progress.during("scoring", done, done + share)
         held_out = getattr(parts, part)
         measured[part] = measure(
-            pipeline, parts.train, held_out, spec.dimensions, heard, asks=asks
+            pipeline, parts.train, held_out, spec.dimensions, callback, asks=asks
         )
         done += share
-        progress.tell("scoring", done, _figures(part, measured[part].evaluation))
+        progress.report("scoring", done, _figures(part, measured[part].evaluation))
 
     progress.enter("drawing")
     drawing, x_drawn, y_drawn = draw(pipeline, pairs, seed=how.seed)
@@ -134,16 +134,16 @@ def measure(
     """Measure a trained pipeline, and what knows nothing, on a part of a split."""
     sides = (held_out.x, held_out.y, held_out.relevance)
     directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
-    heard = _within(callback, 0.0, 0.4)
-    evaluation = evaluate(pipeline, *sides, directions=directions, callback=heard)
+    inner = _within(callback, 0.0, 0.4)
+    evaluation = evaluate(pipeline, *sides, directions=directions, callback=inner)
     scorers: dict[str, Scorer[Items]] = {
         "popularity": PopularityScorer(train),
         "chance": ChanceScorer(),
     }
     baselines = {}
     for i, (name, scorer) in enumerate(scorers.items()):
-        heard = _within(callback, 0.4 + 0.2 * i, 0.6 + 0.2 * i)
-        known = evaluate(scorer, *sides, metrics=evaluation.metrics, callback=heard)
+        inner = _within(callback, 0.4 + 0.2 * i, 0.6 + 0.2 * i)
+        known = evaluate(scorer, *sides, metrics=evaluation.metrics, callback=inner)
         baselines[name] = known.to_records()
     curve = _curve(pipeline, held_out, dimensions, _within(callback, 0.8, 1.0))
     return Measured(evaluation, baselines, curve)
@@ -179,11 +179,11 @@ def _within(callback: Callback | None, start: float, stop: float) -> Callback | 
     if callback is None:
         return None
 
-    def heard(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+    def inner(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
         done = start + (stop - start) * (step / total if total else 1.0)
         return bool(callback(round(1_000 * done), 1_000, metrics))
 
-    return heard
+    return inner
 
 
 def augmented(steps: Sequence[Mapping[str, Any]], parts: Split) -> PairSet:
@@ -212,21 +212,21 @@ class _Progress:
 
     def enter(self, stage: str, done: float = 0.0) -> None:
         """Say that a stage has come so far; raises JobCancelled if asked to stop."""
-        self.tell(stage, done, {})
+        self.report(stage, done, {})
 
-    def tell(self, stage: str, done: float, metrics: Mapping[str, float]) -> None:
+    def report(self, stage: str, done: float, metrics: Mapping[str, float]) -> None:
         """Say what is known by now; raises JobCancelled if asked to stop."""
-        if self._tell(stage, done, metrics):
+        if self._stops(stage, done, metrics):
             raise JobCancelled("Cancelled.")
 
     def during(self, stage: str, start: float = 0.0, stop: float = 1.0) -> Callback:
         """A callback for work between two points of a stage."""
 
-        def heard(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        def inner(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
             done = start + (stop - start) * (step / total if total else 1.0)
-            return self._tell(stage, done, {"step": step, "total": total, **metrics})
+            return self._stops(stage, done, {"step": step, "total": total, **metrics})
 
-        return heard
+        return inner
 
     def seconds(self) -> dict[str, float]:
         """How long each stage took."""
@@ -234,7 +234,7 @@ class _Progress:
         times = [*self._entered.values(), time.monotonic()]
         return {name: times[i + 1] - times[i] for i, name in enumerate(names)}
 
-    def _tell(self, stage: str, done: float, metrics: Mapping[str, float]) -> bool:
+    def _stops(self, stage: str, done: float, metrics: Mapping[str, float]) -> bool:
         self._entered.setdefault(stage, time.monotonic())
         before = sum(share for name, share in list(STAGES.items())[: list(STAGES).index(stage)])
         # A method may restart its count; the bar never goes back.
