@@ -1,2 +1,6 @@
-from .linear import numpy_files as numpy_files, why_not as why_not
-from .onnx import dense_modules as dense_modules, onnx_graphs as onnx_graphs
+from .linear import (
+    dense_modules as dense_modules,
+    numpy_files as numpy_files,
+    onnx_graphs as onnx_graphs,
+    why_not as why_not,
+)

@@ -1,39 +1,77 @@
-"""What a linear model is to other programs: one matrix and one offset a side."""
+"""A linear model for other programs: one matrix and one offset a side, in three forms."""
 
 from __future__ import annotations
 
 import importlib.util
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.features import MultiHot, TextCounts, Tfidf, Vectors
+from simviz.base import LinearPairModel
+from simviz.features import MultiHot, PretrainedText, TextCounts, Tfidf, Vectors
 
 if TYPE_CHECKING:
-    from simviz.pipeline import BlendPipeline, PairPipeline
+    from simviz.pipeline import Pipeline
 
 Form = Literal["numpy", "onnx", "dense"]
 #: Files carry this date, so that the same model gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
+#: Of ONNX; 18 brought the reductions in the form used here, and runtimes know it since 2023.
+_OPSET, _IR_VERSION = 18, 8
+
+_NUMPY_README = """{title}, exported from simviz
+
+embed.py and analysis.py need Python 3.11, numpy and scipy; simviz is not needed.
+
+    from embed import Model
+    model = Model(".")
+    model.embed(items, "x"), model.embed(items, "y"), model.similarity(x_items, y_items)
+
+x_projection.npy is a matrix of {d_x} features by {k} dimensions, y_projection.npy one of
+{d_y} by {k}. An item with the features v is embedded as v @ projection - offset, an item
+without any known feature as zeros; similarities are {kind}. The features are described in
+model.json: terms stand in the order of the rows of the projection.
+"""
+
+_ONNX_README = """{title}, exported from simviz
+
+x.onnx takes a float32 matrix "features" of n by {d_x} and gives "embedding" of n by {k};
+y.onnx likewise from n by {d_y}. The product of an x and a y embedding is their similarity.
+features.json says what the columns are, where simviz could tell.
+
+    import onnxruntime
+    x = onnxruntime.InferenceSession("x.onnx")
+    (embedding,) = x.run(None, {{"features": features}})
+"""
+
+_DENSE_README = """{title} on {encoder}, exported from simviz
+
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize
+
+    def side(folder):
+        encoder = SentenceTransformer("{encoder}")
+        modules = [*encoder, Normalize(), Dense.load(folder){end}]
+        return SentenceTransformer(modules=modules)
+
+    x, y = side("x"), side("y")
+    scores = x.encode(queries) @ y.encode(documents).T
+
+A text without any visible character has zeros in simviz and scores 0; the encoder gives it a
+vector like any other text.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class LinearSide:
-    """One side of a linear model."""
-
-    projection: NDArray[np.float32]
-    offset: NDArray[np.float32]
-    is_unit: bool
-
-
-def why_not(pipeline: PairPipeline | BlendPipeline, form: Form) -> str | None:
+def why_not(pipeline: Pipeline, form: Form) -> str | None:
     """Why a pipeline cannot leave in a form.
 
     Parameters
@@ -48,11 +86,6 @@ def why_not(pipeline: PairPipeline | BlendPipeline, form: Form) -> str | None:
     str or None
         A sentence that says why, or None where it can.
     """
-    from simviz.base import LinearPairModel
-
-    pass
-    from simviz.features import PretrainedText
-
     model = getattr(pipeline, "model_", None)
     if model is None:
         return "A blend mixes the scores of two models; export each of them."
@@ -71,7 +104,120 @@ def why_not(pipeline: PairPipeline | BlendPipeline, form: Form) -> str | None:
     return None
 
 
-def linear_sides(pipeline: PairPipeline | BlendPipeline, form: Form) -> dict[str, LinearSide]:
+def numpy_files(pipeline: Pipeline) -> bytes:
+    """Write a linear pipeline as arrays, JSON and a few lines of Python.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        A fitted pipeline with a linear method on texts, keywords or vectors.
+
+    Returns
+    -------
+    bytes
+        A zip: ``{x,y}_{projection,offset}.npy`` in float32, ``model.json``
+        with the features of both sides, and ``embed.py``, which needs numpy
+        and scipy only and gives the same similarities up to rounding.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline cannot leave so; see `why_not`.
+
+    Examples
+    --------
+    >>> from simviz.data import PairSet
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["corazón rojo", "coche azul"])
+    >>> content = numpy_files(default_pipeline("cca", pairs, n_components=1).fit(pairs))
+    >>> content[:2]
+    b'PK'
+    """
+    sides = linear_sides(pipeline, "numpy")
+    is_unit = sides["x"].is_unit
+    kind = "products of vectors of length 1" if is_unit else "products of the vectors"
+    settings = {"similarity": "cosine" if is_unit else "dot", **_features(pipeline)}
+    found = {
+        "README.txt": _readme(_NUMPY_README, pipeline, sides, kind=kind),
+        "model.json": _json(settings),
+        "embed.py": (files("simviz.exports") / "standalone.py").read_bytes(),
+        "analysis.py": (files("simviz.features") / "_analysis.py").read_bytes(),
+    }
+    for name, side in sides.items():
+        for part in ("projection", "offset"):
+            buffer = io.BytesIO()
+            np.save(buffer, getattr(side, part), allow_pickle=False)
+            found[f"{name}_{part}.npy"] = buffer.getvalue()
+    return zipped(found)
+
+
+def onnx_graphs(pipeline: Pipeline) -> bytes:
+    """Write both sides of a linear pipeline as ONNX graphs from features to vectors.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        A fitted pipeline with a linear method.
+
+    Returns
+    -------
+    bytes
+        A zip of ``x.onnx``, ``y.onnx`` (opset 18, float32, any number of
+        rows) and ``features.json``.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline cannot leave so, or `onnx` is not installed; see `why_not`.
+    """
+    sides = linear_sides(pipeline, "onnx")
+    found = {
+        "README.txt": _readme(_ONNX_README, pipeline, sides),
+        "features.json": _json(_features(pipeline)),
+    }
+    found |= {f"{name}.onnx": _graph(name, side) for name, side in sides.items()}
+    return zipped(found)
+
+
+def dense_modules(pipeline: Pipeline) -> bytes:
+    """Write a linear adapter of a pretrained encoder as sentence-transformers modules.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        A fitted pipeline with a linear method on `PretrainedText`.
+
+    Returns
+    -------
+    bytes
+        A zip of two folders, ``x`` and ``y``, each a ``Dense`` module with
+        its weights as safetensors, and the lines that put it behind the
+        encoder.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline cannot leave so; see `why_not`.
+    """
+    sides = linear_sides(pipeline, "dense")
+    end = ", Normalize()" if sides["x"].is_unit else ""
+    encoder = pipeline.x_features_.model
+    found = {"README.txt": _readme(_DENSE_README, pipeline, sides, encoder=encoder, end=end)}
+    for name, side in sides.items():
+        found |= {f"{name}/{path}": content for path, content in _dense(side).items()}
+    return zipped(found)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearSide:
+    """One side of a linear model."""
+
+    projection: NDArray[np.float32]
+    offset: NDArray[np.float32]
+    is_unit: bool
+
+
+def linear_sides(pipeline: Pipeline, form: Form) -> dict[str, LinearSide]:
     """Both sides of a linear pipeline."""
     reason = why_not(pipeline, form)
     if reason is not None:
@@ -85,23 +231,6 @@ def linear_sides(pipeline: PairPipeline | BlendPipeline, form: Form) -> dict[str
         is_unit = model.similarity_kind == "cosine"
         sides[name] = LinearSide(A, np.asarray(offset, dtype=np.float32), is_unit)
     return sides
-
-
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    """Files as one zip, the same bytes for the same files."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for path, content in files.items():
-            entry = zipfile.ZipInfo(path, _DATE)
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 6)
-    return buffer.getvalue()
-
-
-def array_bytes(array: NDArray[Any]) -> bytes:
-    """An array as an ``.npy`` file."""
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=False)
-    return buffer.getvalue()
 
 
 def described(features: object) -> dict[str, Any] | None:
@@ -134,66 +263,92 @@ def described(features: object) -> dict[str, Any] | None:
     return None
 
 
-_README = """{title}, exported from simviz
-
-embed.py and analysis.py need Python 3.11, numpy and scipy; simviz is not needed.
-
-    from embed import Model
-    model = Model(".")
-    model.embed(items, "x"), model.embed(items, "y"), model.similarity(x_items, y_items)
-
-x_projection.npy is a matrix of {d_x} features by {k} dimensions, y_projection.npy one of
-{d_y} by {k}. An item with the features v is embedded as v @ projection - offset, an item
-without any known feature as zeros; similarities are {kind}. The features are described in
-model.json: terms stand in the order of the rows of the projection.
-"""
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Files as one zip, the same bytes for the same files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path, content in files.items():
+            entry = zipfile.ZipInfo(path, _DATE)
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 6)
+    return buffer.getvalue()
 
 
-def numpy_files(pipeline: PairPipeline | BlendPipeline) -> bytes:
-    """Write a linear pipeline as arrays, JSON and a few lines of Python.
-
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        A fitted pipeline with a linear method on texts, keywords or vectors.
-
-    Returns
-    -------
-    bytes
-        A zip: ``{x,y}_{projection,offset}.npy`` in float32, ``model.json``
-        with the features of both sides, and ``embed.py``, which needs numpy
-        and scipy only and gives the same similarities up to rounding.
-
-    Raises
-    ------
-    ValueError
-        If the pipeline cannot leave so; see `why_not`.
-
-    Examples
-    --------
-    >>> from simviz.data import PairSet
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["corazón rojo", "coche azul"])
-    >>> content = numpy_files(default_pipeline("cca", pairs, n_components=1).fit(pairs))
-    >>> content[:2]
-    b'PK'
-    """
-    sides = linear_sides(pipeline, "numpy")
-    told = {
-        "similarity": "cosine" if sides["x"].is_unit else "dot",
-        "x": described(pipeline.x_features_),
-        "y": described(pipeline.y_features_),
-    }
+def _readme(text: str, pipeline: Any, sides: Mapping[str, LinearSide], **further: str) -> bytes:
     (d_x, k), (d_y, _) = sides["x"].projection.shape, sides["y"].projection.shape
-    kind = "products of vectors of length 1" if sides["x"].is_unit else "products of the vectors"
     title = pipeline.model_.tags.title
-    found = {
-        "README.txt": _README.format(title=title, d_x=d_x, d_y=d_y, k=k, kind=kind).encode(),
-        "model.json": json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"),
-        "embed.py": (files("simviz.exports") / "standalone.py").read_bytes(),
-        "analysis.py": (files("simviz.features") / "_analysis.py").read_bytes(),
+    return text.format(title=title, d_x=d_x, d_y=d_y, k=k, **further).encode()
+
+
+def _features(pipeline: Any) -> dict[str, Any]:
+    return {"x": described(pipeline.x_features_), "y": described(pipeline.y_features_)}
+
+
+def _json(tree: Mapping[str, Any]) -> bytes:
+    return json.dumps(tree, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _graph(name: str, side: LinearSide) -> bytes:
+    """The graph of one side: product, offset of what is known, length 1."""
+    from onnx import TensorProto, checker, helper, numpy_helper
+
+    d, k = side.projection.shape
+    constants = {
+        "projection": side.projection,
+        "offset": side.offset,
+        "zero": np.zeros((), np.float32),
+        "tiny": np.array(np.finfo(np.float32).tiny, np.float32),
+        "columns": np.array([1], np.int64),
     }
-    for name, side in sides.items():
-        found[f"{name}_projection.npy"] = array_bytes(side.projection)
-        found[f"{name}_offset.npy"] = array_bytes(side.offset)
-    return zipped(found)
+    node = helper.make_node
+    nodes = [
+        node("MatMul", ["features", "projection"], ["projected"]),
+        # An item without any known feature stays at the origin: it is similar to nothing.
+        node("ReduceL1", ["features", "columns"], ["mass"], keepdims=1),
+        node("Greater", ["mass", "zero"], ["is_known"]),
+        node("Cast", ["is_known"], ["known"], to=TensorProto.FLOAT),
+        node("Mul", ["known", "offset"], ["shift"]),
+        node("Sub", ["projected", "shift"], ["centred" if side.is_unit else "embedding"]),
+    ]
+    if side.is_unit:
+        nodes += [
+            node("ReduceL2", ["centred", "columns"], ["length"], keepdims=1),
+            node("Max", ["length", "tiny"], ["divisor"]),
+            node("Div", ["centred", "divisor"], ["embedding"]),
+        ]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        f"simviz_{name}",
+        [value("features", TensorProto.FLOAT, ["n", d])],
+        [value("embedding", TensorProto.FLOAT, ["n", k])],
+        [numpy_helper.from_array(array, label) for label, array in constants.items()],
+    )
+    model = helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", _OPSET)],
+        ir_version=_IR_VERSION,
+        producer_name="simviz",
+    )
+    checker.check_model(model, full_check=True)
+    return bytes(model.SerializeToString())
+
+
+def _dense(side: LinearSide) -> dict[str, bytes]:
+    """The files of one module."""
+    import torch
+    from sentence_transformers.sentence_transformer.modules import Dense
+
+    d, k = side.projection.shape
+    module = Dense(
+        d,
+        k,
+        bias=True,
+        activation_function=torch.nn.Identity(),
+        init_weight=torch.from_numpy(side.projection.T.copy()),
+        init_bias=torch.from_numpy(-side.offset),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        module.save(folder, safe_serialization=True)
+        root = Path(folder)
+        paths = sorted(path for path in root.rglob("*") if path.is_file())
+        return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
