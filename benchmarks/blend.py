@@ -24,8 +24,7 @@ from simviz.base import unit_rows
 from simviz.evaluation import MAP, Precision, evaluate, paired_randomization
 from simviz.evaluation.blends import ALPHAS, blend_curve
 from simviz.experiments import get_experiment
-from simviz.experiments._blending import Asked
-from simviz.experiments.ssi_links import Links
+from simviz.experiments._blending import Asked, Task
 from simviz.features import Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
@@ -134,7 +133,7 @@ def some(asked: Asked, n: int) -> Asked:
     return Asked(asked.pairs.take(range(0, len(asked.pairs.x), step)), asked.one_collection)
 
 
-def quality(links: Links) -> None:
+def quality(links: Task) -> None:
     """MAP and P@10 of query expansion, its settings chosen on validation, and of TF-IDF."""
     held_out = some(links.validation, MOST_QUERIES)
     grid = [
@@ -165,7 +164,7 @@ def quality(links: Links) -> None:
              float(np.nanmean(ten)), found.difference,
              "" if title == "TF-IDF" else f"{found.p_value:.4f}")
         )  # fmt: skip
-    print(f"### {links.name}: {links.in_words()}\n")
+    print(f"### {links.name}: {links.about}\n")
     heads = ("scores", "settings", "MAP, validation", "MAP", "P@10", "MAP to TF-IDF's", "p")
     show(heads, rows)
 

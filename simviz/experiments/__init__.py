@@ -10,9 +10,20 @@ import functools
 import sys
 from typing import Any
 
-from simviz.experiments._document import SIGNS, cell_text, tables_csv, to_markdown
 from simviz.experiments._experiment import ONLY_DRAWN, SIZES, Experiment, Paper, Size
-from simviz.experiments._findings import VERDICTS, Claim, Figure, Findings, Series, Table, Verdict
+from simviz.experiments._findings import (
+    SIGNS,
+    VERDICTS,
+    Claim,
+    Figure,
+    Findings,
+    Series,
+    Table,
+    Verdict,
+    cell_text,
+    tables_csv,
+    to_markdown,
+)
 from simviz.experiments._parts import Parts, read_parts
 from simviz.experiments._progress import Progress, Team
 from simviz.registry import find_classes, unknown_name
@@ -45,7 +56,7 @@ __all__ = [
 
 @functools.cache
 def _found() -> dict[str, type[Experiment[Any]]]:
-    return find_classes(sys.modules[__name__], Experiment)  # type: ignore[type-abstract]
+    return find_classes(sys.modules[__name__], Experiment)
 
 
 def all_experiments() -> dict[str, type[Experiment[Any]]]:

@@ -1,8 +1,9 @@
-"""Scores of experiments: settings and weights chosen on validation pairs, then one test."""
+"""Rankings alone and blended: settings and weights chosen on validation pairs, then one test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,9 @@ from simviz.evaluation.blends import blend_curve
 from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.scoring import evaluate
-from simviz.pipeline import BlendPipeline, Normalization, PairPipeline
+from simviz.experiments._findings import Cell, Table
+from simviz.experiments._progress import Progress
+from simviz.pipeline import BlendPipeline, PairPipeline
 
 Block = NDArray[np.floating[Any]]
 
@@ -53,6 +56,64 @@ class Asked:
             metrics=[metric], directions=["x2y"], callback=callback,
         )  # fmt: skip
         return found.values(metric, "x2y") if metric.level == "query" else found.values(metric)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """Pairs to learn from, and queries to choose by and to test on."""
+
+    name: str
+    train: PairSet
+    validation: Asked
+    test: Asked
+    about: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """What a scorer reaches on test queries, and on validation with what was chosen there."""
+
+    result: Evaluation
+    chosen: str = ""
+    validation: float = math.nan
+
+
+def score_table(
+    title: str, first: str, scored: Mapping[str, Scored], metrics: Sequence[Metric], note: str
+) -> Table:
+    """A row for each scorer: its metrics, and what validation chose."""
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(one.result.value(metric, "x2y") for metric in metrics), one.chosen)
+        for name, one in scored.items()
+    ]
+    columns = (first, *map(str, metrics), "chosen by validation")
+    return Table(title, columns, tuple(rows), note)
+
+
+def alone_and_blended(
+    titles: tuple[str, str],
+    candidates: Callable[[Progress], Mapping[str, PairPipeline]],
+    lexical: PairPipeline,
+    task: Task,
+    metrics: Sequence[Metric],
+    metric: Metric,
+    progress: Progress,
+) -> dict[str, Scored]:
+    """Test the best candidate alone and the best one blended, under their titles."""
+    name, blend = titles
+    progress(f"Training {name}")
+    found = choose(
+        candidates(progress.part(0, 0.75)), lexical, task.train, task.validation, metric,
+        callback=progress.part(0.75, 0.9).listen(f"Weighing {name}"),
+    )  # fmt: skip
+    progress(f"Testing {name}", 0.9)
+    alone, mixed = (task.test.evaluate(s, metrics) for s in (found.learned, found.blend))
+    weight = f"α = {found.alpha:.2f}, {found.blend_setting}"
+    return {
+        name: Scored(alone, found.setting, found.value),
+        blend: Scored(mixed, weight, found.blend_value),
+    }
 
 
 class WithoutItself:
@@ -116,8 +177,6 @@ def choose(
     train: PairSet,
     validation: Asked,
     metric: Metric,
-    *,
-    normalization: Normalization = "global_std",
     callback: Callback | None = None,
 ) -> Chosen:
     """Choose a setting alone, and a setting and a weight for the blend."""
@@ -125,7 +184,7 @@ def choose(
     best: tuple[float, str] | None = None
     best_blend: tuple[float, str, BlendPipeline] | None = None
     for setting, pipeline in candidates.items():
-        made = BlendPipeline.of(pipeline, lexical, train, normalization=normalization)
+        made = BlendPipeline.of(pipeline, lexical, train, normalization="global_std")
         values = sign * validation.curve(made, metric, callback)
         if best is None or values[-1] > best[0]:
             best = float(values[-1]), setting
@@ -135,7 +194,8 @@ def choose(
             best_blend = float(values.max()), setting, made.with_alpha(alpha)
     if best is None or best_blend is None:
         raise ValueError("There is nothing to choose from. Bring at least one setting.")
+    blend_value, blend_setting, blend = best_blend
     return Chosen(
         best[1], candidates[best[1]], sign * best[0],
-        float(best_blend[2].alpha), best_blend[2], best_blend[1], sign * best_blend[0],
+        float(blend.alpha), blend, blend_setting, sign * blend_value,
     )  # fmt: skip

@@ -16,15 +16,17 @@ how it is run::
         methods = ("tfidf_cosine", "query_expansion", "lsa", "ssi")
         minutes = 1.5
 
-        def load(self, path, *, size, seed):      # only where Parts.of or read_parts won't do
+        def suits(self, pairs):                     # which pairs it can be run on
             ...
 
-        def run(self, data, *, size, seed=0, methods=None, progress=None):
-            progress = progress or Progress()
-            for method, part in progress.over(self.chosen(methods)):
+        def _adapted(self, parts):                  # only where it does not run on Parts
+            ...
+
+        def _run(self, data, methods, size, seed, progress):
+            for method, part in progress.over(methods):
                 part(f"Training {method}")          # raises JobCancelled when asked to stop
                 model.set_callbacks(part.listen(f"Training {method}"))
-            return self.findings(data.name, data.in_words(), size, seed, tables=..., ...)
+            return Found(data.in_words(), tables=..., claims=..., notes=...)
 
 Rules that all of them keep:
 
@@ -43,8 +45,9 @@ Rules that all of them keep:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
@@ -124,7 +127,38 @@ BLSTM = Paper(
 )
 
 
-class Experiment(ABC, Generic[D]):
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a run of an experiment gives: `about` says in words how much data was used."""
+
+    about: str
+    tables: Iterable[Table] = ()
+    figures: Iterable[Figure] = ()
+    claims: Iterable[Claim] = ()
+    notes: Iterable[str] = ()
+
+
+@contextmanager
+def fewer_dimensions() -> Iterator[None]:
+    """Let models have fewer dimensions than were asked for, without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+        yield
+
+
+def fitted(model: Any, *data: Any) -> Any:
+    """Fit a model or a pipeline, which may get fewer dimensions than were asked for."""
+    with fewer_dimensions():
+        return model.fit(*data)
+
+
+def cut(model: Any, sizes: Iterable[int]) -> dict[int, Any]:
+    """Cut a fitted model or pipeline to several numbers of dimensions that it has."""
+    top = getattr(model, "model_", model).n_components_
+    return {k: model.truncate(k) for k in sorted({min(k, top) for k in sizes})}
+
+
+class Experiment(Generic[D]):
     """A table or figure of a paper.
 
     Class attributes say what it is; see the module's docstring for the rules.
@@ -213,7 +247,7 @@ class Experiment(ABC, Generic[D]):
 
             return self.prepared(load_demo(self.demo), seed=seed, n_train=n_train, n_pool=n_pool)
         parts = read_parts(path, pool=self.pool, seed=seed)
-        return cast(D, parts.thinned(n_train, n_pool, pool=self.pool))
+        return self._adapted(parts.thinned(n_train, n_pool, pool=self.pool))
 
     def prepared(
         self,
@@ -240,9 +274,13 @@ class Experiment(ABC, Generic[D]):
             What `run` takes.
         """
         given = any("split" in side.metadata for side in (pairs.x, pairs.y))
-        by = "column" if given else self.split_by
-        parts = Parts.of(pairs, by=cast(Any, by), pool=self.pool, seed=seed)
-        return cast(D, parts.thinned(n_train, n_pool, pool=self.pool))
+        by: Any = "column" if given else self.split_by
+        parts = Parts.of(pairs, by=by, pool=self.pool, seed=seed)
+        return self._adapted(parts.thinned(n_train, n_pool, pool=self.pool))
+
+    def _adapted(self, parts: Parts) -> D:
+        """Return the data that `_run` takes."""
+        return cast(D, parts)
 
     def refusal(self, pairs: PairSet) -> str:
         """Why it cannot be run on these pairs.
@@ -257,9 +295,23 @@ class Experiment(ABC, Generic[D]):
         str
             A sentence; empty where it can be run.
         """
-        return "" if pairs.name == self.demo else f"It needs {self.needs}."
+        return "" if self.suits(pairs) else f"It needs {self.needs}."
 
-    @abstractmethod
+    def suits(self, pairs: PairSet) -> bool:
+        """Whether it can be run on pairs.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            What somebody brought.
+
+        Returns
+        -------
+        bool
+            False unless they are what it `needs`.
+        """
+        return pairs.name == self.demo
+
     def run(
         self,
         data: D,
@@ -297,6 +349,18 @@ class Experiment(ABC, Generic[D]):
         ValueError
             If a method is not part of the experiment.
         """
+        wanted = self.chosen(methods)
+        found = self._run(data, wanted, size, seed, progress or Progress())
+        return Findings(
+            self.id, cast(Any, data).name, found.about, size, seed,
+            tuple(found.tables), tuple(found.figures), tuple(found.claims), tuple(found.notes),
+        )  # fmt: skip
+
+    def _run(
+        self, data: D, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
+        """Train, choose and test."""
+        raise NotImplementedError
 
     def chosen(self, methods: Iterable[str] | None) -> tuple[str, ...]:
         """The methods that are asked for, in the experiment's order.
@@ -323,40 +387,3 @@ class Experiment(ABC, Generic[D]):
             if method not in self.methods:
                 raise ValueError(unknown_name(f"method of {self.id}", method, self.methods))
         return tuple(method for method in self.methods if method in asked)
-
-    def findings(
-        self,
-        data: str,
-        about: str,
-        size: Size,
-        seed: int,
-        *,
-        tables: Iterable[Table] = (),
-        figures: Iterable[Figure] = (),
-        claims: Iterable[Claim] = (),
-        notes: Iterable[str] = (),
-    ) -> Findings:
-        """Put together what was found.
-
-        Parameters
-        ----------
-        data : str
-            Name of the data.
-        about : str
-            How much of it was used, in words.
-        size : {"demo", "full"}
-            How much was tried.
-        seed : int
-            Of everything random.
-        tables, figures, claims, notes : iterables
-            See `Findings`.
-
-        Returns
-        -------
-        Findings
-            Under the experiment's name.
-        """
-        return Findings(
-            self.id, data, about, size, seed,
-            tuple(tables), tuple(figures), tuple(claims), tuple(notes),
-        )  # fmt: skip

@@ -1,16 +1,30 @@
-"""What an experiment found: tables, figures and claims that can be kept and read again."""
+"""What an experiment found: tables, figures and claims, kept as JSON, shown as Markdown or CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from simviz.evaluation.significance import ALPHA, Comparison, plural
+from numpy.typing import ArrayLike
+
+from simviz.data.cells import escape_cell
+from simviz.evaluation.comparisons import Correction, correct
+from simviz.evaluation.significance import ALPHA, Comparison, paired_randomization, plural
+
+if TYPE_CHECKING:
+    from simviz.experiments._experiment import Experiment
 
 Verdict = Literal["holds", "does not hold", "not comparable"]
+K = TypeVar("K")
+Cell = str | float | int | None
+FigureKind = Literal["dimensions", "roc", "scatter"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not comparable")
+#: In front of a verdict, so that colour is not all that tells it.
+SIGNS = {"holds": "✓", "does not hold": "✗", "not comparable": "–"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +206,7 @@ class Claim:
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as JSON's types, and the verdict."""
-        tree = {name: _jsonable(value) for name, value in asdict(self).items()}
-        return {**tree, "verdict": self.verdict}
+        return {**_plain(asdict(self)), "verdict": self.verdict}
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
@@ -212,6 +225,38 @@ class Claim:
         fields: dict[str, Any] = {n: v for n, v in tree.items() if n != "verdict"}
         fields = {n: math.nan if v is None else v for n, v in fields.items()}
         return cls(**fields)
+
+
+def tests_of(
+    pairs: Mapping[K, Sequence[Any]],
+    test: Callable[..., Comparison] = paired_randomization,
+    correction: Correction = "holm",
+) -> dict[K, Comparison]:
+    """Test several pairs of values, corrected for how many there are."""
+    made = {(0, i): test(*both) for i, both in enumerate(pairs.values())}
+    return dict(zip(pairs, correct(made, correction).values(), strict=True))
+
+
+def claims_ahead(
+    wanted: Iterable[tuple[str, str, str]],
+    values: Mapping[str, ArrayLike],
+    metric: str,
+    test: Callable[..., Comparison] = paired_randomization,
+    paper: Callable[..., Comparison] | None = None,
+) -> list[Claim]:
+    """Claim that one is ahead of another, for each that was run: (one, other, statement)."""
+    known = {(a, b): words for a, b, words in wanted if a in values and b in values}
+    return [
+        Claim.ahead(
+            known[a, b],
+            found,
+            f"{metric}, {a} − {b}",
+            paper=None if paper is None else paper(values[a], values[b]),
+        )
+        for (a, b), found in tests_of(
+            {(a, b): (values[a], values[b]) for a, b in known}, test
+        ).items()
+    ]
 
 
 def counted(found: Comparison) -> str:
@@ -235,14 +280,6 @@ def p_in_words(p: float) -> str:
     if math.isnan(p):
         return "p unknown"
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-
-
-def _jsonable(value: object) -> object:
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-Cell = str | float | int | None
-FigureKind = Literal["dimensions", "roc", "scatter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,14 +417,13 @@ class Findings:
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
-    command: str = field(default="")
+    command: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as JSON's types; what is not a number is null."""
         tree = asdict(self)
         tree["claims"] = [claim.to_json() for claim in self.claims]
-        plain: dict[str, Any] = _plain(tree)
-        return plain
+        return dict(_plain(tree))
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
@@ -409,18 +445,18 @@ class Findings:
             If something is missing or of another kind.
         """
         try:
-            told = dict(tree)
-            told["tables"] = tuple(
+            fields = dict(tree)
+            fields["tables"] = tuple(
                 Table(t["title"], tuple(t["columns"]), tuple(map(tuple, t["rows"])), t["note"])
                 for t in tree["tables"]
             )
-            told["figures"] = tuple(
+            fields["figures"] = tuple(
                 Figure(**{**f, "series": tuple(Series(**_tuples(s)) for s in f["series"])})
                 for f in tree["figures"]
             )
-            told["claims"] = tuple(map(Claim.from_json, tree["claims"]))
-            told["notes"] = tuple(tree["notes"])
-            return cls(**told)
+            fields["claims"] = tuple(map(Claim.from_json, tree["claims"]))
+            fields["notes"] = tuple(tree["notes"])
+            return cls(**fields)
         except (KeyError, TypeError) as error:
             raise ValueError(f"These findings cannot be read ({error}).") from error
 
@@ -443,3 +479,121 @@ def _tuples(tree: Mapping[str, Any]) -> dict[str, Any]:
         else value
         for name, value in tree.items()
     }
+
+
+def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
+    """A page about what an experiment found.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Whose findings they are.
+    found : Findings
+        What `Experiment.run` answered.
+
+    Returns
+    -------
+    str
+        Tables, claims with their tests, settings, and the line that repeats it.
+    """
+    paper = experiment.paper
+    where = f"{paper.authors} ({paper.year}), {experiment.shown_as}"
+    spent = f", {found.seconds:,.0f} s" if found.seconds else ""
+    parts = [
+        f"# {experiment.title}",
+        f"{where}. {experiment.sentence}",
+        f"Data: {_one_line(found.data)} ({_one_line(found.about)}); size {found.size}, seed "
+        f"{found.seed}{spent}.",
+        claims_markdown(found.claims),
+    ]
+    for table in found.tables:
+        parts += [
+            f"## {_one_line(table.title)}",
+            _grid(table.columns, [list(map(cell_text, row)) for row in table.rows]),
+        ]
+        parts += [_one_line(table.note)] if table.note else []
+    if found.notes:
+        parts.append("\n".join(f"- {_one_line(note)}" for note in found.notes))
+    if found.command:
+        parts.append(f"```\n{found.command}\n```")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def claims_markdown(claims: tuple[Claim, ...]) -> str:
+    """A table of claims and verdicts."""
+    if not claims:
+        return ""
+    head = ("verdict", "claim", "the paper", "ours", "test", "the paper's test")
+    rows = [
+        [
+            f"{SIGNS[claim.verdict]} {claim.verdict}",
+            claim.statement,
+            claim.published,
+            claim.reason or claim.numbers(),
+            claim.test,
+            claim.paper_test,
+        ]
+        for claim in claims
+    ]
+    return _grid(head, rows)
+
+
+def tables_csv(tables: Iterable[Table]) -> str:
+    """Tables one below the other, each under its title.
+
+    Parameters
+    ----------
+    tables : iterable of Table
+        What to write.
+
+    Returns
+    -------
+    str
+        Comma-separated values for a spreadsheet, with an empty line between
+        the tables.
+    """
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    for i, table in enumerate(tables):
+        title = table.title.replace('"', '""')
+        if i:
+            text.write("\n")
+        text.write(f'"{title}"\n')
+        for row in (table.columns, *table.rows):
+            lines.writerow([escape_cell(c) if isinstance(c, str) else c for c in row])
+    return text.getvalue()
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell as it is shown: three decimals, and nothing for what is not there.
+
+    Parameters
+    ----------
+    cell : str, float, int or None
+        Of a `Table`.
+
+    Returns
+    -------
+    str
+        Words.
+
+    Examples
+    --------
+    >>> cell_text(0.79712), cell_text(1032), cell_text(None)
+    ('0.797', '1,032', '')
+    """
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.3f}".replace("-", "−")
+    return f"{cell:,}" if isinstance(cell, int) else cell
+
+
+def _grid(head: tuple[str, ...], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_one_line(cell) for cell in line)} |" for line in lines)
+
+
+def _one_line(text: str) -> str:
+    """On one line, and no column of its own."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,35 +1,34 @@
-"""How far an experiment is, and whether it should stop."""
+"""How far an experiment is, whether it should stop, and who does its parts."""
 
 from __future__ import annotations
 
 import queue
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import CancelledError
 from contextlib import suppress
+from functools import partial
 from importlib.metadata import version
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from simviz.callbacks import Callback
 from simviz.exceptions import JobCancelled, SimvizError
+from simviz.scale.dask import (
+    connect,
+    disconnect,
+    is_unwanted,
+    repeated,
+    same_version,
+    scattered,
+)
 
 #: Told in words what is done and how much is behind, in [0, 1]; answers True to stop.
 Heard = Callable[[str, float], bool]
 T = TypeVar("T")
 R = TypeVar("R")
 
-
-class Helpers(Protocol):
-    """Who does parts of an experiment elsewhere, see `simviz.experiments.Team`."""
-
-    def __call__(
-        self,
-        do: Callable[[T, Progress], R],
-        parts: Sequence[tuple[T, float]],
-        tell: Callable[[str, float], None],
-    ) -> dict[T, R]:
-        """Do every part; what each took is told as a weight."""
+_TELL_SECONDS = 0.2
+_ATTEMPTS = 3  # to do what is lost with a worker
 
 
 class Progress:
@@ -41,7 +40,7 @@ class Progress:
         ``heard(words, fraction) -> bool``; True stops.
     low, high : float
         What part of the whole this tells of.
-    helpers : Helpers, optional
+    helpers : Team, optional
         Do what `each` is given; this process when omitted.
 
     Examples
@@ -59,7 +58,7 @@ class Progress:
         heard: Heard | None = None,
         low: float = 0.0,
         high: float = 1.0,
-        helpers: Helpers | None = None,
+        helpers: Team | None = None,
     ) -> None:
         self._heard, self._low, self._high, self._helpers = heard, low, high, helpers
         # Shared by all parts: what is told never goes back.
@@ -187,21 +186,6 @@ class Progress:
         return bool(self._heard(words, self._furthest[0]))
 
 
-_CONNECT_SECONDS = 5
-_TELL_SECONDS = 0.2
-_ATTEMPTS = 3
-_LOST = (
-    "The cluster at {} cannot be reached or lost its workers. See that its scheduler and workers "
-    "run, then repeat the experiment."
-)
-#: States of a worker whose scheduler is gone, or that was told to end.
-_ENDED = ("closing", "closed", "failed")
-
-
-class _Gone(RuntimeError):  # noqa: N818 -- it is mended, and nobody sees it
-    """A worker was lost while data were sent."""
-
-
 class Team:
     """Does parts of an experiment on other machines, each part as a whole.
 
@@ -222,18 +206,14 @@ class Team:
     """
 
     def __init__(self, address: str) -> None:
+        self._address = address
         try:
-            from distributed import Client
+            self._client = connect(address, "experiment")
         except ImportError as error:
             raise SimvizError(
                 'A cluster needs Dask: pip install "simviz[cluster]". Without a scheduler the '
                 "experiment is done by this process."
             ) from error
-        self._address = address
-        try:
-            self._client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise SimvizError(_LOST.format(address)) from error
 
     def __call__(
         self,
@@ -263,32 +243,20 @@ class Team:
         SimvizError
             If the scheduler is lost, or whatever a part raises.
         """
-        from distributed.client import ClosedClientError
-
         done: dict[int, R] = {}
-        error: BaseException | None = None
-        for _ in range(_ATTEMPTS):
-            try:
-                self._some(do, parts, tell, done)
-                return {thing: done[i] for i, (thing, _) in enumerate(parts)}
-            except (CancelledError, OSError, ClosedClientError, _Gone) as reason:
-                error = reason  # what was sent, or who had it, is lost
-                if self._client.status != "running":
-                    break
-        raise SimvizError(_LOST.format(self._address)) from error
+        attempt = partial(self._some, do, parts, tell, done)
+        repeated(self._client, self._address, attempt, _ATTEMPTS, "experiment")
+        return {thing: done[i] for i, (thing, _) in enumerate(parts)}
 
     def close(self) -> None:
-        """Let go of the scheduler, which drops whatever still waits there."""
-        with suppress(OSError, TimeoutError):
-            self._client.close(timeout=_CONNECT_SECONDS)
+        """Close the connection; the scheduler drops whatever still waits there."""
+        disconnect(self._client)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-    # -- inside -----------------------------------------------------------------------
 
     def _some(
         self, do: Any, parts: Sequence[tuple[Any, float]], tell: Any, done: dict[int, Any]
@@ -301,15 +269,8 @@ class Team:
         self._client.subscribe_topic(topic, lambda event: heard.put(event[1]))
         total = sum(weight for _, weight in parts) or 1.0
         behind = [float(i in done) for i in range(len(parts))]
-        # In a list of one: whatever it is, it is sent as it is.
-        try:
-            # To one of them; the others fetch it there when they need it.
-            shared = self._client.scatter([do], hash=False)[0]
-        except (KeyError, AttributeError) as gone:
-            # The scheduler has just lost a worker; or the client has given it up.
-            if isinstance(gone, AttributeError) and self._client.status == "running":
-                raise
-            raise _Gone from gone
+        # To one of them; the others fetch it there when they need it.
+        shared = scattered(self._client, [do])[0]
         own = version("simviz")
         # Those that take longest begin first.
         left = sorted((i for i in range(len(parts)) if i not in done), key=lambda i: -parts[i][1])
@@ -354,15 +315,8 @@ def _within(ended: Any, seconds: float) -> list[Any]:
 
 def _part(do: Any, thing: Any, how: tuple[str, int, str]) -> Any:
     """Do one part, on a worker."""
-    from distributed import get_worker
-
     topic, i, asked = how
-    worker, own = get_worker(), version("simviz")
-    if own != asked:
-        raise SimvizError(
-            f"The worker at {worker.address} has simviz {own}, whoever asks {asked}. Install the "
-            "same version on all machines of the cluster and start them again."
-        )
+    worker = same_version(asked, "whoever asks")
     key: Any = worker.get_current_task()
     told = [-_TELL_SECONDS]
 
@@ -370,12 +324,11 @@ def _part(do: Any, thing: Any, how: tuple[str, int, str]) -> Any:
         if time.monotonic() - told[0] >= _TELL_SECONDS:
             told[0] = time.monotonic()
             worker.log_event(topic, (i, words, fraction))
-        task = worker.state.tasks.get(key)
-        return task is None or task.state == "cancelled" or worker.status.name in _ENDED
+        return is_unwanted(worker, key)
 
     try:
         return do(thing, Progress(heard))
     except JobCancelled:
-        if heard("", 0.0):  # nobody waits for it
+        if is_unwanted(worker, key):  # nobody waits for it
             return None
         raise

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
 from simviz.evaluation import corrected_resampled_t, paired_t
-from simviz.evaluation.comparisons import correct
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import WXL, Experiment, Size
-from simviz.experiments._findings import Cell, Claim, Findings, Table
+from simviz.experiments._experiment import WXL, Experiment, Found, Size, fitted
+from simviz.experiments._findings import Cell, Table, claims_ahead
 from simviz.experiments._parts import Parts, read_parts
 from simviz.experiments._progress import Progress
 from simviz.features import TextCounts, Tfidf
@@ -98,9 +97,7 @@ class Collection:
             model: Any = get_method("heterogeneous_svd")(
                 top, negative_weight=weight, measure="dot", random_state=self.seed
             )
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-                model.fit(self.turned[train], self.Y, self.judged(train))
+            fitted(model, self.turned[train], self.Y, self.judged(train))
             # Folds that differ by a query may give a dimension more or less: names are those of
             # the grid, so that settings can be compared.
             for k, before in zip(_SVD, (0, *_SVD), strict=False):
@@ -188,6 +185,13 @@ _MLC: Mapping[Size, tuple[int, ...]] = {"demo": (20,), "full": (20, 50)}
 _FOLDS: Mapping[Size, int] = {"demo": 3, "full": 5}
 _FEWEST = 15
 _OURS, _MLC_NAME = "heterogeneous SVD", "MLC"
+_BLEND = f"{_OURS} + BM25"
+_CLAIMS = (
+    (_BLEND, "BM25", "BM25 ranks better with what is learned across the spaces."),
+    (_BLEND, f"{_MLC_NAME} + BM25", "It helps BM25 more than a metric (MLC) does."),
+    (_BLEND, "VSM", "With BM25 it ranks better than the vector space model."),
+    (_OURS, _MLC_NAME, "Alone it ranks better than the metric does."),
+)
 
 
 class HeterogeneousRanking(Experiment[PairSet]):
@@ -203,18 +207,11 @@ class HeterogeneousRanking(Experiment[PairSet]):
     methods = ("tfidf_cosine", "bm25", "mlc", "heterogeneous_svd")
     minutes = 3.0
 
-    def load(
-        self,
-        path: str | Path | None = None,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        n_train: int | None = None,
-        n_pool: int | None = None,
-    ) -> PairSet:
+    def load(self, path: str | Path | None = None, **how: Any) -> PairSet:
         """Read queries and documents."""
         pairs = load_demo(self.demo) if path is None else _whole(read_parts(path, pool="all"))
-        return self.prepared(pairs, seed=seed, n_train=n_train, n_pool=n_pool)
+        how.pop("size", None)
+        return self.prepared(pairs, **how)
 
     def prepared(
         self,
@@ -234,53 +231,50 @@ class HeterogeneousRanking(Experiment[PairSet]):
             asked = np.sort(drawn)
         return pairs.take(asked)
 
-    def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs."""
+    def suits(self, pairs: PairSet) -> bool:
+        """Whether it can be run on pairs."""
         texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         asked = int((np.diff(pairs.relevance.positives.indptr) > 0).sum())
-        return "" if texts and asked >= _FEWEST else f"It needs {self.needs}."
+        return texts and asked >= _FEWEST
 
-    def run(
-        self,
-        data: PairSet,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        methods: Sequence[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Findings:
+    def _run(
+        self, data: PairSet, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
         """Divide, choose by folds of the training queries, and test; ten times."""
-        progress = progress or Progress()
-        wanted = self.chosen(methods)
         progress("Weighing terms")
         collection = Collection(data, _MLC[size], seed)
         known = {
             "mlc": (_MLC_NAME, collection.mlc),
             "heterogeneous_svd": (_OURS, collection.svd),
         }
-        learners = dict(known[method] for method in wanted if method in known)
+        learners = dict(known[method] for method in methods if method in known)
         tested = progress.part(0.02, 1.0).each(
             lambda trial, part: divided(collection, learners, trial, _FOLDS[size], part),
             range(N_TRIALS),
         )
         trials = list(tested.values())
-        return self.findings(
-            data.name,
+        values = {name: [trial[name].value for trial in trials] for name in trials[0]}
+        notes = [
+            f"{N_TRIALS} random divisions of the queries, {1 - TEST_SHARE:.0%} to learn from; "
+            "all other documents count as not relevant. Dimensions, form, weights and α: by "
+            f"{_FOLDS[size]} folds of the training queries. Scores of a blend are divided by "
+            "their spread.",
+            "Training parts of the divisions overlap, so the t-test over trials is corrected "
+            "(Nadeau and Bengio); the paper's is not.",
+            "tf·idf and BM25 of words without English stop words; MLC learns among principal "
+            "components. The paper uses 50 queries and 6,913 documents of the AP collection.",
+        ]
+        return Found(
             f"{len(data.x):,} {data.x_name}, {len(data.y):,} {data.y_name}",
-            size,
-            seed,
-            tables=[_table(trials)],
-            claims=_claims(trials),
-            notes=[
-                f"{N_TRIALS} random divisions of the queries, {1 - TEST_SHARE:.0%} to learn from; "
-                "all other documents count as not relevant. Dimensions, form, weights and α: by "
-                f"{_FOLDS[size]} folds of the training queries. Scores of a blend are divided by "
-                "their spread.",
-                "Training parts of the divisions overlap, so the t-test over trials is corrected "
-                "(Nadeau and Bengio); the paper's is not.",
-                "tf·idf and BM25 of words without English stop words; MLC learns among principal "
-                "components. The paper uses 50 queries and 6,913 documents of the AP collection.",
-            ],
+            tables=[_table(trials, values)],
+            claims=claims_ahead(
+                _CLAIMS,
+                values,
+                "MAP",
+                partial(corrected_resampled_t, test_fraction=TEST_SHARE),
+                lambda a, b: replace(paired_t(a, b), unit="split"),
+            ),
+            notes=notes,
         )
 
 
@@ -298,45 +292,19 @@ def _whole(parts: Parts) -> PairSet:
     return replace(whole, name=parts.name)
 
 
-def _table(trials: Sequence[Mapping[str, Measured]]) -> Table:
-    base = np.array([trial["BM25"].value for trial in trials])
+def _table(
+    trials: Sequence[Mapping[str, Measured]], values: Mapping[str, Sequence[float]]
+) -> Table:
+    base = np.array(values["BM25"])
     rows: list[tuple[Cell, ...]] = []
-    for name in trials[0]:
-        values = np.array([trial[name].value for trial in trials])
-        ahead = None if name == "BM25" else f"{(values > base).sum()} of {len(values)}"
+    for name, found in values.items():
+        ours = np.array(found)
+        ahead = None if name == "BM25" else f"{(ours > base).sum()} of {len(ours)}"
         often = Counter(trial[name].setting for trial in trials).most_common(1)[0][0]
-        rows.append((name, float(values.mean()), float(values.mean() - base.mean()), ahead, often))
+        rows.append((name, float(ours.mean()), float(ours.mean() - base.mean()), ahead, often))
     return Table(
         f"Table 1: MAP, mean of {len(trials)} trials",
         ("scores", "MAP", "over BM25", "ahead of BM25 in", "chosen most often"),
         tuple(rows),
         "The paper's own numbers are of other documents and are not shown.",
     )
-
-
-def _claims(trials: Sequence[Mapping[str, Measured]]) -> list[Claim]:
-    """What the paper concludes, each with its test."""
-    blend = f"{_OURS} + BM25"
-    wanted = [
-        (blend, "BM25", "BM25 ranks better with what is learned across the spaces."),
-        (blend, f"{_MLC_NAME} + BM25", "It helps BM25 more than a metric (MLC) does."),
-        (blend, "VSM", "With BM25 it ranks better than the vector space model."),
-        (_OURS, _MLC_NAME, "Alone it ranks better than the metric does."),
-    ]
-    values = {name: [trial[name].value for trial in trials] for name in trials[0]}
-    known = [(a, b, words) for a, b, words in wanted if a in values and b in values]
-    tested = correct(
-        {
-            (0, i): corrected_resampled_t(values[a], values[b], test_fraction=TEST_SHARE)
-            for i, (a, b, _) in enumerate(known)
-        }
-    )
-    return [
-        Claim.ahead(
-            words,
-            tested[0, i],
-            f"MAP, {a} − {b}",
-            paper=replace(paired_t(values[a], values[b]), unit="split"),
-        )
-        for i, (a, b, words) in enumerate(known)
-    ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +15,8 @@ from simviz.data import Items, PairSet
 from simviz.evaluation import ChanceScorer, evaluate, paired_randomization
 from simviz.evaluation.metrics import Precision
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import WXL, Experiment, Size
-from simviz.experiments._findings import Claim, Figure, Findings, Series, Table
+from simviz.experiments._experiment import WXL, Experiment, Found, Size, cut, fitted
+from simviz.experiments._findings import Claim, Figure, Series, Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.pipeline import PairPipeline, default_pipeline
@@ -114,23 +113,14 @@ class KeywordMap(Experiment[Parts]):
     minutes = 0.5
     split_by = "y"
 
-    def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs."""
-        shown = pairs.x.kind == "keyword" and pairs.y.kind in ("image", "vector")
-        return "" if shown else f"It needs {self.needs}."
+    def suits(self, pairs: PairSet) -> bool:
+        """Whether it can be run on pairs."""
+        return pairs.x.kind == "keyword" and pairs.y.kind in ("image", "vector")
 
-    def run(
-        self,
-        data: Parts,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        methods: Sequence[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Findings:
+    def _run(
+        self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
         """Train, choose by validation, and draw pictures of the test."""
-        self.chosen(methods)
-        progress = progress or Progress()
         seen = np.diff(data.test.relevance.positives.indptr) >= _LEAST
         groups = related_keywords(data.train.relevance.positives, seen)
         model, setting = _chosen(data, progress.part(0, 0.9))
@@ -138,11 +128,8 @@ class KeywordMap(Experiment[Parts]):
         keywords = np.concatenate(groups)
         shown = data.test.take(keywords)
         drawn = _drawn(model, shown, np.repeat(np.arange(len(groups)), len(groups[0])))
-        return self.findings(
-            data.name,
+        return Found(
             f"{data.in_words()}; {len(data.test.y):,} pictures of the test may be shown",
-            size,
-            seed,
             tables=[_table(model, shown)],
             figures=[_figure(drawn, shown)],
             claims=_claims(model, shown, drawn, seed),
@@ -168,13 +155,9 @@ def _chosen(data: Parts, progress: Progress) -> tuple[PairPipeline, str]:
         pipeline = default_pipeline(
             METHOD, data.train, n_components=max(_SIZES), negative_weight=weight
         ).set_callbacks(part.listen(words))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-            fitted = pipeline.fit(data.train)
+        fitted(pipeline, data.train)
         part(words, 0.8)
-        top = fitted.model_.n_components_
-        for k in sorted({min(k, top) for k in _SIZES}):
-            small = fitted.truncate(k)
+        for k, small in cut(pipeline, _SIZES).items():
             found = evaluate(
                 small, held.x, held.y, held.relevance, [Precision(5)], directions=["y2x"]
             )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -21,14 +20,13 @@ from simviz.evaluation import (
     Evaluation,
     Roc,
     compare_all,
-    correct,
     evaluate,
     paired_randomization,
     paired_t,
     partitioned_auc_t,
 )
-from simviz.experiments._experiment import S2NET, Experiment, Size
-from simviz.experiments._findings import Cell, Claim, Figure, Findings, Series, Table, counted
+from simviz.experiments._experiment import S2NET, Experiment, Found, Size, fitted
+from simviz.experiments._findings import Cell, Claim, Figure, Series, Table, counted, tests_of
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.features import TextCounts, Tfidf
@@ -174,9 +172,7 @@ class Graded:
             data += [vectors["validation"], vectors["y"], self.judged["validation"]]
         if callback is not None:
             model.set_callbacks(callback)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-            return model.fit(*data)
+        return fitted(model, *data)
 
 
 _WEIGHTINGS = ("raw", "log1p", "log2")
@@ -277,6 +273,7 @@ _ABSTRACT = "high accuracy with few dimensions (abstract)"
 _DRAWN = 200
 #: Part of the ROC that the paper draws.
 LOW_FPR = 0.25
+_MEASURES = ("AUC", f"AUC, FPR ≤ {LOW_FPR}", *(f"NDCG@{k}" for k in DEPTHS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +283,16 @@ class Tested:
     ranker: Ranker
     result: Evaluation
     curve: Roc
+
+    @property
+    def ndcg(self) -> Reals:
+        """NDCG@5 of each query."""
+        return self.result.per_query(NDCG(5))
+
+    @property
+    def auc(self) -> Reals:
+        """AUC of each query."""
+        return self.result.per_query("AUC (by query)")
 
 
 class QueryDocument(Experiment[Parts]):
@@ -305,33 +312,19 @@ class QueryDocument(Experiment[Parts]):
     pool = "all"
     split_by = "x"
 
-    def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs."""
-        texts = pairs.x.kind == pairs.y.kind == "text"
+    def suits(self, pairs: PairSet) -> bool:
+        """Whether it can be run on pairs."""
+        texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         grades = np.unique(pairs.relevance.matrix.data)
-        if (
-            texts
-            and pairs.relevance.kind == "grade"
-            and len(grades) > 1
-            and pairs.x is not pairs.y
-        ):
-            return ""
-        return f"It needs {self.needs}."
+        return texts and pairs.relevance.kind == "grade" and len(grades) > 1
 
-    def run(
-        self,
-        data: Parts,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        methods: Sequence[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Findings:
+    def _run(
+        self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
         """Choose each method's settings on validation queries, and test what was chosen."""
-        wanted, progress = self.chosen(methods), progress or Progress()
         progress("Reading texts")
         bench = Graded(data, GRIDS[size], seed)
-        shown = [m for m in self.methods if m in wanted or m == "tfidf_cosine"]
+        shown = [m for m in self.methods if m in methods or m == "tfidf_cosine"]
         tried = progress.part(0.02, 0.95).each(bench.tried, {m: _WEIGHTS[m] for m in shown})
         progress("Testing", 0.95)
         judged = bench.judged["test"]
@@ -342,11 +335,8 @@ class QueryDocument(Experiment[Parts]):
         by_size = {r.k: _tested(r, judged) for r in tried.get("s2net", ())}
         snippets = ["Snippets were read with the queries."] if bench.has_snippets else []
         pool = "all documents" if judged.unjudged == "negative" else "judged documents"
-        return self.findings(
-            data.name,
+        return Found(
             f"{data.in_words()}; ranked: {pool}",
-            size,
-            seed,
             tables=[_table(tested), _tests(tested, judged, seed), *_dimensions(by_size, tested)],
             figures=[_figure(tested)],
             claims=_claims(tested, by_size, judged, seed),
@@ -368,47 +358,38 @@ def _tested(ranker: Ranker, judged: Relevance) -> Tested:
     return Tested(ranker, ranked(scores, judged), roc(scores, judged))
 
 
+def _measures(t: Tested) -> tuple[float, ...]:
+    ndcg = (t.result.value(NDCG(k)) for k in DEPTHS)
+    return (t.result.value("AUC"), t.curve.partial_auc(LOW_FPR), *ndcg)
+
+
 def _table(tested: Mapping[str, Tested]) -> Table:
     letters = dict.fromkeys(tested, "")
     if len(tested) > 1:
-        letters = compare_all(
-            {m: t.result.per_query(NDCG(5)) for m, t in tested.items()}
-        ).letters()
+        letters = compare_all({m: t.ndcg for m, t in tested.items()}).letters()
     rows: list[tuple[Cell, ...]] = [
-        (
-            t.ranker.title,
-            t.result.value("AUC"),
-            t.curve.partial_auc(LOW_FPR),
-            *(t.result.value(NDCG(k)) for k in DEPTHS),
-            letters[method],
-            t.ranker.validation,
-            t.ranker.settings,
-        )
-        for method, t in tested.items()
+        (t.ranker.title, *_measures(t), letters[m], t.ranker.validation, t.ranker.settings)
+        for m, t in tested.items()
     ]
     return Table(
         "Table 2: AUC and NDCG",
-        (
-            "method", "AUC", f"AUC, FPR ≤ {LOW_FPR}", *(f"NDCG@{k}" for k in DEPTHS),
-            "NDCG@5 level with", "validation", "chosen",
-        ),
+        ("method", *_MEASURES, "NDCG@5 level with", "validation", "chosen"),
         tuple(rows),
         "Methods that share a letter cannot be told apart in NDCG@5 (paired randomisation, Holm, "
         "5 %). The paper's data, judged pairs of queries and advertisements, are not public.",
-    )  # fmt: skip
+    )
 
 
 def _tests(tested: Mapping[str, Tested], judged: Relevance, seed: int) -> Table:
     """The paper's tests against TFIDF, and today's beside them."""
     base = tested["tfidf_cosine"]
     others = {m: t for m, t in tested.items() if m != "tfidf_cosine"}
-    ndcg = _against(others, base, lambda t: t.result.per_query(NDCG(5)))
-    auc = _against(others, base, lambda t: t.result.per_query("AUC (by query)"))
+    ndcg = tests_of({m: (t.ndcg, base.ndcg) for m, t in others.items()})
+    auc = tests_of({m: (t.auc, base.auc) for m, t in others.items()})
     rows: list[tuple[Cell, ...]] = []
     for method, t in others.items():
-        subsets = over_subsets(t.ranker.scores["test"], base.ranker.scores["test"], judged, seed)
-        dcg = [paired_t(*(gains(o.result, judged, k) for o in (t, base))) for k in DEPTHS]
-        rows.append((t.ranker.title, *map(_told, (subsets, *dcg, auc[method], ndcg[method]))))
+        published = papers_tests(t, base, judged, seed)
+        rows.append((t.ranker.title, *map(_told, (*published, auc[method], ndcg[method]))))
     return Table(
         "Against TFIDF: difference (p)",
         (
@@ -421,21 +402,19 @@ def _tests(tested: Mapping[str, Tested], judged: Relevance, seed: int) -> Table:
     )  # fmt: skip
 
 
+def papers_tests(a: Tested, b: Tested, judged: Relevance, seed: int) -> list[Comparison]:
+    """The paper's tests of AUC and of DCG at the depths."""
+    subsets = over_subsets(a.ranker.scores["test"], b.ranker.scores["test"], judged, seed)
+    dcg = (paired_t(*(gains(t.result, judged, k) for t in (a, b))) for k in DEPTHS)
+    return [subsets, *dcg]
+
+
 def _dimensions(by_size: Mapping[int, Tested], tested: Mapping[str, Tested]) -> list[Table]:
     if not by_size:
         return []
-    base = tested["tfidf_cosine"]
-    rows: list[tuple[Cell, ...]] = [
-        (
-            name,
-            t.result.value("AUC"),
-            t.curve.partial_auc(LOW_FPR),
-            *(t.result.value(NDCG(k)) for k in DEPTHS),
-        )
-        for name, t in [(f"S2Net, {k}", t) for k, t in by_size.items()] + [("TFIDF", base)]
-    ]
-    columns = ("method", "AUC", f"AUC, FPR ≤ {LOW_FPR}", *(f"NDCG@{k}" for k in DEPTHS))
-    return [Table("Table 3: S2Net by dimensions", columns, tuple(rows))]
+    rows: list[tuple[Cell, ...]] = [(f"S2Net, {k}", *_measures(t)) for k, t in by_size.items()]
+    rows.append(("TFIDF", *_measures(tested["tfidf_cosine"])))
+    return [Table("Table 3: S2Net by dimensions", ("method", *_MEASURES), tuple(rows))]
 
 
 def _figure(tested: Mapping[str, Tested]) -> Figure:
@@ -456,19 +435,6 @@ def _figure(tested: Mapping[str, Tested]) -> Figure:
     )
 
 
-def _against(
-    others: Mapping[str, Tested], base: Tested, of: Callable[[Tested], np.ndarray]
-) -> dict[str, Comparison]:
-    """Each against TFIDF by paired randomisation, corrected for how many there are."""
-    names = list(others)
-    found = {
-        (i, len(names)): paired_randomization(of(others[name]), of(base))
-        for i, name in enumerate(names)
-    }
-    fixed = correct(found)
-    return {name: fixed[i, len(names)] for i, name in enumerate(names)}
-
-
 def _claims(
     tested: Mapping[str, Tested],
     by_size: Mapping[int, Tested],
@@ -485,31 +451,26 @@ def _claims(
         open_claims.append(Claim(early, published=_ABSTRACT, reason=reason))
         return [*open_claims, _alone(alone, tested)]
     network, base = tested["s2net"], tested["tfidf_cosine"]
-    found = {(0, 1): _by_query(network, base)}
-    scores = [t.ranker.scores["test"] for t in (network, base)]
-    paper = [over_subsets(scores[0], scores[1], judged, seed)]
-    for i, k in enumerate(DEPTHS, start=1):
-        found[0, i + 1] = paired_randomization(
-            *(t.result.per_query(NDCG(k)) for t in (network, base))
-        )
-        paper.append(paired_t(*(gains(t.result, judged, k) for t in (network, base))))
-    corrected = list(correct(found).values())
+    found = tests_of(
+        {"AUC": (network.auc, base.auc)}
+        | {
+            f"NDCG@{k}": (network.result.per_query(NDCG(k)), base.result.per_query(NDCG(k)))
+            for k in DEPTHS
+        }
+    )
+    published = papers_tests(network, base, judged, seed)
     claims = []
-    for metric, statement, one, published in zip(
-        metrics, statements, corrected, paper, strict=True
-    ):
-        values = " − ".join(f"{t.result.value(metric):.3f}" for t in (network, base))
-        what = (
-            "AUC by query (pooled: " + values + ")" if metric == "AUC" else f"{metric}, {values}"
-        )
-        claims.append(Claim.ahead(statement, one, what, published=_TABLE_2, paper=published))
+    for statement, (metric, one), paper in zip(statements, found.items(), published, strict=True):
+        values = f"{network.result.value(metric):.3f} − {base.result.value(metric):.3f}"
+        what = f"AUC by query (pooled: {values})" if metric == "AUC" else f"{metric}, {values}"
+        claims.append(Claim.ahead(statement, one, what, published=_TABLE_2, paper=paper))
     least = min(by_size)
     small = by_size[least]
-    values = " − ".join(f"{t.result.value(NDCG(5)):.3f}" for t in (small, base))
+    values = f"{small.result.value(NDCG(5)):.3f} − {base.result.value(NDCG(5)):.3f}"
     claims.append(
         Claim.ahead(
             early,
-            paired_randomization(*(t.result.per_query(NDCG(5)) for t in (small, base))),
+            paired_randomization(small.ndcg, base.ndcg),
             f"NDCG@5 with {least} dimensions, {values}",
             published=_ABSTRACT,
         )
@@ -523,7 +484,7 @@ def _alone(statement: str, tested: Mapping[str, Tested]) -> Claim:
     others = {m: t for m, t in tested.items() if m not in ("tfidf_cosine", "s2net")}
     if not others:
         return Claim(statement, published=_TABLE_2, reason="No other was run.")
-    found = _against(others, base, lambda t: t.result.per_query(NDCG(5)))
+    found = tests_of({m: (t.ndcg, base.ndcg) for m, t in others.items()})
     ahead = [m for m, one in found.items() if one.difference > 0 and one.is_significant()]
     best = max(found, key=lambda m: found[m].difference)
     title, one = tested[best].ranker.title, found[best]
@@ -535,10 +496,6 @@ def _alone(statement: str, tested: Mapping[str, Tested]) -> Claim:
         published=_TABLE_2,
         ours=f"significantly ahead in NDCG@5: {names}; the furthest, {title}: {_told(one)}",
     )
-
-
-def _by_query(a: Tested, b: Tested) -> Comparison:
-    return paired_randomization(*(t.result.per_query("AUC (by query)") for t in (a, b)))
 
 
 def _told(found: Comparison) -> str:

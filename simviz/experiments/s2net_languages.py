@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +17,6 @@ from simviz.evaluation import (
     Evaluation,
     compare_all,
     confidence_interval,
-    correct,
     dimension_curve,
     evaluate,
     paired_randomization,
@@ -26,12 +24,22 @@ from simviz.evaluation import (
     unpaired_t,
 )
 from simviz.evaluation.result import DIRECTIONS
-from simviz.experiments._experiment import ONLY_DRAWN, S2NET, Experiment, Size
-from simviz.experiments._findings import Cell, Claim, Figure, Findings, Series, Table
+from simviz.experiments._experiment import (
+    ONLY_DRAWN,
+    S2NET,
+    Experiment,
+    Found,
+    Size,
+    cut,
+    fewer_dimensions,
+)
+from simviz.experiments._findings import Cell, Claim, Figure, Series, Table, tests_of
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.features import default_features
 from simviz.methods import get_method
+
+_Results = Mapping[str, Mapping[int, Evaluation]]
 
 TOPICS = ("jplsa", "cplsa")
 N_TERMS = 20_000  # of a vocabulary, as in the paper
@@ -43,11 +51,23 @@ _WEIGHTS = {"opca": 8.0, "cca": 6.0, "cl_lsi": 2.0, "jplsa": 1.0, "cplsa": 2.0, 
 class Grid:
     """What is tried."""
 
-    spectral: tuple[int, ...]
-    learned: tuple[int, ...]
+    dimensions: tuple[int, ...]
     topics: tuple[int, ...]
     passes: int
     ridges: tuple[float, ...]
+
+
+#: MRR of the table, mean of both directions (table 1 of the paper).
+PUBLISHED = {
+    "s2net": 0.797, "opca": 0.773, "cca": 0.738, "cplsa": 0.684, "jplsa": 0.660, "cl_lsi": 0.613,
+}  # fmt: skip
+#: MRR on dev data at 1,000 dimensions, by where S2Net starts (section 4.1 of the paper).
+STARTS = {"opca": 0.7855, "cl_lsi": 0.7745}
+
+_GRIDS: Mapping[Size, Grid] = {
+    "demo": Grid((25, 50, 100, 200, 400), (25, 50, 100), 40, (0.1, 1.0, 10.0)),
+    "full": Grid((50, 100, 200, 400, 800), (50, 100, 200), 100, (0.01, 0.1, 1.0, 10.0, 100.0)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,57 +119,40 @@ class Aligned:
             options["tf"] = "log1p"
         return default_features("text", kind, content=texts, **options)
 
-    def curve(
-        self, method: str, grid: Grid, starts: Mapping[int, Point], progress: Progress
-    ) -> dict[int, Point]:
+    def curve(self, method: str, grid: Grid, progress: Progress) -> dict[int, Point]:
         """The best of a method on validation pairs, for each number of dimensions."""
-        if method == "s2net":
-            return self._network(grid, starts, progress)
         if method in TOPICS:
             return self._topics(method, grid, progress)
         return self._spectral(method, grid, progress)
 
     def _spectral(self, method: str, grid: Grid, progress: Progress) -> dict[int, Point]:
         best: dict[int, Point] = {}
-        dimensions = grid.spectral
         cls = get_method(method)
         for shared, part in progress.over([True, False]):
             space = "tfidf", shared
             words = "one vocabulary" if shared else "a vocabulary each"
             told = f"{cls.tags.title}, {words}"
             part(told)
-            model = cls(n_components=dimensions[-1], shared=shared, random_state=self.seed)
+            k = grid.dimensions[-1]
+            model: Any = cls(n_components=k, shared=shared, random_state=self.seed)
             model.set_callbacks(part.listen(told))
             data = *self.sides(space, "train"), self.parts.train.relevance
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+            X, Y = self.sides(space, "validation")
+            with fewer_dimensions():
                 if hasattr(model, "regularization_path"):
                     path = model.regularization_path(*data, values=grid.ridges)
-                    told_of = [f"{words}, ridge {value:g}" for value in grid.ridges]
+                    settings = [f"{words}, ridge {value:g}" for value in grid.ridges]
                 else:
-                    path, told_of = iter([model.fit(*data)]), [words]
-                for i, (settings, fitted) in enumerate(zip(told_of, path, strict=True), start=1):
-                    part(told, i / len(told_of))
-                    self._cut(method, settings, fitted, space, dimensions, best)
+                    path, settings = iter([model.fit(*data)]), [words]
+                for i, (setting, made) in enumerate(zip(settings, path, strict=True), start=1):
+                    part(told, i / len(settings))
+                    small = cut(made, grid.dimensions)
+                    P, Q, judged = made.transform(X), made.transform_y(Y), self.parts.validation
+                    curve = dimension_curve(P, Q, judged.relevance, list(small), metric=MRR())
+                    for k, value in zip(small, curve.values("mean").tolist(), strict=True):
+                        if k not in best or value > best[k].validation:
+                            best[k] = Point(method, k, setting, value, small[k], space)
         return dict(sorted(best.items()))
-
-    def _cut(
-        self,
-        method: str,
-        settings: str,
-        fitted: Any,
-        space: tuple[str, bool],
-        dimensions: Sequence[int],
-        best: dict[int, Point],
-    ) -> None:
-        """Keep what is better than the best so far, at each number of dimensions."""
-        ks = sorted({min(k, fitted.n_components_) for k in dimensions})
-        X, Y = self.sides(space, "validation")
-        P, Q = fitted.transform(X), fitted.transform_y(Y)
-        curve = dimension_curve(P, Q, self.parts.validation.relevance, ks, metric=MRR())
-        for k, value in zip(ks, curve.values("mean").tolist(), strict=True):
-            if k not in best or value > best[k].validation:
-                best[k] = Point(method, k, settings, value, fitted.truncate(k), space)
 
     def _topics(self, method: str, grid: Grid, progress: Progress) -> dict[int, Point]:
         found = {}
@@ -167,14 +170,6 @@ class Aligned:
             part(told, 0.9)
             value = self.measured(model, space, "validation").value("MRR", "mean")
             found[k] = Point(method, k, "Jensen–Shannon", value, model, space)
-        return found
-
-    def _network(
-        self, grid: Grid, starts: Mapping[int, Point], progress: Progress
-    ) -> dict[int, Point]:
-        found = {}
-        for k, part in progress.over({k: float(k) for k in grid.learned if k in starts}):
-            found[k] = self.learned(k, starts[k], grid.passes, part)
         return found
 
     def learned(self, k: int, start: Point, passes: int, progress: Progress) -> Point:
@@ -200,33 +195,6 @@ class Aligned:
         return evaluate(model, *self.sides(space, part), judged, metrics=["MRR", "top-1"])
 
 
-def weights_of(methods: Sequence[str]) -> dict[str, float]:
-    """How long each method takes, about."""
-    return {method: _WEIGHTS[method] for method in methods}
-
-
-#: MRR of the table, mean of both directions (table 1 of the paper).
-PUBLISHED = {
-    "s2net": 0.797, "opca": 0.773, "cca": 0.738, "cplsa": 0.684, "jplsa": 0.660, "cl_lsi": 0.613,
-}  # fmt: skip
-#: MRR on dev data at 1,000 dimensions, by where S2Net starts (section 4.1 of the paper).
-STARTS = {"opca": 0.7855, "cl_lsi": 0.7745}
-
-_GRIDS: Mapping[Size, Grid] = {
-    "demo": Grid(
-        (25, 50, 100, 200, 400), (25, 50, 100, 200, 400), (25, 50, 100), 40, (0.1, 1.0, 10.0)
-    ),
-    "full": Grid(
-        (50, 100, 200, 400, 800),
-        (50, 100, 200, 400, 800),
-        (50, 100, 200),
-        100,
-        (0.01, 0.1, 1.0, 10.0, 100.0),
-    ),
-}
-_Results = Mapping[str, Mapping[int, Evaluation]]
-
-
 class AcrossLanguages(Experiment[Parts]):
     """MRR by dimensions, and accuracy and MRR of the best."""
 
@@ -244,48 +212,35 @@ class AcrossLanguages(Experiment[Parts]):
     pool = "mates"
     split_by = "pair"
 
-    def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs."""
-        texts = pairs.x.kind == pairs.y.kind == "text"
+    def suits(self, pairs: PairSet) -> bool:
+        """Whether it can be run on pairs."""
+        texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         positives = pairs.relevance.positives
         largest = max(positives.shape)
         aligned = positives.nnz <= 1.5 * largest and largest <= 1.5 * min(positives.shape)
-        if texts and aligned and pairs.x is not pairs.y and pairs.relevance.unjudged == "negative":
-            return ""
-        return f"It needs {self.needs}."
+        return texts and aligned and pairs.relevance.unjudged == "negative"
 
-    def run(
-        self,
-        data: Parts,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        methods: Sequence[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Findings:
+    def _run(
+        self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
         """Train every method at every number of dimensions, and test what validation chose."""
-        wanted, progress, grid = self.chosen(methods), progress or Progress(), _GRIDS[size]
+        grid = _GRIDS[size]
         bench = Aligned(data, seed)
-        # S2Net comes last, for it starts from OPCA.
-        order = [*(m for m in self.methods if m in wanted and m != "s2net"), "s2net"]
-        if "s2net" not in wanted:
-            order.remove("s2net")
-        elif "opca" not in order:
-            order.insert(0, "opca")
-        weights = weights_of(order)
-        edge = 0.85 * (1 - weights.get("s2net", 0.0) / sum(weights.values()))
-
-        def curves(
-            methods: Sequence[str], starts: Mapping[int, Point], stage: Progress
-        ) -> dict[str, dict[int, Point]]:
-            return stage.each(
-                lambda method, part: bench.curve(method, grid, starts, part),
-                {method: weights[method] for method in methods},
+        linear = [method for method in self.methods if method in methods and method != "s2net"]
+        if "s2net" in methods and "opca" not in linear:
+            linear.insert(0, "opca")  # S2Net starts from it
+        weights = {method: _WEIGHTS[method] for method in linear}
+        total = sum(weights.values()) + _WEIGHTS["s2net"] * ("s2net" in methods)
+        edge = 0.85 * sum(weights.values()) / total
+        points = progress.part(0, edge).each(
+            lambda method, part: bench.curve(method, grid, part), weights
+        )
+        if "s2net" in methods:
+            begun = points["opca"]
+            points["s2net"] = progress.part(edge, 0.85).each(
+                lambda k, part: bench.learned(k, begun[k], grid.passes, part),
+                {k: float(k) for k in grid.dimensions if k in begun},
             )
-
-        points = curves([m for m in order if m != "s2net"], {}, progress.part(0, edge))
-        if "s2net" in wanted:
-            points |= curves(["s2net"], points["opca"], progress.part(edge, 0.85))
         starts = self._starts(bench, points, grid, progress.part(0.85, 0.95))
         progress("Testing", 0.95)
         tested = {
@@ -294,11 +249,8 @@ class AcrossLanguages(Experiment[Parts]):
         }
         best = {m: max(curve.values(), key=lambda p: p.validation) for m, curve in points.items()}
         shown = [method for method in self.methods if method in tested]
-        return self.findings(
-            data.name,
+        return Found(
             data.in_words(),
-            size,
-            seed,
             tables=[
                 _table(shown, best, tested),
                 _by_direction(shown, best, tested),
@@ -440,26 +392,25 @@ def _figure(shown: Sequence[str], tested: _Results) -> Figure:
 
 def _ordered(best: Mapping[str, Point], tested: _Results) -> list[Claim]:
     """Each neighbour of the published order is ahead of the next."""
-    order = list(PUBLISHED)
-    pairs = list(itertools.pairwise(order))
-    found: dict[tuple[int, int], Comparison] = {}
-    published: dict[tuple[int, int], Comparison] = {}
-    for i, pair in enumerate(pairs):
-        if set(pair) <= set(tested):
-            results = [tested[m][best[m].k] for m in pair]
-            found[i, i + 1] = _compared(*results)
-            published[i, i + 1] = unpaired_t(*map(_asked, results))
-    found, published = correct(found, "holm"), correct(published, "bonferroni")
+    pairs = list(itertools.pairwise(PUBLISHED))
+    results = {
+        (a, b): (tested[a][best[a].k], tested[b][best[b].k])
+        for a, b in pairs
+        if a in tested and b in tested
+    }
+    found = tests_of(results, _compared)
+    queries = {pair: (_asked(a), _asked(b)) for pair, (a, b) in results.items()}
+    published = tests_of(queries, unpaired_t, "bonferroni")
     claims = []
-    for i, (a, b) in enumerate(pairs):
+    for a, b in pairs:
         statement = f"{_title(a)} is ahead of {_title(b)}."
         told = f"{PUBLISHED[a]:.3f} and {PUBLISHED[b]:.3f} (MRR)"
-        if (i, i + 1) in found:
-            values = " − ".join(f"{tested[m][best[m].k].value('MRR', 'mean'):.3f}" for m in (a, b))
+        if (a, b) in found:
+            values = " − ".join(f"{one.value('MRR', 'mean'):.3f}" for one in results[a, b])
             claims.append(
                 Claim.ahead(
-                    statement, found[i, i + 1], f"MRR, {values}",
-                    published=told, paper=published[i, i + 1],
+                    statement, found[a, b], f"MRR, {values}",
+                    published=told, paper=published[a, b],
                 )
             )  # fmt: skip
         else:
@@ -482,11 +433,10 @@ def _everywhere(tested: _Results) -> Claim:
     leads = {k: _compared(tested["s2net"][k], tested["opca"][k]) for k in ks}
     worst = max(ks, key=lambda k: (leads[k].p_value, -leads[k].difference))
     least = min(ks, key=lambda k: leads[k].difference)
-    weakest = leads[least if leads[least].difference <= 0 else worst]
     k = least if leads[least].difference <= 0 else worst
     return Claim.ahead(
         statement,
-        weakest,
+        leads[k],
         f"MRR, S2Net − OPCA, where it is least sure ({k} of {', '.join(map(str, ks))} dimensions)",
         published=ONLY_DRAWN,
     )

@@ -30,8 +30,8 @@ from simviz.data.readers import taxonomy_pairs
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import confidence_interval, paired_randomization
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import BLSTM, Experiment, Size
-from simviz.experiments._findings import Cell, Claim, Findings, Table
+from simviz.experiments._experiment import BLSTM, Experiment, Found, Size
+from simviz.experiments._findings import Cell, Claim, Table
 from simviz.experiments._progress import Progress
 from simviz.pipeline import PairPipeline, default_pipeline
 
@@ -484,18 +484,10 @@ class SiameseTable(Experiment[Material]):
         """Why it cannot be run on these pairs."""
         return "It needs a taxonomy, which pairs do not tell. Run it from the command line."
 
-    def run(
-        self,
-        data: Material,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        methods: Sequence[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Findings:
+    def _run(
+        self, data: Material, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
         """Train and test the rows of the table."""
-        self.chosen(methods)
-        progress = progress or Progress()
         found = table(
             data, _SETTINGS[size], most_synonyms=_SYNONYMS[size], seed=seed, progress=progress
         )
@@ -507,11 +499,8 @@ class SiameseTable(Experiment[Material]):
             for row, values in zip(wide.index, wide.to_numpy(), strict=True)
         ]
         told = ", ".join(f"{name} {value}" for name, value in _SETTINGS[size].items())
-        return self.findings(
-            data.name,
+        return Found(
             f"{len(data.titles):,} titles",
-            size,
-            seed,
             tables=[
                 Table(
                     "Table 3: share of texts whose nearest title stands in the right group",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -13,12 +12,10 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.data import PairSet
-from simviz.evaluation.comparisons import compare_all
 from simviz.evaluation.metrics import MAP, Precision, RankLoss
-from simviz.evaluation.result import Evaluation
-from simviz.experiments._blending import Asked, choose
-from simviz.experiments._experiment import SSI, Experiment, Size
-from simviz.experiments._findings import Cell, Claim, Findings, Table
+from simviz.experiments._blending import Asked, Scored, Task, alone_and_blended, score_table
+from simviz.experiments._experiment import SSI, Experiment, Found, Size, cut, fitted
+from simviz.experiments._findings import claims_ahead
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.features import TextCounts, Tfidf, default_features
@@ -100,6 +97,11 @@ _TITLES = {"cl_lsi": "CL-LSI", "ssi": "SSI"}
 #: How long each takes, about.
 _COSTS = {"cl_lsi": 1.0, "ssi": 6.0}
 _LEXICAL = "TFIDF on translated queries"
+_BLEND = "α SSI + (1 − α) TFIDF"
+_CLAIMS = (
+    (_BLEND, _LEXICAL, "SSI finds what translating the query does not."),
+    (_BLEND, "α CL-LSI + (1 − α) TFIDF", "SSI adds more than CL-LSI does."),
+)
 
 
 class SsiLanguages(Experiment[Parts]):
@@ -115,67 +117,52 @@ class SsiLanguages(Experiment[Parts]):
     methods = ("tfidf_cosine", "cl_lsi", "ssi")
     minutes = 1.0
 
-    def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs."""
+    def suits(self, pairs: PairSet) -> bool:
+        """Whether it can be run on pairs."""
         texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
-        aligned = pairs.relevance.unjudged == "negative"
-        return "" if texts and aligned else f"It needs {self.needs}."
+        return texts and pairs.relevance.unjudged == "negative"
 
-    def run(
-        self,
-        data: Parts,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        methods: Sequence[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Findings:
+    def _run(
+        self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
         """Train, choose dimensions and weights by validation, and test."""
-        progress = progress or Progress()
-        wanted = [method for method in self.chosen(methods) if method in _COSTS]
         progress("Translating queries")
         lexical, how = _lexical(data)
-        test = Asked(data.test)
-        tests = {_LEXICAL: test.evaluate(lexical, _METRICS)}
-        told: dict[str, str] = {}
+        task = Task(
+            data.name, data.train, Asked(data.validation), Asked(data.test), data.in_words()
+        )
+        scored = {_LEXICAL: Scored(task.test.evaluate(lexical, _METRICS))}
 
-        def tested(method: str, part: Progress) -> list[tuple[str, Evaluation, str]]:
-            """Titles of scores, what they reach, and what was chosen."""
+        def tested(method: str, part: Progress) -> dict[str, Scored]:
             name = _TITLES[method]
-            part(f"Training {name}")
-            found = choose(
-                _candidates(method, data, seed, part.part(0, 0.7)),
-                lexical, data.train, Asked(data.validation), MAP(),
-                callback=part.part(0.7, 0.9).listen(f"Weighing {name}"),
+            return alone_and_blended(
+                (name, f"α {name} + (1 − α) TFIDF"),
+                lambda listening: _candidates(method, data, seed, listening),
+                lexical, task, _METRICS, MAP(), part,
             )  # fmt: skip
-            part(f"Testing {name}", 0.9)
-            weight = f"α = {found.alpha:.2f}, {found.blend_setting}"
-            blend = f"α {name} + (1 − α) TFIDF"
-            return [
-                (name, test.evaluate(found.learned, _METRICS), found.setting),
-                (blend, test.evaluate(found.blend, _METRICS), weight),
-            ]
 
-        costs = {method: _COSTS[method] for method in wanted}
-        for results in progress.part(0.05, 1.0).each(tested, costs).values():
-            for title, result, chosen in results:
-                tests[title], told[title] = result, chosen
-        return self.findings(
-            data.name, data.in_words(), size, seed,
-            tables=[_table(tests, told)],
-            claims=_claims(tests),
-            notes=[
-                *data.notes,
-                how,
-                "Chosen by the MAP of validation: dimensions, the margin of SSI and the pass at "
-                "which it stops, and α. Both scores of a blend are divided by their spread in "
-                "training.",
-                "Queries are x items alone. Where each has one counterpart MAP is the mean "
-                "reciprocal rank, and P@10 at most 0.1.",
-                "The paper asks in Japanese for linked pages of the English Wikipedia, and "
-                "translates with a system made for it.",
-            ],
+        costs = {method: _COSTS[method] for method in methods if method in _COSTS}
+        for found in progress.part(0.05, 1.0).each(tested, costs).values():
+            scored |= found
+        table = score_table(
+            "Table 2: queries in another language", "scores", scored, _METRICS,
+            "The learned scores alone are not in the paper's table. Its own numbers are of other "
+            "documents and are not shown.",
         )  # fmt: skip
+        values = {name: one.result.per_query(MAP(), "x2y") for name, one in scored.items()}
+        notes = [
+            *data.notes,
+            how,
+            "Chosen by the MAP of validation: dimensions, the margin of SSI and the pass at "
+            "which it stops, and α. Both scores of a blend are divided by their spread in "
+            "training.",
+            "Queries are x items alone. Where each has one counterpart MAP is the mean "
+            "reciprocal rank, and P@10 at most 0.1.",
+            "The paper asks in Japanese for linked pages of the English Wikipedia, and "
+            "translates with a system made for it.",
+        ]
+        claims = claims_ahead(_CLAIMS, values, "MAP")
+        return Found(task.about, tables=[table], claims=claims, notes=notes)
 
 
 def _lexical(data: Parts) -> tuple[PairPipeline, str]:
@@ -220,48 +207,10 @@ def _candidates(method: str, data: Parts, seed: int, progress: Progress) -> dict
         part(words)
         model = get_method(method)(shared=False, random_state=seed, **grid[setting])
         pipeline = PairPipeline(model, *features).set_callbacks(part.listen(words))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-            fitted = pipeline.fit(train, data.validation)
+        fitted(pipeline, train, data.validation)
         part(words, 1.0)
         if setting:
-            found[setting] = fitted
-            continue
-        top = fitted.model_.n_components_
-        found = {
-            f"{k} dimensions": fitted.truncate(k)
-            for k in sorted({min(k, top) for k in _DIMENSIONS})
-        }
+            found[setting] = pipeline
+        else:
+            found = {f"{k} dimensions": m for k, m in cut(pipeline, _DIMENSIONS).items()}
     return found
-
-
-def _table(tests: dict[str, Evaluation], told: dict[str, str]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (name, *(result.value(metric, "x2y") for metric in _METRICS), told.get(name, ""))
-        for name, result in tests.items()
-    ]
-    return Table(
-        "Table 2: queries in another language",
-        ("scores", *(str(metric) for metric in _METRICS), "chosen by validation"),
-        tuple(rows),
-        "The learned scores alone are not in the paper's table. Its own numbers are of other "
-        "documents and are not shown.",
-    )
-
-
-def _claims(tests: dict[str, Evaluation]) -> list[Claim]:
-    blend = "α SSI + (1 − α) TFIDF"
-    others = {
-        _LEXICAL: "SSI finds what translating the query does not.",
-        "α CL-LSI + (1 − α) TFIDF": "SSI adds more than CL-LSI does.",
-    }
-    values = {name: result.per_query(MAP(), "x2y") for name, result in tests.items()}
-    known = [name for name in others if name in values]
-    if blend not in values or not known:
-        return []
-    runs = {name: values[name] for name in (blend, *known)}
-    found = compare_all(runs, baseline=blend)
-    return [
-        Claim.ahead(others[name], found.between(blend, name), f"MAP, {blend} − {name}")
-        for name in known
-    ]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +14,12 @@ from numpy.typing import NDArray
 from simviz.data import Items, PairSet, split
 from simviz.datasets import load_demo
 from simviz.datasets.pydocs import SAME
-from simviz.evaluation.comparisons import correct
 from simviz.evaluation.metrics import NDCG
-from simviz.evaluation.result import Evaluation
-from simviz.evaluation.significance import paired_randomization, paired_t
-from simviz.experiments._blending import Asked, Chosen, choose
-from simviz.experiments._experiment import SLIDES, Experiment, Size
-from simviz.experiments._findings import Cell, Claim, Findings, Table
-from simviz.experiments._parts import Parts, read_parts
+from simviz.evaluation.significance import paired_t
+from simviz.experiments._blending import Asked, Scored, Task, alone_and_blended, score_table
+from simviz.experiments._experiment import SLIDES, Experiment, Found, Size, cut, fitted
+from simviz.experiments._findings import Claim, claims_ahead
+from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
@@ -31,48 +27,40 @@ from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Clicks:
-    """What was clicked, and judged queries of another set of the same kinds."""
-
-    name: str
-    clicked: PairSet
-    validation: Asked
-    test: Asked
-    stands_for: str
-    notes: tuple[str, ...] = ()
-
-    def in_words(self) -> str:
-        """How much there is, in words."""
-        n = self.clicked.relevance.matrix.nnz
-        judged = f"{len(self.validation.pairs.x):,} and {len(self.test.pairs.x):,}"
-        return (
-            f"{n:,} clicks of {len(self.clicked.x):,} queries to learn from, {judged} judged "
-            f"queries in validation and test, {len(self.test.pairs.y):,} documents"
-        )
+def clicks(
+    name: str, train: PairSet, validation: PairSet, test: PairSet, notes: tuple[str, ...]
+) -> Task:
+    """Make a task of clicked pairs, and of judged queries of another set of the same kinds."""
+    about = (
+        f"{train.relevance.matrix.nnz:,} clicks of {len(train.x):,} queries to learn from, "
+        f"{len(validation.x):,} and {len(test.x):,} judged queries in validation and test, "
+        f"{len(test.y):,} documents"
+    )
+    return Task(name, train, Asked(validation), Asked(test), about, notes)
 
 
-def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Clicks:
+def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Task:
     """Learn from links between documents, be measured by summaries that ask for documents."""
     parts = split(judged, by="x", seed=seed, candidates="judged")
-    asked = [judged.take(parts.x_index[name]) for name in ("validation", "test")]
-    summary, held = _introduced(judged), set().union(*map(_introduced, asked))
+    validation, test = (judged.take(parts.x_index[name]) for name in ("validation", "test"))
+    summary = _introduced(judged)
+    held = {*_introduced(validation), *_introduced(test)}
     matrix = links.relevance.positives.tocoo()
     there = list(zip(links.x.ids[matrix.row], links.y.ids[matrix.col], strict=True))
-    clicks = {
+    clicked_pairs = {
         (summary[a], b)
         for link in there
         for a, b in (link, link[::-1])
         if not held & {a, b} and a in summary
     }
-    asks, clicked = (sorted({click[i] for click in clicks}) for i in (0, 1))
+    asks, clicked = (sorted({click[i] for click in clicked_pairs}) for i in (0, 1))
     x_at, y_at = ({name: i for i, name in enumerate(side)} for side in (asks, clicked))
     place = {name: j for j, name in enumerate(judged.y.ids)}
     pairs = PairSet(
         Items([str(i) for i in range(len(asks))], asks, "text"),
         judged.y.take([place[name] for name in clicked]),
         Relevance.from_pairs(
-            *zip(*((x_at[a], y_at[b]) for a, b in sorted(clicks)), strict=True),
+            *zip(*((x_at[a], y_at[b]) for a, b in sorted(clicked_pairs)), strict=True),
             shape=(len(asks), len(clicked)),
             unjudged="negative",
         ),
@@ -81,7 +69,7 @@ def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Clicks:
         "Links under See also stand for clicks: the summary of a page asks, and the pages that "
         "it links, or that link it, were clicked. Pages of the judged queries are left out."
     )
-    return Clicks(judged.name, pairs, Asked(asked[0]), Asked(asked[1]), stands_for)
+    return clicks(judged.name, pairs, validation, test, (stands_for,))
 
 
 def _introduced(judged: PairSet) -> dict[str, str]:
@@ -92,16 +80,13 @@ def _introduced(judged: PairSet) -> dict[str, str]:
     return dict(zip(documents, asks, strict=True))
 
 
-def of_judgments(parts: Parts) -> Clicks:
+def of_judgments(parts: Parts) -> Task:
     """Learn from the relevant pairs of training queries as if they had been clicked."""
-    return Clicks(
-        parts.name,
-        _clicked(parts.train),
-        Asked(parts.validation),
-        Asked(parts.test),
-        "Relevant pairs of the training queries stand for clicks; their grades are dropped.",
-        parts.notes,
+    stands_for = (
+        "Relevant pairs of the training queries stand for clicks; their grades are dropped."
     )
+    notes = (*parts.notes, stands_for)
+    return clicks(parts.name, _clicked(parts.train), parts.validation, parts.test, notes)
 
 
 class TermWeights(Vectors):
@@ -119,9 +104,9 @@ class TermWeights(Vectors):
         return sp.csr_array(super().transform(weighed), dtype=np.float32)
 
 
-def counted(data: Clicks) -> tuple[Clicks, NDArray[np.float64]]:
+def counted(data: Task) -> tuple[Task, NDArray[np.float64]]:
     """Count the words of all texts once, for they are asked for many times."""
-    clicked = data.clicked
+    clicked = data.train
     words = TextCounts(min_df=2, stop_words="english")
     both = words.fit_transform([*clicked.x.content, *clicked.y.content])
     df = np.bincount(both.indices, minlength=both.shape[1])
@@ -134,7 +119,7 @@ def counted(data: Clicks) -> tuple[Clicks, NDArray[np.float64]]:
 
     counts = replace(
         data,
-        clicked=vectors(clicked),
+        train=vectors(clicked),
         validation=Asked(vectors(data.validation.pairs)),
         test=Asked(vectors(data.test.pairs)),
     )
@@ -166,7 +151,7 @@ _COSTS = {"lsa": 1.0, "plsa": 1.5, "cl_lsi": 1.0, "opca": 2.0, "cplsa": 4.0, "s2
 _NAMES = {"lsa": "LSA"}
 
 
-class WebRanking(Experiment[Clicks]):
+class WebRanking(Experiment[Task]):
     """NDCG of models trained on clicks, each alone and combined with the vector space model."""
 
     title = "Trained on clicks, measured by judgments"
@@ -181,22 +166,6 @@ class WebRanking(Experiment[Clicks]):
     pool = "all"
     split_by = "x"
 
-    def load(
-        self,
-        path: str | Path | None = None,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        n_train: int | None = None,
-        n_pool: int | None = None,
-    ) -> Clicks:
-        """Read clicks and judgments."""
-        if path is None:
-            pairs = load_demo(self.demo)
-            return self.prepared(pairs, seed=seed, n_train=n_train, n_pool=n_pool)
-        parts = read_parts(path, pool="all", seed=seed)
-        return of_judgments(parts.thinned(n_train, n_pool, pool="all"))
-
     def prepared(
         self,
         pairs: PairSet,
@@ -204,74 +173,55 @@ class WebRanking(Experiment[Clicks]):
         seed: int = 0,
         n_train: int | None = None,
         n_pool: int | None = None,
-    ) -> Clicks:
+    ) -> Task:
         """Make data of pairs that somebody brought."""
         if pairs.name == self.demo:
             return of_links(pairs, load_demo(_LINK_DEMO), seed)
-        given = "split" in pairs.x.metadata
-        parts = Parts.of(pairs, by="column" if given else "x", pool="all", seed=seed)
-        return of_judgments(parts.thinned(n_train, n_pool, pool="all"))
+        return super().prepared(pairs, seed=seed, n_train=n_train, n_pool=n_pool)
 
-    def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs."""
+    def _adapted(self, parts: Parts) -> Task:
+        return of_judgments(parts)
+
+    def suits(self, pairs: PairSet) -> bool:
+        """Whether it can be run on pairs."""
         texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         graded = pairs.relevance.kind == "grade" and len(set(pairs.relevance.matrix.data)) > 1
-        return "" if texts and graded else f"It needs {self.needs}."
+        return texts and graded
 
-    def run(
-        self,
-        data: Clicks,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        methods: Sequence[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Findings:
+    def _run(
+        self, data: Task, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
         """Train on clicks, choose by judgments of validation queries, test on others."""
-        progress = progress or Progress()
-        wanted = [method for method in self.chosen(methods) if method in _COSTS]
         progress("Counting words")
         data, idf = counted(data)
-        vsm = _pipeline("tfidf_cosine", idf, {}).fit(data.clicked)
-        tests = {"VSM": data.test.evaluate(vsm, _METRICS)}
-        told: dict[str, str] = {}
-        found: dict[str, Chosen] = {}
+        vsm = _pipeline("tfidf_cosine", idf, {}).fit(data.train)
+        scored = {"VSM": Scored(data.test.evaluate(vsm, _METRICS))}
 
-        def tested(method: str, part: Progress) -> tuple[Chosen, Evaluation, Evaluation]:
-            """What was chosen, and what it reaches alone and with VSM."""
-            name = _name(method)
-            part(f"Training {name}")
-            best = choose(
-                _candidates(method, data, idf, size, seed, part.part(0, 0.8)),
-                vsm, data.clicked, data.validation, METRIC,
-                callback=part.part(0.8, 0.9).listen(f"Weighing {name}"),
+        def tested(method: str, part: Progress) -> dict[str, Scored]:
+            return alone_and_blended(
+                (_name(method), f"{_name(method)} + VSM"),
+                lambda listening: _candidates(method, data, idf, size, seed, listening),
+                vsm, data, _METRICS, METRIC, part,
             )  # fmt: skip
-            part(f"Testing {name}", 0.9)
-            alone, mixed = (data.test.evaluate(s, _METRICS) for s in (best.learned, best.blend))
-            return best, alone, mixed
 
-        costs = {method: _COSTS[method] for method in wanted}
-        for method, results in progress.each(tested, costs).items():
-            name = _name(method)
-            blend = f"{name} + VSM"
-            found[name], tests[name], tests[blend] = results
-            told[name] = found[name].setting
-            told[blend] = f"α = {found[name].alpha:.2f}, {found[name].blend_setting}"
-        return self.findings(
-            data.name, data.in_words(), size, seed,
-            tables=[_table(tests, told)],
-            claims=_claims(tests, found),
-            notes=[
-                *data.notes,
-                data.stands_for,
-                "All models, and the weights of terms, are learned from clicked pairs alone, in "
-                "one vocabulary without English stop words.",
-                f"Dimensions, topics, ridges, similarity of topics and α: chosen by the {METRIC} "
-                "of the validation queries' judgments. Scores of a blend are divided by their "
-                "spread in training.",
-                "The talk trains on titles clicked in a search engine, which are not public.",
-            ],
+        costs = {method: _COSTS[method] for method in methods if method in _COSTS}
+        for found in progress.each(tested, costs).values():
+            scored |= found
+        table = score_table(
+            "Ranking by judgments", "model", scored, _METRICS,
+            "All documents are ranked for each query. The talk's own numbers are of other data "
+            "and are not shown.",
         )  # fmt: skip
+        notes = [
+            *data.notes,
+            "All models, and the weights of terms, are learned from clicked pairs alone, in "
+            "one vocabulary without English stop words.",
+            f"Dimensions, topics, ridges, similarity of topics and α: chosen by the {METRIC} "
+            "of the validation queries' judgments. Scores of a blend are divided by their "
+            "spread in training.",
+            "The talk trains on titles clicked in a search engine, which are not public.",
+        ]
+        return Found(data.about, tables=[table], claims=_claims(scored), notes=notes)
 
 
 def _name(method: str) -> str:
@@ -287,7 +237,7 @@ def _pipeline(method: str, idf: Reals, params: Mapping[str, Any]) -> PairPipelin
 
 
 def _candidates(
-    method: str, data: Clicks, idf: Reals, size: Size, seed: int, progress: Progress
+    method: str, data: Task, idf: Reals, size: Size, seed: int, progress: Progress
 ) -> dict[str, PairPipeline]:
     """Fitted pipelines by their settings, in words."""
     title, grid = _name(method), _grid(method, size, data)
@@ -297,32 +247,28 @@ def _candidates(
         part(words)
         pipeline = _pipeline(method, idf, {**grid[setting], "random_state": seed})
         pipeline.set_callbacks(part.listen(words))
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-            fitted = pipeline.fit(data.clicked, data.validation.pairs)
+        fitted(pipeline, data.train, data.validation.pairs)
         part(words, 1.0)
         before = f"{setting}, " if setting else ""
         if method in ("plsa", "cplsa"):
-            found |= {f"{before}{m}": _compared(fitted, m) for m in ("js", "cosine")}
+            found |= {f"{before}{m}": _compared(pipeline, m) for m in ("js", "cosine")}
         elif get_method(method).tags.nested:
-            top = fitted.model_.n_components_
-            sizes = sorted({min(k, top) for k in _SPECTRAL})
-            found |= {f"{before}k = {k}": fitted.truncate(k) for k in sizes}
+            found |= {f"{before}k = {k}": m for k, m in cut(pipeline, _SPECTRAL).items()}
         else:
-            found[setting] = fitted
+            found[setting] = pipeline
     return found
 
 
-def _grid(method: str, size: Size, data: Clicks) -> dict[str, dict[str, Any]]:
+def _grid(method: str, size: Size, data: Task) -> dict[str, dict[str, Any]]:
     """What is fitted: setting, in words, to parameters."""
-    most = min(max(_SPECTRAL), *data.clicked.shape)
+    most = min(max(_SPECTRAL), *data.train.shape)
     if method == "opca":
         return {f"ridge {r:g}": {"n_components": most, "regularization": r} for r in _RIDGES}
     if method in ("plsa", "cplsa"):
         return {f"{k} topics": {"n_components": k} for k in _TOPICS[size]}
     if method == "s2net":
         settings = {"loss": "logistic", "init": "pca", "max_iter": 30, "patience": 5}
-        sizes = sorted({min(k, *data.clicked.shape) for k in _LEARNED})
+        sizes = sorted({min(k, *data.train.shape) for k in _LEARNED})
         return {f"k = {k}": {"n_components": k, **settings} for k in sizes}
     return {"": {"n_components": most}}
 
@@ -334,56 +280,27 @@ def _compared(fitted: PairPipeline, measure: str) -> PairPipeline:
     return other
 
 
-def _table(tests: Mapping[str, Evaluation], told: Mapping[str, str]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (name, *(result.value(metric, "x2y") for metric in _METRICS), told.get(name, ""))
-        for name, result in tests.items()
-    ]
-    return Table(
-        "Ranking by judgments",
-        ("model", *(str(metric) for metric in _METRICS), "chosen by validation"),
-        tuple(rows),
-        "All documents are ranked for each query. The talk's own numbers are of other data and "
-        "are not shown.",
-    )
-
-
-def _claims(tests: Mapping[str, Evaluation], found: Mapping[str, Chosen]) -> list[Claim]:
+def _claims(scored: Mapping[str, Scored]) -> list[Claim]:
     """What the talk concludes, each with its test."""
-    if "S2Net" not in found:
+    if "S2Net" not in scored:
         return []
-    values = {name: result.per_query(METRIC, "x2y") for name, result in tests.items()}
+    values = {name: one.result.per_query(METRIC, "x2y") for name, one in scored.items()}
     wanted = [
         ("S2Net", "VSM", "S2Net alone ranks better than the vector space model."),
         ("S2Net + VSM", "VSM", "Combined with S2Net the vector space model ranks better."),
         ("S2Net + VSM", "S2Net", "S2Net ranks better when combined with the vector space model."),
     ]
-    others = [name for name in found if name != "S2Net"]
+    others = [name for name in scored if f"{name} + VSM" in scored and name != "S2Net"]
     if others:
-        best = max(others, key=lambda name: found[name].value)
-        mixed = max(others, key=lambda name: found[name].blend_value)
+        best = max(others, key=lambda name: scored[name].validation)
+        mixed = max(others, key=lambda name: scored[f"{name} + VSM"].validation)
+        in_validation = "in validation the best other model."
         wanted += [
-            (
-                "S2Net",
-                best,
-                f"S2Net ranks better than {best}, in validation the best other model.",
-            ),
+            ("S2Net", best, f"S2Net ranks better than {best}, {in_validation}"),
             (
                 "S2Net + VSM",
                 f"{mixed} + VSM",
-                f"Combined with VSM, S2Net ranks better than {mixed}, in validation the best "
-                "other model.",
+                f"Combined with VSM, S2Net ranks better than {mixed}, {in_validation}",
             ),
         ]
-    tested = correct(
-        {(0, i): paired_randomization(values[a], values[b]) for i, (a, b, _) in enumerate(wanted)}
-    )
-    return [
-        Claim.ahead(
-            statement,
-            tested[0, i],
-            f"{METRIC}, {a} − {b}",
-            paper=paired_t(values[a], values[b]),
-        )
-        for i, (a, b, statement) in enumerate(wanted)
-    ]
+    return claims_ahead(wanted, values, str(METRIC), paper=paired_t)

@@ -9,7 +9,6 @@ import time
 import numpy as np
 import pytest
 
-import simviz.experiments._progress as team_module
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, SimvizError
 from simviz.experiments import Progress, Team, get_experiment, s2net_languages
@@ -54,7 +53,7 @@ def pairs(n=100):
     ],
 )
 def test_what_is_found_is_the_same(team, name, methods, monkeypatch):
-    grid = Grid((5, 10), (5, 10), (5,), 3, (1.0,))
+    grid = Grid((5, 10), (5,), 3, (1.0,))
     monkeypatch.setitem(s2net_languages._GRIDS, "demo", grid)
     limit_threads(1)
     experiment = get_experiment(name)
@@ -130,11 +129,10 @@ def test_errors_come_back_and_stopping_stops_workers(team):
 
 
 def test_another_version_and_no_scheduler_are_said(team, monkeypatch):
-    asked = iter(["1", "2"])
-    monkeypatch.setattr(team_module, "version", lambda name: next(asked))
+    monkeypatch.setattr("simviz.experiments._progress.version", lambda name: "1")
     with pytest.raises(SimvizError, match="same version"):
         Progress(helpers=team).each(lambda k, part: k, [1])
-    monkeypatch.setattr(team_module, "_CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("simviz.scale.dask._CONNECT_SECONDS", 0.2)
     with pytest.raises(SimvizError, match="cannot be reached"):
         Team("tcp://127.0.0.1:9")
 

@@ -8,7 +8,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.datasets import load_demo
 from simviz.experiments import Parts, get_experiment
-from simviz.experiments.web_ranking import Clicks, of_judgments
+from simviz.experiments.web_ranking import of_judgments
 from simviz.relevance import Relevance
 
 
@@ -22,20 +22,20 @@ def test_no_click_knows_a_page_of_a_judged_query(demo):
     for asked in (demo.validation, demo.test):
         matrix = asked.pairs.relevance.matrix
         held |= set(asked.pairs.y.ids[matrix.indices[matrix.data == 3]])
-    assert not held & set(demo.clicked.y.ids)
+    assert not held & set(demo.train.y.ids)
     judged = {*demo.validation.pairs.x.content, *demo.test.pairs.x.content}
-    assert not judged & set(demo.clicked.x.content)
-    assert set(demo.clicked.relevance.matrix.data) == {1.0}
+    assert not judged & set(demo.train.x.content)
+    assert set(demo.train.relevance.matrix.data) == {1.0}
     assert len(demo.test.pairs.y) == len(load_demo("pydocs").y)
-    assert "clicks of" in demo.in_words()
+    assert "clicks of" in demo.about
 
 
 def test_links_are_read_in_both_directions(demo):
     links, pydocs = load_demo("pydocs_links"), load_demo("pydocs")
     place = {name: i for i, name in enumerate(links.x.ids)}
     summary = dict(zip(pydocs.x.content, pydocs.x.ids, strict=True))
-    matrix = demo.clicked.relevance.matrix.tocoo()
-    asks = [summary[text] for text in demo.clicked.x.content[matrix.row]]
+    matrix = demo.train.relevance.matrix.tocoo()
+    asks = [summary[text] for text in demo.train.x.content[matrix.row]]
     assert 0.3 < np.mean([name in place for name in asks]) < 0.7
 
 
@@ -53,9 +53,8 @@ def small():
 def test_grades_are_dropped_and_unclicked_documents_unknown():
     parts = Parts.of(small(), by="x", pool="all")
     clicks = of_judgments(parts)
-    assert isinstance(clicks, Clicks)
-    assert set(clicks.clicked.relevance.matrix.data) == {1.0}
-    assert len(clicks.clicked.y) < 80 == len(clicks.test.pairs.y)
+    assert set(clicks.train.relevance.matrix.data) == {1.0}
+    assert len(clicks.train.y) < 80 == len(clicks.test.pairs.y)
     assert set(clicks.test.pairs.relevance.matrix.data) == {1.0, 2.0}
 
 
