@@ -39,6 +39,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Grouped = Mapping[str, Sequence[str]]
+#: Hits on each text, by row and test.
+Hits = Mapping[tuple[str, str], NDArray[np.float64]]
+
+BASELINE = "n-gram"
+ROWS = ("(0) none", "(1) typos", "(2) + synonyms", "(3) + extra words", "(4) + feedback")
+TYPOS, COMPOSITION, EXTRA, ANNOTATIONS = "Typos", "Composition", "Extra words", "Annotations"
+TESTS = (TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)
+#: Inputs that a model got wrong before it was told.
+CORRECTED = "Corrected"
+#: Texts of each kind to watch at most; a pass over more would take as long as learning.
+_WATCHED = 60
+#: Settings of the network by size.
+_SETTINGS: Mapping[Size, Mapping[str, Any]] = {
+    "demo": {"hidden_units": 48, "max_iter": 12, "patience": 4},
+    "full": {"hidden_units": 64, "max_iter": 40, "patience": 8},
+}
+_SYNONYMS: Mapping[Size, int] = {"demo": 300, "full": 1_000}
+_EVERY = 3  # n-th group of the demo
+_GROUPS, _TITLES = 500, 6  # of a folder's taxonomy
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +205,6 @@ def extra_words_test(titles: Grouped, inputs: Iterable[str]) -> Grouped:
     """Real inputs that hold a title and more, where an n-gram matcher finds that title."""
     names = list(titles)
     return {text: titles[names[j]] for text, j in mine(list(inputs), names)}
-
-
-BASELINE = "n-gram"
-ROWS = ("(0) none", "(1) typos", "(2) + synonyms", "(3) + extra words", "(4) + feedback")
-TYPOS, COMPOSITION, EXTRA, ANNOTATIONS = "Typos", "Composition", "Extra words", "Annotations"
-#: Inputs that a model got wrong before it was told.
-CORRECTED = "Corrected"
-#: Texts of each kind to watch at most; a pass over more would take as long as learning.
-_WATCHED = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -350,7 +360,7 @@ def _some(
     return {names[i]: texts[names[i]] for i in sorted(chosen.tolist())}
 
 
-def _frame(known: Mapping[tuple[str, str], NDArray[np.float64]]) -> pd.DataFrame:
+def _frame(known: Hits) -> pd.DataFrame:
     import pandas as pd
 
     lines = []
@@ -360,7 +370,7 @@ def _frame(known: Mapping[tuple[str, str], NDArray[np.float64]]) -> pd.DataFrame
     return pd.DataFrame(lines, columns=["row", "test", "hits", "low", "high", "n"])
 
 
-def _claims(known: Mapping[tuple[str, str], NDArray[np.float64]]) -> tuple[Claim, ...]:
+def _claims(known: Hits) -> tuple[Claim, ...]:
     none, typos, synonyms, extra, feedback = ROWS
     last = max((row for row, _ in known if row in ROWS), key=ROWS.index, default=none)
 
@@ -400,7 +410,7 @@ def _share(statement: str, values: NDArray[np.float64] | None, bound: float) -> 
 
 def _unharmed(
     statement: str,
-    known: Mapping[tuple[str, str], NDArray[np.float64]],
+    known: Hits,
     row: str,
     base: str,
     margin: float = 0.02,
@@ -408,36 +418,13 @@ def _unharmed(
     """Whether no test lost more than the margin."""
     lost = {
         test: float(known[row, test].mean() - known[base, test].mean())
-        for test in (TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)
+        for test in TESTS
         if (row, test) in known and (base, test) in known
     }
-    if len(lost) < len((TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)):
+    if len(lost) < len(TESTS):
         return Claim(statement, bound=-margin)
     worst = min(lost, key=lambda test: lost[test])
     return Claim(statement, lost[worst], -margin, f"largest loss, hits on {worst}")
-
-
-__all__ = [
-    "BASELINE",
-    "ROWS",
-    "Material",
-    "SiameseTable",
-    "Table3",
-    "demo_material",
-    "hits",
-    "part_of_demo",
-    "read_material",
-    "table",
-]
-
-#: Settings of the network by size.
-_SETTINGS: Mapping[Size, Mapping[str, Any]] = {
-    "demo": {"hidden_units": 48, "max_iter": 12, "patience": 4},
-    "full": {"hidden_units": 64, "max_iter": 40, "patience": 8},
-}
-_SYNONYMS: Mapping[Size, int] = {"demo": 300, "full": 1_000}
-_EVERY = 3  # n-th group of the demo
-_GROUPS, _TITLES = 500, 6  # of a folder's taxonomy
 
 
 class SiameseTable(Experiment[Material]):
