@@ -29,72 +29,6 @@ _ROLE = re.compile(
     r"|(?::[\w:]+:)?`~?(?P<name>[^`]+)`",
     re.S,
 )
-
-
-class Piece(NamedTuple):
-    """A stretch of a paragraph: text, a formula, or a word of code."""
-
-    kind: Literal["text", "formula", "code"]
-    content: str
-
-
-def sections(doc: str) -> dict[str, str]:
-    r"""Parts of a docstring by their headings."""
-    found, name, start = {}, "", 0
-    for heading in _HEADING.finditer(doc):
-        found[name] = doc[start : heading.start()].strip()
-        name, start = heading["name"].strip(), heading.end()
-    found[name] = doc[start:].strip()
-    return found
-
-
-def paragraphs(text: str) -> list[str]:
-    """Paragraphs as single lines."""
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
-
-
-def pieces(paragraph: str) -> list[Piece]:
-    """A paragraph as text, formulas and code, in their order.
-
-    Parameters
-    ----------
-    paragraph : str
-        With roles, such as ``:math:``.
-
-    Returns
-    -------
-    list of Piece
-        The whole paragraph.
-
-    Examples
-    --------
-    >>> pieces(r"Keeps :math:`x^2` of `x_`.")
-    [Piece(kind='text', content='Keeps '), Piece(kind='formula', content='x^2'), \
-Piece(kind='text', content=' of '), Piece(kind='code', content='x_'), \
-Piece(kind='text', content='.')]
-    """
-    found: list[Piece] = []
-    start = 0
-    for role in _ROLE.finditer(paragraph):
-        if role.start() > start:
-            found.append(Piece("text", paragraph[start : role.start()]))
-        if role["math"] is not None:
-            found.append(Piece("formula", " ".join(role["math"].split())))
-        else:
-            found.append(Piece("code", role["literal"] or role["name"]))
-        start = role.end()
-    if start < len(paragraph):
-        found.append(Piece("text", paragraph[start:]))
-    return found
-
-
-def as_markdown(paragraph: str | Sequence[Piece]) -> str:
-    r"""A paragraph of a docstring as Markdown, formulas between dollar signs."""
-    parts = pieces(paragraph) if isinstance(paragraph, str) else paragraph
-    shown = {"text": escape_markdown, "formula": "${}$".format, "code": "`{}`".format}
-    return "".join(shown[part.kind](part.content) for part in parts)
-
-
 _OPTIMISED = re.compile(r"\\(max|min|arg|sum|prod|mathbb\{E\})")
 _PUNCTUATION = re.compile(r"^[.,;:]")
 
@@ -133,6 +67,13 @@ _INPUTS = {
     "trigrams": "Groups of three characters.",
     "pretrained": "Texts, which a pretrained encoder reads; or ready vectors.",
 }
+
+
+class Piece(NamedTuple):
+    """A stretch of a paragraph: text, a formula, or a word of code."""
+
+    kind: Literal["text", "formula", "code"]
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,3 +299,60 @@ def _finite(value: Any) -> str | None:
     if value is None or math.isinf(value):
         return None
     return f"{value:g}"
+
+
+def sections(doc: str) -> dict[str, str]:
+    r"""Parts of a docstring by their headings."""
+    found, name, start = {}, "", 0
+    for heading in _HEADING.finditer(doc):
+        found[name] = doc[start : heading.start()].strip()
+        name, start = heading["name"].strip(), heading.end()
+    found[name] = doc[start:].strip()
+    return found
+
+
+def paragraphs(text: str) -> list[str]:
+    """Paragraphs as single lines."""
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+def pieces(paragraph: str) -> list[Piece]:
+    """A paragraph as text, formulas and code, in their order.
+
+    Parameters
+    ----------
+    paragraph : str
+        With roles, such as ``:math:``.
+
+    Returns
+    -------
+    list of Piece
+        The whole paragraph.
+
+    Examples
+    --------
+    >>> pieces(r"Keeps :math:`x^2` of `x_`.")
+    [Piece(kind='text', content='Keeps '), Piece(kind='formula', content='x^2'), \
+Piece(kind='text', content=' of '), Piece(kind='code', content='x_'), \
+Piece(kind='text', content='.')]
+    """
+    found: list[Piece] = []
+    start = 0
+    for role in _ROLE.finditer(paragraph):
+        if role.start() > start:
+            found.append(Piece("text", paragraph[start : role.start()]))
+        if role["math"] is not None:
+            found.append(Piece("formula", " ".join(role["math"].split())))
+        else:
+            found.append(Piece("code", role["literal"] or role["name"]))
+        start = role.end()
+    if start < len(paragraph):
+        found.append(Piece("text", paragraph[start:]))
+    return found
+
+
+def as_markdown(paragraph: str | Sequence[Piece]) -> str:
+    r"""A paragraph of a docstring as Markdown, formulas between dollar signs."""
+    parts = pieces(paragraph) if isinstance(paragraph, str) else paragraph
+    shown = {"text": escape_markdown, "formula": "${}$".format, "code": "`{}`".format}
+    return "".join(shown[part.kind](part.content) for part in parts)

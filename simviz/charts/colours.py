@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +14,9 @@ from simviz.charts.style import Theme, safe_line, safe_text
 
 #: Groups that get a colour of their own; the rest share one.
 MAX_GROUPS = 7
+#: Steps that a scale of numbers is drawn in.
+_STEPS = 24
+_SHAPES = ("circle", "diamond")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +41,12 @@ def colour_points(
         if color_by != "side":
             raise ValueError(f"color_by must be 'side' or one value per item, got {color_by!r}.")
         return Colouring([look.accent] * n_x, [look.second] * n_y)
-    values = np.asarray(color_by)
-    if values.shape != (n_x + n_y,):
-        raise ValueError(
-            f"color_by needs one value for each of {n_x} x and {n_y} y items, "
-            f"got shape {values.shape}."
-        )
+    values = _one_per_item(color_by, n_x, n_y)
     if values.dtype.kind in "fiu":
         colours, limits = _on_scale(values.astype(np.float64), look)
         return Colouring(colours[:n_x], colours[n_x:], limits=limits)
     names = [str(v) for v in values]
-    largest = [name for name, _ in sorted(Counter(names).items(), key=lambda g: (-g[1], g[0]))]
+    largest = _largest_first(Counter(names))
     colour = dict(zip(largest[:MAX_GROUPS], look.palette, strict=False))
     groups = [(safe_text(name, 28), colour[name]) for name in largest[:MAX_GROUPS]]
     if len(largest) > MAX_GROUPS:
@@ -72,6 +69,20 @@ def colorscale(scale: Sequence[str]) -> list[list[Any]]:
     return [[i / (len(scale) - 1), colour] for i, colour in enumerate(scale)]
 
 
+def _one_per_item(color_by: ArrayLike, n_x: int, n_y: int) -> NDArray[Any]:
+    values = np.asarray(color_by)
+    if values.shape != (n_x + n_y,):
+        raise ValueError(
+            f"color_by needs one value for each of {n_x} x and {n_y} y items, "
+            f"got shape {values.shape}."
+        )
+    return values
+
+
+def _largest_first(counts: Counter[str]) -> list[str]:
+    return [name for name, _ in sorted(counts.items(), key=lambda g: (-g[1], g[0]))]
+
+
 def _on_scale(
     values: NDArray[np.float64], look: Theme
 ) -> tuple[list[str], tuple[float, float] | None]:
@@ -81,21 +92,18 @@ def _on_scale(
         return [look.muted] * len(values), None
     low, high = float(values[finite].min()), float(values[finite].max())
     span = high - low if high > low else 1.0
-    stops = list(pairwise(look.scale))
-    colours = []
-    for value, real in zip(values, finite, strict=True):
-        if not real:
-            colours.append(look.muted)
-            continue
-        at = (value - low) / span * len(stops)
-        step = min(int(at), len(stops) - 1)
-        colours.append(mix(stops[step][1], stops[step][0], at - step))
+    colours = [
+        _scale_colour((value - low) / span, look) if real else look.muted
+        for value, real in zip(values, finite, strict=True)
+    ]
     return colours, (low, high)
 
 
-#: Steps that a scale of numbers is drawn in.
-_STEPS = 24
-_SHAPES = ("circle", "diamond")
+def _scale_colour(share: float, look: Theme) -> str:
+    """The colour at a share of the way along the theme's scale."""
+    at = share * (len(look.scale) - 1)
+    step = min(int(at), len(look.scale) - 2)
+    return mix(look.scale[step + 1], look.scale[step], at - step)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,19 +136,13 @@ def group_items(
         if color_by != "side":
             raise ValueError(f"color_by must be 'side' or one value an item, got {color_by!r}.")
         return Grouping(own, None, sides)
-    values = np.asarray(color_by)
-    if values.shape != (sum(sizes),):
-        raise ValueError(
-            f"color_by needs one value for each of {sizes[0]} x and {sizes[1]} y items, "
-            f"got shape {values.shape}."
-        )
+    values = _one_per_item(color_by, *sizes)
     if values.dtype.kind in "fiu":
         return _group_on_scale(values.astype(np.float64), look, sides, title)
     told = [safe_line(value, 40) for value in values]
     counts = Counter(told)
     if order is None:
-        ranked = [name for name, _ in sorted(counts.items(), key=lambda g: (-g[1], g[0]))]
-        kept, hues = ranked[:MAX_GROUPS], list(look.palette)
+        kept, hues = _largest_first(counts)[:MAX_GROUPS], list(look.palette)
     else:
         kept = [name for name in order if name in counts]
         hues = [_ordered_hue(order.index(name), len(order), look) for name in kept]
@@ -176,12 +178,7 @@ def _group_on_scale(
     share = np.where(finite, (values - low) / (high - low if high > low else 1.0), 0.0)
     index = np.minimum((share * _STEPS).astype(int), _STEPS - 1)
     index[~finite] = _STEPS
-    stops = list(pairwise(look.scale))
-    colours = []
-    for step in range(_STEPS):
-        at = (step + 0.5) / _STEPS * len(stops)
-        first, second = stops[min(int(at), len(stops) - 1)]
-        colours.append(mix(second, first, at - min(int(at), len(stops) - 1)))
+    colours = [_scale_colour((step + 0.5) / _STEPS, look) for step in range(_STEPS)]
     scale = {"name": safe_line(title, 40), "scale": list(look.scale), "low": f"{low:.3g}",
              "high": f"{high:.3g}"}  # fmt: skip
     return Grouping((*colours, look.muted), index.astype(np.uint8), (*sides, scale))

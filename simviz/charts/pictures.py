@@ -7,11 +7,21 @@ import io
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.charts.style import Theme, ThemeName, get_theme
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+#: Colour-blind-safe: blue speaks for, vermilion against.
+FOR, AGAINST = "#3f7fbf", "#d1622b"
+_LEVELS = 8
+_STRONGEST = 0.62  # opacity behind a word that still reads well
+_SHOWN = 168  # pixels of a picture
 
 
 def data_uri(pixels: NDArray[np.uint8], ink: str, size: int = 64) -> str:
@@ -25,14 +35,11 @@ def data_uri(pixels: NDArray[np.uint8], ink: str, size: int = 64) -> str:
     if ground is None:
         picture = Image.fromarray(pixels)
     else:
-        strength = np.abs(pixels.astype(np.int16) - ground).astype(np.uint8)
-        picture = Image.new("RGBA", strength.shape[::-1], ink)
-        picture.putalpha(Image.fromarray(strength))
+        picture = Image.new("RGBA", pixels.shape[::-1], ink)
+        picture.putalpha(Image.fromarray(ink_strength(pixels, ground)))
     if max(picture.size) > size:
         picture.thumbnail((size, size), Image.Resampling.LANCZOS)
-    buffer = io.BytesIO()
-    picture.save(buffer, format="PNG")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    return _address(picture)
 
 
 def plain_ground(pixels: NDArray[np.uint8]) -> int | None:
@@ -50,11 +57,9 @@ def plain_ground(pixels: NDArray[np.uint8]) -> int | None:
     return None
 
 
-#: Colour-blind-safe: blue speaks for, vermilion against.
-FOR, AGAINST = "#3f7fbf", "#d1622b"
-_LEVELS = 8
-_STRONGEST = 0.62  # opacity behind a word that still reads well
-_SHOWN = 168  # pixels of a picture
+def ink_strength(pixels: NDArray[np.uint8], ground: int) -> NDArray[np.uint8]:
+    """How far each pixel of a drawing is from its plain ground."""
+    return np.abs(pixels.astype(np.int16) - ground).astype(np.uint8)
 
 
 def highlighted(text: str, weights: ArrayLike, theme: ThemeName | Theme = "light") -> str:
@@ -90,16 +95,16 @@ def heat_picture(
     theme: ThemeName | Theme = "light",
 ) -> str:
     """An image with colour over its patches, as the address of a PNG."""
-    from PIL import Image
+    from PIL import Image, ImageColor
 
     look = get_theme(theme)
     ground = plain_ground(pixels)
     if ground is None:
         base = Image.fromarray(pixels).convert("RGB")
     else:
-        strength = np.abs(pixels.astype(np.int16) - ground).astype(np.uint8)
         base = Image.new("RGB", pixels.shape[::-1], look.paper)
-        base.paste(Image.new("RGB", base.size, look.ink), mask=Image.fromarray(strength))
+        drawing = Image.fromarray(ink_strength(pixels, ground))
+        base.paste(Image.new("RGB", base.size, look.ink), mask=drawing)
     size = (_SHOWN, _SHOWN)
     drawn = np.asarray(base.resize(size, Image.Resampling.LANCZOS), dtype=np.float64)
     if effects is not None and np.abs(effects[1]).max(initial=0.0) > 0:
@@ -110,13 +115,13 @@ def heat_picture(
         smooth = np.asarray(
             Image.fromarray(heat.astype(np.float32)).resize(size, Image.Resampling.BILINEAR)
         )[..., None]
-        colour = np.where(smooth > 0, np.array(_rgb(FOR)), np.array(_rgb(AGAINST)))
+        colour = np.where(smooth > 0, ImageColor.getrgb(FOR), ImageColor.getrgb(AGAINST))
         opacity = _STRONGEST * np.abs(smooth)
         drawn = (1 - opacity) * drawn + opacity * colour
+    return _address(Image.fromarray(np.clip(drawn, 0, 255).astype(np.uint8)))
+
+
+def _address(picture: Image.Image) -> str:
     file = io.BytesIO()
-    Image.fromarray(np.clip(drawn, 0, 255).astype(np.uint8)).save(file, "PNG")
+    picture.save(file, format="PNG")
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -135,8 +135,8 @@ def roc_figure(
             customdata = [
                 [curve.method, threshold, precision]
                 for threshold, precision in zip(
-                    as_told(curve.thresholds, kept, "{:.4g}"),
-                    as_told(curve.precision, kept, "{:.1%}"),
+                    formatted(curve.thresholds, kept, "{:.4g}"),
+                    formatted(curve.precision, kept, "{:.1%}"),
                     strict=True,
                 )
             ]
@@ -215,7 +215,7 @@ def _rates(curve: RocCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return fpr, tpr
 
 
-def as_told(values: ArrayLike, kept: NDArray[np.intp], form: str) -> list[str]:
+def formatted(values: ArrayLike, kept: NDArray[np.intp], form: str) -> list[str]:
     """Some of the values as text; what is no number, as a dash."""
     chosen = np.asarray(values, dtype=np.float64)[kept]
     return [form.format(value) if np.isfinite(value) else "–" for value in chosen.tolist()]
@@ -287,7 +287,7 @@ def precision_recall_figure(
             precision[few],
             "precision %{y:.1%}, recall %{x:.1%}<br>threshold %{customdata[1]}",
             customdata=[
-                [curve.method, told] for told in as_told(thresholds[passing], few, "{:.4g}")
+                [curve.method, told] for told in formatted(thresholds[passing], few, "{:.4g}")
             ],
             pressed=True,
         )
@@ -338,9 +338,9 @@ def det_figure(
         few = thinned((x - ends[0]) / (ends[1] - ends[0]), (y - ends[0]) / (ends[1] - ends[0]))
         style = method_style(curve.method, look)
         told = zip(
-            as_told(rates[keep], few, "{:.3%}"),
-            as_told(missed[keep], few, "{:.1%}"),
-            as_told(cut[keep], few, "{:.4g}"),
+            formatted(rates[keep], few, "{:.3%}"),
+            formatted(missed[keep], few, "{:.1%}"),
+            formatted(cut[keep], few, "{:.4g}"),
             strict=True,
         )
         add_line(

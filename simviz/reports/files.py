@@ -79,16 +79,16 @@ def trec_zip(
         If a run was not measured on that part, or a file is missing or
         damaged.
     """
-    told = read_runs(runs, labels, part=part)
+    entries = read_runs(runs, labels, part=part)
     arrays = runs[0].arrays()
     held_out = pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
-        archive.writestr("README.txt", _readme(told[0], held_out, directions, k))
+        archive.writestr("README.txt", _readme(entries[0], held_out, directions, k))
         for direction in directions:
             name = f"{part}-{direction.replace('2', '-to-')}"
             _put(archive, f"qrels-{name}.txt", trec_qrels(held_out, direction=direction))
-        for one, slug in zip(told, _slugs([t.label for t in told]), strict=True):
+        for one, slug in zip(entries, _slugs([t.label for t in entries]), strict=True):
             pipeline = one.run.pipeline()
             for direction in directions:
                 name = f"{part}-{direction.replace('2', '-to-')}"
@@ -135,12 +135,12 @@ def query_csv(
         If a run was not measured on that part, or a file is missing or
         damaged.
     """
-    told = read_runs(runs, labels, part=part)
+    entries = read_runs(runs, labels, part=part)
     evaluations = [load_evaluation(run, part) for run in runs]
     wanted = [m for m in metrics if parse_metric(m).level == "query"]
     arrays = runs[0].arrays()
     head = ["part", "direction", "id", "query", "relevant answers"]
-    for one in told:
+    for one in entries:
         head += [f"{one.label}: {name}" for name in ("first rank", *wanted)]
     lines: list[list[object]] = [[*head]]
     for direction in DIRECTIONS:

@@ -122,30 +122,30 @@ def html_report(
     """
     from plotly.offline import get_plotlyjs
 
-    told = read_runs(runs, labels, looks, part)
-    if told[0].run.spec["dataset_digest"] != pairs.digest:
+    entries = read_runs(runs, labels, looks, part)
+    if entries[0].run.spec["dataset_digest"] != pairs.digest:
         raise DatasetError(
             f"These runs were trained on other data than {pairs.name!r} as it is now. Give the "
             "data set they were trained on."
         )
-    known = list(told[0].measured.evaluation["directions"])
+    known = list(entries[0].measured.evaluation["directions"])
     if direction is None or (direction == "mean" and len(known) == 1):
         direction = known[0]
     if direction not in _DIRECTIONS or (direction != "mean" and direction not in known):
         raise ValueError(f"direction must be one of {', '.join(_DIRECTIONS)}, got {direction!r}.")
-    metrics = shared_metrics(told)
+    metrics = shared_metrics(entries)
     main = metrics[0] if metric is None else parse_metric(metric).name
     if main not in metrics:
         raise ValueError(f"These runs were not measured by {main!r}, but {', '.join(metrics)}.")
     metrics = [main, *(m for m in metrics if m != main)]
-    results = {one.run.id: one.result for one in told}
+    results = {one.run.id: one.result for one in entries}
     order = [run.id for run in ranked(runs, results, main, direction, part)]
-    told.sort(key=lambda one: order.index(one.run.id))
-    compared = summary.compare_runs(told, pairs, main, direction)
+    entries.sort(key=lambda one: order.index(one.run.id))
+    compared = summary.compare_runs(entries, pairs, main, direction)
     charts = [
-        _roc_chart(told),
-        _dimension_chart(told, pairs, direction),
-        _map_chart(told[0], pairs, drawing),
+        _roc_chart(entries),
+        _dimension_chart(entries, pairs, direction),
+        _map_chart(entries[0], pairs, drawing),
     ]
     drawn = [chart for chart in charts if chart is not None]
     # A browser reads line ends as one character, and takes the digest of that.
@@ -153,10 +153,10 @@ def html_report(
     scripts = [plotly, _file("page.js")] if drawn else []
     digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
-    specs = {**(others or {}), **{one.run.id: one.run.spec for one in told}}
+    specs = {**(others or {}), **{one.run.id: one.run.spec for one in entries}}
     names = f"{pairs.x_name} and {pairs.y_name}"
-    ways = f"{len(told)} ways to match" if len(told) > 1 else "matching"
-    words = part_words(told[0], pairs)
+    ways = f"{len(entries)} ways to match" if len(entries) > 1 else "matching"
+    words = part_words(entries[0], pairs)
     return _template().render(
         policy=(
             f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
@@ -165,14 +165,16 @@ def html_report(
         title=f"{pairs.name}, compared on the {part} part",
         heading=f"{pairs.name}: {ways} {names}",
         part=f"{words[0].upper()}{words[1:]}.",
-        findings=summary.findings(told, pairs, main, direction, compared),
+        findings=summary.findings(entries, pairs, main, direction, compared),
         results=f"Results on the {part} part",
-        table=_results_table(told, metrics, direction, compared),
-        notes=_notes(told, pairs, compared, main),
+        table=_results_table(entries, metrics, direction, compared),
+        notes=_notes(entries, pairs, compared, main),
         metrics=[(name, parse_metric(name).description) for name in metrics],
         charts=drawn,
-        compared=summary.facts(told, pairs, direction),
-        runs=[_run(one, repeat_code(one.run.spec, main, direction, specs, part)) for one in told],
+        compared=summary.facts(entries, pairs, direction),
+        runs=[
+            _run(one, repeat_code(one.run.spec, main, direction, specs, part)) for one in entries
+        ],
         made=made or f"{datetime.now(UTC):%Y-%m-%d}",
         version=version("simviz"),
         style=Markup(_style()),
@@ -230,9 +232,9 @@ class Chart:
         return str(self.light.layout.meta["alt"])
 
 
-def _roc_chart(told: Sequence[Entry]) -> Chart | None:
+def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
-    kept = [(one, one.run.part(one.part).roc()) for one in told]
+    kept = [(one, one.run.part(one.part).roc()) for one in entries]
     rocs = [(one, Roc(**arrays)) for one, arrays in kept if arrays is not None]
     if not rocs:
         return None
@@ -245,9 +247,9 @@ def _roc_chart(told: Sequence[Entry]) -> Chart | None:
         dark=roc_figure(curves, theme="dark"),
         height=540,
         caption=(
-            f"Over {first.n_positive + first.n_negative:,} pairs of the {told[0].part} part, of "
-            f"which {first.n_positive:,} belong together; both directions are the same. The table "
-            "says which share of the true pairs is found at a share of false alarms."
+            f"Over {first.n_positive + first.n_negative:,} pairs of the {entries[0].part} part, "
+            f"of which {first.n_positive:,} belong together; both directions are the same. The "
+            "table says which share of the true pairs is found at a share of false alarms."
         ),
         table=_table(
             ["run", *(f"at {100 * rate:g} %" for rate in _RATES)],
@@ -256,9 +258,9 @@ def _roc_chart(told: Sequence[Entry]) -> Chart | None:
     )
 
 
-def _dimension_chart(told: Sequence[Entry], pairs: PairSet, direction: str) -> Chart | None:
+def _dimension_chart(entries: Sequence[Entry], pairs: PairSet, direction: str) -> Chart | None:
     """Quality by dimension, or None where no method has such a curve."""
-    drawn = [(one, c) for one in told if (c := dimension_curve(one, direction)) is not None]
+    drawn = [(one, c) for one in entries if (c := dimension_curve(one, direction)) is not None]
     if not drawn:
         return None
     metric = str(drawn[0][0].measured.curve[0]["metric"])
@@ -271,7 +273,7 @@ def _dimension_chart(told: Sequence[Entry], pairs: PairSet, direction: str) -> C
         height=540,
         caption=(
             f"{metric} of the first dimensions of each model, all from one training, with 95 % "
-            f"bands; {part_words(told[0], pairs)}."
+            f"bands; {part_words(entries[0], pairs)}."
         ),
         table=_table(
             ["run", f"best {metric}", "with", "95 % of it with"],
@@ -342,13 +344,13 @@ def _table(
 
 
 def _results_table(
-    told: Sequence[Entry],
+    entries: Sequence[Entry],
     metrics: Sequence[str],
     direction: str,
     compared: Comparisons | None,
 ) -> Markup:
     """The runs by metric in their order."""
-    rows = table_rows(told, metrics, direction)
+    rows = table_rows(entries, metrics, direction)
     letters = None if compared is None else compared.letters()
     best = best_values(rows, metrics)
     head = ["run", *metrics, "dimensions", "time"]
@@ -356,8 +358,8 @@ def _results_table(
     for i, row in enumerate(rows):
         name: object = row.label
         if not row.is_baseline:
-            name = _named(told[i])
-            if _stopped_early(told[i]):
+            name = _named(entries[i])
+            if _stopped_early(entries[i]):
                 name += Markup(' <span class="se">{}</span>').format(_EARLY)
         dimensions = "–" if row.dimensions is None else f"{row.dimensions:,}"
         seconds = "–" if row.seconds is None else f"{row.seconds:.1f} s"
@@ -400,18 +402,18 @@ def _stopped_early(one: Entry) -> bool:
 
 
 def _notes(
-    told: Sequence[Entry], pairs: PairSet, compared: Comparisons | None, main: str
+    entries: Sequence[Entry], pairs: PairSet, compared: Comparisons | None, main: str
 ) -> list[str]:
     """What the figures of the table mean."""
     words = [
-        f"On the {part_words(told[0], pairs)}; ± 95 % intervals; the best of each column is bold. "
-        f"Runs are ordered {summary.order(told)}."
+        f"On the {part_words(entries[0], pairs)}; ± 95 % intervals; the best of each column is "
+        f"bold. Runs are ordered {summary.order(entries)}."
     ]
-    if any(map(_stopped_early, told)):
+    if any(map(_stopped_early, entries)):
         words.append(f"What {_EARLY} does a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
-        tested = summary.tested_metric(told, pairs, main)
+        tested = summary.tested_metric(entries, pairs, main)
         test = next(iter(compared.pairs.values())).test
         words.append(
             f"Runs that share a letter cannot be told apart at 5 % ({test} of "

@@ -39,6 +39,14 @@ Record = Mapping[str, Any]
 BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
 #: A curve has nearly reached its best from this share of it on.
 NEARLY = 0.95
+_SPLITS = {
+    "pair": "new pairs: no item of either side is in two parts",
+    "x": "new {x}",
+    "y": "new {y}",
+    "group": "new groups ({key})",
+    "column": "as the column {key} says",
+    "time": "the latest by {key}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,13 +229,13 @@ def numbered(labels: Sequence[str]) -> list[str]:
     return told
 
 
-def shared_metrics(told: Sequence[Entry]) -> list[str]:
+def shared_metrics(entries: Sequence[Entry]) -> list[str]:
     """Metrics that every run has, in the order of the first."""
-    known = [one.measured.evaluation["metrics"] for one in told]
+    known = [one.measured.evaluation["metrics"] for one in entries]
     return [m for m in known[0] if all(m in names for names in known)]
 
 
-def table_rows(told: Sequence[Entry], metrics: Sequence[str], direction: str) -> list[TableRow]:
+def table_rows(entries: Sequence[Entry], metrics: Sequence[str], direction: str) -> list[TableRow]:
     """Lines of the results table: the runs, then what knows nothing."""
     rows = [
         TableRow(
@@ -236,9 +244,9 @@ def table_rows(told: Sequence[Entry], metrics: Sequence[str], direction: str) ->
             max((int(point["dimension"]) for point in one.measured.curve), default=None),
             one.run.info.seconds,
         )
-        for one in told
+        for one in entries
     ]
-    known = told[0].measured.evaluation.get("baselines", {})
+    known = entries[0].measured.evaluation.get("baselines", {})
     for name, label in BASELINES.items():
         if name in known:
             values = {m: estimate(find_record(known[name], m, direction)) for m in metrics}
@@ -293,16 +301,6 @@ def _title(run: Run) -> str:
     return known[run.info.method].tags.title if run.info.method in known else run.info.method
 
 
-_SPLITS = {
-    "pair": "new pairs: no item of either side is in two parts",
-    "x": "new {x}",
-    "y": "new {y}",
-    "group": "new groups ({key})",
-    "column": "as the column {key} says",
-    "time": "the latest by {key}",
-}
-
-
 class Asked(NamedTuple):
     """What queries and answers are called, and whether training knew no query."""
 
@@ -321,9 +319,9 @@ def asked(one: Entry, pairs: PairSet, direction: str) -> Asked:
     return Asked(pairs.y_name, pairs.x_name, unseen["y"])
 
 
-def facts(told: Sequence[Entry], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
+def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
     """What was compared, as names and values."""
-    first = told[0]
+    first = entries[0]
     dataset_id = str(first.run.spec["dataset_id"])
     demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX)) if first.run.info.is_demo else None
     relevance = pairs.relevance
@@ -346,7 +344,7 @@ def facts(told: Sequence[Entry], pairs: PairSet, direction: str) -> list[tuple[s
         ("Figures are of", f"the {part_words(first, pairs)}"),
         ("Ranked against", first.measured.ranked_against(direction, first.part, pairs)),
         *((("Left out", left_out),) if (left_out := _left_out(first, direction)) else ()),
-        ("Order of the runs", order(told)),
+        ("Order of the runs", order(entries)),
         ("Who asks", _who(direction, pairs)),
         ("Ties", "count with their expected value over random orders"),
         ("Intervals", "95 %, from the spread over queries"),
@@ -355,14 +353,14 @@ def facts(told: Sequence[Entry], pairs: PairSet, direction: str) -> list[tuple[s
 
 
 def findings(
-    told: Sequence[Entry],
+    entries: Sequence[Entry],
     pairs: PairSet,
     metric: str,
     direction: str,
     compared: Comparisons | None,
 ) -> list[str]:
     """The best run in a sentence, and whether the next one is really behind."""
-    best = told[0]
+    best = entries[0]
     record = best.record(metric, direction)
     if record is None or isnan(record["value"]):
         return [f"{metric} could not be measured on this {best.part} part."]
@@ -384,8 +382,8 @@ def findings(
             part=best.part,
         )
     ]
-    if len(told) > 1 and best.part == "validation":
-        lead = _lead(told[:2], pairs, metric, direction)
+    if len(entries) > 1 and best.part == "validation":
+        lead = _lead(entries[:2], pairs, metric, direction)
         if "[" in lead:  # where runs are level there is no interval to explain
             lead += (
                 ". In brackets stands the 95 % interval of the difference; whether it is more "
@@ -393,8 +391,8 @@ def findings(
             )
         sentences.append(f"On the validation part, {lead}.")
     if compared is not None:
-        second = told[1]
-        tested = tested_metric(told, pairs, metric)
+        second = entries[1]
+        tested = tested_metric(entries, pairs, metric)
         words = compared.between(best.label, second.label).in_words(
             best.label, second.label, tested, higher_is_better=compared.higher_is_better
         )
@@ -403,25 +401,25 @@ def findings(
 
 
 def compare_runs(
-    told: Sequence[Entry], pairs: PairSet, metric: str, direction: str
+    entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str
 ) -> Comparisons | None:
     """All pairs of runs by the usual test, corrected after Holm."""
     # That is the randomisation test of queries, or the bootstrap of judged pairs.
-    if len(told) < 2 or told[0].part == "validation":
+    if len(entries) < 2 or entries[0].part == "validation":
         return None
-    return compare_all_evaluations(_evaluations(told, pairs), metric, _asking(direction))
+    return compare_all_evaluations(_evaluations(entries, pairs), metric, _asking(direction))
 
 
-def order(told: Sequence[Entry]) -> str:
+def order(entries: Sequence[Entry]) -> str:
     """What the order of the runs rests on, see `ranked`."""
-    if any("validation" in one.result.parts for one in told):
+    if any("validation" in one.result.parts for one in entries):
         return "by the validation part"
-    return f"by the {told[0].part} part: no run was measured on validation"
+    return f"by the {entries[0].part} part: no run was measured on validation"
 
 
-def tested_metric(told: Sequence[Entry], pairs: PairSet, metric: str) -> str:
+def tested_metric(entries: Sequence[Entry], pairs: PairSet, metric: str) -> str:
     """What a test compares: the metric of judged pairs, or what stands for it query by query."""
-    return _tested(_evaluations(told, pairs), metric).name
+    return _tested(_evaluations(entries, pairs), metric).name
 
 
 def settings(one: Entry) -> list[tuple[str, str, bool]]:
@@ -440,9 +438,9 @@ def settings(one: Entry) -> list[tuple[str, str, bool]]:
     return rows
 
 
-def _evaluations(told: Sequence[Entry], pairs: PairSet) -> dict[str, Evaluation]:
+def _evaluations(entries: Sequence[Entry], pairs: PairSet) -> dict[str, Evaluation]:
     """By label, with the scores of judged pairs."""
-    return {one.label: load_evaluation(one.run, one.part, pairs) for one in told}
+    return {one.label: load_evaluation(one.run, one.part, pairs) for one in entries}
 
 
 def _asking(direction: str) -> list[Direction]:

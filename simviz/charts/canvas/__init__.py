@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz.charts._labels import spread_order
 from simviz.charts.map import KEPT, degrees, full_names
-from simviz.charts.pictures import plain_ground
+from simviz.charts.pictures import ink_strength, plain_ground
 from simviz.charts.style import is_glyph, safe_line
 from simviz.data.items import Items
 from simviz.projection.joint import JointMap
@@ -23,6 +23,15 @@ from simviz.relevance import Relevance
 #: Pixels of a sheet at most: beyond, its cells become smaller.
 _MOST_PIXELS = 12_000_000
 _LARGEST, _SMALLEST = 64, 16
+#: How the items of a side are shown where there is room: as their words in place of the dot, as
+#: words beside it, as a picture, or never as more than a dot.
+Mode = Literal["word", "text", "picture", "dot"]
+#: Characters of a text that travel, of a word on the map, and of a value of a column.
+_TEXT, _WORD, _VALUE = 300, 28, 60
+#: Columns of metadata that are shown of an item, and how long words are on average at most.
+_COLUMNS, _SHORT = 5, 11
+#: Pictures that are spread over the whole map before the others are thought of.
+_SPREAD = 400
 
 
 def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]:
@@ -56,14 +65,13 @@ def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]
     fitting = int(np.sqrt(_MOST_PIXELS / n))
     cell = max(_SMALLEST, min(_LARGEST, max(height, width), fitting))
     columns = max(1, int(np.ceil(np.sqrt(n))))
-    grounds = [plain_ground(picture) for picture in pixels] if pixels.ndim == 3 else [None]
+    grounds = [plain_ground(picture) for picture in pixels]
     is_ink = all(ground is not None for ground in grounds)
     rows = -(-n // columns)
     sheet = Image.new("L" if is_ink else "RGBA", (columns * cell, rows * cell))
-    for k, picture in enumerate(pixels):
-        if is_ink:
-            strength = np.abs(picture.astype(np.int16) - grounds[k]).astype(np.uint8)
-            image = Image.fromarray(strength)
+    for k, (picture, ground) in enumerate(zip(pixels, grounds, strict=True)):
+        if is_ink and ground is not None:
+            image = Image.fromarray(ink_strength(picture, ground))
         else:
             image = Image.fromarray(picture).convert("RGBA")
         if max(image.size) != cell:
@@ -78,17 +86,6 @@ def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]
     buffer = io.BytesIO()
     sheet.save(buffer, format="PNG", compress_level=3)
     return buffer.getvalue(), {"cell": cell, "columns": columns, "is_ink": is_ink}
-
-
-#: How the items of a side are shown where there is room: as their words in place of the dot, as
-#: words beside it, as a picture, or never as more than a dot.
-Mode = Literal["word", "text", "picture", "dot"]
-#: Characters of a text that travel, of a word on the map, and of a value of a column.
-_TEXT, _WORD, _VALUE = 300, 28, 60
-#: Columns of metadata that are told of an item, and how long words are on average at most.
-_COLUMNS, _SHORT = 5, 11
-#: Pictures that are spread over the whole map before the others are thought of.
-_SPREAD = 400
 
 
 @dataclass(frozen=True, slots=True)
