@@ -78,7 +78,8 @@ def pick_label(
     given = {spelled(str(word)) for word in labels}
     fit = [c for c in free if c not in table.vectors and _leaves_two_sides(table, free, ids, c)]
     for column in fit if given else ():
-        if given & _words(table, column) and _understood(table, column, labels):
+        words = {spelled(cell) for cell in table.factorize(column).uniques}
+        if given & words and _understood(table, column, labels):
             reasons["label"] = "its words are those of the labels that were given"
             return column
     named = [c for c in free if is_label_name(c) and c not in table.vectors]
@@ -92,11 +93,11 @@ def pick_label(
         reasons["label"] = "the only column of numbers beside two of text"
         return numbers[0]
     for column in fit:
-        words = known_words(table, column)
-        if side_of(column) or plain(column) in GROUP_NAMES or not words:
+        known = known_words(table, column)
+        if side_of(column) or plain(column) in GROUP_NAMES or not known:
             continue
-        if beside_texts or speak_of_pairs([w.word for w in words]):
-            reasons["label"] = f"its cells are words such as {shown(words[0].word)}"
+        if beside_texts or speak_of_pairs([w.word for w in known]):
+            reasons["label"] = f"its cells are words such as {shown(known[0].word)}"
             return column
     return None
 
@@ -158,13 +159,7 @@ def _understood(table: Table, column: str, labels: Labels) -> bool:
 
 def _n_known(table: Table, column: str) -> int:
     """In how many rows there is something."""
-    factorized = table.factorize(column)
-    known = np.array([not is_missing(c) for c in factorized.uniques], dtype=bool)
-    return int(factorized.counts[known].sum())
-
-
-def _words(table: Table, column: str) -> set[str]:
-    return {spelled(c) for c in table.factorize(column).uniques}
+    return int((~table.factorize(column).where(is_missing)).sum())
 
 
 def _has_few_words(table: Table, column: str, least: int = 1) -> bool:

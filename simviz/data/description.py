@@ -49,12 +49,8 @@ def scripts_of(texts: Sequence[str]) -> list[str]:
         if start.isascii():
             found.append("Latin" if any(map(str.isalpha, start)) else NO_SCRIPT)
             continue
-        counts: dict[str, int] = {}
-        for character in start:
-            name = script_of(character)
-            if name:
-                counts[name] = counts.get(name, 0) + 1
-        found.append(max(counts, key=counts.__getitem__) if counts else NO_SCRIPT)
+        counts = Counter(filter(None, map(script_of, start)))
+        found.append(max(counts, key=counts.__getitem__, default=NO_SCRIPT))
     return found
 
 
@@ -181,15 +177,14 @@ def _side(
     items: Items, name: str, answers: NDArray[np.integer], words: _Words | None
 ) -> SideDescription:
     linked = answers[answers > 0]
-    size, filled = None, float("nan")
-    if items.kind == "image":
-        size = items.content.shape[1:]
-    elif items.kind == "vector":
-        size = items.content.shape[1:]
-        n_set = (
-            items.content.nnz if sp.issparse(items.content) else np.count_nonzero(items.content)
-        )
-        filled = float(n_set) / max(1, items.content.shape[0] * items.content.shape[1])
+    scripts: tuple[tuple[str, float], ...] = ()
+    if words is not None:
+        counts = Counter(words.scripts).most_common()
+        scripts = tuple((script, n / len(words.scripts)) for script, n in counts)
+    content, filled = items.content, float("nan")
+    if items.kind == "vector":
+        n_set = content.nnz if sp.issparse(content) else np.count_nonzero(content)
+        filled = float(n_set) / max(1, content.shape[0] * content.shape[1])
     return SideDescription(
         name=name,
         kind=items.kind,
@@ -200,24 +195,19 @@ def _side(
         words=None if words is None else Spread.of(words.counts),
         n_words=0 if words is None else len(words.vocabulary),
         n_read=0 if words is None else len(words.counts),
-        scripts=() if words is None else _shares(words.scripts),
-        size=size,
+        scripts=scripts,
+        size=content.shape[1:] if items.kind in ("image", "vector") else None,
         filled=filled,
         columns=tuple(items.metadata),
     )
-
-
-def _shares(names: Sequence[str]) -> tuple[tuple[str, float], ...]:
-    """Share of each name, the most frequent first."""
-    return tuple((name, n / len(names)) for name, n in Counter(names).most_common())
 
 
 def _grades(values: NDArray[np.float64]) -> tuple[tuple[str, int], ...]:
     """How often each grade was given, or how many scores fall into each interval."""
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) <= _BINS:
-        told = zip(distinct.tolist(), counts.tolist(), strict=True)
-        return tuple((f"{value:g}", n) for value, n in told)[::-1]
+        graded = zip(distinct.tolist(), counts.tolist(), strict=True)
+        return tuple((f"{value:g}", n) for value, n in graded)[::-1]
     counts, edges = np.histogram(values, bins=_BINS)
     return tuple(
         (f"{low:.3g} to {high:.3g}", int(n))

@@ -63,6 +63,34 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
     return np.asarray(square, dtype=np.uint8)
 
 
+def make_sprites(
+    read: Callable[[str], bytes], paths: Iterable[str]
+) -> tuple[dict[str, NDArray[np.uint8]], list[str]]:
+    """Decode several images by their paths; also say which cannot be used, and why."""
+    sprites, refused = {}, []
+    for path in paths:
+        try:
+            sprites[path] = make_sprite(read(path))
+        except ImageError as error:
+            refused.append(f"{shown(path)} {error}")
+    return sprites, refused
+
+
+def refuse_many(name: str, images: Sequence[str]) -> None:
+    """Refuse more images than the limit."""
+    limit = get_limits().images
+    if len(images) > limit:
+        raise DatasetError(
+            f"{name} holds {len(images):,} images; the limit is {limit:,}. Bring a sample."
+        )
+
+
+def say_refused(refused: Sequence[str]) -> str:
+    """Name some images that cannot be used, and count the rest."""
+    more = f", and {len(refused) - 5:,} more" if len(refused) > 5 else ""
+    return f"{counted(len(refused), 'image')} left out: {', '.join(refused[:5])}{more}."
+
+
 def as_kept(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """An image in the form that the images of a data set have."""
     from PIL import Image
@@ -155,11 +183,7 @@ def assemble(
     title: str | None = None,
 ) -> ReadResult:
     """Match a table to images, and render those that have a keyword."""
-    limit = get_limits().images
-    if len(images) > limit:
-        raise DatasetError(
-            f"{name} holds {len(images):,} images; the limit is {limit:,}. Bring a sample."
-        )
+    refuse_many(name, images)
     by_key = keys_of(images)
     file_column, word_column = _columns(table, by_key)
     captions = _are_captions(table, word_column)
@@ -198,16 +222,9 @@ def assemble(
             f"{table.unit} {empty[0].row})."
         )
     wanted = {path for path, _ in links}
-    sprites, refused = {}, []
-    for path in images:
-        if path in wanted:
-            try:
-                sprites[path] = make_sprite(read(path))
-            except ImageError as error:
-                refused.append(f"{shown(path)} {error}")
+    sprites, refused = make_sprites(read, [path for path in images if path in wanted])
     if refused:
-        more = f", and {len(refused) - 5:,} more" if len(refused) > 5 else ""
-        notes.append(f"{counted(len(refused), 'image')} left out: {', '.join(refused[:5])}{more}.")
+        notes.append(say_refused(refused))
     if len(wanted) < len(images):
         n = counted(len(images) - len(wanted), "image")
         notes.append(f"{n} without a keyword left out.")

@@ -21,7 +21,6 @@ Metadata = dict[str, dict[str, NDArray[Any]]]
 _PARTS = ("train", "validation", "test", "")
 #: A split column may contradict itself for this share of the items.
 _TOLERATED = 0.1
-_NO_PART = "?"
 
 
 def attach(
@@ -34,8 +33,7 @@ def attach(
     metadata: Metadata = {"x": {}, "y": {}}
     notes: list[str] = []
     if roles.split is not None:
-        words = _split_words(table, roles.split, rows)
-        notes += _attach_split(table, roles.split, words, sides, metadata)
+        notes += _attach_split(table, roles.split, rows, sides, metadata)
     both = ("x", "y")
     wanted: list[tuple[str, str, tuple[str, ...]]] = [
         *((c, _short(c, "x"), ("x",)) for c in roles.x_metadata),
@@ -59,20 +57,26 @@ def attach(
                 unique = name if name not in metadata[side] else column
                 metadata[side][unique] = typed(cells[sides[side][1]], column == roles.group)
         if all(len(rows_) for rows_ in differing.values()):
-            side = candidates[0]
-            notes.append(_dropped(table, column, cells, rows, sides[side], differing[side]))
+            codes_of, first = sides[candidates[0]]
+            here = int(differing[candidates[0]][0])
+            there = int(first[codes_of[here]])
+            notes.append(
+                f"Column {shown(column)} was dropped: one item has several values there "
+                f"({shown(cells[there])} in {table.unit} {table.rows[rows[there]]}, "
+                f"{shown(cells[here])} in {table.unit} {table.rows[rows[here]]})."
+            )
     return metadata, notes
 
 
 def _attach_split(
     table: Table,
     column: str,
-    words: NDArray[np.object_],
+    rows: Codes,
     sides: Mapping[str, Grouping],
     metadata: Metadata,
 ) -> list[str]:
     """Store the parts of a split on the sides that they follow from, or nearly."""
-    ranks = _ranks(words)
+    ranks = _split_ranks(table, column, rows)
     moved = {s: np.unique(g[0][_differing(ranks, g)]) for s, g in sides.items()}
     exact = [s for s in sides if not len(moved[s])]
     near = [s for s, g in sides.items() if len(moved[s]) <= _TOLERATED * len(g[1])]
@@ -97,36 +101,10 @@ def _attach_split(
     return notes
 
 
-def _ranks(words: NDArray[np.object_]) -> Codes:
-    """Position of each part, train first."""
-    ranks = np.full(len(words), len(_PARTS) - 1, dtype=np.intp)
-    for rank, part in enumerate(_PARTS):
-        ranks[words == part] = rank
-    return ranks
-
-
 def _differing(cells: NDArray[Any], grouping: Grouping) -> Codes:
     """Rows whose cell is not that of their item's first row."""
     codes, first = grouping
     return np.flatnonzero(cells != cells[first][codes])
-
-
-def _dropped(
-    table: Table,
-    column: str,
-    cells: NDArray[np.object_],
-    rows: Codes,
-    grouping: Grouping,
-    differing: Codes,
-) -> str:
-    """Say why a column says nothing about a side, with two rows to look at."""
-    here = int(differing[0])
-    there = int(grouping[1][grouping[0][here]])
-    return (
-        f"Column {shown(column)} was dropped: one item has several values there "
-        f"({shown(cells[there])} in {table.unit} {table.rows[rows[there]]}, {shown(cells[here])} "
-        f"in {table.unit} {table.rows[rows[here]]})."
-    )
 
 
 def _short(column: str, side: str) -> str:
@@ -135,19 +113,18 @@ def _short(column: str, side: str) -> str:
     return column[len(prefix) :] if column.lower().startswith(prefix) else column
 
 
-def _split_words(table: Table, column: str, rows: Codes) -> NDArray[np.object_]:
-    """The parts of a split in one spelling."""
-    words = table.factorize(column).map(
-        lambda c: SPLIT_WORDS.get(c.strip().lower(), "" if is_missing(c) else _NO_PART)
-    )
-    wrong = words.where(lambda word: word == _NO_PART)[rows]
-    if wrong.any():
-        at = rows[int(np.argmax(wrong))]
+def _split_ranks(table: Table, column: str, rows: Codes) -> Codes:
+    """The part of each row by its place in a split, train first."""
+    factorized = table.factorize(column)
+    parts = [SPLIT_WORDS.get(c.strip().lower(), "") for c in factorized.uniques]
+    wrong = factorized.where(lambda c: c.strip().lower() not in SPLIT_WORDS and not is_missing(c))
+    if wrong[rows].any():
+        at = rows[int(np.argmax(wrong[rows]))]
         raise DatasetError(
             f"{table.place(at, column)}: {shown(table.columns[column][at])} is no part of a "
             "split. Write train, validation or test, or do not use the column as the split."
         )
-    return words.cells[rows]
+    return np.array([_PARTS.index(part) for part in parts], dtype=np.intp)[factorized.codes[rows]]
 
 
 def typed(cells: NDArray[np.object_], as_text: bool) -> NDArray[Any]:

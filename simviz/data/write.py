@@ -283,33 +283,23 @@ def _rows(pairs: PairSet) -> Iterator[Row]:
         yield -1, missing, None
 
 
-def _text_cells(pairs: PairSet, header: Header) -> Iterator[list[str]]:
-    """The rows of a delimited file as text."""
-    described = [(m.side, _as_text(_values(pairs, m))) for m in header.metadata]
+def _records(pairs: PairSet, header: Header, as_text: bool = False) -> Iterator[list[Any]]:
+    """The rows of a file, None where there is nothing; numbers as text if asked."""
+    sides = [(items.ids, items.content) for items in (pairs.x, pairs.y)]
+    described: list[tuple[bool, list[Any]]] = []
+    for m in header.metadata:
+        column = (pairs.x if m.side == "x" else pairs.y).metadata[m.name]
+        is_text = as_text or m.dtype == "text"
+        described.append((m.side == "x", list(map(str, column)) if is_text else column.tolist()))
     for x, y, value in _rows(pairs):
-        cells = ["", ""] if x < 0 else [pairs.x.ids[x], pairs.x.content[x]]
-        cells += ["", ""] if y < 0 else [pairs.y.ids[y], pairs.y.content[y]]
-        cells = [escape_cell(c) for c in cells]
-        cells.append("" if value is None else _number(value))
-        for (side, texts), column in zip(described, header.metadata, strict=True):
-            at = x if side == "x" else y
-            cell = "" if at < 0 else texts[at]
-            cells.append(escape_cell(cell) if column.dtype == "text" else cell)
-        yield cells
-
-
-def _values(pairs: PairSet, column: MetadataColumn) -> NDArray[Any]:
-    items = pairs.x if column.side == "x" else pairs.y
-    return items.metadata[column.name]
-
-
-def _as_text(values: NDArray[Any]) -> list[str]:
-    return [str(v) for v in values]
-
-
-def _number(value: float) -> str:
-    """The shortest text that reads back as the same number."""
-    return repr(value).removesuffix(".0") if value != 0 else repr(value)
+        record: list[Any] = []
+        for at, (ids, texts) in zip((x, y), sides, strict=True):
+            record += [None, None] if at < 0 else [ids[at], texts[at]]
+        record.append(value)
+        for of_x, values in described:
+            at = x if of_x else y
+            record.append(None if at < 0 else values[at])
+        yield record
 
 
 def _delimited(pairs: PairSet, header: Header, delimiter: str) -> bytes:
@@ -317,24 +307,17 @@ def _delimited(pairs: PairSet, header: Header, delimiter: str) -> bytes:
     # The line end \r\n makes the writer quote cells that hold either of the two.
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\r\n")
     writer.writerow(header.columns)
-    writer.writerows(_text_cells(pairs, header))
+    is_text = [True] * 4 + [False] + [m.dtype == "text" for m in header.metadata]
+    for record in _records(pairs, header, as_text=True):
+        if record[4] is not None:
+            # The shortest text that reads back as the same number.
+            number = repr(record[4])
+            record[4] = number.removesuffix(".0") if record[4] else number
+        writer.writerow(
+            escape_cell(cell) if cell is not None and text else cell
+            for cell, text in zip(record, is_text, strict=True)
+        )
     return buffer.getvalue().encode("utf-8")
-
-
-def _records(pairs: PairSet, header: Header) -> Iterator[list[Any]]:
-    """The rows of a typed file; None where there is nothing."""
-    described: list[tuple[str, list[Any]]] = []
-    for m in header.metadata:
-        column = _values(pairs, m)
-        described.append((m.side, _as_text(column) if m.dtype == "text" else column.tolist()))
-    for x, y, value in _rows(pairs):
-        record: list[Any] = [None, None] if x < 0 else [pairs.x.ids[x], pairs.x.content[x]]
-        record += [None, None] if y < 0 else [pairs.y.ids[y], pairs.y.content[y]]
-        record.append(value)
-        for side, values in described:
-            at = x if side == "x" else y
-            record.append(None if at < 0 else values[at])
-        yield record
 
 
 def _jsonl(pairs: PairSet, header: Header) -> bytes:

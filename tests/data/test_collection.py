@@ -301,7 +301,7 @@ def test_parts_can_be_named():
         ("data/topics", "x"),
         ("robust04.qrels", "relevance"),
         ("images/a.PNG", "images"),
-        ("LICENSE", "other"),
+        ("LICENSE", "left_over"),
         ("x_ids.txt", "ids"),
     ],
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -17,43 +18,32 @@ from numpy.typing import NDArray
 from simviz.data.cells import counted, shown
 from simviz.data.images import IMAGE_ENDINGS
 from simviz.data.limits import get_limits
-from simviz.data.sources import (
-    gunzip,
-    load_bytes,
-    open_zip,
-    safe_entries,
-    unpack,
-)
+from simviz.data.sources import Source, gunzip, load_bytes, open_zip, safe_entries, unpack
 from simviz.exceptions import DatasetError
 
 Sources = Mapping[str, bytes | str | Path]
-_PACKED = (".gz", ".gzip")
 
 
-class Files(Mapping[str, Callable[[], bytes]]):
-    """Paths to what reads them; nothing is read before it is asked for."""
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Paths with what opens them; nothing is read before it is asked for."""
 
-    def __init__(
-        self, name: str, openers: Mapping[str, Callable[[], bytes]], notes: tuple[str, ...] = ()
-    ) -> None:
-        if not openers:
-            raise DatasetError(f"{name} holds no file. Put the data files into it.")
-        self.name = name
-        self.notes = notes
-        self._openers = dict(openers)
+    name: str
+    openers: Mapping[str, Callable[[], bytes]]
+    notes: tuple[str, ...] = ()
 
-    def __getitem__(self, path: str) -> Callable[[], bytes]:
-        return self._openers[path]
+    def __post_init__(self) -> None:
+        if not self.openers:
+            raise DatasetError(f"{self.name} holds no file. Put the data files into it.")
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._openers)
-
-    def __len__(self) -> int:
-        return len(self._openers)
+    @property
+    def paths(self) -> list[str]:
+        """The paths of all files, without the ending that gzip adds."""
+        return list(self.openers)
 
     def read(self, path: str) -> bytes:
         """Content of one file, unpacked where it was gzipped."""
-        return gunzip(path, self._openers[path]())[1]
+        return gunzip(path, self.openers[path]())[1]
 
 
 def from_folder(folder: Path) -> Files:
@@ -66,7 +56,8 @@ def from_folder(folder: Path) -> Files:
             links += 1
         elif path.is_file() and not path.name.startswith("."):
             total += path.stat().st_size
-            openers[_plain(path.relative_to(folder).as_posix())] = _opener(path)
+            inner = path.relative_to(folder).as_posix()
+            openers[_without_gz(inner)] = partial(_load, path, path.name)
         if len(openers) > limits.files or total > limits.unpacked_bytes:
             raise DatasetError(
                 f"{folder.name} holds more than {limits.files:,} files or "
@@ -84,9 +75,8 @@ def from_zip(name: str, data: bytes) -> Files:
     shared = len(tops) == 1 and all(len(PurePosixPath(e.filename).parts) > 1 for e in entries)
     openers = {}
     for entry in entries:
-        path = PurePosixPath(entry.filename)
-        inner = str(PurePosixPath(*path.parts[1:])) if shared else str(path)
-        openers[_plain(inner)] = _member(name, archive, entry)
+        inner = PurePosixPath(*PurePosixPath(entry.filename).parts[shared:])
+        openers[_without_gz(str(inner))] = partial(_unpack, name, archive, entry)
     return Files(name, openers)
 
 
@@ -99,38 +89,29 @@ def from_mapping(name: str, sources: Sources) -> Files:
             f"{name}: {len(sources):,} files with {total:,} bytes; the limits are "
             f"{limits.files:,} files and {limits.unpacked_bytes:,} bytes. Bring a sample."
         )
-    openers = {
-        _plain(path): (lambda path=path, source=source: load_bytes(source, path)[1])
-        for path, source in sources.items()
-    }
+    openers = {_without_gz(p): partial(_load, source, p) for p, source in sources.items()}
     if len(openers) < len(sources):
         raise DatasetError(f"{name}: two files bear one name. Rename one of them.")
     return Files(name, openers)
 
 
-def _opener(path: Path) -> Callable[[], bytes]:
-    return lambda: load_bytes(path)[1]
+def _load(source: Source, name: str) -> bytes:
+    return load_bytes(source, name)[1]
 
 
-def _member(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Callable[[], bytes]:
-    def read() -> bytes:
-        data = unpack(name, archive, entry)
-        if not data:
-            raise DatasetError(f"{name}: {shown(entry.filename)} is empty (0 bytes).")
-        return data
-
-    return read
+def _unpack(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    data = unpack(name, archive, entry)
+    if not data:
+        raise DatasetError(f"{name}: {shown(entry.filename)} is empty (0 bytes).")
+    return data
 
 
-def _plain(path: str) -> str:
+def _without_gz(path: str) -> str:
     """A path without the ending that gzip adds."""
-    for ending in _PACKED:
-        if path.lower().endswith(ending) and len(path) > len(ending):
-            return path[: -len(ending)]
-    return path
+    return re.sub(r"(?is)(?<=.)\.(gz|gzip)\Z", "", path)
 
 
-Part = Literal["x", "y", "relevance", "about", "ids", "images", "other"]
+Part = Literal["x", "y", "relevance", "about", "ids", "images", "left_over"]
 TABLE_ENDINGS = (
     ".csv .tsv .tab .txt .json .jsonl .ndjson .parquet .pq .arrow .arrows .feather .xlsx .qrels "
     ".qrel .topics .trec .xml .sgml .all .dat"
@@ -183,10 +164,8 @@ def plan_parts(name: str, paths: Iterable[str], given: Mapping[str, str] | None 
         if path in given.values():
             continue
         part, why = part_of(path)
-        if part in ("x", "y") and part in given:
-            part, why = "other", ""
-        if part == "relevance" and "relevance" in given:
-            part, why = "other", ""
+        if part in given:
+            part, why = "left_over", ""
         if part == "relevance" and not _is_exact(path):
             weak.append((path, why))
             continue
@@ -207,10 +186,10 @@ def part_of(path: str) -> tuple[Part, str]:
     if ending in IMAGE_ENDINGS:
         return "images", "an image"
     if _IGNORED.search(path):
-        return "other", ""
+        return "left_over", ""
     is_table = ending in TABLE_ENDINGS or ending == ""
     if not is_table and ending not in ENDINGS and not ending[1:].isalpha():
-        return "other", ""
+        return "left_over", ""
     words = _words(pure.stem if ending else pure.name) or []
     if ending in (".qrels", ".qrel"):
         return "relevance", f"its name ends in {ending}"
@@ -222,7 +201,7 @@ def part_of(path: str) -> tuple[Part, str]:
             hit = next((word for word in where if word in known), None)
             if hit is not None:
                 return part, f"{hit!r} in its name"
-    return "other", ""
+    return "left_over", ""
 
 
 def _assign(name: str, plan: Plan, part: str, path: str, why: str) -> None:
@@ -234,18 +213,12 @@ def _assign(name: str, plan: Plan, part: str, path: str, why: str) -> None:
                 "one of them out, or rename it."
             )
         setattr(plan, part, path)
-    elif part == "relevance":
-        plan.relevance.append(path)
-    elif part == "about":
-        plan.about.append(path)
-    elif part == "images":
-        plan.images.append(path)
     elif part == "ids":
         words = _words(PurePosixPath(path).stem)
         side = next((s for s in ("x", "y") if _WORDS[s] & set(words)), "")
         plan.ids[side] = path
     else:
-        plan.left_over.append(path)
+        getattr(plan, part).append(path)
     if why and part != "images":
         plan.reasons[path] = why
 

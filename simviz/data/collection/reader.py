@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simviz.data.cells import as_cells, counted, shown
+from simviz.data.cells import as_cells, counted, is_missing, shown
+from simviz.data.collection import judgments
 from simviz.data.collection.files import (
+    ENDINGS,
     TABLE_ENDINGS,
     Files,
     Plan,
@@ -23,76 +26,40 @@ from simviz.data.collection.files import (
     read_matrices,
 )
 from simviz.data.collection.judgments import Judgments, read_judgments
-from simviz.data.collection.sides import (
-    Side,
-    read_ids,
-    read_picture_files,
-    read_side,
-    side_of_images,
-    side_of_matrix,
-)
 from simviz.data.columns import SPLIT_WORDS, Roles
-from simviz.data.items import Items
+from simviz.data.images import assemble, keys_of, make_sprites, refuse_many, say_refused
+from simviz.data.items import ItemKind, Items
 from simviz.data.labels import Labels
+from simviz.data.limits import get_limits
 from simviz.data.metadata import typed
 from simviz.data.pairs import PairSet
 from simviz.data.readers import ReadResult, read_pairs
-from simviz.data.sources import load_bytes
+from simviz.data.sources import decode_text, load_bytes, signature
 from simviz.data.tables import Table, read_table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance, Unjudged
 
 _SEPARATOR = " | "
-
-
-def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[str]:
-    """Add the columns of a table to the items that it names."""
-    name = PurePosixPath(path).name
-    table = read_table(data, name)
-    side_name, column = _subject(table, PurePosixPath(path).stem, x, y)
-    side = x if side_name == "x" else y
-    index = {key: i for i, key in enumerate(side.ids)}
-    keys = [cell.strip() for cell in table.columns[column]]
-    at = np.array([index.get(key, -1) for key in keys], dtype=np.intp)
-    n_known = int((at >= 0).sum())
-    if not n_known:
-        return [f"{name} was not used: it names no item of either side."]
-    notes = []
-    for other in table.columns:
-        if other == column or other in table.vectors:
-            continue
-        values: dict[int, list[str]] = defaultdict(list)
-        for i, cell in zip(at, table.columns[other], strict=True):
-            if i >= 0 and cell.strip() and cell.strip() not in values[int(i)]:
-                values[int(i)].append(cell.strip())
-        cells = as_cells([_SEPARATOR.join(values.get(i, ())) for i in range(len(side.ids))])
-        words = {c.lower() for v in values.values() for c in v}
-        title = other
-        if words and words <= SPLIT_WORDS.keys() and all(len(v) < 2 for v in values.values()):
-            cells, title = as_cells([SPLIT_WORDS.get(c.lower(), "") for c in cells]), "split"
-        side.metadata[title] = typed(cells, title in ("group", "split", "fold"))
-        notes.append(f"{name} says {shown(title)} of {counted(len(values), f'{side_name} item')}.")
-    return notes
-
-
-def _subject(table: Table, stem: str, x: Side, y: Side) -> tuple[str, str]:
-    """The side and the column of ids: by name, else where most cells are ids."""
-    columns = [c for c in table.columns if c not in table.vectors]
-    best = ("x", columns[0], -1.0)
-    for side_name, side in (("x", x), ("y", y)):
-        known = set(side.ids)
-        for column in columns:
-            factorized = table.factorize(column)
-            hits = np.array([word.strip() in known for word in factorized.uniques], dtype=bool)
-            share = float(hits[factorized.codes].mean())
-            share += 2.0 * column.lower().startswith(f"{side_name}_")
-            share += 2.0 * stem.lower().startswith(f"{side_name}_")
-            if share > best[2]:
-                best = (side_name, column, share)
-    return best[0], best[1]
-
+_ID_NAMES = ("id", "_id", "docid", "docno", "doc_id", "document_id", "qid", "query_id", "x_id")
+_TEXT_NAMES = ("text", "contents", "content", "body", "title", "query", "question", "name")
 
 Index = dict[str, int]
+
+
+@dataclass(slots=True)
+class Side:
+    """Items without their partners."""
+
+    ids: Sequence[str]
+    content: Any
+    kind: ItemKind
+    metadata: dict[str, NDArray[Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def items(self) -> Items:
+        """As the side of a pair set."""
+        return Items(self.ids, self.content, self.kind, self.metadata)
 
 
 def read_collection(
@@ -157,7 +124,7 @@ def read_collection(
     """
     files = open_files(source, name)
     title = PurePosixPath(name or files.name).stem or "collection"
-    plan = plan_parts(files.name, files, parts)
+    plan = plan_parts(files.name, files.paths, parts)
     alone = _alone(files, plan)
     if alone is not None:
         single = read_pairs(files.read(alone), PurePosixPath(alone).name, labels=labels)
@@ -233,9 +200,9 @@ def _alone(files: Files, plan: Plan) -> str | None:
     tables = [p for p in tables if not p.lower().endswith((".md", "readme.txt", "readme"))]
     if len(tables) == 1:
         return tables[0]
-    matrices = [p for p in files if p.lower().endswith((".npz", ".npy"))]
+    matrices = [p for p in files.paths if p.lower().endswith((".npz", ".npy"))]
     if tables or not matrices:
-        listed = ", ".join(shown(p) for p in list(files)[:8])
+        listed = ", ".join(shown(p) for p in files.paths[:8])
         raise DatasetError(
             f"{files.name}: it is not clear which file holds what ({listed}). Name the items of "
             "the two sides x... and y... (or queries..., documents...) and the judgments "
@@ -274,7 +241,7 @@ def _sides(files: Files, plan: Plan) -> tuple[Side, Side, bool, list[str]]:
 
 def _two_matrices(files: Files, ids: Mapping[str, Sequence[str]]) -> dict[str, Side]:
     """Matrices x and y in one .npz."""
-    path = next(p for p in files if p.lower().endswith((".npz", ".npy")))
+    path = next(p for p in files.paths if p.lower().endswith((".npz", ".npy")))
     name = PurePosixPath(path).name
     found = read_matrices(name, files.read(path))
     keys = {k.lower()[:1]: k for k in found if k.lower() in ("x", "y", "x_vectors", "y_vectors")}
@@ -377,13 +344,304 @@ def _preview(name: str, pairs: PairSet, n: int = 200) -> tuple[Table, Roles]:
     at = pairs.relevance.matrix.tocoo()
     rows, columns = at.row[:n], at.col[:n]
     names = (pairs.x_name, pairs.y_name if pairs.y_name != pairs.x_name else f"{pairs.y_name} ")
-    cells: dict[str, Any] = {
-        names[0]: _labels(pairs.x)[rows],
-        names[1]: _labels(pairs.y)[columns],
+    cells = {
+        title: as_cells([str(items.labels[i]) for i in index])
+        for title, items, index in zip(names, (pairs.x, pairs.y), (rows, columns), strict=True)
     }
     table = Table(name, cells, np.arange(1, len(rows) + 1), "row")
     return table, Roles(x=names[0], y=names[1])
 
 
-def _labels(items: Items) -> Any:
-    return as_cells([str(label) for label in items.labels])
+def read_side(path: str, data: bytes, ids: Sequence[str] | None = None) -> Side:
+    """Read the items of one side."""
+    name = PurePosixPath(path).name
+    if PurePosixPath(path).suffix.lower() in ENDINGS or data.startswith(b"\x93NUMPY"):
+        return side_of_matrix(name, _only(name, read_matrices(name, data)), ids)
+    if signature(data) is None:
+        text, notes = decode_text(name, data)
+        for fits, read in (
+            (judgments.looks_like_documents, judgments.read_documents),
+            (judgments.looks_like_topics, judgments.read_topics),
+        ):
+            if fits(text):
+                side, _ = _distinct(name, read(name, text), None)
+                side.notes = [*notes, *side.notes]
+                return side
+        if _is_plain(name, text):
+            return _of_lines(name, text, notes)
+    return side_of_table(_table(name, data))
+
+
+def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
+    """Vectors under their ids."""
+    n = matrix.shape[0]
+    if ids is not None and len(ids) != n:
+        raise DatasetError(
+            f"{name} has {n:,} rows, but {len(ids):,} ids are given. Write one id a row."
+        )
+    notes = [f"{name}: {n:,} vectors of {matrix.shape[1]:,} numbers."]
+    return Side([str(i) for i in range(n)] if ids is None else ids, matrix, "vector", {}, notes)
+
+
+def side_of_table(table: Table) -> Side:
+    """Items from a table with a column of ids and one of texts or vectors."""
+    id_column = _id_column(table)
+    free = [c for c in table.columns if c != id_column]
+    texts = [c for c in free if table.kinds[c] in ("text", "number")]
+    named = [c for n in _TEXT_NAMES for c in texts if c.lower() == n]
+    worded = [c for c in texts if table.kinds[c] == "text"]
+    column = next(iter([*named, *sorted(worded, key=lambda c: -_length(table, c))]), None)
+    if column is None:
+        if not table.vectors:
+            raise DatasetError(
+                f"{table.name} has no column with text or vectors beside the id "
+                f"({', '.join(shown(c) for c in table.columns)}). Name it 'text'."
+            )
+        return _vectors_of_table(table, id_column)
+    cells = table.columns[column]
+    title = next((c for c in worded if c.lower() == "title" and c != column), None)
+    if id_column == "_id" and title is not None:
+        # BEIR keeps the title apart from the text and searches both.
+        cells = as_cells([f"{t} {c}" for t, c in zip(table.columns[title], cells, strict=True)])
+    rows = list(zip(table.columns[id_column], cells, strict=True))
+    side, kept = _distinct(table.name, rows, table)
+    said = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
+    side.notes = [*table.notes, said, *side.notes]
+    side.metadata = _metadata(table, (id_column, column), kept)
+    return side
+
+
+def _metadata(table: Table, used: Sequence[str], rows: Any) -> dict[str, NDArray[Any]]:
+    """What the other columns say of some rows."""
+    return {
+        column: typed(cells[rows], False)
+        for column, cells in table.columns.items()
+        if column not in used and table.kinds[column] not in ("vector", "empty")
+    }
+
+
+def read_ids(path: str, data: bytes) -> list[str]:
+    """One id a line."""
+    text, _ = decode_text(PurePosixPath(path).name, data)
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _table(name: str, data: bytes) -> Table:
+    table = read_table(data, name)
+    first = next(iter(table.columns))
+    # A list of ids and texts often has no header: its first line is an item.
+    if table.delimiter and len(table.columns) == 2 and first.strip().isdecimal():
+        return read_table(data, name, header=False)
+    return table
+
+
+def _only(name: str, matrices: Mapping[str, Any]) -> Any:
+    if len(matrices) != 1:
+        listed = ", ".join(map(shown, matrices)) or "none"
+        raise DatasetError(
+            f"{name} holds {len(matrices)} matrices ({listed}); one side needs one. Save it alone."
+        )
+    return next(iter(matrices.values()))
+
+
+def _is_plain(name: str, text: str) -> bool:
+    """Lines of text without columns, as sentence collections have them."""
+    ending = PurePosixPath(name).suffix[1:]
+    is_language = len(ending) == 2 and ending.isalpha() and ending.islower()
+    if ending.lower() not in ("", "txt") and not is_language:
+        return False
+    head = text[:100_000].split("\n")[:200]
+    return "\t" not in text[:100_000] and not all("|" in line for line in head if line.strip())
+
+
+def _of_lines(name: str, text: str, notes: list[str]) -> Side:
+    """One item a line, its id the number of the line, so that gaps stay gaps."""
+    rows = [(str(i), line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not rows:
+        raise DatasetError(f"{name} holds only blank lines. Export it again.")
+    if len(rows) > get_limits().rows:
+        raise DatasetError(f"{name} has {len(rows):,} lines; the limit is {get_limits().rows:,}.")
+    side = Side([r[0] for r in rows], as_cells([r[1] for r in rows]), "text")
+    side.notes = [*notes, f"{name}: {counted(len(rows), 'line')}, one item each."]
+    return side
+
+
+def _distinct(
+    name: str, rows: Sequence[tuple[str, str]], table: Table | None
+) -> tuple[Side, NDArray[np.intp]]:
+    """Items by id in order; an id may come again with the same text only."""
+    seen: dict[str, str] = {}
+    kept: list[int] = []
+    empty: list[int] = []
+    for i, (raw, cell) in enumerate(rows):
+        key, text = raw.strip(), cell.strip()
+        if not key or not text:
+            empty.append(i)
+        elif key not in seen:
+            seen[key] = text
+            kept.append(i)
+        elif seen[key] != text:
+            where = name if table is None else table.place(i)
+            raise DatasetError(
+                f"{where}: id {shown(key)} stands for {shown(text)} here and for "
+                f"{shown(seen[key])} before. Give one of them another id."
+            )
+    if not kept:
+        raise DatasetError(f"{name} holds no item with an id and a text.")
+    notes = []
+    if empty:
+        where = "" if table is None else f" ({table.named(empty)})"
+        notes.append(f"{name}: {counted(len(empty), 'item')} without id or text left out{where}.")
+    # What is its own id is a keyword rather than a text.
+    kind: ItemKind = "keyword" if all(k == v for k, v in seen.items()) else "text"
+    side = Side(list(seen), as_cells(list(seen.values())), kind, {}, notes)
+    return side, np.array(kept, dtype=np.intp)
+
+
+def _vectors_of_table(table: Table, id_column: str) -> Side:
+    column = next(iter(table.vectors))
+    ids = [cell.strip() for cell in table.columns[id_column]]
+    if len(set(ids)) < len(ids) or "" in ids:
+        raise DatasetError(
+            f"{table.name}: column {shown(id_column)} does not tell the vectors apart. Give every "
+            "row an id of its own."
+        )
+    side = side_of_matrix(table.name, table.vectors[column], ids)
+    side.metadata = _metadata(table, (id_column,), slice(None))
+    return side
+
+
+def _id_column(table: Table) -> str:
+    """The column with ids: by its name, else the first that tells all rows apart."""
+    columns = [c for c in table.columns if c not in table.vectors]
+    for name in _ID_NAMES:
+        for column in columns:
+            if column.lower() == name:
+                return column
+    for column in columns:
+        known = [cell for cell in table.factorize(column).uniques if not is_missing(cell)]
+        if len(known) == len(table) and column.lower() not in _TEXT_NAMES:
+            return column
+    raise DatasetError(
+        f"{table.name} has no column that tells its rows apart "
+        f"({', '.join(shown(c) for c in table.columns)}). Name one 'id'."
+    )
+
+
+def _length(table: Table, column: str) -> float:
+    factorized = table.factorize(column)
+    sizes = np.fromiter(
+        map(len, factorized.uniques), dtype=np.int64, count=len(factorized.uniques)
+    )
+    return float(sizes @ factorized.counts) / len(table)
+
+
+def side_of_images(files: Files, paths: Sequence[str]) -> Side:
+    """Images as the items of a side."""
+    refuse_many(files.name, paths)
+    sprites, refused = make_sprites(files.read, paths)
+    if not sprites:
+        raise DatasetError(f"{files.name}: no image can be used. {', '.join(refused[:5])}.")
+    notes = [f"{counted(len(sprites), 'image')}, each made 64 × 64 pixels."]
+    if refused:
+        notes.append(say_refused(refused))
+    names = {alias: path for alias, path in keys_of(sprites).items() if path is not None}
+    # Judgments are compared with capitals as they are, so both forms are known.
+    for path in sprites:
+        for alias in (PurePosixPath(path).name, PurePosixPath(path).stem):
+            if names.get(alias.casefold()) == path:
+                names[alias] = path
+    return Side(list(sprites), np.stack(list(sprites.values())), "image", {}, notes, names)
+
+
+def read_picture_files(files: Files, plan: Plan, title: str) -> ReadResult:
+    """Images with a table of keywords or captions, else with folders as keywords."""
+    candidates = [*plan.relevance, *plan.about, *plan.left_over, *(p for p in (plan.x,) if p)]
+    tables = [
+        p
+        for p in dict.fromkeys(candidates)
+        if PurePosixPath(p).suffix.lower() in TABLE_ENDINGS and "readme" not in p.lower()
+    ]
+    if len(tables) > 1:
+        listed = ", ".join(map(shown, tables[:4]))
+        raise DatasetError(
+            f"{files.name} holds several tables ({listed}). Keep one with the columns file and "
+            "keywords."
+        )
+    if tables:
+        table = read_table(files.read(tables[0]), PurePosixPath(tables[0]).name)
+        notes: tuple[str, ...] = ()
+    else:
+        table, notes = _by_folder(files, plan.images)
+    found = assemble(files.name, files.read, plan.images, table, title)
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
+    """A table of keywords from the names of the folders that images lie in."""
+    folders = [PurePosixPath(path).parent.parts for path in paths]
+    if not all(folders):
+        raise DatasetError(
+            f"{files.name} holds images but no table of keywords, and not every image lies in a "
+            "folder. Add a CSV with the columns file and keywords, or put the images of a keyword "
+            "into a folder of its name."
+        )
+    # A folder around all of them says nothing.
+    depth = 0
+    while len({f[: depth + 1] for f in folders}) == 1 and all(len(f) > depth + 1 for f in folders):
+        depth += 1
+    words = [f[depth].replace("_", " ").replace("-", " ").strip() or f[depth] for f in folders]
+    table = Table(
+        name=files.name,
+        columns={"file": as_cells(list(paths)), "keyword": as_cells(words)},
+        rows=np.arange(1, len(paths) + 1),
+        unit="row",
+    )
+    said = f"The folders are the keywords: {', '.join(map(shown, sorted(set(words))[:8]))}."
+    return table, (said,)
+
+
+def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[str]:
+    """Add the columns of a table to the items that it names."""
+    name = PurePosixPath(path).name
+    table = read_table(data, name)
+    side_name, column = _subject(table, PurePosixPath(path).stem, x, y)
+    side = x if side_name == "x" else y
+    index = {key: i for i, key in enumerate(side.ids)}
+    keys = [cell.strip() for cell in table.columns[column]]
+    at = np.array([index.get(key, -1) for key in keys], dtype=np.intp)
+    n_known = int((at >= 0).sum())
+    if not n_known:
+        return [f"{name} was not used: it names no item of either side."]
+    notes = []
+    for other in table.columns:
+        if other == column or other in table.vectors:
+            continue
+        values: dict[int, list[str]] = defaultdict(list)
+        for i, cell in zip(at, table.columns[other], strict=True):
+            if i >= 0 and cell.strip() and cell.strip() not in values[int(i)]:
+                values[int(i)].append(cell.strip())
+        cells = as_cells([_SEPARATOR.join(values.get(i, ())) for i in range(len(side.ids))])
+        words = {c.lower() for v in values.values() for c in v}
+        title = other
+        if words and words <= SPLIT_WORDS.keys() and all(len(v) < 2 for v in values.values()):
+            cells, title = as_cells([SPLIT_WORDS.get(c.lower(), "") for c in cells]), "split"
+        side.metadata[title] = typed(cells, title in ("group", "split", "fold"))
+        notes.append(f"{name} says {shown(title)} of {counted(len(values), f'{side_name} item')}.")
+    return notes
+
+
+def _subject(table: Table, stem: str, x: Side, y: Side) -> tuple[str, str]:
+    """The side and the column of ids: by name, else where most cells are ids."""
+    columns = [c for c in table.columns if c not in table.vectors]
+    best = ("x", columns[0], -1.0)
+    for side_name, side in (("x", x), ("y", y)):
+        known = set(side.ids)
+        for column in columns:
+            is_known = table.factorize(column).map(str.strip).where(known.__contains__)
+            share = float(is_known.mean())
+            share += 2.0 * column.lower().startswith(f"{side_name}_")
+            share += 2.0 * stem.lower().startswith(f"{side_name}_")
+            if share > best[2]:
+                best = (side_name, column, share)
+    return best[0], best[1]
