@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from simviz.data.limits import get_limits
 from simviz.exceptions import DatasetError
 
 
-def check_schema(name: str, schema: Any, n_rows: int) -> None:
+def _check_schema(name: str, schema: Any, n_rows: int) -> None:
     """Refuse a table that is too large, or whose columns cannot be told apart."""
     limits = get_limits()
     readable = [f.name for f in schema if is_flat(f.type) or is_vector(f.type)]
@@ -29,8 +30,11 @@ def check_schema(name: str, schema: Any, n_rows: int) -> None:
         raise DatasetError(f"{name} names two columns {shown(repeated[0])}. Rename one of them.")
 
 
-def gather(name: str, read: Any, schema: Any, n_rows: int, max_bytes: int) -> Columns:
+def gather(
+    name: str, read: Callable[[str], Any], schema: Any, n_rows: int, max_bytes: int
+) -> Columns:
     """Turn Arrow columns into text and vectors, one after another."""
+    _check_schema(name, schema, n_rows)
     # Text columns stay dictionary-encoded until their size is known: a few kilobytes can stand
     # for terabytes of one repeated string.
     columns = Columns({}, range(1, n_rows + 1), [])
@@ -164,39 +168,33 @@ def read_columns(name: str, data: bytes, max_bytes: int) -> Columns:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    def read() -> Columns:
+    whole = data[-4:] == b"PAR1"
+    with _damage_in(name, "a Parquet", "damaged" if whole else "cut off or damaged"):
         schema = pq.read_schema(pa.BufferReader(data))
         strings = [f.name for f in schema if is_string(f.type)]
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=strings)
-        check_schema(name, schema, file.metadata.num_rows)
-        _refuse_unpacked(name, file.metadata)
 
         def column(wanted: str) -> Any:
             found = file.read(columns=[wanted], use_threads=True)
             found.validate(full=True)
             return found.column(0)
 
+        _refuse_unpacked(name, file.metadata)
         return gather(name, column, schema, file.metadata.num_rows, max_bytes)
-
-    whole = data[-4:] == b"PAR1"
-    return _guarded(name, "a Parquet", "damaged" if whole else "cut off or damaged", read)
 
 
 def read_arrow(name: str, data: bytes, max_bytes: int) -> Columns:
     """Read the columns of an Arrow or Feather file, or of an Arrow stream."""
     import pyarrow as pa
 
-    def read() -> Columns:
+    with _damage_in(name, "an Arrow", "cut off or damaged"):
         source = pa.BufferReader(data)
         is_file = data.startswith(b"ARROW1")
         reader = pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
         table = reader.read_all()
         # Offsets of a stranger may point anywhere.
         table.validate(full=True)
-        check_schema(name, table.schema, table.num_rows)
         return gather(name, table.column, table.schema, table.num_rows, max_bytes)
-
-    return _guarded(name, "an Arrow", "cut off or damaged", read)
 
 
 def _refuse_unpacked(name: str, metadata: Any) -> None:
@@ -210,12 +208,13 @@ def _refuse_unpacked(name: str, metadata: Any) -> None:
         )
 
 
-def _guarded(name: str, what: str, state: str, read: Callable[[], Columns]) -> Columns:
-    """Read, and say in one sentence where it fails."""
+@contextmanager
+def _damage_in(name: str, what: str, state: str) -> Iterator[None]:
+    """Say in one sentence where reading fails."""
     import pyarrow as pa
 
     try:
-        return read()
+        yield
     except DatasetError:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, MemoryError) as error:

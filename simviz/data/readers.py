@@ -109,68 +109,55 @@ def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[Lef
 
 def distinct_items(table: Table, column: str, id_column: str | None, rows: Codes) -> Distinct:
     """The distinct items of a side in order of appearance."""
+    content: NDArray[Any]
     if column in table.vectors:
-        return _distinct_vectors(table, column, id_column, rows)
-    texts = table.factorize(column).map(str.strip)
+        kind: ItemKind = "vector"
+        values = content = table.vectors[column][rows]
+        finite = np.isfinite(content).all(axis=1)
+        if not finite.all():
+            raise DatasetError(
+                f"{table.place(rows[int(np.argmin(finite))], column)} holds a number that is not "
+                "finite. Drop the row, or fill it."
+            )
+    else:
+        kind = "text"
+        texts = table.factorize(column).map(str.strip)
+        values = texts.codes[rows]
+        content = texts.uniques[values]
     if id_column is None or id_column == column:
-        codes, first = by_appearance(texts.codes[rows])
-        content = texts.uniques[texts.codes[rows][first]]
-        ids = content if id_column else as_cells([str(i) for i in range(len(first))])
-        return Distinct(codes, first, ids, content, "text")
-    codes, first, ids = _by_id(table, id_column, rows)
-    of_row = texts.codes[rows]
-    differing = np.flatnonzero(of_row != of_row[first][codes])
-    if len(differing):
-        here = int(differing[0])
-        there = int(first[codes[here]])
-        one, other = texts.uniques[of_row[[here, there]]]
-        raise DatasetError(
-            f"{table.place(rows[here], column)}: id {shown(ids[codes[here]])} stands for "
-            f"{shown(one)} here and for {shown(other)} in {table.unit} {table.rows[rows[there]]}. "
-            f"Give one of them another id, or do not use {shown(id_column)} as the id."
-        )
-    return Distinct(codes, first, ids, texts.uniques[of_row[first]], "text")
-
-
-def _by_id(table: Table, id_column: str, rows: Codes) -> tuple[Codes, Codes, NDArray[np.object_]]:
-    """Items by their id: that of each row, where each appears first, and the ids."""
+        if kind == "vector":
+            # Minus zero is zero; equal rows are equal bytes then.
+            plain = np.ascontiguousarray(content + 0.0)
+            values = factorize([row.tobytes() for row in plain]).codes
+        codes, first = by_appearance(values)
+        named = id_column is not None and kind == "text"
+        ids = content[first] if named else as_cells([str(i) for i in range(len(first))])
+        return Distinct(codes, first, ids, content[first], kind)
     keys = table.factorize(id_column).map(str.strip)
-    of_row = keys.codes[rows]
     empty = keys.where(_is_blank)[rows]
     if empty.any():
         raise DatasetError(
             f"{table.place(rows[int(np.argmax(empty))], id_column)} is empty. Fill it, or do not "
             f"use {shown(id_column)} as the id: then items are told apart by their text."
         )
-    codes, first = by_appearance(of_row)
-    return codes, first, keys.uniques[of_row[first]]
-
-
-def _distinct_vectors(table: Table, column: str, id_column: str | None, rows: Codes) -> Distinct:
-    matrix = table.vectors[column][rows]
-    if not np.isfinite(matrix).all():
-        bad = int(np.argmax(~np.isfinite(matrix).all(axis=1)))
-        raise DatasetError(
-            f"{table.place(rows[bad], column)} holds a number that is not finite. Drop the row, "
-            "or fill it."
+    codes, first = by_appearance(keys.codes[rows])
+    ids = keys.uniques[keys.codes[rows][first]]
+    differs = values != values[first][codes]
+    differing = np.flatnonzero(differs.any(axis=1) if kind == "vector" else differs)
+    if len(differing):
+        here = int(differing[0])
+        there = int(first[codes[here]])
+        other = f"{table.unit} {table.rows[rows[there]]}"
+        what = (
+            f"{shown(content[here])} here and for {shown(content[there])} in {other}"
+            if kind == "text"
+            else f"another vector here than in {other}"
         )
-    if id_column is not None and id_column != column:
-        codes, first, ids = _by_id(table, id_column, rows)
-        differing = (matrix != matrix[first][codes]).any(axis=1)
-        if differing.any():
-            at = int(np.argmax(differing))
-            raise DatasetError(
-                f"{table.place(rows[at], column)}: id {shown(ids[codes[at]])} stands for another "
-                f"vector here than in {table.unit} {table.rows[rows[int(first[codes[at]])]]}. "
-                f"Give one of them another id, or do not use {shown(id_column)} as the id."
-            )
-    else:
-        # Minus zero is zero; equal rows are equal bytes then.
-        plain = np.ascontiguousarray(matrix + 0.0)
-        keys = as_cells([row.tobytes() for row in plain])
-        codes, first = by_appearance(factorize(keys).codes)
-        ids = as_cells([str(i) for i in range(len(first))])
-    return Distinct(codes, first, ids, matrix[first], "vector")
+        raise DatasetError(
+            f"{table.place(rows[here], column)}: id {shown(ids[codes[here]])} stands for {what}. "
+            f"Give one of them another id, or do not use {shown(id_column)} as the id."
+        )
+    return Distinct(codes, first, ids, content[first], kind)
 
 
 def _is_blank(cell: str) -> bool:
@@ -311,8 +298,9 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
         cannot be understood.
     """
     roles.check(table)
-    header = write.parse_header(list(table.columns))
-    if header is not None and (roles.x, roles.y, roles.label) == _long_form_columns(table):
+    names = list(table.columns)
+    header = write.parse_header(names)
+    if header is not None and [roles.x, roles.y, roles.label] == [names[1], *names[3:5]]:
         return ReadResult(from_long_form(table, header), table.notes, (), table, roles)
     if roles.shape == "groups":
         return _from_groups(table, roles)
@@ -342,7 +330,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     y = distinct_items(table, roles.y, roles.y_id, rows)
     more, disputed = _merge_notes(table, rows, x.codes, y.codes, values)
     notes += more
-    metadata, more = attach(table, roles, rows, {"x": _grouping(x), "y": _grouping(y)})
+    metadata, more = attach(table, roles, rows, {"x": (x.codes, x.first), "y": (y.codes, y.first)})
     if roles.label is None:
         # What all rows of an item share says something of the item.
         sides = (("x", x), ("y", y))
@@ -388,7 +376,7 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
     notes = [*table.notes, *_left_out_notes(table, left_out)]
     relevance, more = pairs_of_groups(table.name, items.codes, groups.codes[rows], len(items.ids))
     described = replace(roles, group=roles.y, label=None)
-    metadata, said = attach(table, described, rows, {"x": _grouping(items)})
+    metadata, said = attach(table, described, rows, {"x": (items.codes, items.first)})
     one = Items(items.ids, items.content, items.kind, metadata["x"])
     pairs = PairSet(
         one,
@@ -399,15 +387,6 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
         y_name=roles.x,
     )
     return ReadResult(pairs, (*notes, *more, *said), tuple(left_out), table, roles)
-
-
-def _grouping(items: Distinct) -> tuple[Codes, Codes]:
-    return items.codes, items.first
-
-
-def _long_form_columns(table: Table) -> tuple[str, ...]:
-    names = list(table.columns)
-    return names[1], names[3], names[4]
 
 
 def _merge_notes(

@@ -297,7 +297,6 @@ def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
             f"{name} cannot be read as a table ({reason}). Give its columns types that Arrow "
             "knows, such as text and numbers."
         ) from error
-    arrow.check_schema(name, table.schema, table.num_rows)
     columns = arrow.gather(
         name, table.column, table.schema, table.num_rows, get_limits().unpacked_bytes
     )

@@ -98,24 +98,19 @@ def make_template(name: str) -> bytes:
     r"""A small file of one shape, to be filled with one's own pairs."""
     if name not in TEMPLATES:
         raise DatasetError(unknown_name("template", name, TEMPLATES))
-    tables = {
-        "pairs.tsv": _WORDS,
-        "judgments.csv": _GRADED,
-        "labels.csv": _LABELLED,
-        "scores.csv": _SCORES,
-        "groups.csv": _GROUPS,
-        "triplets.csv": _TRIPLETS,
-    }
-    if name in tables:
-        return _delimited(tables[name], "\t" if name.endswith(".tsv") else ",")
+    pictures = [("file", "keywords"), *((file, words) for file, words, _, _ in _PICTURES)]
     made: Mapping[str, Callable[[], bytes]] = {
+        "pairs.tsv": lambda: _delimited(_WORDS, "\t"),
+        "judgments.csv": lambda: _delimited(_GRADED),
+        "labels.csv": lambda: _delimited(_LABELLED),
+        "scores.csv": lambda: _delimited(_SCORES),
+        "groups.csv": lambda: _delimited(_GROUPS),
+        "triplets.csv": lambda: _delimited(_TRIPLETS),
         "titles.jsonl": lambda: _lines(_TITLES),
         "judgments.parquet": _parquet,
         "collection.zip": _collection,
         "trec.zip": _trec,
-        "pictures.zip": lambda: _pictures(
-            [("file", "keywords"), *((file, words) for file, words, _, _ in _PICTURES)]
-        ),
+        "pictures.zip": lambda: _pictures(pictures),
         "captions.zip": lambda: _pictures(_CAPTIONS),
         "folders.zip": lambda: _pictures(None),
         "vectors.npz": _vectors,
@@ -183,7 +178,7 @@ def _zip(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _delimited(rows: Rows, delimiter: str) -> bytes:
+def _delimited(rows: Rows, delimiter: str = ",") -> bytes:
     buffer = io.StringIO(newline="")
     csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return buffer.getvalue().encode()
@@ -203,7 +198,7 @@ def _pictures(table: Rows | None) -> bytes:
     """Three pictures with a table, or in folders named after their colours."""
     from PIL import Image, ImageDraw
 
-    files = {} if table is None else {"keywords.csv": _delimited(table, ",")}
+    files = {} if table is None else {"keywords.csv": _delimited(table)}
     for file, _, colour, is_round in _PICTURES:
         picture, png = Image.new("RGB", (64, 64), "white"), io.BytesIO()
         pen = ImageDraw.Draw(picture)

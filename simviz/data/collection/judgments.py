@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Codes, Columns, counted, factorize, shown
+from simviz.data.cells import Codes, Columns, counted, factorize, parse_number, shown
 from simviz.data.columns import Roles, is_label_name, known_words, said_of_unread
 from simviz.data.labels import Labels, parse_labels
 from simviz.data.readers import LeftOut, not_judged
@@ -81,13 +81,13 @@ def read_topics(name: str, text: str) -> Rows:
 def looks_like_qrels(text: str) -> bool:
     r"""Whether the first line is a judgment: query, iteration, document, grade."""
     fields = text.lstrip().split("\n", 1)[0].split()
-    return len(fields) == 4 and _is_number(fields[3]) and not fields[2].isspace()
+    return len(fields) == 4 and parse_number(fields[3]) is not None
 
 
 def looks_like_run(text: str) -> bool:
     """Whether the first line is an answer: query, Q0, document, rank, score, name."""
     fields = text.lstrip().split("\n", 1)[0].split()
-    return len(fields) in (5, 6) and _is_number(fields[3]) and _is_number(fields[4])
+    return len(fields) in (5, 6) and None not in map(parse_number, fields[3:5])
 
 
 def iter_fields(
@@ -104,10 +104,6 @@ def iter_fields(
                 f"{' or '.join(map(str, n))}, with white space between them."
             )
         yield line, fields
-
-
-def _is_number(word: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", word) is not None
 
 
 def _plain(marked: str) -> str:
