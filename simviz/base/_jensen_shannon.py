@@ -33,6 +33,17 @@ Singles = NDArray[np.float32]
 WEIGHT, FREQUENCY = 0.32, 0.55
 _CELLS = 256  # values of B that have edges of their own
 
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]
+Ranks = tuple[Ints, Ints, Reals]
+
+_WIDTH = 64  # topics are filled up to a multiple: lanes of four SIMD registers of float32
+_SMALLEST = 2.0**-60  # below it a share is none: products stay normal numbers
+_BLOCK_ENTRIES = 2**22
+_MANY = 0.2  # share of open candidates that costs more than the second bound of all
+_TASKS = 32  # pieces of work at least, so that threads end together
+
 
 def waves(shares: NDArray[np.floating[Any]], roots: Singles) -> Singles:
     """Rows whose products are C: roots times cosines and sines of λ ln p."""
@@ -93,18 +104,6 @@ def edges() -> Reals:
         nearest = np.argmin(side * (a + np.outer(centre, slope)), axis=1)
         lines += [a[nearest], slope[nearest]]
     return np.stack(lines, axis=1)
-
-
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
-Values = NDArray[np.floating[Any]]
-Ranks = tuple[Ints, Ints, Reals]
-
-_WIDTH = 64  # topics are filled up to a multiple: lanes of four SIMD registers of float32
-_SMALLEST = 2.0**-60  # below it a share is none: products stay normal numbers
-_BLOCK_ENTRIES = 2**22
-_MANY = 0.2  # share of open candidates that costs more than the second bound of all
-_TASKS = 32  # pieces of work at least, so that threads end together
 
 
 @dataclass(frozen=True, eq=False)

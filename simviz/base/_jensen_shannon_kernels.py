@@ -53,6 +53,13 @@ _BITS_64 = np.int64(_ROUND_64.view(np.int64) - 1023)
 # Under its own error model numba would test every divisor for 0, number by number.
 _OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy"}
 
+Ints = NDArray[np.int64]
+Columns = NDArray[np.int32]
+Values = NDArray[np.floating[Any]]
+
+_TILE = 16  # queries at a time, so that a candidate read from memory serves them all
+_CHUNK = 32  # candidates that stay in the second-level cache meanwhile
+
 
 def log2(x: Any) -> Any:
     """Logarithm of a positive normal number."""
@@ -109,14 +116,6 @@ def _choose_log2(x: Any) -> Any:
 @overload(exp2, jit_options=_OPTIONS)
 def _choose_exp2(x: Any) -> Any:
     return _exp2_single if x == types.float32 else _exp2_double
-
-
-Ints = NDArray[np.int64]
-Columns = NDArray[np.int32]
-Values = NDArray[np.floating[Any]]
-
-_TILE = 16  # queries at a time, so that a candidate read from memory serves them all
-_CHUNK = 32  # candidates that stay in the second-level cache meanwhile
 
 
 @njit(fastmath=frozenset({"contract"}))

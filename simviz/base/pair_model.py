@@ -18,6 +18,24 @@ from simviz.callbacks import CallbackMixin
 from simviz.params import interval, validate_params
 from simviz.relevance import Relevance
 
+Matrix = Any  # CSR array or ndarray of shape (n, d)
+RowScorer = Callable[[slice], NDArray[np.floating]]
+
+#: Allowed values of the parameters that mean the same in every method.
+COMMON_PARAMETERS: dict[str, list[Any]] = {
+    "n_components": [interval(Integral, 1, None)],
+    "shared": ["boolean"],
+    "rank": [interval(Integral, 1, None), None],
+    "max_iter": [interval(Integral, 1, None)],
+    "tol": [interval(Real, 0, None)],
+    "patience": [interval(Integral, 1, None)],
+    "validation_fraction": [interval(Real, 0, 0.5)],
+    "regularization": [interval(Real, 0, None)],
+    "random_state": ["random_state"],
+}
+
+_BLOCK_ENTRIES = 2**22  # 16 MB of float32: a block of similarities that stays in cache reach
+
 
 @dataclass(frozen=True, slots=True)
 class MethodTags:
@@ -57,22 +75,6 @@ class MethodTags:
     uses: Literal["unsupervised", "paired", "discriminative"]
     nested: bool = False
     stops_early: bool = False
-
-
-#: Allowed values of the parameters that mean the same in every method.
-COMMON_PARAMETERS: dict[str, list[Any]] = {
-    "n_components": [interval(Integral, 1, None)],
-    "shared": ["boolean"],
-    "rank": [interval(Integral, 1, None), None],
-    "max_iter": [interval(Integral, 1, None)],
-    "tol": [interval(Real, 0, None)],
-    "patience": [interval(Integral, 1, None)],
-    "validation_fraction": [interval(Real, 0, 0.5)],
-    "regularization": [interval(Real, 0, None)],
-    "random_state": ["random_state"],
-}
-
-Matrix = Any  # CSR array or ndarray of shape (n, d)
 
 
 def unit_rows(Z: Matrix) -> Matrix:
@@ -117,11 +119,6 @@ def nonzero_rows(X: Matrix) -> NDArray[np.bool_]:
     if sp.issparse(X):
         return np.asarray(abs(X).sum(axis=1)).ravel() > 0
     return (X != 0).any(axis=1)
-
-
-RowScorer = Callable[[slice], NDArray[np.floating]]
-
-_BLOCK_ENTRIES = 2**22  # 16 MB of float32: a block of similarities that stays in cache reach
 
 
 class PairModel(CallbackMixin, BaseEstimator, ABC):

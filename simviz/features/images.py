@@ -19,6 +19,14 @@ FLAT = 1e-4  # of full scale: below it there is no edge, only rounding
 
 Floats = NDArray[np.float32]
 
+Pixels = NDArray[np.uint8]
+
+COLOR_LEVELS = 4  # of red, green and blue: 64 colours
+TINT = 16  # grey levels by which channels must differ to be colour rather than noise
+LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # Rec. 601
+BLOCK_VALUES = 2**22  # pixel values worked on at once, 16 MB in float32
+BLOCK_IMAGES = 64
+
 
 def area_weights(n_pixels: int, n_cells: int) -> Floats:
     """Weights that average pixels over equal cells, of shape (n_cells, n_pixels)."""
@@ -90,15 +98,6 @@ def unit(values: Floats) -> Floats:
     lengths = np.sqrt(np.einsum("...i,...i->...", values, values))[..., None]
     lengths[lengths == 0] = 1
     return values / lengths
-
-
-COLOR_LEVELS = 4  # of red, green and blue: 64 colours
-TINT = 16  # grey levels by which channels must differ to be colour rather than noise
-LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # Rec. 601
-BLOCK_VALUES = 2**22  # pixel values worked on at once, 16 MB in float32
-BLOCK_IMAGES = 64
-
-Pixels = NDArray[np.uint8]
 
 
 @dataclass(eq=False, repr=False)

@@ -39,6 +39,9 @@ CACHE_BYTES = 256 * 2**20
 # Of the default model, in 2026: characters of a token, most tokens of a text, cost of a token.
 _CHARACTERS, _LONGEST, _TOKEN_SECONDS = 4.5, 256, 3.5e-4
 
+_ENCODERS: dict[str, _Encoder] = {}
+_LOADING = threading.Lock()
+
 
 class _Pretrained(CallbackMixin, Transformer):
     """Encodes items that are not in memory yet; subclasses have `model` and `batch_size`."""
@@ -368,8 +371,6 @@ class _Encoder:
 
 
 _CACHE = _Cache(CACHE_BYTES)
-_ENCODERS: dict[str, _Encoder] = {}
-_LOADING = threading.Lock()
 
 
 def _encoder(name: str) -> _Encoder:

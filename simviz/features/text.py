@@ -18,6 +18,8 @@ from simviz.params import interval, options, validate_params
 
 _SHOWN = 60  # letters of a text in a message
 
+LONGEST_NGRAM = 10
+
 
 @dataclass
 class TermTotals:
@@ -89,9 +91,6 @@ class TermTotals:
             most = np.argsort(-self.totals[kept], kind="stable")[:max_features]
             kept = kept[np.sort(most)]
         return kept
-
-
-LONGEST_NGRAM = 10
 
 
 def term_weights(tf: str) -> Callable[[Any], Any]:

@@ -25,6 +25,11 @@ Tensor = Any  # torch is imported when a network is first used
 _WORTH_SHARING = 2_048  # units of a step that two threads take sooner than one
 _ORDERS = 2, 3  # characters of an n-gram
 
+Index = NDArray[np.int64]
+
+_LARGEST = 2.0**53  # above it not every whole number can be told from the next
+NONE, UNKNOWN = 0, 1  # what the network reads where there is no character, or a new one
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -241,12 +246,6 @@ def _turn() -> Any:
 
 def _reordered(Z: Tensor, order: Tensor) -> Tensor:
     return Z.reshape(-1, Z.shape[2]).index_select(0, order).view(Z.shape)
-
-
-Index = NDArray[np.int64]
-
-_LARGEST = 2.0**53  # above it not every whole number can be told from the next
-NONE, UNKNOWN = 0, 1  # what the network reads where there is no character, or a new one
 
 
 @dataclass(frozen=True, slots=True)

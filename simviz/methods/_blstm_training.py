@@ -34,6 +34,16 @@ _MOST_OFTEN = 8  # a query is read in a pass
 _NEAR = 8  # queries that stand together in a batch of near groups
 _BLOCK = 1024
 
+Tensor = Any
+Array = NDArray[np.floating]
+Index = NDArray[np.int64]
+Tick = Callable[[], None]
+
+_CHUNK = 64  # texts of like lengths that are read together in training
+_MANY = 256  # the same without gradients
+_RATIO = 4  # of what negatives and positives weigh in the contrastive loss, at most
+_LONGEST_STEP = 5.0  # norm that gradients are clipped to
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -210,9 +220,6 @@ def hold_out_groups(
     return tuple(np.flatnonzero(part) for part in (~rows, ~columns, rows, columns))  # type: ignore[return-value]
 
 
-Tensor = Any
-
-
 def negative_loss(E: Tensor, form: str, margin: float) -> Tensor:
     """What the cosine of a pair that does not belong together costs."""
     if form == "hinge":
@@ -247,16 +254,6 @@ def softmax(E: Tensor, P: Tensor, N: Tensor, scale: float) -> Tensor:
     rows, columns = P.nonzero(as_tuple=True)
     costs = softplus(others[rows] - scale * E[rows, columns])
     return costs.sum() / max(1, len(rows))
-
-
-Array = NDArray[np.floating]
-Index = NDArray[np.int64]
-Tick = Callable[[], None]
-
-_CHUNK = 64  # texts of like lengths that are read together in training
-_MANY = 256  # the same without gradients
-_RATIO = 4  # of what negatives and positives weigh in the contrastive loss, at most
-_LONGEST_STEP = 5.0  # norm that gradients are clipped to
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,41 +410,6 @@ class Trainer:
                 average.lerp_(point, max(1 / step, 1 / (1 + batches.n)))
                 costs.append(float(loss.detach()))
             yield float(np.mean(costs)), average.cpu().numpy()
-
-
-#: What parameters are that were left None.
-PRESETS: dict[str, dict[str, Any]] = {
-    "small": {
-        "embedding_size": 32,
-        "convolution": 0,
-        "n_grams": 8192,
-        "n_layers": 1,
-        "hidden_units": 64,
-        "dropout": 0.5,
-        "recurrent_dropout": 0.0,
-        "character_dropout": 0.1,
-        "padding": "none",
-        "loss": "softmax",
-        "n_negatives": None,
-        "learning_rate": 2e-3,
-        "batch_size": 256,
-    },
-    "paper": {
-        "embedding_size": 64,
-        "convolution": 0,
-        "n_grams": 0,
-        "n_layers": 4,
-        "hidden_units": 64,
-        "dropout": 0.4,
-        "recurrent_dropout": 0.2,
-        "character_dropout": 0.02,
-        "padding": "fixed",
-        "loss": "contrastive",
-        "n_negatives": 4,
-        "learning_rate": 1e-3,
-        "batch_size": 256,
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,32 @@ _BLOCK_ENTRIES = 2**22
 _SAMPLE = 500  # rows whose distances decide on gamma
 _LOCALITY = 4.0  # gamma times the median squared distance, at most
 
+Notify = Callable[[int, int], bool]
+Side = Literal["x", "y"]
+Floats = NDArray[np.floating]
+_Found = tuple[Array, Array, NDArray[np.int64], Array, Array | None]
+
+_LAPACK_SIDE = 1_000  # a full decomposition of that size takes a second
+_CANDIDATES = 64  # pivots proposed at a time
+_WORTH = 0.05  # of the largest residual among them: what a pivot has to explain
+_NEGATIVE = 1e-6  # of the largest eigenvalue: beyond rounding
+_ROUNDING = 1e-14  # what centring leaves of a mean that is larger than all differences
+
+# Forms show the first list of names; what follows it can only be given in code.
+_KERNEL: list[Any] = [options(*NAMES), options("precomputed"), callable]
+
+#: Allowed values of the parameters that all kernel methods have.
+KERNEL_PARAMETERS: dict[str, list[Any]] = {
+    **COMMON_PARAMETERS,
+    "x_kernel": _KERNEL,
+    "y_kernel": _KERNEL,
+    "x_gamma": [interval(Real, 0, None, closed="neither"), None],
+    "y_gamma": [interval(Real, 0, None, closed="neither"), None],
+    "degree": [interval(Integral, 1, None)],
+    "coef0": [interval(Real, 0, None)],
+    "max_landmarks": [interval(Integral, 1, None)],
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -236,15 +262,6 @@ def _called(function: KernelFunction, A: Matrix, B: Matrix) -> Array:
     return K
 
 
-Notify = Callable[[int, int], bool]
-
-_LAPACK_SIDE = 1_000  # a full decomposition of that size takes a second
-_CANDIDATES = 64  # pivots proposed at a time
-_WORTH = 0.05  # of the largest residual among them: what a pivot has to explain
-_NEGATIVE = 1e-6  # of the largest eigenvalue: beyond rounding
-_ROUNDING = 1e-14  # what centring leaves of a mean that is larger than all differences
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
     """Features of one side, by their singular value decomposition G = U diag(s)."""
@@ -278,9 +295,6 @@ def kernel_features(
     used = nonzero_rows(weights) & nonzero_rows(X)[index]
     landmarks = kernel.pick(X, index[used])
     return Features(U, s, landmarks, weights[used], offsets)
-
-
-_Found = tuple[Array, Array, NDArray[np.int64], Array, Array | None]
 
 
 def _eigenvectors(kernel: Kernel, X: Matrix, means: Array | None) -> _Found:
@@ -436,25 +450,6 @@ def _refuse_indefinite(lowest: float, largest: float) -> None:
             f"has {lowest:.3g} beside {largest:.3g}. Similarities that are no inner products of "
             "feature vectors do not work here; name a kernel such as 'rbf', or use K @ K.T."
         )
-
-
-Side = Literal["x", "y"]
-Floats = NDArray[np.floating]
-
-# Forms show the first list of names; what follows it can only be given in code.
-_KERNEL: list[Any] = [options(*NAMES), options("precomputed"), callable]
-
-#: Constraints of the parameters that all kernel methods have.
-KERNEL_PARAMETERS: dict[str, list[Any]] = {
-    **COMMON_PARAMETERS,
-    "x_kernel": _KERNEL,
-    "y_kernel": _KERNEL,
-    "x_gamma": [interval(Real, 0, None, closed="neither"), None],
-    "y_gamma": [interval(Real, 0, None, closed="neither"), None],
-    "degree": [interval(Integral, 1, None)],
-    "coef0": [interval(Real, 0, None)],
-    "max_landmarks": [interval(Integral, 1, None)],
-}
 
 
 class KernelPairModel(EmbeddingModel):

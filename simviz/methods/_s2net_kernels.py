@@ -40,6 +40,14 @@ _C0, _C1, _C2, _C3, _C4, _C5, _C6 = (
     )
 )
 
+# Columns that one thread works on at a time. Products of as many numbers below 2
+# stay finite, and all buffers stay in the first-level cache.
+WIDTH = 512
+LOGISTIC, HINGE, SOFTMAX = 0, 1, 2
+_LN2 = 0.6931471805599453
+_MANTISSA = 0xFFFFFFFFFFFFF
+_ONE = 0x3FF0000000000000
+
 
 def power_of_two(x: Any) -> Any:
     """2 to the power of x: of a float32 below 128 to 2e-7, 0 from -127 down."""
@@ -70,17 +78,6 @@ def _stored(x: Any, before: Any) -> Any:
     if isinstance(before, types.Integer):
         return lambda x, before: bfloat16_bits(x)
     return lambda x, before: x
-
-
-# Columns that one thread works on at a time. Products of as many numbers below 2
-# stay finite, and all buffers stay in the first-level cache.
-WIDTH = 512
-
-LOGISTIC, HINGE, SOFTMAX = 0, 1, 2
-
-_LN2 = 0.6931471805599453
-_MANTISSA = 0xFFFFFFFFFFFFF
-_ONE = 0x3FF0000000000000
 
 
 @njit()

@@ -43,6 +43,19 @@ _WIDE, _MANY = 256, 2**24
 
 _MINUS_INFINITY = 0xFF80  # in bits of bfloat16
 
+Reals = NDArray[np.float64]
+Ints = NDArray[np.int64]
+T = TypeVar("T")
+#: Called once a block; raises where the fit is to stop.
+Tick = Callable[[], None]
+#: Yields a share of a sum over all rows, is sent the sum, and returns a T.
+Steps = Generator[Reals, Reals, T]
+
+# float32 holds exp(2γ) · exp(2γ), and a double the product of eight of these, up to here.
+_SINGLE_GAMMA = 20.0
+_GROUP = 4096  # judged pairs that are compared with one another where no query has two
+_KINDS = {"logistic": LOGISTIC, "triplet": HINGE, "softmax": SOFTMAX}
+
 
 class Memory:
     """Arrays that are used again: fresh pages cost more than what is written to them."""
@@ -218,18 +231,6 @@ class Maker:
         if self.device == "cpu" and dtype != "bfloat16":
             return FloatBlocks(P, Q, rows, memory=self._memory)
         return TorchBlocks(P, Q, rows, dtype=dtype, device=self.device, memory=self._memory)
-
-
-Reals = NDArray[np.float64]
-
-#: Called once a block; raises where the fit is to stop.
-Tick = Callable[[], None]
-T = TypeVar("T")
-#: Yields a share of a sum over all rows, is sent the sum, and returns a T.
-Steps = Generator[Reals, Reals, T]
-
-# float32 holds exp(2γ) · exp(2γ), and a double the product of eight of these, up to here.
-_SINGLE_GAMMA = 20.0
 
 
 def alone(steps: Steps[T]) -> T:
@@ -487,11 +488,6 @@ def _exponentials(blocks: FloatBlocks, rows: slice, gamma: float, dtype: Any) ->
     return np.exp(E, out=E)
 
 
-Ints = NDArray[np.int64]
-
-_GROUP = 4096  # judged pairs that are compared with one another where no query has two
-
-
 class Order:
     """Judged pairs of each query, by grade."""
 
@@ -640,9 +636,6 @@ class SquaredError:
 def _signs(matrix: sp.csr_array, value: float) -> sp.csr_array:
     """The same entries, each with one value."""
     return sp.csr_array((np.full(matrix.nnz, value), matrix.indices, matrix.indptr), matrix.shape)
-
-
-_KINDS = {"logistic": LOGISTIC, "triplet": HINGE, "softmax": SOFTMAX}
 
 
 class Part(Protocol):

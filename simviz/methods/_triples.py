@@ -17,6 +17,12 @@ Rows = tuple[Any, Any, Any, Any]
 
 _LINE = 64  # bytes
 
+_FLOPS_A_CHUNK = 2e8  # a fraction of a second, so that a wish to stop is heard
+_FEWEST = 20_000  # triples of a pass
+_DENSE = 0.3  # share of entries from which products of whole rows are faster
+_WIDE = 128  # features below which single steps cost less than preparing a product
+MAX_ENTRIES = 2**27  # half a gigabyte of float32
+
 
 class TripleSource:
     """Draws triples: from judgments, or from a list of them."""
@@ -116,10 +122,6 @@ def same_items(X: Matrix, Y: Matrix) -> bool:
         bool((getattr(X, part) == getattr(Y, part)).all())
         for part in ("indptr", "indices", "data")
     )
-
-
-_FLOPS_A_CHUNK = 2e8  # a fraction of a second, so that a wish to stop is heard
-_FEWEST = 20_000  # triples of a pass
 
 
 class TripleMixin(IterativeMixin):
@@ -268,10 +270,6 @@ def _checked(triples: ArrayLike, n_x: int, n_y: int) -> Triples:
     return array.astype(np.int32)
 
 
-_DENSE = 0.3  # share of entries from which products of whole rows are faster
-_WIDE = 128  # features below which single steps cost less than preparing a product
-
-
 def is_dense(Z: Matrix) -> bool:
     """Whether a side is better handled as a dense one, however it is stored."""
     return Z.shape[1] > _WIDE and filled(Z) > _DENSE * Z.shape[1]
@@ -375,9 +373,6 @@ class _Side:
         from simviz.methods._triple_kernels import update_rows
 
         update_rows(self.parts, index, A.dtype.type(1), G, A)
-
-
-MAX_ENTRIES = 2**27  # half a gigabyte of float32
 
 
 def check_size(name: str, d_x: int, d_y: int, remedy: str) -> None:

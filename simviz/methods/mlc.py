@@ -18,6 +18,9 @@ from simviz.relevance import Relevance
 
 Reals = NDArray[np.float64]
 
+_SMALLEST = 1e-12  # of the mean: squared distances below it would have endless slopes
+_LONGER, _SHORTEST = 1.5, 1e-30  # growth of a step from one to the next, and what is none
+
 
 @dataclass(eq=False, repr=False)
 class MLC(LinearPairModel):
@@ -197,10 +200,6 @@ class MLC(LinearPairModel):
             return np.diag(np.sqrt(C / np.diag(scatter)))
         values, U = np.linalg.eigh(C)
         return np.asarray(np.linalg.solve(R.T, (U * np.sqrt(np.maximum(values, 0)))[:, ::-1]))
-
-
-_SMALLEST = 1e-12  # of the mean: squared distances below it would have endless slopes
-_LONGER, _SHORTEST = 1.5, 1e-30  # growth of a step from one to the next, and what is none
 
 
 class FullMatrix:

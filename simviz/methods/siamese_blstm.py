@@ -15,6 +15,40 @@ from simviz.methods._training import torch_device
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
+#: What parameters are that were left None.
+PRESETS: dict[str, dict[str, Any]] = {
+    "small": {
+        "embedding_size": 32,
+        "convolution": 0,
+        "n_grams": 8192,
+        "n_layers": 1,
+        "hidden_units": 64,
+        "dropout": 0.5,
+        "recurrent_dropout": 0.0,
+        "character_dropout": 0.1,
+        "padding": "none",
+        "loss": "softmax",
+        "n_negatives": None,
+        "learning_rate": 2e-3,
+        "batch_size": 256,
+    },
+    "paper": {
+        "embedding_size": 64,
+        "convolution": 0,
+        "n_grams": 0,
+        "n_layers": 4,
+        "hidden_units": 64,
+        "dropout": 0.4,
+        "recurrent_dropout": 0.2,
+        "character_dropout": 0.02,
+        "padding": "fixed",
+        "loss": "contrastive",
+        "n_negatives": 4,
+        "learning_rate": 1e-3,
+        "batch_size": 256,
+    },
+}
+
 
 @dataclass(eq=False, repr=False)
 class SiameseBLSTM(IterativeMixin, EmbeddingModel):
@@ -244,8 +278,6 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         dict of str to object
             By name; what was set wins over the preset.
         """
-        from simviz.methods._blstm_training import PRESETS
-
         given = self.get_params(deep=False)
         preset = PRESETS[self.preset]
         return {k: preset[k] if v is None and k in preset else v for k, v in given.items()}
