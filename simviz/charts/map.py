@@ -29,12 +29,13 @@ from simviz.charts.style import (
 )
 from simviz.data.items import Items
 from simviz.projection.joint import JointMap
-from simviz.projection.nearest import Neighbors
 from simviz.projection.regions import Region
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+    from simviz.projection.space import Neighbors
 
 #: Most lines of a kind drawn from a highlighted item.
 MAX_LINES = 60

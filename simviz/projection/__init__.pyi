@@ -1,6 +1,17 @@
-from .drawing import draw as draw, drawing_name as drawing_name
-from .gap import Gap as Gap, balance_sides as balance_sides, side_gap as side_gap
-from .joint import JointMap as JointMap, joint_map as joint_map
+from .drawing import (
+    Spot as Spot,
+    draw as draw,
+    drawing_name as drawing_name,
+    kept_near as kept_near,
+    place_among as place_among,
+)
+from .joint import (
+    Gap as Gap,
+    JointMap as JointMap,
+    balance_sides as balance_sides,
+    joint_map as joint_map,
+    side_gap as side_gap,
+)
 from .layout import (
     align as align,
     mds_map as mds_map,
@@ -9,12 +20,6 @@ from .layout import (
     unfold as unfold,
     warm_up as warm_up,
 )
-from .nearest import (
-    Neighbors as Neighbors,
-    Spot as Spot,
-    kept_near as kept_near,
-    nearest_across as nearest_across,
-    place_among as place_among,
-)
 from .quality import Quality as Quality, map_quality as map_quality
 from .regions import Region as Region, topic_regions as topic_regions, word_regions as word_regions
+from .space import Neighbors as Neighbors, nearest_across as nearest_across

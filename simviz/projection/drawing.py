@@ -1,24 +1,31 @@
-"""Drawing the items of a data set as a trained pipeline sees them."""
+"""Drawings of a data set as a trained pipeline sees it, and what is read off them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simviz.base import EmbeddingModel
 from simviz.data import PairSet
 from simviz.evaluation import MRR, evaluate
 from simviz.pipeline import PairPipeline, Pipeline
-from simviz.projection import JointMap, Neighbors, joint_map, kept_near, unfold
+from simviz.projection.joint import JointMap, joint_map
+from simviz.projection.layout import unfold
+from simviz.projection.space import Neighbors, Side, nearest_across
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
 #: The drawing that every run has, see `drawing_name`.
 DRAWING = "mds-2-center"
+#: Names of the groups that `Found.groups` makes, the best first.
+FIRST, SOON, LATE, NOTHING = "found first", "found 2nd to 10th", "found later", "nothing belongs"
+GROUPS = (FIRST, SOON, LATE, NOTHING)
+FloatArray = NDArray[np.float64]
 Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 def drawing_name(drawing: JointMap) -> str:
@@ -106,10 +113,6 @@ def _partners(pairs: PairSet, x_drawn: Index) -> Index:
     return np.unique(pairs.relevance.positives[x_drawn].indices).astype(np.intp)
 
 
-Side = Literal["x", "y"]
-Mask = NDArray[np.bool_]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
     """A drawing and the items on it."""
@@ -146,12 +149,6 @@ class Placed:
             return np.zeros(len(neighbors), dtype=bool)
         kept[kept] = kept_near(self.drawing.x, self.drawing.y, row, self.place(neighbors))
         return kept
-
-
-FloatArray = NDArray[np.float64]
-#: Names of the groups that `Found.groups` makes, the best first.
-FIRST, SOON, LATE, NOTHING = "found first", "found 2nd to 10th", "found later", "nothing belongs"
-GROUPS = (FIRST, SOON, LATE, NOTHING)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,3 +191,95 @@ def find_all(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> Found:
     return Found(
         searched.per_query(MRR(), "x2y"), searched.per_query(MRR(), "y2x"), best_x, best_y
     )
+
+
+def kept_near(
+    map_x: ArrayLike, map_y: ArrayLike, index: int, neighbors: Neighbors
+) -> NDArray[np.bool_]:
+    """Which of an item's neighbours a drawing kept among its nearest.
+
+    Parameters
+    ----------
+    map_x, map_y : array-like of shape (n_x, d) and (n_y, d)
+        Positions on the map.
+    index : int
+        Row of the item, on the side that the neighbours do not belong to.
+    neighbors : Neighbors
+        What `nearest_across` found in the model's space.
+
+    Returns
+    -------
+    ndarray of bool, shape (len(neighbors),)
+        True where a neighbour is among as many nearest of its side on the map.
+
+    Examples
+    --------
+    >>> found = nearest_across([[1.0, 0.0]], [[0.0, 2.0], [3.0, 0.0]], index=0, k=1)
+    >>> kept_near([[0.0, 0.0]], [[0.1, 0.0], [5.0, 5.0]], 0, found).tolist()
+    [False]
+    """
+    side: Side = "x" if neighbors.side == "y" else "y"
+    drawn = nearest_across(map_x, map_y, index, side, len(neighbors), "euclidean")
+    return np.isin(neighbors.index, drawn.index)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a new item is put.
+
+    Parameters
+    ----------
+    point : tuple of float
+        The place, in map coordinates.
+    spread : float
+        Root of the weighted mean squared distance of its neighbours from it:
+        large where they lie apart, and then the place says little.
+    """
+
+    point: tuple[float, float]
+    spread: float
+
+
+def place_among(points: ArrayLike, scores: ArrayLike) -> Spot:
+    """Put a new item into the middle of its neighbours, the nearest weighing most.
+
+    The same item always gets the same place, whatever else is asked. It is not the
+    place that the projection itself would find: of an item alone it finds another than of the
+    same item among others.
+
+    Parameters
+    ----------
+    points : array-like of shape (k, 2)
+        Where the neighbours stand on the map.
+    scores : array-like of shape (k,)
+        Their similarities to the new item. They are weighed by how much they
+        exceed the lowest, which counts a tenth of the range.
+
+    Returns
+    -------
+    Spot
+        The weighted mean of the points.
+
+    Raises
+    ------
+    ValueError
+        If there is no neighbour, or the lengths differ.
+
+    Examples
+    --------
+    >>> place_among([[0, 0], [2, 0]], [0.5, 0.5])
+    Spot(point=(1.0, 0.0), spread=1.0)
+    """
+    where = np.asarray(points, dtype=np.float64)
+    told = np.asarray(scores, dtype=np.float64)
+    if not len(where) or len(where) != len(told):
+        raise ValueError(
+            f"{len(where)} points and {len(told)} scores do not make a place: give a score a "
+            "point, at least one."
+        )
+    above = told - told.min()
+    weights = above + (0.1 * above.max() or 1.0)
+    weights /= weights.sum()
+    middle = weights @ where
+    spread = float(np.sqrt(weights @ ((where - middle) ** 2).sum(axis=1)))
+    return Spot((float(middle[0]), float(middle[1])), spread)

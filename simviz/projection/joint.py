@@ -1,22 +1,56 @@
-"""Both sides on one map."""
+"""Both sides on one map, and the gap between them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from simviz._blas import eigh
 from simviz.callbacks import Callback
-from simviz.projection._sides import FloatArray, check_sides
-from simviz.projection.gap import Balance, Gap, balance_sides, side_gap
+from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
 from simviz.projection.layout import MIN_POINTS, mds_map, pca_map, umap_map
 from simviz.projection.quality import Quality, map_quality
 from simviz.relevance import Relevance
 
 Method = Literal["mds", "umap", "pca"]
 METHODS: tuple[Method, ...] = ("mds", "umap", "pca")
+Balance = Literal["none", "center", "rms", "rank"]
+BALANCES: tuple[Balance, ...] = ("none", "center", "rms", "rank")
+#: Items whose distances are looked at; the others are placed by theirs to these.
+MAX_LANDMARKS = 1_500
+_DIMENSIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How far apart two clouds of points lie.
+
+    Parameters
+    ----------
+    distance_ratio : float
+        Root mean square distance within a side (the two sides counted alike)
+        over that across the sides: 1 where both are centred on one point,
+        near 0 for two distant islands.
+    mixing : float
+        How often the ten nearest neighbours of an item lie on the other side,
+        relative to chance: 1 in a perfect mixture, 0 for islands, above 1
+        where items seek the company of the other side.
+
+    Examples
+    --------
+    >>> side_gap([[0.0], [1.0], [2.0]], [[9.0], [10.0], [11.0]])
+    Gap(distance_ratio=0.127, mixing=0.000)
+    """
+
+    distance_ratio: float
+    mixing: float
+
+    def __repr__(self) -> str:
+        return f"Gap(distance_ratio={self.distance_ratio:.3f}, mixing={self.mixing:.3f})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,3 +219,177 @@ def _balance_note(balance: Balance, before: Gap, after: Gap) -> str:
         f"{done} (distances within a side over those across: {before.distance_ratio:.2f} before, "
         f"{after.distance_ratio:.2f} after; 1 means no gap)."
     )
+
+
+def side_gap(
+    x_vectors: ArrayLike, y_vectors: ArrayLike, *, max_points: int = 1000, random_state: int = 0
+) -> Gap:
+    """Measure the gap between the sides.
+
+    Parameters
+    ----------
+    x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
+        Coordinates in one space, of a model or of a map.
+    max_points : int, default=1000
+        Points whose neighbours are looked at (among all points); a sample
+        where there are more.
+    random_state : int, default=0
+        Seed of the sample.
+
+    Returns
+    -------
+    Gap
+        Two ratios; where all points coincide both are 1.
+
+    References
+    ----------
+    Liang, W., Zhang, Y., Kwon, Y., Yeung, S., Zou, J. (2022). Mind the Gap:
+    Understanding the Modality Gap in Multi-modal Contrastive Representation
+    Learning. NeurIPS.
+    """
+    x, y = check_sides(x_vectors, y_vectors)
+    # Mean squared distances follow from the variances: no pair is visited.
+    spread = x.var(axis=0).sum() + y.var(axis=0).sum()
+    offset = x.mean(axis=0) - y.mean(axis=0)
+    cross = spread + offset @ offset
+    points = centred(np.concatenate([x, y]))
+    n, n_x = len(points), len(x)
+    if not points.any():
+        return Gap(1.0, 1.0)
+    rows = np.arange(n)
+    if n > max_points:
+        rng = np.random.RandomState(random_state)
+        rows = np.sort(rng.choice(n, max_points, replace=False))
+    k = max(1, min(10, (n - 1) // 2))
+    seen, expected = 0.0, 0.0
+    for block, squared in distance_blocks(points, rows):
+        near = np.argpartition(squared, k - 1, axis=1)[:, :k]
+        on_x = (block < n_x)[:, None]
+        seen += float(((near < n_x) != on_x).sum())
+        expected += k * float(np.where(on_x, n - n_x, n_x).sum()) / (n - 1)
+    return Gap(float(np.sqrt(spread / cross)) if cross > 0 else 1.0, seen / expected)
+
+
+def balance_sides(
+    x_vectors: ArrayLike, y_vectors: ArrayLike, balance: Balance
+) -> tuple[FloatArray, FloatArray]:
+    """Move the sides together before they are drawn.
+
+    Parameters
+    ----------
+    x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
+        Coordinates in the model's space.
+    balance : {"none", "center", "rms", "rank"}
+        "none" leaves every distance as the model has it. "center" subtracts
+        each side's mean: distances within a side stay, the constant offset
+        between the sides goes. "rms" also scales both sides to the same root
+        mean square length: what stays is the shape of each side. "rank"
+        gives the item of some rank on the other side the distance that the
+        item of this rank has on the own side: what stays are the distances
+        within the sides, and the order of each item's list of the other side
+        as far as both sides agree on it.
+
+    Returns
+    -------
+    x, y : ndarray
+        New coordinates. A side without spread is not scaled. "rank" may
+        change the number of dimensions.
+
+    Raises
+    ------
+    ValueError
+        If `balance` is unknown.
+
+    Examples
+    --------
+    >>> x, y = balance_sides([[0.0], [2.0]], [[5.0], [6.0]], "center")
+    >>> x.ravel().tolist(), y.ravel().tolist()
+    ([-1.0, 1.0], [-0.5, 0.5])
+    """
+    if balance not in BALANCES:
+        raise ValueError(f"balance must be one of {', '.join(BALANCES)}; got {balance!r}.")
+    x, y = check_sides(x_vectors, y_vectors)
+    if balance == "none":
+        return x, y
+    if balance == "rank":
+        return rank_matched(x, y)
+    x, y = centred(x), centred(y)
+    if balance == "rms":
+        lengths = [float(np.sqrt((side**2).sum() / len(side))) for side in (x, y)]
+        if min(lengths) > 1e-12 * max(*lengths, 1e-300):
+            common = float(np.sqrt(lengths[0] * lengths[1]))
+            x, y = x * (common / lengths[0]), y * (common / lengths[1])
+    return x, y
+
+
+def rank_matched(x: FloatArray, y: FloatArray, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Coordinates in which the other side is as near as the own side."""
+    # The j-th nearest item of the other side gets the distance that the item of the same rank
+    # has on the own side; what the two items of a pair say is averaged. So each item's list of
+    # the other side keeps its order as far as both sides agree on it, and a gap between the
+    # sides, which is in every distance across, is in no rank.
+    if min(len(x), len(y)) < 3:
+        return centred(x), centred(y)
+    rng = np.random.default_rng(seed)
+    share = min(1.0, MAX_LANDMARKS / (len(x) + len(y)))
+    marks = [
+        side[np.sort(rng.permutation(len(side))[: max(3, round(share * len(side)))])]
+        for side in (x, y)
+    ]
+    squared = np.concatenate(
+        [
+            np.concatenate(_to_marks(marks[0], *marks), axis=1),
+            np.concatenate(_to_marks(marks[1], *marks[::-1])[::-1], axis=1),
+        ]
+    )
+    # Both sides say the same of a pair up to the ties of their ranks.
+    squared = (squared + squared.T) / 2
+    middle = squared.mean(axis=0)
+    axes = _leading(-0.5 * (squared - middle - middle[:, None] + middle.mean()))
+    if not axes.shape[1]:
+        return centred(x), centred(y)
+    return (
+        0.5 * (middle - np.concatenate(_to_marks(x, *marks), axis=1)) @ axes,
+        0.5 * (middle - np.concatenate(_to_marks(y, *marks[::-1])[::-1], axis=1)) @ axes,
+    )
+
+
+def _to_marks(
+    side: FloatArray, own: FloatArray, other: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Squared distances from items to the landmarks of their side, and matched ones across."""
+    within, across = _distances(side, own), _distances(side, other)
+    # As the item sees it: the rank of a landmark in its list.
+    ranks = across.argsort(axis=1).argsort(axis=1) / max(across.shape[1] - 1, 1)
+    matched = _quantiles(np.sort(within, axis=1), ranks)
+    # As the landmark sees it: the rank of the item in its list.
+    lists = np.sort(_distances(own, other), axis=0)
+    goals = np.sort(_distances(other, other), axis=1)
+    for j in range(across.shape[1]):
+        place = np.searchsorted(lists[:, j], across[:, j]) / len(lists)
+        matched[:, j] += _quantiles(goals[[j]], np.minimum(place, 1.0)[None])[0]
+    return within**2, (matched / 2) ** 2
+
+
+def _quantiles(ascending: FloatArray, shares: FloatArray) -> FloatArray:
+    """Row by row the value at a share of ascending ones, the first of them left out."""
+    # That is the item itself; one that is no landmark loses its nearest landmark, one of many.
+    ascending = ascending[:, 1:]
+    at = shares * (ascending.shape[1] - 1)
+    low = np.minimum(at.astype(np.intp), max(ascending.shape[1] - 2, 0))
+    high = np.minimum(low + 1, ascending.shape[1] - 1)
+    first = np.take_along_axis(ascending, low, axis=1)
+    return first + (at - low) * (np.take_along_axis(ascending, high, axis=1) - first)
+
+
+def _leading(gram: FloatArray) -> FloatArray:
+    """Eigenvectors of the largest positive eigenvalues, each over the root of its own."""
+    values, vectors = eigh(gram)
+    values, vectors = values[-_DIMENSIONS:], vectors[:, -_DIMENSIONS:]
+    real = values > 1e-10 * max(values[-1], 0.0)
+    return vectors[:, real][:, ::-1] / np.sqrt(values[real][::-1])
+
+
+def _distances(a: FloatArray, b: FloatArray) -> FloatArray:
+    squared = np.einsum("ij,ij->i", a, a)[:, None] + np.einsum("ij,ij->i", b, b) - 2.0 * (a @ b.T)
+    return np.sqrt(np.maximum(squared, 0.0))

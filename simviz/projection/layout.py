@@ -1,4 +1,4 @@
-"""Classical multidimensional scaling of both sides, in closed form."""
+"""Positions of both sides on a map: classical scaling, PCA, UMAP and unfolding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ from simviz.projection._sides import (
     check_sides,
     distance_blocks,
     principal_axes,
+    unit_rows,
 )
+
+logger = logging.getLogger(__name__)
+
+#: Below this many points a neighbourhood graph says nothing that distances do not.
+MIN_POINTS = 5
+#: Largest table of similarities that is held, in bytes.
+MAX_BYTES = 2_000_000_000
 
 
 def mds_map(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -122,12 +130,6 @@ def pca_map(
     return (x - origin) @ axes, (y - origin) @ axes
 
 
-logger = logging.getLogger(__name__)
-
-#: Below this many points a neighbourhood graph says nothing that distances do not.
-MIN_POINTS = 5
-
-
 class _StoppedError(Exception):
     """Leaves the optimisation when a callback asks to."""
 
@@ -188,7 +190,7 @@ def umap_map(
         raise ValueError(f"n_neighbors must be at least 2, got {n_neighbors}.")
     x, y = check_sides(x_vectors, y_vectors)
     if metric == "cosine":
-        x, y = _unit_rows(x), _unit_rows(y)
+        x, y = unit_rows(x), unit_rows(y)
     start_x, start_y = mds_map(x, y)
     start = np.concatenate([start_x, start_y])
     n = len(start)
@@ -325,16 +327,6 @@ class _Progress:
 
     def flush(self) -> None:
         """Nothing is held back."""
-
-
-def _unit_rows(rows: FloatArray) -> FloatArray:
-    """Rows of length 1; rows of zeros stay."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms > 0, norms, 1.0)
-
-
-#: Largest table of similarities that is held, in bytes.
-MAX_BYTES = 2_000_000_000
 
 
 def unfold(

@@ -1,4 +1,4 @@
-"""The space of a trained pipeline: who is near whom, before anything is drawn."""
+"""Who is near whom to a trained pipeline, before anything is drawn."""
 
 from __future__ import annotations
 
@@ -6,14 +6,115 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simviz.base import EmbeddingModel, Matrix, TopicSimilarity, nonzero_rows
 from simviz.data import Items, PairSet
 from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline
-from simviz.projection import Neighbors, nearest_across
+from simviz.projection._sides import FloatArray, check_sides, unit_rows
 
 Side = Literal["x", "y"]
+VectorSimilarity = Literal["cosine", "dot", "euclidean"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbors:
+    """The nearest items of the other side, best first.
+
+    Parameters
+    ----------
+    side : {"x", "y"}
+        Side that the neighbours belong to.
+    index : ndarray of int, shape (k,)
+        Their rows on that side.
+    scores : ndarray of shape (k,)
+        Similarities, larger is closer, falling.
+    """
+
+    side: Side
+    index: NDArray[np.intp]
+    scores: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+def nearest_across(
+    x_vectors: ArrayLike,
+    y_vectors: ArrayLike,
+    index: int,
+    side: Side = "x",
+    k: int = 10,
+    similarity: VectorSimilarity = "cosine",
+) -> Neighbors:
+    """Items of the other side that a model finds most similar to one item.
+
+    Give the coordinates of the model, never those of a map: a drawing moves
+    neighbours apart, and `kept_near` tells which.
+
+    Parameters
+    ----------
+    x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
+        Coordinates in one space.
+    index : int
+        Row of the item on its side.
+    side : {"x", "y"}, default="x"
+        Side of the item.
+    k : int, default=10
+        Neighbours wanted; capped at the size of the other side.
+    similarity : {"cosine", "dot", "euclidean"}, default="cosine"
+        "euclidean" is the negative squared distance.
+
+    Returns
+    -------
+    Neighbors
+        Equal scores are ordered by row.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> found = nearest_across([[1.0, 0.0]], [[0.0, 2.0], [3.0, 0.0]], index=0, k=1)
+    >>> found.side, found.index.tolist(), found.scores.tolist()
+    ('y', [1], [1.0])
+    """
+    x, y = check_sides(x_vectors, y_vectors)
+    if side not in ("x", "y"):
+        raise ValueError(f"side must be 'x' or 'y', got {side!r}.")
+    own, other = (x, y) if side == "x" else (y, x)
+    _check_request(index, len(own), k)
+    return ranked(_vector_scores(own[index], other, similarity), side, k)
+
+
+def ranked(scores: FloatArray, side: Side, k: int) -> Neighbors:
+    """The best of all items of the other side, equal ones ordered by row."""
+    order = np.lexsort((np.arange(len(scores)), -scores))[:k]
+    return Neighbors("y" if side == "x" else "x", order, scores[order])
+
+
+def _check_request(index: int, n_items: int, k: int) -> None:
+    """Refuse an item that is not there, or no neighbours."""
+    if not 0 <= index < n_items:
+        raise ValueError(f"index must lie in 0..{n_items - 1}, got {index}.")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}.")
+
+
+def _vector_scores(
+    item: FloatArray, others: FloatArray, similarity: VectorSimilarity
+) -> FloatArray:
+    """Similarity of one vector to many; empty vectors have cosine 0 with everything."""
+    if similarity == "dot":
+        return others @ item
+    if similarity == "euclidean":
+        return -((others - item) ** 2).sum(axis=1)
+    if similarity == "cosine":
+        lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(item)
+        return others @ item / np.where(lengths > 0, lengths, 1.0)
+    raise ValueError(f"similarity must be 'cosine', 'dot' or 'euclidean', got {similarity!r}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +155,7 @@ class ModelSpace:
         x, y = (np.asarray(rows)[:, :k] for rows in (self.x_rows, self.y_rows))
         model = pipeline.model_
         if model.similarity_kind == "cosine":
-            x, y = _unit_rows(x), _unit_rows(y)
+            x, y = unit_rows(x), unit_rows(y)
         return replace(
             self, pipeline=pipeline, x_rows=x, y_rows=y, x_known=nonzero_rows(x),
             y_known=nonzero_rows(y),
@@ -67,14 +168,17 @@ class ModelSpace:
     def nearest(self, side: Side, index: int, k: int = 10) -> Neighbors:
         """Items of the other side that the model finds most similar to one item."""
         own, other = (self.x_rows, self.y_rows) if side == "x" else (self.y_rows, self.x_rows)
-        if not 0 <= index < own.shape[0]:
-            raise ValueError(f"index must lie in 0..{own.shape[0] - 1}, got {index}.")
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}.")
-        found = self._scored(side, own[[index]], other, k)
-        if self.knows(side, index) and found.scores.any():
-            return found
-        return Neighbors(found.side, found.index[:0], found.scores[:0])
+        _check_request(index, own.shape[0], k)
+        item, model = own[[index]], self.pipeline.model_
+        if isinstance(model, EmbeddingModel) and not isinstance(model, TopicSimilarity):
+            similarity: Literal["cosine", "dot"] = (
+                "dot" if model.similarity_kind == "dot" else "cosine"
+            )
+            sides = (item, other) if side == "x" else (other, item)
+            found = nearest_across(*sides, 0, side, k, similarity)
+        else:
+            found = ranked(self._compared(side, item, other), side, k)
+        return found if self.knows(side, index) and found.scores.any() else _nothing(found)
 
     def scores(self, side: Side, item: Items) -> NDArray[np.float64]:
         """Similarity of an item, known or new, to all items of the other side."""
@@ -86,42 +190,21 @@ class ModelSpace:
         row = features.transform(item.content)
         if isinstance(model, EmbeddingModel):
             row = model.coordinates_of(row, side)
-        return self._told(side, row, other)
+        return self._compared(side, row, other)
 
-    def _scored(self, side: Side, item: Matrix, other: Matrix, k: int) -> Neighbors:
-        model = self.pipeline.model_
-        if isinstance(model, EmbeddingModel) and not isinstance(model, TopicSimilarity):
-            similarity: Literal["cosine", "dot"] = (
-                "dot" if model.similarity_kind == "dot" else "cosine"
-            )
-            if side == "x":
-                return nearest_across(item, other, 0, "x", k, similarity)
-            return nearest_across(other, item, 0, "y", k, similarity)
-        return ranked(self._told(side, item, other), side, k)
-
-    def _told(self, side: Side, item: Matrix, other: Matrix) -> NDArray[np.float64]:
+    def _compared(self, side: Side, item: Matrix, other: Matrix) -> NDArray[np.float64]:
         """What the model says of one row of its space and all of the other side."""
         model = self.pipeline.model_
-        told: NDArray[np.floating]
+        scores: NDArray[np.floating]
         if isinstance(model, TopicSimilarity):
-            told = model.compare(item, other)  # from either side the same
+            scores = model.compare(item, other)  # from either side the same
         elif isinstance(model, EmbeddingModel):
-            told = item @ other.T
+            scores = item @ other.T
         else:
-            told = model.similarity(item, other) if side == "x" else model.similarity(other, item)
-        return np.asarray(told, dtype=np.float64).ravel()
-
-
-def _unit_rows(rows: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Rows of length 1; zeros stay zeros."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1.0)
-
-
-def ranked(scores: NDArray[np.float64], side: Side, k: int) -> Neighbors:
-    """The best of all items of the other side, equal ones ordered by row."""
-    order = np.lexsort((np.arange(len(scores)), -scores))[:k]
-    return Neighbors("y" if side == "x" else "x", order, scores[order])
+            scores = (
+                model.similarity(item, other) if side == "x" else model.similarity(other, item)
+            )
+        return np.asarray(scores, dtype=np.float64).ravel()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,15 +241,10 @@ class BlendSpace:
     def nearest(self, side: Side, index: int, k: int = 10) -> Neighbors:
         """Items of the other side that the blend finds most similar to one item."""
         own = self.pairs.x if side == "x" else self.pairs.y
-        if not 0 <= index < len(own):
-            raise ValueError(f"index must lie in 0..{len(own) - 1}, got {index}.")
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}.")
+        _check_request(index, len(own), k)
         scores = self.scores(side, own.take([index]))
         found = ranked(scores, side, k)
-        if self.knows(side, index) and scores.any():
-            return found
-        return Neighbors(found.side, found.index[:0], found.scores[:0])
+        return found if self.knows(side, index) and scores.any() else _nothing(found)
 
     def scores(self, side: Side, item: Items) -> NDArray[np.float64]:
         """Similarity of an item, known or new, to all items of the other side."""
@@ -179,6 +257,11 @@ class BlendSpace:
         other: Side = "y" if side == "x" else "x"
         is_learned = known_items(self.learned, other) & _knows(self.pipeline.learned_, side, item)
         return self.pipeline.mixed(np.where(is_learned, learned, lexical), lexical)
+
+
+def _nothing(neighbors: Neighbors) -> Neighbors:
+    """None of them."""
+    return Neighbors(neighbors.side, neighbors.index[:0], neighbors.scores[:0])
 
 
 Space = ModelSpace | BlendSpace

@@ -34,11 +34,11 @@ def test_ranks_keep_distances_within_and_the_order_across():
 
 
 def test_many_items_are_put_among_landmarks(monkeypatch):
-    from simviz.projection import gap as _rank_matching
+    from simviz.projection import joint
 
     x, y = pairs_with_a_gap(n=150)
     whole = balance_sides(x, y, "rank")
-    monkeypatch.setattr(_rank_matching, "MAX_LANDMARKS", 120)
+    monkeypatch.setattr(joint, "MAX_LANDMARKS", 120)
     some = balance_sides(x, y, "rank")
     assert len(some[0]) == len(some[1]) == 150
     a, b = (cdist(*sides).ravel() for sides in (whole, some))
