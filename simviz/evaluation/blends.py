@@ -165,7 +165,7 @@ class BlendCurve:
     def _metric(self, metric: Metric | str | None) -> Metric:
         if metric is None:
             return self.metrics[0]
-        asked = parse_metric(metric) if isinstance(metric, str) else metric
+        asked = parse_metric(metric)
         if asked not in self.metrics:
             known = ", ".join(str(m) for m in self.metrics)
             raise ValueError(
@@ -251,7 +251,7 @@ def blend_curve(
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     if rel.unjudged == "ignore":
         pool = "judged"
-    asked = tuple(parse_metric(m) if isinstance(m, str) else m for m in metrics)
+    asked = tuple(parse_metric(m) for m in metrics)
     _check_metrics(asked, rel, pool)
     weights = _weights(alphas)
     chosen = tuple(dict.fromkeys(directions))

@@ -679,7 +679,7 @@ _PAIRED = Protocol(
 
 def published_protocol(metric: Metric | str) -> Protocol:
     """The test that published tables of a metric rest on."""
-    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    metric = parse_metric(metric)
     if isinstance(metric, TopOne | MRR):
         return _UNPAIRED
     if isinstance(metric, AUC) and metric.level == "roc":  # rank loss is one too
@@ -791,7 +791,7 @@ def compared_metric(evaluation: Evaluation, metric: Metric | str) -> Metric:
     >>> compared_metric(evaluate(VectorScorer(), np.eye(3), np.eye(3)), "AUC")
     AUC (by query)
     """
-    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    metric = parse_metric(metric)
     return metric if pools_judged_pairs(evaluation, metric) else query_metric(metric)
 
 

@@ -197,7 +197,7 @@ def dimension_curve(
         )
     if similarity not in ("cosine", "dot"):
         raise ValueError(f"similarity must be 'cosine' or 'dot', got {similarity!r}.")
-    measured = parse_metric(metric) if isinstance(metric, str) else metric
+    measured = parse_metric(metric)
     if measured.level != "query":
         raise ValueError(
             f"{measured} is not a metric of ranks, and a curve follows those. "
@@ -418,7 +418,7 @@ def learning_curve(
     >>> learning_curve(fit, pairs, pairs, (0.5, 1)).n_pairs
     (6, 12)
     """
-    asked = [parse_metric(m) if isinstance(m, str) else m for m in metrics]
+    asked = [parse_metric(m) for m in metrics]
     for metric in asked:
         if metric.level != "query":
             raise ValueError(

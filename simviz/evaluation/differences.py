@@ -110,7 +110,7 @@ def paired_differences(
     directions: Sequence[Direction] | None = None,
 ) -> Differences:
     """Compare two evaluations query by query."""
-    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    metric = parse_metric(metric)
     wanted = a.directions[:1] if directions is None else tuple(directions)
     check_directions(wanted, a.directions)
     check_directions(wanted, b.directions)
@@ -148,7 +148,7 @@ def first_relevant_rank(ranking: Ranking) -> Reals:
 
 def query_metric(metric: Metric | str) -> Metric:
     """The metric that says of single queries what another says of all pairs."""
-    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    metric = parse_metric(metric)
     if metric.level == "query":
         return metric
     if isinstance(metric, AUC):  # rank loss is one too

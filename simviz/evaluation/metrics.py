@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 Level = Literal["query", "roc", "scores"]
 
+#: Values this close are level: equal expectations may differ in their last bits.
+LEVEL = 1e-12
+
 
 @dataclass(frozen=True, repr=False)
 class Metric(ABC):
@@ -49,6 +52,7 @@ class Metric(ABC):
 
     _name: ClassVar[str]
     _description: ClassVar[str]
+    _level: ClassVar[Level] = "query"
     higher_is_better: ClassVar[bool] = True
     #: Lowest and highest value.
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -71,7 +75,7 @@ class Metric(ABC):
     @property
     def level(self) -> Level:
         """What it is computed from: each query's ranks, the ROC of all pairs, or scores."""
-        return "query"
+        return self._level
 
     def per_query(self, ranking: Ranking) -> Reals:
         """Value of each query.
@@ -402,6 +406,7 @@ class PartialAUC(Metric):
     (pAUC@0.25, pAUC@0.1 (McClish))
     """
 
+    _level = "roc"
     _description = "Mean recall of relevant pairs while at most {max_fpr:.0%} of the others pass."
     max_fpr: float = 0.25
     standardized: bool = False
@@ -415,11 +420,6 @@ class PartialAUC(Metric):
         """What tables show."""
         return f"pAUC@{self.max_fpr:g}" + (" (McClish)" if self.standardized else "")
 
-    @property
-    def level(self) -> Level:
-        """What it is computed from."""
-        return "roc"
-
     def of_roc(self, roc: Roc) -> float:
         """Partial area under the curve."""
         return roc.partial_auc(self.max_fpr, standardized=self.standardized)
@@ -430,13 +430,9 @@ class Pearson(Metric):
     """Linear correlation of judged and predicted scores."""
 
     _name = "Pearson"
+    _level = "scores"
     _description = "Linear correlation between judged and predicted scores."
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-
-    @property
-    def level(self) -> Level:
-        """What it is computed from."""
-        return "scores"
 
     def of_scores(self, judged: Reals, predicted: Reals) -> float:
         """Correlation; 0, which is chance, where the predicted scores are all equal."""
@@ -462,26 +458,6 @@ class Spearman(Pearson):
 
         return super().of_scores(rankdata(judged), rankdata(predicted))
 
-
-__all__ = [
-    "AUC",
-    "DEFAULT_METRICS",
-    "MAP",
-    "MRR",
-    "NDCG",
-    "Level",
-    "Metric",
-    "PartialAUC",
-    "Pearson",
-    "Precision",
-    "RankLoss",
-    "Recall",
-    "Spearman",
-    "TopOne",
-    "default_metric",
-    "is_graded",
-    "parse_metric",
-]
 
 #: What `simviz.evaluation.evaluate` reports unless told otherwise.
 DEFAULT_METRICS: tuple[Metric, ...] = (TopOne(), MRR(), MAP(), Precision(5), NDCG(3), AUC())
@@ -509,14 +485,14 @@ _BUILDERS: dict[str, Callable[[str | None, str], Metric]] = {
 }
 
 
-def parse_metric(name: str) -> Metric:
+def parse_metric(name: Metric | str) -> Metric:
     """Read a metric's name, as tables show it.
 
     Parameters
     ----------
-    name : str
+    name : str or Metric
         Such as "MRR", "P@5" or "NDCG@3 (linear gain)"; capitals do not
-        matter. "NDCG@3" is that of exponential gain.
+        matter. "NDCG@3" is that of exponential gain. A metric stays as it is.
 
     Returns
     -------
@@ -537,6 +513,8 @@ def parse_metric(name: str) -> Metric:
     ...
     ValueError: There is no metric 'MMR'. Did you mean 'MRR'? Known: top-1, MRR, ...
     """
+    if isinstance(name, Metric):
+        return name
     wanted = " ".join(str(name).split())
     match = _NAME.fullmatch(wanted)
     stems = {stem.casefold(): stem for stem in _BUILDERS}
@@ -604,7 +582,3 @@ def _nothing_to_rank(relevance: Relevance) -> bool:
         if (lowest < highest).any():
             return False
     return True
-
-
-#: Values this close are level: equal expectations may differ in their last bits.
-LEVEL = 1e-12

@@ -111,7 +111,7 @@ class Evaluation:
         """
         if self.pool != "judged":
             return 0
-        found = _metric(metric)
+        found = parse_metric(metric)
         return sum(int(found.certain(r).sum()) for r in self._rankings(direction))
 
     def n_skipped(self, direction: Asking | None = None) -> int:
@@ -153,7 +153,7 @@ class Evaluation:
         direction = self.directions[0] if direction is None else direction
         check_directions((direction,), self.directions)
         ranking = self.rankings[direction]
-        return values_in(self.pool, _metric(metric), ranking)
+        return values_in(self.pool, parse_metric(metric), ranking)
 
     def value(self, metric: Metric | str, direction: Asking | None = None) -> float:
         """Value of a metric: the mean over queries, or one number for all pairs.
@@ -177,7 +177,7 @@ class Evaluation:
         ValueError
             If the metric needs what this evaluation does not hold.
         """
-        metric = _metric(metric)
+        metric = parse_metric(metric)
         if metric.level == "roc":
             if self.roc is None:
                 raise ValueError(
@@ -231,7 +231,7 @@ class Evaluation:
             )
 
         for wanted in self.metrics if metrics is None else metrics:
-            metric = _metric(wanted)
+            metric = parse_metric(wanted)
             if metric.level != "query":
                 add(metric, "pairs", self.value(metric), float("nan"), self._n_pairs(metric))
                 continue
@@ -270,10 +270,6 @@ def values_in(pool: Pool, metric: Metric, ranking: Ranking) -> Reals:
     """Value of each query; NaN for those that cannot fail in a judged pool."""
     values = metric.per_query(ranking)
     return np.where(metric.certain(ranking), np.nan, values) if pool == "judged" else values
-
-
-def _metric(metric: Metric | str) -> Metric:
-    return parse_metric(metric) if isinstance(metric, str) else metric
 
 
 def summary(values: Reals) -> dict[str, Any]:

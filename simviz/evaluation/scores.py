@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,13 +17,18 @@ from simviz.relevance import Relevance
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
-Block = NDArray[np.floating[Any]]
+Interval = tuple[float, float]
 
 #: Equal steps of the score, and steps of equal shares of either class.
 _WIDE, _SHARES = 60, 128
 #: Least share of the pairs above a cut, and scores looked at to place such cuts.
 _LEAST_SHARE, _SAMPLED = 1e-5, 200_000
 _BUCKETS = 4096
+#: Replicates drawn at a time.
+_DRAWN = 100
+#: False-positive rates and recalls at which curves are read.
+_RATES = np.unique(np.concatenate([[0.0], np.geomspace(1e-5, 1, 101), np.linspace(0, 1, 101)]))
+_RECALLS = np.linspace(0.01, 1, 100)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,65 +156,10 @@ def score_counts(
     check_directions([direction])
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     blocks = similarity_blocks(scorer, x, y, 2, block_size, callback)
-    seen = _look(blocks, rel)
-    chosen = seen.cuts() if cuts is None else np.asarray(cuts, dtype=np.float64)
-    if chosen.ndim != 1 or (np.diff(chosen) <= 0).any() or np.isnan(chosen).any():
-        raise ValueError("cuts must be numbers in ascending order, none of them twice.")
-    groups = _groups(rel.shape[direction == "y2x"], max_groups, seed)
-    nobody = [np.zeros(n, dtype=np.int64) for n in rel.shape]
-    row_group, column_group = (groups, nobody[1]) if direction == "x2y" else (nobody[0], groups)
-    n_groups, n_bins = int(groups.max()) + 1, len(chosen) + 1
-    every = _count(blocks, chosen, row_group, column_group, n_groups)
-    group = row_group[seen.row] + column_group[seen.column]
-    cell = group * n_bins + np.searchsorted(chosen, seen.score, side="right")
-    relevant, rejected = (
-        np.bincount(cell[of], minlength=n_groups * n_bins).reshape(n_groups, n_bins)
-        for of in (seen.relevant, ~seen.relevant)
-    )
-    return ScoreCounts(
-        cuts=chosen,
-        relevant=relevant,
-        rejected=rejected,
-        unjudged=every - relevant - rejected,
-        ignores_unjudged=rel.unjudged == "ignore",
-        lowest=seen.lowest,
-        highest=seen.highest,
-    )
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What a first look at all scores tells: the judged ones, the range, a sample."""
-
-    row: Ints
-    column: Ints
-    relevant: NDArray[np.bool_]
-    score: Reals
-    lowest: float
-    highest: float
-    sample: Reals
-
-    def cuts(self) -> Reals:
-        """Steps of equal width, and of equal shares of relevant and of all pairs."""
-        wide = np.linspace(self.lowest, self.highest, _WIDE + 1)[1:-1]
-        few = 1 - np.geomspace(_LEAST_SHARE, 1, _SHARES)
-        parts = [wide]
-        for scores, shares in (
-            (self.score[self.relevant], np.linspace(0, 1, _SHARES)),
-            (self.sample, np.concatenate([few, np.linspace(0, 1, _SHARES // 2)])),
-        ):
-            if len(scores):
-                parts.append(np.quantile(scores, shares, method="inverted_cdf"))
-        return np.unique(np.concatenate(parts))
-
-
-def _look(blocks: Blocks, relevance: Relevance) -> _Seen:
-    queries, _ = queries_of(relevance, "split")
-    n_x, n_y = relevance.shape
-    row, column, relevant = queries.query, queries.candidate, queries.grade > 0
-    step = max(1, n_x * n_y // _SAMPLED)
+    queries, _ = queries_of(rel, "split")
     scores, samples = [np.empty(0)], [np.empty(0)]
     lowest, highest = np.inf, -np.inf
+    step = max(1, rel.shape[0] * rel.shape[1] // _SAMPLED)
     for start, block in blocks:
         low, high = float(block.min()), float(block.max())
         if np.isnan(low):
@@ -221,9 +171,46 @@ def _look(blocks: Blocks, relevance: Relevance) -> _Seen:
         part = queries.part(start, start + len(block))
         scores.append(block[part.query, part.candidate].astype(np.float64))
         samples.append(block.ravel()[start % step :: step].astype(np.float64))
-    return _Seen(
-        row, column, relevant, np.concatenate(scores), lowest, highest, np.concatenate(samples)
+    score, relevant = np.concatenate(scores), queries.grade > 0
+    if cuts is None:
+        chosen = _usual_cuts(lowest, highest, score[relevant], np.concatenate(samples))
+    else:
+        chosen = np.asarray(cuts, dtype=np.float64)
+    if chosen.ndim != 1 or (np.diff(chosen) <= 0).any() or np.isnan(chosen).any():
+        raise ValueError("cuts must be numbers in ascending order, none of them twice.")
+    groups = _groups(rel.shape[direction == "y2x"], max_groups, seed)
+    nobody = [np.zeros(n, dtype=np.int64) for n in rel.shape]
+    row_group, column_group = (groups, nobody[1]) if direction == "x2y" else (nobody[0], groups)
+    n_groups, n_bins = int(groups.max()) + 1, len(chosen) + 1
+    every = _count(blocks, chosen, row_group, column_group, n_groups)
+    group = row_group[queries.query] + column_group[queries.candidate]
+    cell = group * n_bins + np.searchsorted(chosen, score, side="right")
+    of_class = [
+        np.bincount(cell[of], minlength=n_groups * n_bins).reshape(n_groups, n_bins)
+        for of in (relevant, ~relevant)
+    ]
+    return ScoreCounts(
+        cuts=chosen,
+        relevant=of_class[0],
+        rejected=of_class[1],
+        unjudged=every - of_class[0] - of_class[1],
+        ignores_unjudged=rel.unjudged == "ignore",
+        lowest=lowest,
+        highest=highest,
     )
+
+
+def _usual_cuts(lowest: float, highest: float, relevant: Reals, sample: Reals) -> Reals:
+    """Steps of equal width, and of equal shares of relevant and of all pairs."""
+    few = 1 - np.geomspace(_LEAST_SHARE, 1, _SHARES)
+    parts = [np.linspace(lowest, highest, _WIDE + 1)[1:-1]]
+    for scores, shares in (
+        (relevant, np.linspace(0, 1, _SHARES)),
+        (sample, np.concatenate([few, np.linspace(0, 1, _SHARES // 2)])),
+    ):
+        if len(scores):
+            parts.append(np.quantile(scores, shares, method="inverted_cdf"))
+    return np.unique(np.concatenate(parts))
 
 
 def _groups(n_queries: int, max_groups: int, seed: int) -> Ints:
@@ -429,19 +416,6 @@ def reliability(
         from_score=edges[starts],
         to_score=edges[np.append(starts[1:], len(edges) - 1)],
     )
-
-
-Interval = tuple[float, float]
-
-
-#: Replicates drawn at a time.
-_DRAWN = 100
-
-
-_RATES = np.unique(np.concatenate([[0.0], np.geomspace(1e-5, 1, 101), np.linspace(0, 1, 101)]))
-
-
-_RECALLS = np.linspace(0.01, 1, 100)
 
 
 class Band(NamedTuple):

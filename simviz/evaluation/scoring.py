@@ -382,7 +382,7 @@ def _asked(metrics: Iterable[Metric | str] | None, relevance: Relevance) -> tupl
         graded = (NDCG(10),) if is_graded(relevance) else ()
         scores = (Spearman(), Pearson()) if relevance.kind == "score" else ()
         return DEFAULT_METRICS + graded + scores
-    return tuple(parse_metric(m) if isinstance(m, str) else m for m in metrics)
+    return tuple(parse_metric(m) for m in metrics)
 
 
 def _empty_share(scorer: object, x: object, y: object) -> tuple[float | None, float | None]:
@@ -395,14 +395,11 @@ def _empty_share(scorer: object, x: object, y: object) -> tuple[float | None, fl
 
 
 def _zero_rows(side: object) -> float | None:
-    if sp.issparse(side):
-        matrix = sp.csr_array(side)
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        filled = np.bincount(rows[matrix.data != 0], minlength=matrix.shape[0]) > 0
-    elif isinstance(side, np.ndarray) and side.ndim == 2:
-        filled = (side != 0).any(axis=1)
-    else:
+    from simviz.base import nonzero_rows
+
+    if not sp.issparse(side) and not (isinstance(side, np.ndarray) and side.ndim == 2):
         return None
+    filled = nonzero_rows(side)
     return float((~filled).mean()) if len(filled) else None
 
 

@@ -35,18 +35,6 @@ from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import Pipeline
 
-__all__ = [
-    "NestedResult",
-    "PairUnits",
-    "Selection",
-    "SharedFits",
-    "Trial",
-    "UnitEstimator",
-    "development",
-    "nested_search",
-    "search",
-]
-
 Rule = Literal["best", "one_se"]
 #: Candidates of one search at most.
 MAX_CANDIDATES = 2_000
@@ -78,7 +66,7 @@ def search(
     callback: Callback | None = None,
 ) -> Selection:
     """Try settings on held-out pairs, fitting once what they have in common."""
-    measured = parse_metric(metric) if isinstance(metric, str) else metric
+    measured = parse_metric(metric)
     candidates = make_candidates(params, n_iter, seed)
     groups = grouped(pipeline, candidates)
     n_folds = cv if isinstance(cv, int) else 1
@@ -125,7 +113,7 @@ def nested_search(
     """Measure what choosing achieves: search within each outer fold, test on it."""
     # The value of a chosen candidate on the folds that chose it is flattered (Cawley & Talbot
     # 2010); those of the outer folds are not.
-    measured = parse_metric(metric) if isinstance(metric, str) else metric
+    measured = parse_metric(metric)
     units = PairUnits.of(pairs, by, group_key)
     values, selections = [], []
     for i, (inside, outside) in enumerate(units.folds(outer, seed)):

@@ -187,7 +187,7 @@ def finding(
     candidates: str = "",
 ) -> str:
     """Say what a figure means to someone who does not know the metric."""
-    metric = parse_metric(metric) if isinstance(metric, str) else metric
+    metric = parse_metric(metric)
     tail, new = "", "unseen " if unseen else ""
     if isinstance(metric, TopOne):
         if baseline is not None:

@@ -24,6 +24,7 @@ from simviz.data.limits import get_limits
 from simviz.data.pairs import PairSet
 from simviz.data.sources import Source, decode_text, gunzip, load_bytes, signature
 from simviz.data.tables import Table, make_table, read_table
+from simviz.evaluation._blocks import queries_of
 from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.scoring import Scorer
 from simviz.exceptions import DatasetError
@@ -34,17 +35,28 @@ from simviz.relevance import Relevance
 
 Block = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+#: Answers to each query and their scores.
+Found = list[tuple[Ints, Block]]
 
 #: Entries kept while answers to y items are gathered over blocks of x items.
 _GATHERED = 2**23
 #: Queries whose lines are one piece of text.
 _LINES = 64
+#: Columns of a run.
+_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 _BREAKING = ("Cc", "Cs", "Zs", "Zl", "Zp")
 
 
 def trec_id(text: str) -> str:
     r"""An id without white space, different for different texts."""
-    return "".join(_encoded(c) if _breaks(c) else c for c in text) or "%"
+
+    def encoded(c: str) -> str:
+        if not (c in "%\ufeff" or c.isspace() or unicodedata.category(c) in _BREAKING):
+            return c
+        return "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogatepass"))
+
+    return "".join(map(encoded, text)) or "%"
 
 
 def trec_run(
@@ -112,75 +124,47 @@ def why_no_qrels(relevance: Relevance) -> str:
     return ""
 
 
-Found = list[tuple[Ints, Block]]
-
-
 def _found(
     scorer: Scorer[Items], pairs: PairSet, direction: Direction, k: int, block_size: int | None
 ) -> Iterator[tuple[int, Found]]:
     """First query of a block, and for each of its queries answers and scores, best first."""
-    judged = pairs.relevance.unjudged == "ignore"
-    relevance = pairs.relevance if direction == "x2y" else pairs.relevance.T
-    if direction == "x2y":
+
+    def blocks(y: Items) -> Iterator[tuple[int, Block]]:
         start = 0
-        for block in scorer.iter_similarity(pairs.x, pairs.y, block_size=block_size):
-            _refuse_nan(block)
-            if judged:
-                yield (
-                    start,
-                    [_best_listed(row, relevance, start + i, k) for i, row in enumerate(block)],
+        for block in scorer.iter_similarity(pairs.x, y, block_size=block_size):
+            if np.isnan(block).any():
+                raise ValueError(
+                    "A score is NaN. Check the model: every similarity must be a number."
                 )
-            else:
-                yield start, [_best(row, np.arange(len(row)), k) for row in block]
+            yield start, block
             start += len(block)
-        return
-    if judged:
-        yield from _judged_by_column(scorer, pairs, relevance, k, block_size)
-        return
-    # Columns come apart over the blocks: the best of each so far are carried along.
-    step = max(1, _GATHERED // (2 * min(k, len(pairs.x))))
-    for first in range(0, len(pairs.y), step):
-        columns = np.arange(first, min(first + step, len(pairs.y)))
-        yield first, _best_columns(scorer, pairs, columns, k, block_size)
 
-
-def _best_columns(
-    scorer: Scorer[Items], pairs: PairSet, columns: Ints, k: int, block_size: int | None
-) -> Found:
-    """The best x items for some y items."""
-    kept_rows: list[Ints] = [np.empty(0, dtype=np.int64)] * len(columns)
-    kept_scores: list[Block] = [np.empty(0)] * len(columns)
-    start = 0
-    for block in scorer.iter_similarity(pairs.x, pairs.y.take(columns), block_size=block_size):
-        _refuse_nan(block)
-        here = np.arange(start, start + len(block))
-        for j in range(len(columns)):
-            rows = np.concatenate([kept_rows[j], here])
-            scores = np.concatenate([kept_scores[j].astype(block.dtype), block[:, j]])
-            kept_rows[j], kept_scores[j] = _best(scores, rows, k)
-        start += len(block)
-    return list(zip(kept_rows, kept_scores, strict=True))
-
-
-def _judged_by_column(
-    scorer: Scorer[Items], pairs: PairSet, turned: Relevance, k: int, block_size: int | None
-) -> Iterator[tuple[int, Found]]:
-    """Judged x items of every y item: as many scores as there are judgments."""
-    matrix = pairs.relevance.matrix
-    values = []
-    start = 0
-    for block in scorer.iter_similarity(pairs.x, pairs.y, block_size=block_size):
-        _refuse_nan(block)
-        ptr = matrix.indptr[start : start + len(block) + 1]
-        row = np.repeat(np.arange(len(block)), np.diff(ptr))
-        values.append(block[row, matrix.indices[ptr[0] : ptr[-1]]])
-        start += len(block)
-    scores = np.concatenate(values)
-    x = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    order = np.lexsort((x, matrix.indices))
-    scores, x = scores[order], x[order]
-    ptr = turned.matrix.indptr
-    yield 0, [_best(scores[a:b], x[a:b], k) for a, b in itertools.pairwise(ptr)]
+    if pairs.relevance.unjudged == "ignore":
+        # As many scores as there are judgments: all are gathered.
+        both = queries_of(pairs.relevance, "judged")
+        gathered = []
+        for start, block in blocks(pairs.y):
+            part = both[0].part(start, start + len(block))
+            gathered.append(block[part.query, part.candidate])
+        queries = both[DIRECTIONS.index(direction)]
+        scores = np.concatenate(gathered)[queries.stored]
+        limits = itertools.pairwise(queries.indptr)
+        yield 0, [_best(scores[a:b], queries.candidate[a:b], k) for a, b in limits]
+    elif direction == "x2y":
+        for start, block in blocks(pairs.y):
+            yield start, [_best(row, np.arange(len(row)), k) for row in block]
+    else:
+        # Columns come apart over the blocks: the best of each so far are kept.
+        step = max(1, _GATHERED // (2 * min(k, len(pairs.x))))
+        for first in range(0, len(pairs.y), step):
+            columns = np.arange(first, min(first + step, len(pairs.y)))
+            kept: Found = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(columns)
+            for start, block in blocks(pairs.y.take(columns)):
+                here = np.arange(start, start + len(block))
+                for j, (rows, values) in enumerate(kept):
+                    joined = np.concatenate([values.astype(block.dtype), block[:, j]])
+                    kept[j] = _best(joined, np.concatenate([rows, here]), k)
+            yield first, kept
 
 
 def _best(scores: Block, candidates: Ints, k: int) -> tuple[Ints, Block]:
@@ -193,31 +177,9 @@ def _best(scores: Block, candidates: Ints, k: int) -> tuple[Ints, Block]:
     return candidates[order], scores[order]
 
 
-def _best_listed(row: Block, relevance: Relevance, query: int, k: int) -> tuple[Ints, Block]:
-    matrix = relevance.matrix
-    listed = np.sort(matrix.indices[matrix.indptr[query] : matrix.indptr[query + 1]])
-    return _best(row[listed], listed.astype(np.int64), k)
-
-
-def _refuse_nan(block: Block) -> None:
-    if np.isnan(block).any():
-        raise ValueError("A score is NaN. Check the model: every similarity must be a number.")
-
-
-def _breaks(c: str) -> bool:
-    return c in "%\ufeff" or c.isspace() or unicodedata.category(c) in _BREAKING
-
-
-def _encoded(c: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in c.encode("utf-8", "surrogatepass"))
-
-
 def _check_direction(direction: str) -> None:
     if direction not in DIRECTIONS:
         raise ValueError(f"direction must be 'x2y' or 'y2x', got {direction!r}.")
-
-
-_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,9 +227,7 @@ def read_run(source: Source, pairs: PairSet, name: str | None = None) -> Importe
     return ImportedRun(title, scores, tuple(notes), pipeline)
 
 
-def _of_matrix(
-    name: str, data: bytes, pairs: PairSet
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _of_matrix(name: str, data: bytes, pairs: PairSet) -> tuple[Ints, Ints, Reals]:
     """Every entry of a dense matrix, or the stored ones of a sparse one."""
     matrices = read_matrices(name, data)
     shape = pairs.relevance.shape
@@ -305,9 +265,7 @@ def _table(name: str, data: bytes) -> tuple[Table, str]:
     return read_table(data, name), ""
 
 
-def _of_table(
-    table: Table, pairs: PairSet
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], list[str]]:
+def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str]]:
     """Positions and scores of the rows that name a pair of the data set."""
     x, y = _index(pairs.x), _index(pairs.y)
     is_trec = tuple(table.columns) == _COLUMNS
@@ -347,18 +305,15 @@ def _index(items: Items) -> dict[str, int]:
 
 
 def _above_zero(
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-    values: NDArray[np.float64],
+    rows: Ints,
+    columns: Ints,
+    values: Reals,
     shape: tuple[int, int],
 ) -> sp.csr_array:
     """Scores in the same order, all above 0; of several for a pair the highest."""
     least, most = float(values.min()), float(values.max())
     raised = values - least + (most - least) / 1_000 if most > least else np.ones(len(values))
-    order = np.lexsort((-raised, columns, rows))
-    rows, columns, raised = rows[order], columns[order], raised[order]
-    first = np.r_[True, (np.diff(rows) != 0) | (np.diff(columns) != 0)]
-    return sp.csr_array((raised[first], (rows[first], columns[first])), shape=shape)
+    return Relevance.from_pairs(rows, columns, raised, shape=shape, kind="score").matrix
 
 
 def _by_content(
@@ -371,8 +326,5 @@ def _by_content(
     shared = len(pairs.x) + len(pairs.y) - sum(shape)
     if not shared:
         return scores, 0
-    at, to, value = rows[entries.row], columns[entries.col], entries.data
-    order = np.lexsort((-value, to, at))
-    at, to, value = at[order], to[order], value[order]
-    first = np.r_[True, (np.diff(at) != 0) | (np.diff(to) != 0)]
-    return sp.csr_array((value[first], (at[first], to[first])), shape=shape), shared
+    at = rows[entries.row], columns[entries.col], entries.data
+    return Relevance.from_pairs(*at, shape=shape, kind="score").matrix, shared
