@@ -27,7 +27,6 @@ from .curves import (
     learning_curve as learning_curve,
     nested_parts as nested_parts,
 )
-from .errors import ThresholdErrors as ThresholdErrors, errors_at as errors_at
 from .metrics import (
     AUC as AUC,
     DEFAULT_METRICS as DEFAULT_METRICS,
@@ -63,7 +62,9 @@ from .scores import (
     CurveBands as CurveBands,
     Reliability as Reliability,
     ScoreCounts as ScoreCounts,
+    ThresholdErrors as ThresholdErrors,
     curve_bands as curve_bands,
+    errors_at as errors_at,
     reliability as reliability,
     score_counts as score_counts,
 )

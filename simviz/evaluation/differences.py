@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.evaluation.metrics import AUC, LEVEL, MRR, Metric, RankLoss, parse_metric
 from simviz.evaluation.result import Direction, Evaluation, check_directions
 from simviz.evaluation.significance import mean, standard_error
-from simviz.ranking import Ranking
+from simviz.ranking import Ranking, rank_listed
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -244,3 +245,49 @@ def _distinct(
 def _is_same(a: Ints, b: Ints) -> bool:
     shared = len(np.intersect1d(a, b, assume_unique=True))
     return shared > _SAME * (len(a) + len(b) - shared)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Candidates of a query, the best first."""
+
+    candidate: Ints
+    score: Reals
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def from_scores(cls, scores: ArrayLike, pool: ArrayLike | None = None) -> Self:
+        """Put candidates in order."""
+        values = np.asarray(scores, dtype=np.float64)
+        candidate = np.arange(len(values)) if pool is None else np.asarray(pool, dtype=np.int64)
+        values = values[candidate]
+        above, tied = rank_listed(values, [0, len(values)])
+        order = np.argsort(above, kind="stable")
+        first = above[order] + 1
+        return cls(candidate[order], values[order], first, first + tied[order] - 1)
+
+    def __len__(self) -> int:
+        return len(self.candidate)
+
+    @property
+    def place(self) -> Reals:
+        """Expected place of each: the middle of those that it shares."""
+        return (self.first + self.last) / 2
+
+    def shown(self, k: int = 10, always: Collection[int] = ()) -> Ints:
+        """Which to list: those surely among the first, and some others."""
+        wanted = np.isin(self.candidate, list(always))
+        return np.flatnonzero((self.last <= k) | wanted).astype(np.int64)
+
+    def moved_from(self, other: Answers) -> Reals:
+        """How many places each stands higher here than in other answers."""
+        mine, theirs = np.argsort(self.candidate), np.argsort(other.candidate)
+        if not np.array_equal(self.candidate[mine], other.candidate[theirs]):
+            raise ValueError(
+                f"These answers are about different candidates ({len(self):,} and "
+                f"{len(other):,}). Compare answers to one query from one pool."
+            )
+        moved = np.empty(len(self))
+        moved[mine] = other.place[theirs] - self.place[mine]
+        return moved

@@ -162,14 +162,26 @@ def joint_map(
         notes.append(_balance_note(balance, gap, gap_balanced))
 
     if method == "umap":
-        stop = _Listener(callback)
-        map_x, map_y = umap_map(near_x, near_y, random_state=random_state, callback=stop.callback)
+        stopped_at: list[int] = []
+
+        def report(step: int, total: int, metrics: object, /) -> bool:
+            """Pass progress on, and remember where it was stopped."""
+            if callback is not None and callback(step, total, {}):
+                stopped_at[:] = step, total
+            return bool(stopped_at)
+
+        map_x, map_y = umap_map(
+            near_x,
+            near_y,
+            random_state=random_state,
+            callback=None if callback is None else report,
+        )
         if len(x) + len(y) < MIN_POINTS:
             notes.append(
                 f"UMAP needs at least {MIN_POINTS} points; drawn by classical scaling instead."
             )
-        if stop.stopped_at:
-            notes.append("UMAP was stopped at epoch {} of {}.".format(*stop.stopped_at))
+        if stopped_at:
+            notes.append("UMAP was stopped at epoch {} of {}.".format(*stopped_at))
     else:
         draw = mds_map if method == "mds" else pca_map
         map_x, map_y = draw(near_x, near_y)
@@ -192,20 +204,6 @@ def joint_map(
     return JointMap(
         map_x, map_y, method, balance, random_state, measured, gap, gap_balanced, tuple(notes)
     )
-
-
-class _Listener:
-    """Passes progress on and remembers where it was stopped."""
-
-    def __init__(self, callback: Callback | None) -> None:
-        self._inner = callback
-        self.callback: Callback | None = None if callback is None else self._hear
-        self.stopped_at: tuple[int, int] | None = None
-
-    def _hear(self, step: int, total: int, metrics: object, /) -> bool:
-        if self._inner is not None and self._inner(step, total, {}):
-            self.stopped_at = (step, total)
-        return self.stopped_at is not None
 
 
 def _balance_note(balance: Balance, before: Gap, after: Gap) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from simviz.evaluation.errors import Answers
+from simviz.evaluation.differences import Answers
 
 scores = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 

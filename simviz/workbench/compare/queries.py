@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from simviz.data.items import Items
     from simviz.data.pairs import PairSet
-    from simviz.evaluation.differences import Differences, TermGroup
-    from simviz.evaluation.errors import Answers
+    from simviz.evaluation.differences import Answers, Differences, TermGroup
     from simviz.reports.summary import Entry
     from simviz.store.run import Part, Run
 
@@ -252,7 +251,7 @@ def _scores(
 
 def show_lists(a: Entry, b: Entry, pairs: PairSet, direction: str, query: int) -> None:
     """Show what two runs answer to a query."""
-    from simviz.evaluation.errors import Answers
+    from simviz.evaluation.differences import Answers
 
     # Seen from the side that asks.
     seen = pairs if direction == "x2y" else pairs.swap()

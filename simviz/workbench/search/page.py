@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simviz.data import Items, PairSet
-    from simviz.evaluation.errors import Answers
+    from simviz.evaluation.differences import Answers
     from simviz.explain.terms import Contributions
     from simviz.pipeline import PairPipeline, Pipeline
     from simviz.store import Run, RunInfo
@@ -181,7 +181,7 @@ def _first(labels: Any, part: Part) -> int:
 
 
 def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
-    from simviz.evaluation.errors import Answers
+    from simviz.evaluation.differences import Answers
 
     own = query.item.content[0]
     asked = f"{query.side}{query.at}" if query.at is not None else ""

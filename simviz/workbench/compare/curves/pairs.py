@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ScoreCounts,
         ThresholdErrors,
     )
-    from simviz.evaluation.errors import ScoredPairs
+    from simviz.evaluation.scores import ScoredPairs
     from simviz.reports.summary import Entry
     from simviz.store.run import Part, Run
 
