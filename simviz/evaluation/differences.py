@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.evaluation.metrics import AUC, LEVEL, MRR, Metric, RankLoss, parse_metric
 from simviz.evaluation.result import Direction, Evaluation, check_directions
-from simviz.evaluation.significance import mean, standard_error
 from simviz.ranking import Ranking, rank_listed
 
 Ints = NDArray[np.int64]
@@ -19,6 +18,10 @@ Reals = NDArray[np.float64]
 
 #: Half of a 95 % interval in standard errors, as in every table.
 REACH = 1.96
+#: Groups that share more than this part of their queries are one group.
+_SAME = 0.7
+#: A group's mean must be this many standard errors from that of all queries.
+_LEAST_Z = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,36 +76,6 @@ class Differences:
         columns = (self.direction, self.query, self.a, self.b, self.a_rank, self.b_rank)
         return Differences(self.metric, *(column[index] for column in columns))
 
-    def mean(self) -> float:
-        """Mean difference; of several directions, the mean of their means."""
-        return float(np.mean([mean(part) for part in self._parts()]))
-
-    def interval(self) -> tuple[float, float]:
-        """95 % interval of the mean difference, from the paired queries."""
-        middle = self.mean()
-        reach = REACH * float(np.mean([standard_error(part) for part in self._parts()]))
-        return middle - reach, middle + reach
-
-    def in_words(self, a_name: str, b_name: str) -> str:
-        """Say which of the two is ahead, and how sure that is."""
-        middle, (low, high) = self.mean(), self.interval()
-        n = f"{len(self):,} quer{'y' if len(self) == 1 else 'ies'}"
-        if not len(self) or np.isnan(low):
-            return f"{a_name} and {b_name} cannot be compared on {n}."
-        ahead, behind = (a_name, b_name) if middle >= 0 else (b_name, a_name)
-        if middle < 0:
-            middle, low, high = -middle, -high, -low
-        bounds = f"{low:.3f} to {high:.3f}".replace("-", "−")
-        size = f"{self.metric!r} differs by {middle:.3f}, 95 % interval {bounds}"
-        if low <= 0:
-            return f"{ahead} and {behind} cannot be told apart: {size}, over the same {n}."
-        return f"{ahead} is ahead of {behind}: {size}, over the same {n}."
-
-    def _parts(self) -> list[Reals]:
-        """The differences of each direction, so that both count alike."""
-        known = dict.fromkeys(self.direction.tolist())
-        return [self.difference[self.direction == d] for d in known] or [self.difference]
-
 
 def paired_differences(
     a: Evaluation,
@@ -115,22 +88,14 @@ def paired_differences(
     wanted = a.directions[:1] if directions is None else tuple(directions)
     check_directions(wanted, a.directions)
     check_directions(wanted, b.directions)
-    parts: list[tuple[NDArray[np.str_], Ints, Reals, Reals, Reals, Reals]] = []
+    parts: list[tuple[NDArray[Any], ...]] = []
     for direction in wanted:
         _check_same(a, b, direction)
-        values = (a.per_query(metric, direction), b.per_query(metric, direction))
-        counts = np.flatnonzero(~np.isnan(values[0]))
-        ranks = [first_relevant_rank(e.rankings[direction])[counts] for e in (a, b)]
-        parts.append(
-            (
-                np.full(len(counts), direction),
-                counts.astype(np.int64),
-                values[0][counts],
-                values[1][counts],
-                ranks[0],
-                ranks[1],
-            )
-        )
+        values = [one.per_query(metric, direction) for one in (a, b)]
+        ranks = [first_relevant_rank(one.rankings[direction]) for one in (a, b)]
+        query = np.flatnonzero(~np.isnan(values[0]))
+        numbers = (column[query] for column in (*values, *ranks))
+        parts.append((np.full(len(query), direction), query, *numbers))
     return Differences(metric, *(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -170,12 +135,6 @@ def _check_same(a: Evaluation, b: Evaluation, direction: Direction) -> None:
             f"{a.pool!r} pool, {other.n_queries:,} against a {b.pool!r} pool, or other "
             "judgments). Compare runs that were measured on one test part."
         )
-
-
-#: Groups that share more than this part of their queries are one group.
-_SAME = 0.7
-#: A group's mean must be this many standard errors from that of all queries.
-_LEAST_Z = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,27 +181,20 @@ def shared_terms(
 
     sides = []
     for sign in (1.0, -1.0):
-        told = np.flatnonzero(common & (sign * means > 0) & (sign * z >= _LEAST_Z))
-        order = told[np.argsort(-sign * z[told], kind="stable")]
-        sides.append(_distinct([int(i) for i in order], group, n_groups))
+        likely = np.flatnonzero(common & (sign * means > 0) & (sign * z >= _LEAST_Z))
+        kept: list[TermGroup] = []
+        for column in likely[np.argsort(-sign * z[likely], kind="stable")]:
+            if len(kept) == n_groups:
+                break
+            found = group(int(column))
+            if not any(_is_same(found.queries, other.queries) for other in kept):
+                kept.append(found)
+        sides.append(kept)
     return sides[0], sides[1]
 
 
-def _distinct(
-    order: Sequence[int], group: Callable[[int], TermGroup], n_groups: int
-) -> list[TermGroup]:
-    """The first groups that are not nearly the same as one before."""
-    kept: list[TermGroup] = []
-    for column in order:
-        if len(kept) == n_groups:
-            break
-        found = group(column)
-        if not any(_is_same(found.queries, other.queries) for other in kept):
-            kept.append(found)
-    return kept
-
-
 def _is_same(a: Ints, b: Ints) -> bool:
+    """Whether two groups have nearly the same queries."""
     shared = len(np.intersect1d(a, b, assume_unique=True))
     return shared > _SAME * (len(a) + len(b) - shared)
 
