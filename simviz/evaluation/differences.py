@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz.evaluation.metrics import AUC, LEVEL, MRR, Metric, RankLoss, parse_metric
 from simviz.evaluation.result import Direction, Evaluation, check_directions
+from simviz.evaluation.significance import mean
 from simviz.ranking import Ranking, rank_listed
 
 Ints = NDArray[np.int64]
@@ -75,6 +76,12 @@ class Differences:
         """Some of the queries."""
         columns = (self.direction, self.query, self.a, self.b, self.a_rank, self.b_rank)
         return Differences(self.metric, *(column[index] for column in columns))
+
+    def mean(self) -> float:
+        """Mean difference; of several directions, the mean of their means."""
+        known = dict.fromkeys(self.direction.tolist())
+        parts = [self.difference[self.direction == d] for d in known] or [self.difference]
+        return float(np.mean([mean(part) for part in parts]))
 
 
 def paired_differences(
