@@ -305,8 +305,8 @@ def blend_curve(
         for direction in chosen:
             for group in groups(sides[direction].indptr):
                 part = sides[direction].part(group.start, group.stop)
-                told, other = own[:, part.stored]
-                ranks = [rank_listed(a * told + (1.0 - a) * other, part.indptr) for a in weights]
+                l, b = own[:, part.stored]  # noqa: E741
+                ranks = [rank_listed(a * l + (1.0 - a) * b, part.indptr) for a in weights]
                 measure(direction, part, np.stack(ranks, axis=-1))
         for metric in asked:
             if metric.level != "query":

@@ -259,8 +259,8 @@ class Evaluation:
 
     def __repr__(self) -> str:
         known = [m for m in self.metrics if m.level != "roc" or self.roc is not None]
-        told = ((m, self.value(m)) for m in known)
-        values = ", ".join(f"{m} {value:.3f}" for m, value in told if not np.isnan(value))
+        measured = ((m, self.value(m)) for m in known)
+        values = ", ".join(f"{m} {value:.3f}" for m, value in measured if not np.isnan(value))
         certain = self.n_certain()
         left_out = f", {certain:,} left out that cannot fail" if certain else ""
         return f"Evaluation({values}; {self.n_queries():,} queries{left_out}, pool={self.pool!r})"

@@ -208,12 +208,12 @@ def read_run(source: Source, pairs: PairSet, name: str | None = None) -> Importe
         rows, columns, values, notes = _of_table(table, pairs)
     x_known, y_known = (KnownItems().fit(side.content) for side in (pairs.x, pairs.y))
     scores = _above_zero(rows, columns, values, pairs.relevance.shape)
-    told, shared = _by_content(scores, pairs, x_known, y_known)
-    pipeline = PairPipeline(ImportedScores(told), KnownItems(), KnownItems())
+    by_content, shared = _by_content(scores, pairs, x_known, y_known)
+    pipeline = PairPipeline(ImportedScores(by_content), KnownItems(), KnownItems())
     pipeline.x_features_, pipeline.y_features_ = x_known, y_known
-    pipeline.model_ = ImportedScores(told)
-    pipeline.model_.n_features_in_ = told.shape[0]
-    pipeline.model_.n_features_y_ = told.shape[1]
+    pipeline.model_ = ImportedScores(by_content)
+    pipeline.model_.n_features_in_ = by_content.shape[0]
+    pipeline.model_.n_features_y_ = by_content.shape[1]
     n_asked = len(np.unique(rows))
     notes.append(
         f"{counted(len(values), 'score')} for {n_asked:,} of {len(pairs.x):,} x items; pairs "

@@ -1,4 +1,4 @@
-"""Why two items score as they do: what each pair of their terms contributes."""
+"""Why two items score as they do: what pairs of terms, and parts of an item, contribute."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ Groups = tuple[Sequence[str], Reals]
 
 _BLOCK_ENTRIES = 2**22  # 32 MB of contributions at a time
 _EXACT = 1e-6
+_WORD = re.compile(r"\S+")
+#: Parts that are hidden one after another: more would take too long to ask about.
+MOST_PARTS = 48
+_PATCHES = 7  # a side of the grid that an image is cut into
 
 
 @runtime_checkable
@@ -254,8 +258,8 @@ def explain(
     groups: list[Groups | None] = [None, None]
     if by_word:
         groups = [
-            word_shares(features, str(items.content[0]), list(told[_row(row, "x").indices]))
-            for (features, items), row, told in zip(sides, rows, names, strict=True)
+            word_shares(features, str(items.content[0]), list(own[_row(row, "x").indices]))
+            for (features, items), row, own in zip(sides, rows, names, strict=True)
         ]
     return contributions(
         pipeline.model_,
@@ -332,12 +336,6 @@ def _not_linear(model: PairModel) -> str:
         f"The score of {model.tags.title} is not a sum over pairs of terms, so no part of it "
         "belongs to one pair. Explain a linear method, such as tfidf_cosine, cca or ssi."
     )
-
-
-_WORD = re.compile(r"\S+")
-#: Parts that are hidden one after another: more would take too long to ask about.
-MOST_PARTS = 48
-_PATCHES = 7  # a side of the grid that an image is cut into
 
 
 class Similar(Protocol):
@@ -436,31 +434,26 @@ def occlude(pipeline: Similar, x: Items, y: Items, side: str = "x") -> Occlusion
 
 def _variants(item: Items) -> tuple[list[tuple[int, ...]], Any]:
     """The parts of an item; its content, then that without each part."""
+    parts: list[tuple[int, ...]]
     if item.kind == "image":
-        return _patches(item.content[0])
-    if item.kind in ("text", "keyword"):
-        return _words(str(item.content[0]))
-    return [], None
-
-
-def _words(text: str) -> tuple[list[tuple[int, ...]], list[str]]:
+        pixels: NDArray[np.uint8] = item.content[0]
+        sides = pixels.shape[:2]
+        rows, columns = (
+            np.linspace(0, n, min(_PATCHES, n) + 1).astype(int).tolist() for n in sides
+        )
+        parts = [
+            (top, left, bottom, right)
+            for top, bottom in pairwise(rows)
+            for left, right in pairwise(columns)
+        ]
+        variants = np.repeat(pixels[None], len(parts) + 1, axis=0)
+        for variant, (top, left, bottom, right) in zip(variants[1:], parts, strict=True):
+            variant[top:bottom, left:right] = pixels[0, 0]
+        return parts, variants
+    text = str(item.content[0]) if item.kind in ("text", "keyword") else ""
     spans = [m.span() for m in _WORD.finditer(text)]
     if len(spans) < 2:
         return [], []
     groups = np.array_split(np.arange(len(spans)), min(len(spans), MOST_PARTS))
-    parts: list[tuple[int, ...]] = [(spans[g[0]][0], spans[g[-1]][1]) for g in groups]
+    parts = [(spans[g[0]][0], spans[g[-1]][1]) for g in groups]
     return parts, [text, *(f"{text[:start]} {text[stop:]}" for start, stop in parts)]
-
-
-def _patches(pixels: NDArray[np.uint8]) -> tuple[list[tuple[int, ...]], NDArray[np.uint8]]:
-    sides = pixels.shape[:2]
-    rows, columns = (np.linspace(0, n, min(_PATCHES, n) + 1).astype(int) for n in sides)
-    parts: list[tuple[int, ...]] = [
-        (int(top), int(left), int(bottom), int(right))
-        for top, bottom in pairwise(rows)
-        for left, right in pairwise(columns)
-    ]
-    variants = np.repeat(pixels[None], len(parts) + 1, axis=0)
-    for variant, (top, left, bottom, right) in zip(variants[1:], parts, strict=True):
-        variant[top:bottom, left:right] = pixels[0, 0]
-    return parts, variants

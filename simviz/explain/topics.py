@@ -15,6 +15,12 @@ from simviz.data import Items, PairSet
 from simviz.methods import all_methods
 from simviz.pipeline import PairPipeline
 
+Side = Literal["x", "y"]
+Array = NDArray[np.floating]
+
+#: Terms that tell a topic apart lead, see `term_relevance`.
+RELEVANCE = 0.6
+_N_TERMS = 10
 #: Character n-grams looked at for each piece of a word.
 _NGRAMS = 12
 #: Characters in common by which n-grams are joined; less where all are shorter.
@@ -333,8 +339,8 @@ def describe_topics(
         score = phi
         if relevance < 1:
             score = term_relevance(phi, None if theta is None else share, relevance)
-        told, columns = _leading(phi, score, names, n_terms, joins)
-        words.append(told)
+        names_of, columns = _leading(phi, score, names, n_terms, joins)
+        words.append(names_of)
         none = np.full(n_topics, np.nan)
         values.append(none if counts is None else coherence(counts, columns))
     return [
@@ -353,23 +359,15 @@ def _leading(
     best = top_terms(score, n_terms * (_NGRAMS if joins else 1))
     columns = np.full((len(phi), n_terms), -1, dtype=np.int64)
     known = {str(name) for name in names} if joins else None
-    told = []
+    leading = []
     for row, p, out in zip(best, phi, columns, strict=True):
         there = row[p[row] > 0]
         found = [(str(names[w]), place) for place, w in enumerate(there)]
         if joins:
             found = joined_terms([name for name, _ in found], n_terms, known)
         out[: len(found)] = there[[place for _, place in found]]
-        told.append(tuple(name for name, _ in found))
-    return told, columns
-
-
-Side = Literal["x", "y"]
-Array = NDArray[np.floating]
-
-#: Terms that tell a topic apart lead, see `simviz.explain.topics.term_relevance`.
-RELEVANCE = 0.6
-_N_TERMS = 10
+        leading.append(tuple(name for name, _ in found))
+    return leading, columns
 
 
 def has_topics(method: str) -> bool:

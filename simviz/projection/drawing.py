@@ -16,7 +16,7 @@ from simviz.projection.joint import JointMap, joint_map
 from simviz.projection.layout import unfold
 from simviz.projection.space import Neighbors, Side, nearest_across
 
-#: Items of a side that are drawn at most; of methods that only give similarities, fewer.
+#: Items of a side that are drawn at most; of methods that only give near, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
 #: The drawing that every run has, see `drawing_name`.
 DRAWING = "mds-2-center"
@@ -252,7 +252,7 @@ def place_among(points: ArrayLike, scores: ArrayLike) -> Spot:
     points : array-like of shape (k, 2)
         Where the neighbours stand on the map.
     scores : array-like of shape (k,)
-        Their similarities to the new item. They are weighed by how much they
+        Their near to the new item. They are weighed by how much they
         exceed the lowest, which counts a tenth of the range.
 
     Returns
@@ -271,13 +271,13 @@ def place_among(points: ArrayLike, scores: ArrayLike) -> Spot:
     Spot(point=(1.0, 0.0), spread=1.0)
     """
     where = np.asarray(points, dtype=np.float64)
-    told = np.asarray(scores, dtype=np.float64)
-    if not len(where) or len(where) != len(told):
+    near = np.asarray(scores, dtype=np.float64)
+    if not len(where) or len(where) != len(near):
         raise ValueError(
-            f"{len(where)} points and {len(told)} scores do not make a place: give a score a "
+            f"{len(where)} points and {len(near)} scores do not make a place: give a score a "
             "point, at least one."
         )
-    above = told - told.min()
+    above = near - near.min()
     weights = above + (0.1 * above.max() or 1.0)
     weights /= weights.sum()
     middle = weights @ where

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,42 +10,18 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.data.cells import percent
+from simviz.evaluation import MRR, evaluate
 from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, distance_blocks
-from simviz.ranking import Ranking, expected_reciprocal_rank, rank_block
+from simviz.ranking import expected_reciprocal_rank
 from simviz.relevance import Relevance
 
-
-def mean_reciprocal_rank(points: FloatArray, n_x: int, relevance: Relevance) -> float | None:
-    """Mean over x items of 1 / rank of their nearest relevant y item."""
-    only_judged = relevance.unjudged == "ignore"
-    positives = relevance.positives
-    queries = np.flatnonzero(np.diff(positives.indptr))
-    if not len(queries):
-        return None
-    grades = (positives - relevance.negatives if only_judged else positives)[queries]
-    x, y = points[queries], points[n_x:]
-    norms = np.einsum("ij,ij->i", y, y)
-    total = 0.0
-    size = max(1, BLOCK_BYTES // (8 * len(y)))
-    for start in range(0, len(x), size):
-        part = grades[start : start + size]
-        # Constant within a row, |x|² does not change the order. Rounding
-        # lets points that coincide tie.
-        scores = np.round(2.0 * (x[start : start + size] @ y.T) - norms, 12)
-        above, tied, _ = rank_block(
-            scores, part.indptr, part.indices, "judged" if only_judged else "all"
-        )
-        pool = np.diff(part.indptr) if only_judged else np.full(len(scores), len(y))
-        ranking = Ranking(
-            part.indptr.astype(np.int64),
-            part.indices.astype(np.int64),
-            part.data,
-            above,
-            tied,
-            pool,
-        )
-        total += float(expected_reciprocal_rank(ranking).sum())
-    return total / len(x)
+#: Share of the nearest neighbours that a drawing keeps, and what to call it.
+_LEVELS = (
+    (0.5, "Close to the model"),
+    (0.25, "A fair sketch"),
+    (0.1, "A rough sketch"),
+    (0.0, "Only a hint"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,7 +189,7 @@ def map_quality(
         missing /= worst
     searched = None if relevance is None else Relevance.coerce(relevance, n_x, n - n_x)
     mrr = [
-        None if searched is None else mean_reciprocal_rank(points, n_x, searched)
+        None if searched is None else _mean_reciprocal_rank(points, n_x, searched)
         for points in (space, drawing)
     ]
     sides = np.array([n_x, n - n_x])
@@ -258,15 +235,31 @@ def _intruders(truth: FloatArray, shown: FloatArray, k: int) -> tuple[FloatArray
     return excess.sum(axis=1).astype(np.float64), (excess == 0).mean(axis=1)
 
 
-# Share of the nearest neighbours that a drawing keeps, and what to call it.
-_LEVELS = (
-    (0.5, "Close to the model"),
-    (0.25, "A fair sketch"),
-    (0.1, "A rough sketch"),
-    (0.0, "Only a hint"),
-)
-
-
 def trust_level(quality: Quality) -> str:
     """Call a drawing by how many nearest neighbours it keeps."""
     return next(words for least, words in _LEVELS if quality.overlap >= least)
+
+
+class _Nearness:
+    """Scores points by how near they are."""
+
+    def iter_similarity(
+        self, x: FloatArray, y: FloatArray, /, *, block_size: int | None = None
+    ) -> Iterator[FloatArray]:
+        """Scores that order the y points as their distances from each x point do."""
+        norms = np.einsum("ij,ij->i", y, y)
+        size = max(1, BLOCK_BYTES // (8 * len(y)))
+        for start in range(0, len(x), size):
+            # Constant within a row, |x|² does not change the order. Rounding
+            # lets points that coincide tie.
+            yield np.round(2.0 * (x[start : start + size] @ y.T) - norms, 12)
+
+
+def _mean_reciprocal_rank(points: FloatArray, n_x: int, relevance: Relevance) -> float | None:
+    """Mean over x items of 1 / rank of their nearest relevant y item."""
+    queries = np.flatnonzero(np.diff(relevance.positives.indptr))
+    if not len(queries):
+        return None
+    sides = points[queries], points[n_x:], relevance.take(queries)
+    searched = evaluate(_Nearness(), *sides, [MRR()], directions=["x2y"])
+    return float(expected_reciprocal_rank(searched.rankings["x2y"]).mean())

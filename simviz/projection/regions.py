@@ -92,9 +92,9 @@ def topic_regions(
     whole = float(np.sqrt(where.var(axis=0).sum()))
     about = np.where(shares.max(axis=1) > 0, shares.argmax(axis=1), -1)
     found = []
-    for topic, told in enumerate(lines):
+    for topic, text in enumerate(lines):
         rows = np.flatnonzero(about == topic)
-        if len(rows) < _FEWEST or not any(told):
+        if len(rows) < _FEWEST or not any(text):
             continue
         weight = float(shares[rows, topic].sum())
         rows = rows[np.argsort(-shares[rows, topic], kind="stable")][:_MOST]
@@ -102,7 +102,7 @@ def topic_regions(
         middle = int((apart @ shares[rows, topic]).argmin())
         if np.median(apart[middle]) <= _WIDEST * whole:
             x, y = where[rows[middle]].tolist()
-            found.append(Region((x, y), weight, tuple(line for line in told if line)))
+            found.append(Region((x, y), weight, tuple(line for line in text if line)))
     found.sort(key=lambda region: -region.weight)
     # The same words twice would only puzzle: the weightier region keeps them.
     first = {region.lines[0]: region for region in reversed(found)}
@@ -151,7 +151,7 @@ def word_regions(
         return []
     labels = KMeans(n_regions, n_init=1, random_state=seed).fit_predict(where)
     member = np.eye(n_regions)[labels]
-    told: list[list[str]] = [[] for _ in range(n_regions)]
+    words_of: list[list[str]] = [[] for _ in range(n_regions)]
     start = 0
     for points, texts in sides:
         rows = member[start : start + len(np.asarray(points))]
@@ -172,8 +172,8 @@ def word_regions(
         names = counter.get_feature_names_out().tolist()
         phi[:, [_says_nothing(name) for name in names]] = 0
         for topic in describe_topics(phi, phi, names, names, n_terms=2, theta=rows, relevance=0.6):
-            told[topic.topic].append(", ".join(topic.x_terms))
-    return topic_regions(where, member, told)
+            words_of[topic.topic].append(", ".join(topic.x_terms))
+    return topic_regions(where, member, words_of)
 
 
 def _says_nothing(word: str) -> bool:

@@ -65,9 +65,9 @@ class Ranking:
         lengths["tied"] = len(self.tied)
         n_listed = int(self.indptr[-1]) if len(self.indptr) else -1
         if set(lengths.values()) != {n_listed}:
-            told = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            listing = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise ValueError(
-                f"indptr ends at {n_listed}, but the listed candidates have lengths {told}. "
+                f"indptr ends at {n_listed}, but the listed candidates have lengths {listing}. "
                 "Give one value per listed candidate."
             )
         if len(self.n_candidates) != self.n_queries:
