@@ -16,7 +16,7 @@ from simviz.projection.joint import JointMap, joint_map
 from simviz.projection.layout import unfold
 from simviz.projection.space import Neighbors, Side, nearest_across
 
-#: Items of a side that are drawn at most; of methods that only give near, fewer.
+#: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
 #: The drawing that every run has, see `drawing_name`.
 DRAWING = "mds-2-center"
@@ -252,7 +252,7 @@ def place_among(points: ArrayLike, scores: ArrayLike) -> Spot:
     points : array-like of shape (k, 2)
         Where the neighbours stand on the map.
     scores : array-like of shape (k,)
-        Their near to the new item. They are weighed by how much they
+        Their similarities to the new item. They are weighed by how much they
         exceed the lowest, which counts a tenth of the range.
 
     Returns
