@@ -15,8 +15,7 @@ from simviz.jobs.spec import JobSpec
 from simviz.jobs.training import augmented_part, has_scores, measure
 from simviz.pipeline import Pipeline, default_pipeline
 from simviz.projection.drawing import draw
-from simviz.projection.joint import Balance
-from simviz.projection.joint import METHODS, Method
+from simviz.projection.joint import METHODS, Balance, Method
 from simviz.store.records import usual_asking
 from simviz.store.results import pack_map, part_files
 from simviz.store.run import Part, Run
