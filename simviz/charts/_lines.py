@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Most points of a curve that are drawn; the rest would be less than a pixel.
 MAX_POINTS = 400
+#: An axis with ticks at what was measured.
+MEASURED_AXIS = {"showgrid": False, "ticks": "outside", "ticklen": 4, "showline": True}
 
 
 def add_line(

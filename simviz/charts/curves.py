@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.charts._lines import add_band, add_dotted, add_line, add_ring, finish
+from simviz.charts._lines import MEASURED_AXIS, add_band, add_dotted, add_line, add_ring, finish
 from simviz.charts.style import (
     Theme,
     ThemeName,
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 #: Points of so few are marked: each stands for something that was measured.
 _FEW = 40
-_MEASURED_AXIS = {"showgrid": False, "ticks": "outside", "ticklen": 4, "showline": True}
 
 
 class DimensionCurve(NamedTuple):
@@ -158,7 +157,7 @@ def dimension_figure(
             "dtick": np.log10(2),
             "tickvals": ticks,
             "ticktext": [f"{tick:,}" for tick in ticks],
-            **_MEASURED_AXIS,
+            **MEASURED_AXIS,
         },
         y={"title_text": safe_text(metric, 40), "rangemode": "tozero"},
         legend=f"best {safe_text(metric, 30)}",
@@ -240,7 +239,7 @@ def learning_figure(
             "type": "log",
             "tickvals": ticks,
             "ticktext": [f"{tick:,}" for tick in ticks],
-            **_MEASURED_AXIS,
+            **MEASURED_AXIS,
         },
         y={"title_text": safe_text(metric, 40), "rangemode": "tozero", "showgrid": True},
         legend=f"{safe_text(metric, 30)} from all",

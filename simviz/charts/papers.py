@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simviz.charts._lines import finish
 from simviz.charts.curves import DimensionCurve, dimension_figure
 from simviz.charts.roc import RocCurve, roc_figure
 from simviz.charts.style import (
     Theme,
     ThemeName,
-    apply_theme,
     clean_text,
-    describe,
     get_theme,
-    legend_below,
     method_style,
     safe_text,
 )
@@ -44,8 +42,16 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
         ]
         return dimension_figure(curves, metric=found.y_name or "MRR", theme=theme)
     if found.kind == "roc":
-        drawn = [RocCurve(_look(s), _named(s), s.x, s.y, _area(s)) for s in found.series]
-        return _low_false_positives(roc_figure(drawn, theme=theme))
+        areas = [float(np.trapezoid(s.y, s.x)) for s in found.series]
+        drawn = [
+            RocCurve(_look(s), _named(s), s.x, s.y, area)
+            for s, area in zip(found.series, areas, strict=True)
+        ]
+        figure = roc_figure(drawn, theme=theme)
+        # The part of the axis where a filter works, as wide as there is room.
+        figure.update_xaxes(range=[-0.001, _LOW_FPR], constrain=None)
+        figure.update_yaxes(scaleanchor=None, scaleratio=None, constrain=None)
+        return figure.update_layout(height=_HEIGHT)
     if found.kind == "scatter":
         return _scatter(found.series, found.title, get_theme(theme))
     raise ValueError(f"A figure shows dimensions, roc or scatter; got {found.kind!r}.")
@@ -59,18 +65,6 @@ def _look(series: Series) -> str:
 
 def _named(series: Series) -> str:
     return f"{series.label}, published" if series.published else series.label
-
-
-def _area(series: Series) -> float:
-    return float(np.trapezoid(series.y, series.x))
-
-
-def _low_false_positives(figure: go.Figure) -> go.Figure:
-    """The part of the axis where a filter works, as wide as there is room."""
-    figure.update_xaxes(range=[-0.001, _LOW_FPR], constrain=None)
-    figure.update_yaxes(scaleanchor=None, scaleratio=None, constrain=None)
-    figure.update_layout(height=_HEIGHT)
-    return figure
 
 
 def _scatter(series: Sequence[Series], title: str, look: Theme) -> go.Figure:
@@ -111,10 +105,13 @@ def _scatter(series: Sequence[Series], title: str, look: Theme) -> go.Figure:
                 showlegend=not s.pictures,
             )
         )
-    apply_theme(figure, look)
     hidden = {"visible": False, "showgrid": False}
-    figure.update_xaxes(**hidden)
-    figure.update_yaxes(scaleanchor="x", scaleratio=1, **hidden)
-    legend_below(figure, "")
     names = ", ".join(clean_text(s.label, 40) for s in series)
-    return describe(figure, f"{clean_text(title, 80)}: {names or 'nothing'}.")
+    return finish(
+        figure,
+        look,
+        f"{clean_text(title, 80)}: {names or 'nothing'}.",
+        x=hidden,
+        y={"scaleanchor": "x", "scaleratio": 1, **hidden},
+        legend="",
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.charts._lines import add_ring, translucent
+from simviz.charts._lines import MEASURED_AXIS, add_ring, finish, translucent
 from simviz.charts.colours import colorscale
 from simviz.charts.style import (
     Theme,
@@ -18,7 +18,6 @@ from simviz.charts.style import (
     clean_text,
     describe,
     get_theme,
-    legend_below,
     safe_text,
 )
 
@@ -274,7 +273,6 @@ def blend_figure(
         if given is validation and best is not None:
             at_best = [float(np.interp(best, alphas, values))]
             add_ring(figure, colour, [best], at_best, 17, name=f"best on {label}: {best:g}")
-    apply_theme(figure, look)
     figure.add_vline(x=alpha, line={"color": look.muted, "width": 1, "dash": "dot"})
     # Names grow inwards from the ends of the axis, where they always fit.
     for x, anchor, end in ((0, "left", ends[0]), (1, "right", ends[1])):
@@ -289,26 +287,24 @@ def blend_figure(
             showarrow=False,
             font={"size": 12, "color": look.muted},
         )
-    figure.update_xaxes(
-        title_text="weight α",
-        range=[-0.03, 1.03],
-        tickvals=[0, 0.25, 0.5, 0.75, 1],
-        title_standoff=30,
-        showgrid=False,
-        ticks="outside",
-        ticklen=4,
-        showline=True,
-    )
-    figure.update_yaxes(title_text=safe_text(metric, 40), tickformat=".2~f")
-    legend_below(figure, safe_text(metric, 30))
-    figure.update_layout(margin={"b": figure.layout.margin.b + 26})
     chosen = "" if best is None else f" The weight chosen on validation pairs is {best:g}."
-    return describe(
+    finish(
         figure,
+        look,
         f"{clean_text(metric, 40)} against the weight of the blend, from "
         f"{clean_text(ends[0], 40)} alone at 0 to {clean_text(ends[1], 40)} alone at 1. At "
         f"{alpha:g}: {', '.join(told)}.{chosen}",
+        x={
+            "title_text": "weight α",
+            "range": [-0.03, 1.03],
+            "tickvals": [0, 0.25, 0.5, 0.75, 1],
+            "title_standoff": 30,
+            **MEASURED_AXIS,
+        },
+        y={"title_text": safe_text(metric, 40), "tickformat": ".2~f"},
+        legend=safe_text(metric, 30),
     )
+    return figure.update_layout(margin={"b": figure.layout.margin.b + 26})
 
 
 def _checked(curve: WeightCurve | tuple[Any, ...]) -> WeightCurve:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from simviz.store.records import RunInfo
     from simviz.store.run import Run
 
+#: Runs chosen where nobody chose: more would hide one another.
+FEW = 5
+
 
 def dataset_title(dataset_id: str, name: str) -> str:
     """What a data set is called: a demo by its title, one's own by its name."""
@@ -40,10 +43,6 @@ def request_of(info: RunInfo) -> JobSpec:
 def run_title(info: RunInfo) -> str:
     """The name a run was given, else that of what was trained."""
     return info.name or request_of(info).title
-
-
-#: Runs chosen where nobody chose: more would hide one another.
-FEW = 5
 
 
 @st.cache_resource(show_spinner=False, max_entries=600)
@@ -167,10 +166,8 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
     """Runs in the order of what is looked at first; the newest first where they are level."""
     if not runs:
         return []
-    metric, direction = (
-        usual_metric(dataset_id, pairs),
-        settings.current_direction(dataset_id, pairs),
-    )
+    metric = usual_metric(dataset_id, pairs)
+    direction = settings.current_direction(dataset_id, pairs)
 
     def rank(info: RunInfo) -> tuple[bool, float]:
         value = float("nan")
