@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from typing import cast
 
 from simviz.data import PairSet
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import JobError, StoreError
 from simviz.jobs.spec import ImportSpec, SplitSpec
-from simviz.jobs.training import train
 from simviz.store.records import IMPORTED
-from simviz.store.results import to_files
+from simviz.store.run import RunFiles
 from simviz.store.store import Store
 
 #: Pairs of a test part that are ranked at once, while somebody waits.
@@ -44,9 +44,8 @@ def keep_run(
     run_id = spec.digest
     if store.runs.has(run_id):
         return run_id
-    result = train(spec, pairs, lambda stage, fraction, metrics: False, lambda part: run.pipeline)
-    files = to_files(spec.to_json(), result)
-    if not store.runs.put(run_id, files, dataset_id, IMPORTED, workspace):
+    found = spec.run(pairs, {"scores": run.pipeline}, lambda stage, fraction, metrics: False)
+    if not store.runs.put(run_id, cast(RunFiles, found), dataset_id, IMPORTED, workspace):
         raise StoreError("There is such a run already.")
     return run_id
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import version
@@ -321,7 +321,11 @@ class JobSpec:
         from simviz.jobs.training import train
         from simviz.store.results import to_files
 
-        return to_files(self.to_json(), train(self, pairs, report))
+        return to_files(self.to_json(), train(self, pairs, report, self._without_fit(models)))
+
+    def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline] | None:
+        """Return what makes a pipeline of the training part where none is fitted."""
+        return None
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the workspace, as JSON's types."""
@@ -465,17 +469,12 @@ class BlendSpec(JobSpec):
 
         return Estimate(0.0, 0)
 
-    def run(self, pairs: PairSet, models: Models, report: Report) -> RunFiles:
-        """Blend both pipelines and measure the blend."""
-        from simviz.jobs.training import train
-        from simviz.store.results import to_files
-
-        def blended(part: PairSet) -> Pipeline:
-            alpha, normalization = self.params["alpha"], self.params["normalization"]
-            learned, lexical = (models[role] for role in _ROLES)
-            return BlendPipeline.of(learned, lexical, part, alpha, normalization=normalization)
-
-        return to_files(self.to_json(), train(self, pairs, report, blended))
+    def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline]:
+        alpha, normalization = self.params["alpha"], self.params["normalization"]
+        learned, lexical = (models[role] for role in _ROLES)
+        return lambda part: BlendPipeline.of(
+            learned, lexical, part, alpha, normalization=normalization
+        )
 
 
 class SearchSpec(JobSpec):
@@ -589,7 +588,7 @@ class ExperimentSpec(JobSpec):
 
 
 class ImportSpec(JobSpec):
-    """Scores of another system, measured like a run, see `simviz.jobs.importing`."""
+    """Scores of another system as a pipeline, measured like a run, see `keep_run`."""
 
     __slots__ = ()
     may_lack_scores = True
@@ -609,6 +608,9 @@ class ImportSpec(JobSpec):
     def set_params(self) -> dict[str, Any]:
         """Return none, likewise."""
         return {}
+
+    def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline]:
+        return lambda part: models["scores"]
 
 
 _KINDS: dict[str, type[JobSpec]] = {
