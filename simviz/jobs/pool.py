@@ -11,8 +11,14 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-#: Those who were served that are remembered.
+P = ParamSpec("P")
+T = TypeVar("T")
+#: Workspaces that were served that are remembered.
 _REMEMBERED = 10_000
+#: Added to the niceness of the pool's threads.
+_GIVE_WAY = 10
+#: Read by libraries that are loaded later, such as torch.
+_VARIABLE = "OMP_NUM_THREADS"
 
 
 class RoundRobin:
@@ -64,12 +70,6 @@ class RoundRobin:
         return list(found.items())
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-#: Added to the niceness of the pool's threads.
-_GIVE_WAY = 10
-
-
 class _Task(NamedTuple):
     """A call that waits, and those who wait for it, as they are when it is asked."""
 
@@ -102,7 +102,7 @@ class DaemonPool(Executor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call a function soon, see `concurrent.futures.Executor.submit`."""
-        return self.submit_for(_nobody, fn, *args, **kwargs)
+        return self.submit_for(lambda: ("",), fn, *args, **kwargs)
 
     def submit_for(
         self,
@@ -174,18 +174,10 @@ class DaemonPool(Executor):
 def submit_for(
     executor: Executor, workspaces: Callable[[], Collection[str]], fn: Callable[..., T], *args: Any
 ) -> Future[T]:
-    """Submit a call for somebody, where the executor knows of turns."""
+    """Submit a call for some workspaces, where the executor serves them in turn."""
     if isinstance(executor, DaemonPool):
         return executor.submit_for(workspaces, fn, *args)
     return executor.submit(fn, *args)
-
-
-def _nobody() -> Collection[str]:
-    return ("",)
-
-
-#: Read by libraries that are loaded later, such as torch.
-_VARIABLE = "OMP_NUM_THREADS"
 
 
 def threads_per_job(max_workers: int, cores: int | None = None) -> int:
