@@ -117,7 +117,8 @@ def read_parts(path: str | Path, *, pool: Pool = "mates", seed: int = 0) -> Part
     ----------
     path : str or Path
         Folder as for `simviz.data.read_collection`, such as ``x.jsonl`` and
-        ``y.jsonl`` (one object a line: id, text, and whatever else is known),
+        ``y.jsonl`` (one object a line: id, text, and what else is known, as
+        text or numbers),
         ``relevance.tsv`` (x_id, y_id, grade; 0 and below: judged not relevant)
         and perhaps ``split.tsv`` (x_id, split) or ``y_split.tsv`` (y_id,
         split). Each may be compressed (.gz). In place of texts, a side may

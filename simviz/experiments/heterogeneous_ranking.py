@@ -37,6 +37,20 @@ ALPHAS = np.linspace(0, 1, 11)
 _SVD = (5, 10, 20, 40, 80, 160)
 _FORMS = ("full", "diagonal")
 _CONSTRAINTS = 4_000
+N_TRIALS = 10
+#: Queries of the demo; the paper has 50.
+N_QUERIES = 250
+_MLC: Mapping[Size, tuple[int, ...]] = {"demo": (20,), "full": (20, 50)}
+_FOLDS: Mapping[Size, int] = {"demo": 3, "full": 5}
+_FEWEST = 15
+_OURS, _MLC_NAME = "heterogeneous SVD", "MLC"
+_BLEND = f"{_OURS} + BM25"
+_CLAIMS = (
+    (_BLEND, "BM25", "BM25 ranks better with what is learned across the spaces."),
+    (_BLEND, f"{_MLC_NAME} + BM25", "It helps BM25 more than a metric (MLC) does."),
+    (_BLEND, "VSM", "With BM25 it ranks better than the vector space model."),
+    (_OURS, _MLC_NAME, "Alone it ranks better than the metric does."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,22 +190,6 @@ def _chosen(
         Measured(collection.average_precision(final[best], test), best),
         Measured(collection.average_precision(blend, test), f"{mixed}, α = {ALPHAS[at]:.1f}"),
     )
-
-
-N_TRIALS = 10
-#: Queries of the demo; the paper has 50.
-N_QUERIES = 250
-_MLC: Mapping[Size, tuple[int, ...]] = {"demo": (20,), "full": (20, 50)}
-_FOLDS: Mapping[Size, int] = {"demo": 3, "full": 5}
-_FEWEST = 15
-_OURS, _MLC_NAME = "heterogeneous SVD", "MLC"
-_BLEND = f"{_OURS} + BM25"
-_CLAIMS = (
-    (_BLEND, "BM25", "BM25 ranks better with what is learned across the spaces."),
-    (_BLEND, f"{_MLC_NAME} + BM25", "It helps BM25 more than a metric (MLC) does."),
-    (_BLEND, "VSM", "With BM25 it ranks better than the vector space model."),
-    (_OURS, _MLC_NAME, "Alone it ranks better than the metric does."),
-)
 
 
 class HeterogeneousRanking(Experiment[PairSet]):

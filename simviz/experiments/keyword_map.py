@@ -29,6 +29,14 @@ _SYNONYM = 0.6
 #: Mean similarity between two groups at most.
 _APART = 0.05
 _RARE, _FREQUENT = 8, 60
+METHOD = "heterogeneous_svd"
+_SIZES = (5, 10, 20, 50, 100)
+_WEIGHTS: tuple[str | float, ...] = ("paper", "balanced", 0.1)
+_N_PICTURES, _SHUFFLES = 5, 10_000
+#: Pictures of the test that a keyword of the figure has at least.
+_LEAST = 3
+#: Ink of drawings, which can be read on a light ground and on a dark one.
+_INK, _SIDE = (110, 120, 135), 48
 
 
 def related_keywords(
@@ -76,16 +84,6 @@ def _grown(cosine: NDArray[np.float64], seed: int, size: int) -> Ints:
             break
         group.append(int(value.argmax()))
     return np.array(group, dtype=np.int64)
-
-
-METHOD = "heterogeneous_svd"
-_SIZES = (5, 10, 20, 50, 100)
-_WEIGHTS: tuple[str | float, ...] = ("paper", "balanced", 0.1)
-_N_PICTURES, _SHUFFLES = 5, 10_000
-#: Pictures of the test that a keyword of the figure has at least.
-_LEAST = 3
-#: Ink of drawings, which can be read on a light ground and on a dark one.
-_INK, _SIDE = (110, 120, 135), 48
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,6 +47,43 @@ _FIXED: Mapping[str, Mapping[str, Any]] = {
     "s2net": {"loss": "logistic", "direction": "x2y", "max_iter": 30, "patience": 5},
 }
 _NAMES = {"tfidf_cosine": "TFIDF", "bm25": "BM25", "lsa": "LSA", "pca": "PCA"}
+_WEIGHTINGS = ("raw", "log1p", "log2")
+_WORDS = {"n_components": "k", "regularization": "ridge"}
+_SPECTRAL = {"n_components": (50, 100, 200, 300, 500, 1000)}
+_PAIRED = {"regularization": (0.1, 1.0, 10.0), "n_components": (100, 200, 500)}
+_TOPICS = {"n_components": (50, 100), "measure": ("js", "cosine")}
+_TOPIC_MODELS = ("plsa", "jplsa", "cplsa")
+#: Values that are tried, by size.
+GRIDS: Mapping[Size, Mapping[str, Values]] = {
+    "demo": {
+        "pca": {"n_components": (100, 300, 1000)},
+        "opca": {"regularization": (0.1, 1.0, 10.0), "n_components": (100, 200)},
+        "cca": {"regularization": (0.3, 1.0, 10.0), "n_components": (100, 200)},
+        **{model: {**_TOPICS, "n_components": (50,)} for model in _TOPIC_MODELS},
+        "hdlr": {"n_components": (100, 300)},
+        "s2net": {"n_components": (50, 100, 300)},
+    },
+    "full": {
+        "pca": _SPECTRAL,
+        "opca": _PAIRED,
+        "cca": {**_PAIRED, "regularization": (0.3, 1.0, 10.0)},
+        **dict.fromkeys(_TOPIC_MODELS, _TOPICS),
+        "hdlr": {"n_components": (100, 300)},
+        "s2net": {"n_components": (100, 300, 600)},
+    },
+}
+_WEIGHTS = {
+    "tfidf_cosine": 0.1, "pca": 1.0, "opca": 1.5, "cca": 1.5, "plsa": 1.0, "jplsa": 2.0,
+    "cplsa": 5.0, "hdlr": 1.5, "s2net": 5.0,
+}  # fmt: skip
+#: What the paper says, for its numbers are of other data.
+_TABLE_2 = "so on its own data (table 2)"
+_ABSTRACT = "high accuracy with few dimensions (abstract)"
+#: Points of a drawn curve.
+_DRAWN = 200
+#: Part of the ROC that the paper draws.
+LOW_FPR = 0.25
+_MEASURES = ("AUC", f"AUC, FPR ≤ {LOW_FPR}", *(f"NDCG@{k}" for k in DEPTHS))
 
 
 class Given:
@@ -175,10 +212,6 @@ class Graded:
         return fitted(model, *data)
 
 
-_WEIGHTINGS = ("raw", "log1p", "log2")
-_WORDS = {"n_components": "k", "regularization": "ridge"}
-
-
 def _texts(queries: Items) -> list[str]:
     """Queries, with what was found about them outside where that is known."""
     snippets = queries.metadata.get(SNIPPETS)
@@ -234,46 +267,6 @@ def gains(result: Evaluation, judged: Relevance, k: int) -> Reals:
         grades = np.sort(np.maximum(grades, 0))[::-1][:k]
         ideal[i] = ((2**grades - 1) / np.log2(np.arange(len(grades)) + 2)).sum()
     return np.asarray(result.per_query(NDCG(k)) * ideal, dtype=np.float64)
-
-
-_SPECTRAL = {"n_components": (50, 100, 200, 300, 500, 1000)}
-_PAIRED = {"regularization": (0.1, 1.0, 10.0), "n_components": (100, 200, 500)}
-_TOPICS = {"n_components": (50, 100), "measure": ("js", "cosine")}
-#: Values that are tried, by size.
-GRIDS: Mapping[Size, Mapping[str, Values]] = {
-    "demo": {
-        "pca": {"n_components": (100, 300, 1000)},
-        "opca": {"regularization": (0.1, 1.0, 10.0), "n_components": (100, 200)},
-        "cca": {"regularization": (0.3, 1.0, 10.0), "n_components": (100, 200)},
-        "plsa": {"n_components": (50,), "measure": ("js", "cosine")},
-        "jplsa": {"n_components": (50,), "measure": ("js", "cosine")},
-        "cplsa": {"n_components": (50,), "measure": ("js", "cosine")},
-        "hdlr": {"n_components": (100, 300)},
-        "s2net": {"n_components": (50, 100, 300)},
-    },
-    "full": {
-        "pca": _SPECTRAL,
-        "opca": _PAIRED,
-        "cca": {**_PAIRED, "regularization": (0.3, 1.0, 10.0)},
-        "plsa": _TOPICS,
-        "jplsa": _TOPICS,
-        "cplsa": _TOPICS,
-        "hdlr": {"n_components": (100, 300)},
-        "s2net": {"n_components": (100, 300, 600)},
-    },
-}
-_WEIGHTS = {
-    "tfidf_cosine": 0.1, "pca": 1.0, "opca": 1.5, "cca": 1.5, "plsa": 1.0, "jplsa": 2.0,
-    "cplsa": 5.0, "hdlr": 1.5, "s2net": 5.0,
-}  # fmt: skip
-#: What the paper says, for its numbers are of other data.
-_TABLE_2 = "so on its own data (table 2)"
-_ABSTRACT = "high accuracy with few dimensions (abstract)"
-#: Points of a drawn curve.
-_DRAWN = 200
-#: Part of the ROC that the paper draws.
-LOW_FPR = 0.25
-_MEASURES = ("AUC", f"AUC, FPR ≤ {LOW_FPR}", *(f"NDCG@{k}" for k in DEPTHS))
 
 
 @dataclass(frozen=True, slots=True)

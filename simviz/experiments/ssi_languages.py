@@ -25,6 +25,21 @@ from simviz.params import interval
 from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
+#: Metadata of x items that is their translation.
+TRANSLATION = "translation"
+_METRICS = (RankLoss(), MAP(), Precision(10))
+_DIMENSIONS = (50, 100, 200, 400)
+_SSI_DIMENSIONS, _SSI_MARGINS = (100, 400), (0.05, 0.5)
+_TITLES = {"cl_lsi": "CL-LSI", "ssi": "SSI"}
+#: How long each takes, about.
+_COSTS = {"cl_lsi": 1.0, "ssi": 6.0}
+_LEXICAL = "TFIDF on translated queries"
+_BLEND = "α SSI + (1 − α) TFIDF"
+_CLAIMS = (
+    (_BLEND, _LEXICAL, "SSI finds what translating the query does not."),
+    (_BLEND, "α CL-LSI + (1 − α) TFIDF", "SSI adds more than CL-LSI does."),
+)
+
 
 class TranslatedTfidf(PairModel):
     r"""Cosine of tf·idf after translating x items with a dictionary induced from the pairs."""
@@ -86,22 +101,6 @@ class GivenTranslations(Tfidf):
 
     def _translated(self, texts: Sequence[str]) -> list[str]:
         return [self.translations.get(text, text) for text in texts]
-
-
-#: Metadata of x items that is their translation.
-TRANSLATION = "translation"
-_METRICS = (RankLoss(), MAP(), Precision(10))
-_DIMENSIONS = (50, 100, 200, 400)
-_SSI_DIMENSIONS, _SSI_MARGINS = (100, 400), (0.05, 0.5)
-_TITLES = {"cl_lsi": "CL-LSI", "ssi": "SSI"}
-#: How long each takes, about.
-_COSTS = {"cl_lsi": 1.0, "ssi": 6.0}
-_LEXICAL = "TFIDF on translated queries"
-_BLEND = "α SSI + (1 − α) TFIDF"
-_CLAIMS = (
-    (_BLEND, _LEXICAL, "SSI finds what translating the query does not."),
-    (_BLEND, "α CL-LSI + (1 − α) TFIDF", "SSI adds more than CL-LSI does."),
-)
 
 
 class SsiLanguages(Experiment[Parts]):

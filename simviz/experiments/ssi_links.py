@@ -24,6 +24,22 @@ from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, same_vocabulary
 from simviz.relevance import Relevance
 
+_METRICS = (RankLoss(), MAP(), Precision(10))
+_SIZES = (50, 100, 200, 400)
+_BETAS, _FEEDBACK = (0.0, 0.1, 0.25, 0.5, 1.0), (10, 50)
+#: Queries by which query expansion is chosen at most; it is slow, and gains little.
+_MOST_QUERIES = 300
+#: Differences of average precision below it do not matter.
+_MARGIN = 0.005
+_TITLES = {
+    "tfidf_cosine": "TFIDF",
+    "query_expansion": "query expansion",
+    "lsa": "LSI",
+    "ssi": "SSI",
+}
+#: How long each takes, about.
+_COSTS = {"tfidf_cosine": 1.0, "query_expansion": 3.0, "lsa": 3.0, "ssi": 8.0}
+
 
 def linked(train: PairSet, validation: PairSet, test: PairSet, parts: Parts, alone: bool) -> Task:
     """Make a task of parts; `alone`: their documents are of one collection."""
@@ -94,23 +110,6 @@ def are_counts(content: Any) -> bool:
     """Whether vectors are counts of terms: whole numbers, none below 0."""
     data = content.data if sp.issparse(content) else np.asarray(content)
     return bool((data >= 0).all() and (data == np.floor(data)).all())
-
-
-_METRICS = (RankLoss(), MAP(), Precision(10))
-_SIZES = (50, 100, 200, 400)
-_BETAS, _FEEDBACK = (0.0, 0.1, 0.25, 0.5, 1.0), (10, 50)
-#: Queries by which query expansion is chosen at most; it is slow, and gains little.
-_MOST_QUERIES = 300
-#: Differences of average precision below it do not matter.
-_MARGIN = 0.005
-_TITLES = {
-    "tfidf_cosine": "TFIDF",
-    "query_expansion": "query expansion",
-    "lsa": "LSI",
-    "ssi": "SSI",
-}
-#: How long each takes, about.
-_COSTS = {"tfidf_cosine": 1.0, "query_expansion": 3.0, "lsa": 3.0, "ssi": 8.0}
 
 
 class SsiLinks(Experiment[Task]):

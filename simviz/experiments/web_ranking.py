@@ -26,6 +26,19 @@ from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
+Reals = NDArray[np.float64]
+#: What is chosen by, and what is tested.
+METRIC = NDCG(10)
+_METRICS = (NDCG(1), NDCG(3), METRIC)
+_LINK_DEMO = "pydocs_links"
+_SPECTRAL = (50, 100, 200, 400)
+_TOPICS: Mapping[Size, tuple[int, ...]] = {"demo": (50,), "full": (50, 100)}
+_LEARNED = (100, 400)
+_RIDGES = (0.1, 1.0, 10.0)
+#: How long each takes, about.
+_COSTS = {"lsa": 1.0, "plsa": 1.5, "cl_lsi": 1.0, "opca": 2.0, "cplsa": 4.0, "s2net": 8.0}
+_NAMES = {"lsa": "LSA"}
+
 
 def clicks(
     name: str, train: PairSet, validation: PairSet, test: PairSet, notes: tuple[str, ...]
@@ -134,21 +147,6 @@ def _clicked(pairs: PairSet) -> PairSet:
     y = np.unique(positives.indices)
     flat = replace(pairs, relevance=Relevance(positives, unjudged="negative"))
     return flat.take(x, y)
-
-
-Reals = NDArray[np.float64]
-
-#: What is chosen by, and what is tested.
-METRIC = NDCG(10)
-_METRICS = (NDCG(1), NDCG(3), METRIC)
-_LINK_DEMO = "pydocs_links"
-_SPECTRAL = (50, 100, 200, 400)
-_TOPICS: Mapping[Size, tuple[int, ...]] = {"demo": (50,), "full": (50, 100)}
-_LEARNED = (100, 400)
-_RIDGES = (0.1, 1.0, 10.0)
-#: How long each takes, about.
-_COSTS = {"lsa": 1.0, "plsa": 1.5, "cl_lsi": 1.0, "opca": 2.0, "cplsa": 4.0, "s2net": 8.0}
-_NAMES = {"lsa": "LSA"}
 
 
 class WebRanking(Experiment[Task]):
