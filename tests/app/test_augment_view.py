@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import html
 
 from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "train"
 TITLES = {
     "developer": ["java developer", "java programmer", "web programmer", "web designer"],
     "lawyer": ["tax lawyer", "tax attorney", "trial lawyer", "family lawyer"],
@@ -31,21 +28,6 @@ def titles():
     rows, columns = np.nonzero(of[:, None] == of[None, :])
     relevance = Relevance.from_pairs(rows, columns, shape=(len(of), len(of)), unjudged="negative")
     return PairSet(x, y, relevance, name="titles", x_name="inputs", y_name="titles")
-
-
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    at = AppTest.from_file(APP, default_timeout=120)
-    at.switch_page("pages/train.py")
-    yield at
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
-    st.cache_data.clear()
 
 
 @pytest.fixture
@@ -69,10 +51,6 @@ def run(app):
 
 def key(app, rest):
     return f"train-{app.session_state.dataset_id}-augment-{rest}"
-
-
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html") if "<style>" not in e.proto.body[:8])
 
 
 def table(app):

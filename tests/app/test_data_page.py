@@ -5,35 +5,16 @@ from __future__ import annotations
 import io
 import time
 import zipfile
-from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import html
 
 from simviz.data.templates import make_template
 from simviz.markdown import escape_markdown
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "data"
 GOOD = "query,document,label\n" + "".join(f"question {i},answer {i},1\n" for i in range(40))
-
-
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.switch_page("pages/data.py")
-    yield at
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
-
-
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
 
 
 def hand_in(app, name, data):

@@ -10,12 +10,10 @@ import json
 import shutil
 import time
 from html import unescape
-from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import html, link, said
 
 from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
@@ -23,30 +21,26 @@ from simviz.jobs import JobSpec
 from simviz.relevance import Relevance
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
-MAP = "pages/map.py"
+PAGE = "map"
 HOSTILE = "<img src=x onerror=alert(1)> *bold* :red[x] [a](b)"
 
 
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    yield AppTest.from_file(APP, default_timeout=60)
-    from simviz.workbench.shell import state
+@pytest.fixture(scope="module")
+def home(make_home, sentences):
+    """One run on the sentences."""
+    return make_home({"own": sentences}, {"cca": ("own", "cca", {"n_components": 5})})
 
-    state.queue().close()
-    st.cache_resource.clear()
+
+@pytest.fixture
+def trained(home, serve, open_page):
+    """The page, its data set and its run."""
+    serve(home.root)
+    return open_page(PAGE, home.mine), home.data["own"], home.runs["cca"]
 
 
 def words(app):
     """Everything that is written on the page."""
-    shown = [*app.markdown, *app.caption, *app.title, *app.text]
-    return " ".join([*(str(e.value) for e in shown), unescape(html(app))])
-
-
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html"))
+    return f"{said(app)} {unescape(html(app))}"
 
 
 def labels(app):
@@ -75,18 +69,12 @@ def shown(app):
     )
 
 
-def link(app):
-    """The address, one value a name."""
-    told = {name: app.query_params[name] for name in app.query_params}
-    return {name: v[0] if isinstance(v, list) else v for name, v in told.items()}
-
-
 def go(app, **query):
     for name in [*app.query_params]:
         del app.query_params[name]
     for name, value in query.items():
         app.query_params[name] = value
-    app.switch_page(MAP).run()
+    app.run()
     assert not app.exception
     return app
 
@@ -109,14 +97,6 @@ def train(pairs, dataset_id, mine, method="cca", digest=None, wait=True, **param
     spec = JobSpec(dataset_id, digest or pairs.digest, method, params, workspace=mine)
     job_id = state.queue().submit(spec)
     return state.queue().wait(job_id, 60) if wait else state.queue().status(job_id)
-
-
-@pytest.fixture
-def trained(app, sentences):
-    """A page's app with one run on the sentences."""
-    dataset_id, mine = put(app, sentences)
-    run_id = train(sentences, dataset_id, mine, n_components=5).run_id
-    return app, dataset_id, run_id
 
 
 TOLD = itertools.count(1)

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from simviz.cards import HAVE, suits
 from simviz.methods import all_methods
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "methods"
 METHODS = all_methods()
-
-
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    yield AppTest.from_file(APP, default_timeout=60)
-    st.cache_resource.clear()
 
 
 def titles(app):
@@ -29,7 +17,7 @@ def titles(app):
 
 
 def test_every_method_has_a_card(app):
-    app.switch_page("pages/methods.py").run()
+    app.run()
     assert not app.exception
     assert sorted(titles(app)) == sorted(cls.tags.title for cls in METHODS.values())
     assert len(app.code) == len(METHODS)
@@ -40,7 +28,7 @@ def test_every_method_has_a_card(app):
 
 @pytest.mark.parametrize("have", HAVE)
 def test_what_one_has_chooses(app, have):
-    app.switch_page("pages/methods.py").run()
+    app.run()
     app.get("button_group")[0].set_value([have]).run()
     assert not app.exception
     fitting = [cls.tags.title for cls in METHODS.values() if suits(cls, have)]
@@ -49,7 +37,7 @@ def test_what_one_has_chooses(app, have):
 
 def test_nothing_fits_everything(app, monkeypatch):
     monkeypatch.setattr("simviz.workbench.methods.suits", lambda cls, have: False)
-    app.switch_page("pages/methods.py").run()
+    app.run()
     app.get("button_group")[0].set_value(["texts"]).run()
     assert not app.exception
     assert not titles(app)
@@ -58,7 +46,7 @@ def test_nothing_fits_everything(app, monkeypatch):
 
 def test_link_opens_one_card(app):
     app.query_params["method"] = "cca"
-    app.switch_page("pages/methods.py").run()
+    app.run()
     assert titles(app) == ["CCA"]
     assert len(app.latex) == 1
     app.button(key="methods-all").click().run()
@@ -68,6 +56,6 @@ def test_link_opens_one_card(app):
 
 def test_unknown_method_of_a_link_shows_all(app):
     app.query_params["method"] = "<script>"
-    app.switch_page("pages/methods.py").run()
+    app.run()
     assert not app.exception
     assert len(titles(app)) == len(METHODS)

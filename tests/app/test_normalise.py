@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import html
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec, SplitSpec
@@ -16,7 +14,7 @@ from simviz.relevance import Relevance
 from simviz.workbench.search import normalise
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "search"
 JOBS = ("baker", "nurse", "pilot", "tailor", "welder", "farmer")
 
 
@@ -38,27 +36,23 @@ def titles():
     )
 
 
-@pytest.fixture
-def app(tmp_path, monkeypatch, titles):
-    from simviz.workbench.shell import state
+@pytest.fixture(scope="module")
+def home(make_home, titles):
+    """The titles with a run that learns nothing from pairs, and one that learns."""
+    params = {"n_components": 4, "max_iter": 5}
+    runs = {"tfidf": ("titles", "tfidf_cosine"), "ssi": ("titles", "ssi", params)}
+    return make_home({"titles": titles}, runs)
 
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.switch_page("pages/search.py")
-    mine = at.session_state.workspace = state.store().workspaces.create()
-    at.session_state.dataset_id = state.store().datasets.put(titles, mine)
-    for method in ("tfidf_cosine", "ssi"):
-        params = {"n_components": 4, "max_iter": 5} if method == "ssi" else {}
-        state.queue().submit(
-            JobSpec(at.session_state.dataset_id, titles.digest, method, params, workspace=mine)
-        )
-    wait(at)
-    at.session_state["search-mode"] = "column"
-    yield at
-    state.queue().close()
-    st.cache_resource.clear()
+
+@pytest.fixture
+def app(home, tmp_path, serve, open_page):
+    """The column mode on a copy of these data, not run yet."""
+    copy = home.copy(tmp_path / "store")
+    serve(copy.root)
+    app = open_page(PAGE, copy.mine)
+    app.session_state.dataset_id = copy.data["titles"]
+    app.session_state["search-mode"] = "column"
+    return app
 
 
 def wait(app):
@@ -74,10 +68,6 @@ def run(app):
     app.run()
     assert not app.exception, app.exception
     return app
-
-
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
 
 
 def shown(app):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from simviz.experiments import (
     Claim,
@@ -19,16 +15,8 @@ from simviz.experiments import (
 )
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "papers"
 NAME = "s2net_languages"
-
-
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    yield AppTest.from_file(APP, default_timeout=60)
-    st.cache_resource.clear()
 
 
 @pytest.fixture
@@ -76,7 +64,7 @@ def finished(app):
 
 
 def test_every_experiment_has_a_card(app):
-    app.switch_page("pages/papers.py").run()
+    app.run()
     assert not app.exception
     known = all_experiments().values()
     assert sorted(titles(app)) == sorted(cls.title for cls in known)
@@ -88,7 +76,7 @@ def test_every_experiment_has_a_card(app):
 
 def test_a_link_opens_one_card(app):
     app.query_params["experiment"] = NAME
-    app.switch_page("pages/papers.py").run()
+    app.run()
     assert titles(app) == [get_experiment(NAME).title]
     app.button(key="papers-all").click().run()
     assert len(titles(app)) == len(all_experiments())
@@ -96,7 +84,7 @@ def test_a_link_opens_one_card(app):
 
 def test_an_experiment_is_run_and_shown(app, quick):
     app.query_params["experiment"] = NAME
-    app.switch_page("pages/papers.py").run()
+    app.run()
     app.button(key=f"papers-run-{NAME}-demo").click().run()
     app = finished(app)
     assert not app.exception
@@ -119,7 +107,7 @@ def test_an_experiment_is_run_and_shown(app, quick):
 
 def test_what_one_brought_is_offered_where_it_fits(app, quick):
     app.query_params["data"] = "demo:pydocs"
-    app.switch_page("pages/papers.py").run()
+    app.run()
     assert not app.exception
     keys = {b.key for b in app.button}
     assert f"papers-run-{NAME}-own" not in keys, "summaries and documents are not aligned texts"
@@ -145,7 +133,7 @@ def test_what_one_brought_is_offered_where_it_fits(app, quick):
 def test_other_pages_take_an_experiment_for_a_job_of_its_own(app, quick, monkeypatch, page):
     monkeypatch.setattr(type(get_experiment(NAME)), "run", broken)
     app.query_params["data"] = "demo:emoji"
-    app.switch_page("pages/papers.py").run()
+    app.run()
     app.button(key=f"papers-run-{NAME}-demo").click().run()
     app = finished(app)
     assert any("Nothing to see here." in text.value for text in app.text)

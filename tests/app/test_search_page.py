@@ -5,49 +5,34 @@ from __future__ import annotations
 import io
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
+from on_page import html
 from PIL import Image
-from streamlit.testing.v1 import AppTest
 
 from simviz.jobs import JobSpec
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "search"
+
+
+@pytest.fixture(scope="module")
+def home(make_home, sentences):
+    """A small data set with two trained runs."""
+    runs = {
+        "cca": ("own", "cca", {"n_components": 8}),
+        "cl_lsi": ("own", "cl_lsi", {"n_components": 9}),
+    }
+    return make_home({"own": sentences}, runs)
 
 
 @pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.switch_page("pages/search.py")
-    yield at
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
-
-
-@pytest.fixture
-def trained(app, sentences):
-    """The page on a small data set with two trained runs."""
-    from simviz.workbench.shell import state
-
-    mine = app.session_state.workspace = state.store().workspaces.create()
-    dataset_id = state.store().datasets.put(sentences, mine)
-    app.session_state.dataset_id = dataset_id
-    for method, params in (("cca", {"n_components": 8}), ("cl_lsi", {"n_components": 9})):
-        spec = JobSpec(dataset_id, sentences.digest, method, params, workspace=mine)
-        state.queue().submit(spec)
-    until = time.monotonic() + 60
-    while any(job.is_active for job in state.queue().jobs(mine)):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+def trained(home, serve, open_page):
+    """The page on these data, not run yet."""
+    serve(home.root)
+    app = open_page(PAGE, home.mine)
+    app.session_state.dataset_id = home.data["own"]
     return app
 
 
@@ -55,10 +40,6 @@ def run(app):
     app.run()
     assert not app.exception, app.exception
     return app
-
-
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
 
 
 def lines(app, i):
@@ -156,7 +137,7 @@ def test_a_link_asks_what_it_says_whatever_its_part(trained):
     assert trained.query_params["part"] == "test"
 
 
-def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences):
+def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences, open_page):
     from simviz.workbench.shell import state
 
     run(trained)
@@ -166,8 +147,7 @@ def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences):
     run(trained)
     [share] = state.store().shares.find(trained.session_state.workspace)
     assert dict(share.view) == {"part": "test", "ask": f"x{test}"}
-    visitor = AppTest.from_file(APP, default_timeout=60)
-    visitor.switch_page("pages/search.py")
+    visitor = open_page(PAGE)
     visitor.query_params["share"] = share.token
     run(visitor)
     assert visitor.selectbox(key="search-item-x").value == test

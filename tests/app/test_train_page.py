@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
+from on_page import html, said
 
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
@@ -18,21 +17,8 @@ from simviz.store.records import LOCAL_WORKSPACE
 from simviz.workbench.shell.forms import in_words
 
 pytestmark = pytest.mark.app
-APP = Path(__file__).parents[2] / "app.py"
+PAGE = "train"
 ENDLESS = {"max_iter": 3_000, "patience": 3_000, "n_components": 200}
-
-
-@pytest.fixture
-def app(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "store"))
-    st.cache_resource.clear()
-    at = AppTest.from_file(APP, default_timeout=60)
-    at.switch_page("pages/train.py")
-    yield at
-    from simviz.workbench.shell import state
-
-    state.queue().close()
-    st.cache_resource.clear()
 
 
 @pytest.fixture
@@ -47,17 +33,8 @@ def own(app, sentences):
     return app
 
 
-def html(app):
-    return " ".join(e.proto.body for e in app.get("html") if "<style" not in e.proto.body)
-
-
 def popovers(app):
     return [block.proto.popover.label for block in app.get("popover")]
-
-
-def words(app):
-    kinds = (app.markdown, app.caption, app.title, app.text)
-    return " ".join(str(e.value) for kind in kinds for e in kind)
 
 
 def run(app):
@@ -124,7 +101,7 @@ def until_running(job_id, timeout=30):
 
 def test_without_data_it_leads_to_some(app):
     run(app)
-    assert "needs data" in words(app)
+    assert "needs data" in said(app)
     app.button(key="train-demo-emoji").click()
     run(app)
     assert app.query_params["data"] == "demo:emoji"
@@ -146,7 +123,7 @@ def test_shared_view_is_not_trained_on(own):
     own.query_params["share"] = state.store().shares.publish(mine, "map", dataset_ids=[shown])
     own.session_state.workspace = state.store().workspaces.create()
     run(own)
-    assert "can be read, not trained on" in words(own)
+    assert "can be read, not trained on" in said(own)
     assert not own.checkbox
 
 
@@ -208,19 +185,19 @@ def test_job_can_be_followed_cancelled_repeated_and_forgotten(own):
     run(own)
     button(own).click()
     run(own)
-    assert "In training" in words(own) and "Now in training: SSI" in html(own)
+    assert "In training" in said(own) and "Now in training: SSI" in html(own)
     cancel = next(b for b in own.button if b.label == "Cancel SSI")
     cancel.click()
     run(own)
-    assert "Not finished" in words(own) and "cancelled" in words(own)
+    assert "Not finished" in said(own) and "cancelled" in said(own)
     next(b for b in own.button if b.label == "Again").click()
     run(own)
-    assert "In training" in words(own)
+    assert "In training" in said(own)
     next(b for b in own.button if b.label == "Cancel SSI").click()
     run(own)
     own.button(key="train-clear").click()
     run(own)
-    assert "cancelled" not in words(own)
+    assert "cancelled" not in said(own)
 
 
 def test_job_of_a_server_that_is_gone_reads_interrupted(own):
@@ -231,10 +208,10 @@ def test_job_of_a_server_that_is_gone_reads_interrupted(own):
     state.queue().close()
     state.queue.clear()
     run(own)
-    assert "interrupted: the app was restarted" in words(own)
+    assert "interrupted: the app was restarted" in said(own)
     next(b for b in own.button if b.label == "Again").click()
     run(own)
-    assert "In training" in words(own)
+    assert "In training" in said(own)
 
 
 def test_failure_is_told_as_text(own):
@@ -246,7 +223,7 @@ def test_failure_is_told_as_text(own):
     )
     state.queue().wait(state.queue().submit(wrong), 30)
     run(own)
-    assert "could not be trained" in words(own)
+    assert "could not be trained" in said(own)
     assert any("no longer the one" in t.value for t in own.text)
 
 
@@ -449,7 +426,7 @@ def test_best_values_are_found_and_trained_with(own):
     own.button(key=f"{key}-search-start").click()
     run(own)
     until_trained(own)
-    assert "Best values found" in words(own)
+    assert "Best values found" in said(own)
     found = next(e for e in own.expander if e.label.startswith("CCA: n_components"))
     assert "MRR" in found.label
     tried = own.dataframe[0].value
@@ -462,10 +439,10 @@ def test_best_values_are_found_and_trained_with(own):
     run(own)
     until_trained(own)
     assert "n_components" in own.dataframe[1].value["parameters"][0]
-    assert "it is one of the runs below" in words(own)
+    assert "it is one of the runs below" in said(own)
     next(b for b in own.button if b.label == "Forget this").click()
     run(own)
-    assert "Best values found" not in words(own)
+    assert "Best values found" not in said(own)
 
 
 def test_deleting_is_undone_and_notes_are_kept(own):
@@ -517,12 +494,12 @@ def test_many_jobs_are_told_in_a_line_and_cancelled_together(own, monkeypatch):
     for k1 in (1.0, 1.1, 1.3, 1.4, 1.6, 1.7):
         ask(own, "ssi", **ENDLESS, margin=k1)
     run(own)
-    assert "4 wait (the first: next in line): SSI × 4" in words(own)
+    assert "4 wait (the first: next in line): SSI × 4" in said(own)
     cancels = [b.label for b in own.button if b.label.startswith("Cancel SSI")]
     assert len(set(cancels)) == len(cancels) and all("margin" in label for label in cancels)
     own.button(key="train-cancel-all").click()
     run(own)
-    assert "Not finished" in words(own)
+    assert "Not finished" in said(own)
 
 
 def test_naming_a_run_that_another_tab_deleted_says_so(own):
