@@ -14,7 +14,7 @@ from simviz.experiments import all_experiments
 from simviz.markdown import escape_markdown
 from simviz.store.records import EXPERIMENT
 from simviz.workbench.shell import display, forms, frame, progress, state
-from simviz.workbench.shell.figures import CHART_CONFIG
+from simviz.workbench.shell.figures import show_chart
 
 if TYPE_CHECKING:
     from simviz.experiments import Claim, Experiment, Findings, Table
@@ -190,8 +190,7 @@ def _show_figure(found: Any, key: str) -> None:
 
     figure = paper_figure(found, theme=state.theme())
     st.markdown(f"#### {found.title}")
-    alt = str(figure.layout.meta["alt"])
-    st.plotly_chart(figure, theme=None, key=key, alt=alt, config=CHART_CONFIG)
+    show_chart(figure, key)
     if found.note:
         display.quiet(found.note)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -13,7 +13,7 @@ from simviz.workbench.compare import columns, table
 from simviz.workbench.map import canvas, scene as map_scene
 from simviz.workbench.map.view import FIRST_DRAWING, View
 from simviz.workbench.shell import drawings, runs as naming, settings
-from simviz.workbench.shell.figures import CHART_CONFIG
+from simviz.workbench.shell.figures import show_chart
 from simviz.workbench.shell.state import theme
 
 if TYPE_CHECKING:
@@ -130,14 +130,14 @@ def show_curves(entries: Sequence[Entry], direction: str) -> None:
                 roc = Roc(**arrays)
                 rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
         figure = roc_figure(rocs, theme=theme())
-        st.plotly_chart(figure, theme=None, key="roc", alt=_alt(figure), config=CHART_CONFIG)
+        show_chart(figure, "roc")
     with right:
         st.markdown("#### How many dimensions it takes")
         drawn = [dimension_curve(entry, direction) for entry in entries]
         metrics = [r["metric"] for entry in entries for r in entry.measured.curve]
         metric = metrics[0] if metrics else "MRR"
         figure = dimension_figure([c for c in drawn if c], metric=metric, theme=theme())
-        st.plotly_chart(figure, theme=None, key="curve", alt=_alt(figure), config=CHART_CONFIG)
+        show_chart(figure, "curve")
 
 
 def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
@@ -156,11 +156,6 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
         label_visibility="collapsed",
     )
     show_map_alone(next(run for run in runs if run.id == chosen), pairs)
-
-
-def _alt(figure: Any) -> str:
-    """What a chart shows, for those who cannot see it."""
-    return str(figure.layout.meta["alt"])
 
 
 KEY = "map-alone"

@@ -13,7 +13,7 @@ from simviz.charts.style import Theme, apply_theme, get_theme, method_style
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View, bound
 from simviz.workbench.shell import display, drawings, runs, settings, state
-from simviz.workbench.shell.figures import CHART_CONFIG
+from simviz.workbench.shell.figures import show_chart
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -258,7 +258,5 @@ def _draw(
     apply_theme(figure, look)
     figure.update_xaxes(x_axis)
     figure.update_yaxes(y_axis)
-    figure.update_layout(
-        height=_HEIGHT, showlegend=False, margin={"l": 48, "r": 8, "t": 6, "b": 40}
-    )
-    st.plotly_chart(figure, theme=None, key=key, alt=alt, config=CHART_CONFIG, height=_HEIGHT)
+    figure.update_layout(showlegend=False, margin={"l": 48, "r": 8, "t": 6, "b": 40})
+    show_chart(figure, key, alt=alt, height=_HEIGHT)

@@ -22,6 +22,20 @@ CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "la
 _IMAGES = {"svg": "SVG", "png": "PNG"}
 
 
+def show_chart(figure: Any, key: str, *, alt: str = "", height: int | None = None) -> None:
+    """Show a chart, as every chart of the app looks."""
+    if height is not None:
+        figure.update_layout(height=height)
+    st.plotly_chart(
+        figure,
+        theme=None,
+        key=key,
+        alt=alt or str(figure.layout.meta["alt"]),
+        config=CHART_CONFIG,
+        height=height or "content",
+    )
+
+
 def show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A few numbers a run, beside the chart."""
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)

@@ -13,7 +13,7 @@ import streamlit as st
 from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
 from simviz.workbench.shell import display, forms, progress, state
-from simviz.workbench.shell.figures import CHART_CONFIG
+from simviz.workbench.shell.figures import show_chart
 
 if TYPE_CHECKING:
     from simviz.evaluation.search import Selection
@@ -236,16 +236,7 @@ def _draw(selection: Selection, key: str) -> None:
         higher_is_better=selection.higher_is_better,
         theme=state.theme(),
     )
-    height = 300 if state.is_narrow() else 340
-    figure.update_layout(height=height)
-    st.plotly_chart(
-        figure,
-        theme=None,
-        key=f"{key}-chart",
-        alt=str(figure.layout.meta["alt"]),
-        config=CHART_CONFIG,
-        height=height,
-    )
+    show_chart(figure, f"{key}-chart", height=300 if state.is_narrow() else 340)
 
 
 def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) -> None:
