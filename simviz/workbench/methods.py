@@ -98,12 +98,9 @@ def _show_card(card: MethodCard, on_page: Set[str], *, is_open: bool = False) ->
         with st.expander("Parameters, Python, papers", expanded=is_open):
             _show_details(card)
         dataset_id = state.current_dataset_id()
-        st.page_link(
-            "pages/train.py",
-            label=f"Train {tags.title}",
-            icon=":material/model_training:",
-            query_params={"data": dataset_id} if dataset_id else None,
-        )
+        where = {"data": dataset_id} if dataset_id else {}
+        label, icon = f"Train {tags.title}", ":material/model_training:"
+        frame.page_link("pages/train.py", label, icon, **where)
 
 
 def _show_needs(card: MethodCard) -> None:

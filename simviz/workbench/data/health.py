@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 PATIENCE = 4.0
 #: From this MRR or AUC of shared words on, nobody can do much better.
 _NEARLY_ALL = 0.975
-# In the session: checks that were asked for, by what they are about; the
+# In the session: checks that were wanted, by what they are about; the
 # version that each mended data set was made from; and what went wrong.
-_ASKED, _BEFORE, _PROBLEM = "data-health-asked", "data-health-before", "data-health-problem"
+_WANTED, _BEFORE, _PROBLEM = "data-health-asked", "data-health-before", "data-health-problem"
 _LEVELS = {"act": "mend", "look": "look"}
 
 
@@ -36,7 +36,7 @@ def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
     if wrong := st.session_state.pop(_PROBLEM, ""):
         display.problem(wrong)
     _offer_undo(info)
-    report = _asked_report(pairs, spec)
+    report = _wanted_report(pairs, spec)
     if report is None:
         return
     for finding in report:
@@ -44,13 +44,13 @@ def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
     _show_rest(report)
 
 
-def _asked_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
+def _wanted_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
     """Return the report; None where it takes long and nobody asked for it yet."""
     from simviz.data.health import estimate_seconds
 
     key = f"{pairs.digest}|{json.dumps(asdict(spec))}"
     seconds = estimate_seconds(pairs)
-    if seconds > PATIENCE and key not in st.session_state.get(_ASKED, ()):
+    if seconds > PATIENCE and key not in st.session_state.get(_WANTED, ()):
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             if not st.button("Check it now", key="data-health-check"):
                 display.quiet(
@@ -58,7 +58,7 @@ def _asked_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
                     f"about {_rounded(seconds)} seconds."
                 )
                 return None
-        st.session_state.setdefault(_ASKED, set()).add(key)
+        st.session_state.setdefault(_WANTED, set()).add(key)
     with st.spinner("Looking for leaks, duplicates and contradictions"):
         return _report(key, pairs, spec)
 

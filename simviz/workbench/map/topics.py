@@ -12,6 +12,7 @@ import streamlit as st
 from simviz.workbench.compare import topics as topics_view
 from simviz.workbench.map.view import Item, Side, View
 from simviz.workbench.shell import state
+from simviz.workbench.shell.frame import page_link
 
 if TYPE_CHECKING:
     from simviz.data import Items, PairSet
@@ -141,12 +142,8 @@ def show_item(topics: RunTopics, item: Item, run: Run) -> None:
         return
     st.html(bars)
     if state.share() is None:
-        st.page_link(
-            "pages/compare.py",
-            label="All topics",
-            icon=":material/list:",
-            query_params={"data": run.info.dataset_id, "runs": run.id, "tab": "topics"},
-        )
+        where = {"data": run.info.dataset_id, "runs": run.id, "tab": "topics"}
+        page_link("pages/compare.py", "All topics", ":material/list:", **where)
 
 
 def bars_html(topics: RunTopics, item: Item) -> str:
