@@ -54,7 +54,7 @@ def key(app, rest):
 
 
 def table(app):
-    return " ".join(e.proto.body for e in app.get("html") if "sv-made" in e.proto.body)
+    return " ".join(e.proto.body for e in app.get("html") if 'class="sv-made"' in e.proto.body)
 
 
 def requests(app):
