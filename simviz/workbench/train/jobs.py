@@ -1,4 +1,4 @@
-"""Return the jobs on a data set: what trains, and what ended without a run."""
+"""Jobs on a data set: what trains, what ended without a run, and what searches found."""
 
 from __future__ import annotations
 
