@@ -5,6 +5,13 @@ from __future__ import annotations
 import re
 
 
+def run(app):
+    """Run a page again, without an error."""
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
 def html(app):
     """The HTML of a page without its styles."""
     bodies = " ".join(e.proto.body for e in app.get("html"))

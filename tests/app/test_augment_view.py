@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_page import html
+from on_page import html, run
 
 from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
@@ -40,12 +40,6 @@ def own(app):
     )
     split = {"by": "x", "fractions": (0.6, 0.2, 0.2), "seed": 0, "group_key": None}
     app.session_state.split = {app.session_state.dataset_id: split}
-    return app
-
-
-def run(app):
-    app.run()
-    assert not app.exception, app.exception
     return app
 
 

@@ -6,7 +6,7 @@ import shutil
 import time
 
 import pytest
-from on_page import html
+from on_page import html, run
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec, SplitSpec
@@ -62,12 +62,6 @@ def wait(app):
     while any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
         assert time.monotonic() < until
         time.sleep(0.05)
-
-
-def run(app):
-    app.run()
-    assert not app.exception, app.exception
-    return app
 
 
 def shown(app):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from on_page import html
+from on_page import html, run
 from PIL import Image
 
 from simviz.jobs import JobSpec
@@ -33,12 +33,6 @@ def trained(home, serve, open_page):
     serve(home.root)
     app = open_page(PAGE, home.mine)
     app.session_state.dataset_id = home.data["own"]
-    return app
-
-
-def run(app):
-    app.run()
-    assert not app.exception, app.exception
     return app
 
 

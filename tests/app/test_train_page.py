@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from on_page import html, said
+from on_page import html, run, said
 
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
@@ -35,12 +35,6 @@ def own(app, sentences):
 
 def popovers(app):
     return [block.proto.popover.label for block in app.get("popover")]
-
-
-def run(app):
-    app.run()
-    assert not app.exception, app.exception
-    return app
 
 
 def box(app, method):
