@@ -215,11 +215,10 @@ def assemble(
             f"{counted(len(unknown), 'row')} of {table.name} left out: no image in {name} has "
             f"that file name ({table.named(unknown)}; {example})."
         )
-    empty = [item for item in left_out if item.reason == "no keyword"]
-    if empty:
+    if empty := [item.row for item in left_out if item.reason == "no keyword"]:
         notes.append(
             f"{counted(len(empty), 'row')} of {table.name} left out: no keyword (the first is "
-            f"{table.unit} {empty[0].row})."
+            f"{table.unit} {empty[0]})."
         )
     wanted = {path for path, _ in links}
     sprites, refused = make_sprites(read, [path for path in images if path in wanted])

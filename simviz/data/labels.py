@@ -144,7 +144,9 @@ def parse_labels(
     if given and not given.keys() & cells.words.keys():
         notes.append(f"None of the words in labels stands in column {shown(column)}.")
     if kind is None:
-        kind = _guess_kind(column, known)
+        fractional = np.unique(known[known != np.round(known)])
+        named = any(word in column.lower() for word in _SCORE_NAMES)
+        kind = "score" if len(fractional) > (0 if named else _MANY) else "grade"
     if kind == "score":
         middle = (float(known.min()) + float(known.max())) / 2
         start = f"the middle, {middle:g}" if threshold is None else f"{threshold:g}"
@@ -153,7 +155,13 @@ def parse_labels(
             f"{known.max():g}; for yes-or-no metrics a pair counts as relevant from {start}."
         )
     if kind == "grade":
-        notes += _zeros_to_negative(column, values)
+        n_zeros = int((values == 0).sum())
+        values[values == 0] = -1.0
+        if n_zeros:
+            notes.append(
+                f"{counted(n_zeros, 'label')} 0 in column {shown(column)} became −1: judged not "
+                "relevant."
+            )
         if not (values > 0).any():
             raise DatasetError(
                 f"{table.name}, column {shown(column)}: all of the {len(known):,} labels say "
@@ -246,19 +254,3 @@ def _meaning(word: LabelWord) -> str:
     name = word.word if len(word.word) <= 40 else f"{word.word[:40]}…"
     grade = word.grade
     return f"{name} = " + ("not judged" if grade is None or np.isnan(grade) else f"{grade:g}")
-
-
-def _guess_kind(column: str, values: NDArray[np.float64]) -> Kind:
-    fractional = np.unique(values[values != np.round(values)])
-    named = any(word in column.lower() for word in _SCORE_NAMES)
-    return "score" if len(fractional) > (0 if named else _MANY) else "grade"
-
-
-def _zeros_to_negative(column: str, values: NDArray[np.float64]) -> list[str]:
-    """Make "judged not relevant" explicit, in place."""
-    zeros = values == 0
-    values[zeros] = -1.0
-    if not zeros.any():
-        return []
-    n = counted(int(zeros.sum()), "label")
-    return [f"{n} 0 in column {shown(column)} became −1: judged not relevant."]

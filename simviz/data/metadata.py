@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simviz.data.cells import Codes, are_numbers, counted, is_missing, shown
 from simviz.data.columns import SPLIT_WORDS, Roles
 from simviz.data.items import Items
+from simviz.data.splitting import PARTS
 from simviz.data.tables import Table
 from simviz.exceptions import DatasetError
 
@@ -18,7 +19,7 @@ from simviz.exceptions import DatasetError
 Grouping = tuple[Codes, Codes]
 Metadata = dict[str, dict[str, NDArray[Any]]]
 
-_PARTS = ("train", "validation", "test", "")
+_PARTS = (*PARTS, "")
 #: A split column may contradict itself for this share of the items.
 _TOLERATED = 0.1
 

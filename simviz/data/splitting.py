@@ -327,7 +327,7 @@ def competes_whole(pairs: PairSet) -> bool:
 def _pools(
     relevance: Relevance, members: Mapping[str, Index], kind: ItemKind, side: str, every: bool
 ) -> tuple[dict[str, Index], list[str]]:
-    """Items of each part on the side that is not divided; in held-out parts every one if asked."""
+    """Items of each part on the side that is not divided; in held-out parts perhaps every one."""
     # `relevance` has the partitioned side in its rows, `kind` and `side` speak of the other one.
     positives = relevance.positives
     if kind == "keyword":

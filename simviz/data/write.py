@@ -284,7 +284,7 @@ def _rows(pairs: PairSet) -> Iterator[Row]:
 
 
 def _records(pairs: PairSet, header: Header, as_text: bool = False) -> Iterator[list[Any]]:
-    """The rows of a file, None where there is nothing; numbers as text if asked."""
+    """The rows of a file, None where there is nothing; numbers as text where `as_text`."""
     sides = [(items.ids, items.content) for items in (pairs.x, pairs.y)]
     described: list[tuple[bool, list[Any]]] = []
     for m in header.metadata:

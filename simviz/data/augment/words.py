@@ -24,11 +24,11 @@ def best_matches(inputs: Sequence[str], titles: Sequence[str]) -> NDArray[np.int
     matrix = sp.csr_array(
         (np.ones(len(indices), dtype=np.int32), indices, indptr), shape=(len(rows), len(place))
     )
-    asked, known = matrix[: len(inputs)], matrix[len(inputs) :].T.tocsr()
+    queries, known = matrix[: len(inputs)], matrix[len(inputs) :].T.tocsr()
     sizes = np.array([len(grams) for grams in rows[len(inputs) :]], dtype=np.int32)
     found = np.empty(len(inputs), dtype=np.intp)
     for start in range(0, len(inputs), 1_024):
-        block = (asked[start : start + 1_024] @ known).toarray()
+        block = (queries[start : start + 1_024] @ known).toarray()
         found[start : start + 1_024] = (3 * block - sizes).argmax(axis=1)
     return found
 

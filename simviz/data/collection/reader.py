@@ -35,6 +35,7 @@ from simviz.data.metadata import typed
 from simviz.data.pairs import PairSet
 from simviz.data.readers import ReadResult, read_pairs
 from simviz.data.sources import decode_text, load_bytes, signature
+from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, read_table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance, Unjudged
@@ -290,12 +291,11 @@ def _split_by_file(
     words = {p: SPLIT_WORDS.get(PurePosixPath(p).stem.lower()) for p, _ in found}
     if len(found) < 2 or None in words.values() or "split" in x.metadata:
         return
-    order = ("train", "validation", "test")
     parts = as_cells([""] * n_x)
-    for path, judged in sorted(found, key=lambda item: -order.index(str(words[item[0]]))):
+    for path, judged in sorted(found, key=lambda item: -PARTS.index(str(words[item[0]]))):
         parts[np.unique(judged.x)] = words[path]
     x.metadata["split"] = parts
-    said = ", ".join(f"{int((parts == part).sum()):,} {part}" for part in order)
+    said = ", ".join(f"{int((parts == part).sum()):,} {part}" for part in PARTS)
     notes.append(f"The files of judgments give the split: {said}.")
 
 

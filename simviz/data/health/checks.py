@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from simviz.data.cells import counted, percent
 from simviz.data.description import plain_text, words_of
 from simviz.data.health.findings import (
-    PARTS,
     Finding,
     HealthReport,
     Index,
@@ -30,7 +29,7 @@ from simviz.data.health.near import near_pairs
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
 from simviz.data.readers import ReadResult
-from simviz.data.splitting import Split, split as split_pairs, suggest_split
+from simviz.data.splitting import PARTS, Split, split as split_pairs, suggest_split
 from simviz.exceptions import DatasetError
 from simviz.ranking import Ranking, expected_reciprocal_rank, rank_block
 from simviz.relevance import Relevance
@@ -338,11 +337,10 @@ def find_duplicates(subject: Subject) -> Finding | None:
 def find_contradictions(subject: Subject) -> Finding | None:
     """Pairs judged relevant and not relevant, by content."""
     relevance = subject.pairs.relevance
-    relevant, irrelevant = relevance.positives.nonzero(), relevance.negatives.nonzero()
-    rows, columns = np.concatenate([relevant, irrelevant], axis=1).astype(np.int64)
+    rows, columns, is_relevant = _judged(relevance)
     n_y = relevance.shape[1]
     key = subject.codes["x"][rows] * n_y + subject.codes["y"][columns]
-    both = np.intersect1d(key[: len(relevant[0])], key[len(relevant[0]) :])
+    both = np.intersect1d(key[is_relevant], key[~is_relevant])
     listed = np.isin(key, both)
     # What the file itself said twice was read as relevant: only the account is left of it.
     said_twice = subject.disputed[:, 0].astype(np.int64) * n_y + subject.disputed[:, 1]
@@ -728,7 +726,8 @@ def _auc(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:
     """AUC over judged pairs, and their number; 0 of them where one kind is missing."""
     from sklearn.metrics import roc_auc_score
 
-    rows, columns, relevant = _judged(pairs.relevance)
+    judged = _judged(pairs.relevance)
+    rows, columns, relevant = (part[_spread(len(judged[0]), _JUDGED)] for part in judged)
     if len(np.unique(relevant)) < 2:
         return 0.0, 0
     scores: NDArray[np.float64] = np.asarray(x[rows].multiply(y[columns]).sum(axis=1)).ravel()
@@ -736,15 +735,10 @@ def _auc(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:
 
 
 def _judged(relevance: Relevance) -> tuple[Index, Index, NDArray[np.bool_]]:
-    parts = [
-        (m.tocoo(), told)
-        for m, told in ((relevance.positives, True), (relevance.negatives, False))
-    ]
-    rows = np.concatenate([m.row for m, _ in parts]).astype(np.intp)
-    columns = np.concatenate([m.col for m, _ in parts]).astype(np.intp)
-    relevant = np.concatenate([np.full(m.nnz, told) for m, told in parts])
-    at = _spread(len(rows), _JUDGED)
-    return rows[at], columns[at], relevant[at]
+    """Judged pairs and whether they are relevant, the relevant ones first."""
+    relevant, irrelevant = relevance.positives.nonzero(), relevance.negatives.nonzero()
+    rows, columns = np.concatenate([relevant, irrelevant], axis=1).astype(np.intp)
+    return rows, columns, np.arange(len(rows)) < len(relevant[0])
 
 
 def _spread(n: int, most: int) -> Index:

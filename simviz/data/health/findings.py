@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from simviz.data.items import Items
 from simviz.data.pairs import PairSet
+from simviz.data.splitting import PARTS
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
 Index = NDArray[np.intp]
 Level = Literal["act", "look"]
-#: What a part is called in a column that says where an item belongs.
-PARTS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,5 +291,5 @@ class HealthReport:
         return len(self.findings)
 
     def __repr__(self) -> str:
-        told = "; ".join(finding.title for finding in self) or "nothing found"
-        return f"HealthReport({told})"
+        titles = "; ".join(finding.title for finding in self) or "nothing found"
+        return f"HealthReport({titles})"
