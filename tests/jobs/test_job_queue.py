@@ -186,15 +186,15 @@ def test_what_was_cancelled_or_failed_is_attempted_anew(store, ask, endless, min
 def test_a_job_cancelled_while_it_saves_leaves_no_run(store, ask, monkeypatch):
     with JobQueue(store) as queue:
         saved, go = threading.Event(), threading.Event()
-        put_run = store.runs.put
+        put = store.runs.put
 
         def slowly(*arguments):
-            answer = put_run(*arguments)
+            answer = put(*arguments)
             saved.set()
             go.wait(LONG)
             return answer
 
-        monkeypatch.setattr(store, "put_run", slowly)
+        monkeypatch.setattr(store.runs, "put", slowly)
         job_id = queue.submit(ask())
         assert saved.wait(LONG) and store.runs.has(ask().digest)
         assert queue.cancel(job_id)
