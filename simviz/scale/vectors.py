@@ -157,7 +157,20 @@ class VectorShards(Shards):
         return found
 
     def blocks(self, n_rows: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Yield the position of the first item, and vectors, some at a time."""
+        """Read all vectors, some at a time.
+
+        Parameters
+        ----------
+        n_rows : int
+            Vectors of a block, at most.
+
+        Yields
+        ------
+        start : int
+            Position of the first item of the block.
+        block : ndarray of float32, shape (n, n_components)
+            Vectors of the items from there on.
+        """
         for i, start in enumerate(self.starts[:-1].tolist()):
             shard = self[i]
             for row in range(0, len(shard), n_rows):
