@@ -287,7 +287,7 @@ def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):
     from simviz.workbench.shell import state
 
     app.run()
-    monkeypatch.setattr(state.store(), "limits", Limits(datasets=0))
+    monkeypatch.setattr(state.store()._directory, "limits", Limits(datasets=0))
     hand_in(app, "q.csv", GOOD)
     app.button(key="data-keep").click().run()
     assert not app.exception

@@ -92,7 +92,7 @@ def test_remedy_without_room_says_so(app, monkeypatch):
     from simviz.workbench.shell import state
 
     first = store_messy(app)
-    monkeypatch.setattr(state.store(), "limits", Limits(datasets=1))
+    monkeypatch.setattr(state.store()._directory, "limits", Limits(datasets=1))
     app.button(key="data-remedy-leak").click().run()
     assert not app.exception
     assert app.session_state.dataset_id == first
