@@ -8,8 +8,8 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-!|<>~$^=&])")
 
 
 def escape_markdown(text: str) -> str:
-    r"""Text that a reader of Markdown sees as it was."""
-    escaped = _SPECIAL.sub(r"\\\1", text).replace("@", "@\u200b")
+    r"""Text that a reader of Markdown sees as it was, on one line."""
+    escaped = _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text)).replace("@", "@\u200b")
     escaped = re.sub(r":(?=\S)", ":\u200b", escaped)
     escaped = re.sub(r"(?i)\b(www)\.", "\\1\u200b.", escaped)
     # A line that starts with a number and a point would be an entry of a list.

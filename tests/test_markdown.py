@@ -14,7 +14,8 @@ from simviz.markdown import escape_markdown
 @settings(deadline=None, derandomize=True, max_examples=200)
 def test_nothing_is_lost(text):
     shown = re.sub(r"\\([^\sA-Za-z0-9])", r"\1", escape_markdown(text))
-    assert shown.replace("\u200b", "") == text.replace("\u200b", "")
+    one_line = re.sub(r"\s+", " ", text)
+    assert shown.replace("\u200b", "") == one_line.replace("\u200b", "")
 
 
 @pytest.mark.parametrize("mark", list("\\`*_{}[]()#+-!|<>~$^=&"))

@@ -258,9 +258,16 @@ def dimension_curve(
     one: Entry, direction: str, records: Sequence[Record] | None = None
 ) -> DimensionCurve | None:
     """Quality by dimension with its 95 % band, or None where a run has none."""
-    known = one.measured.curve if records is None else records
+    band = mean_band(one.measured.curve if records is None else records, direction, "dimension")
+    return None if band is None else DimensionCurve(one.look, one.label, *band)
+
+
+def mean_band(
+    records: Sequence[Record], direction: str, axis: str
+) -> tuple[list[int], list[float], list[float], list[float]] | None:
+    """Places on an axis, the mean of the sides that ask there, and both ends of its interval."""
     wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
-    sides = [[r for r in known if r["direction"] == d] for d in wanted]
+    sides = [[r for r in records if r["direction"] == d] for d in wanted]
     if not all(sides):
         return None
     # A side on which no query can fail has no values.
@@ -270,10 +277,8 @@ def dimension_curve(
     points = list(zip(*sides, strict=True))
     values = [fmean(p["value"] for p in point) for point in points]
     reach = [REACH * fmean(p["standard_error"] for p in point) for point in points]
-    return DimensionCurve(
-        one.look,
-        one.label,
-        [point[0]["dimension"] for point in points],
+    return (
+        [point[0][axis] for point in points],
         values,
         [v - r for v, r in zip(values, reach, strict=True)],
         [v + r for v, r in zip(values, reach, strict=True)],

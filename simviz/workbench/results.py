@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from simviz.reports.summary import Entry, dimension_curve, find_record, ranked, table_rows
-from simviz.workbench.compare import columns, table
+from simviz.reports.summary import Entry, dimension_curve, ranked, table_rows
+from simviz.workbench.compare import table
 from simviz.workbench.map import canvas, scene as map_scene
 from simviz.workbench.map.view import FIRST_DRAWING, View
-from simviz.workbench.shell import drawings, runs as naming, settings
+from simviz.workbench.shell import drawings, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
-from simviz.workbench.shell.state import theme
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.store.run import Run
 
+_KEY = "map-alone"
 #: Where to go from what was found.
-FURTHER = (
+_FURTHER = (
     ("pages/compare.py", "Which queries differ", ":material/leaderboard:"),
     ("pages/map.py", "Explore the map", ":material/scatter_plot:"),
     ("pages/train.py", "Train other methods", ":material/model_training:"),
@@ -38,54 +38,31 @@ def show(
 ) -> list[Run]:
     """Show what runs on one split found on the part that is looked at."""
     part = settings.current_part(dataset_id)
-    measured = {run.id: naming.read_measured(run) for run in runs}
+    measured = {run.id: shell_runs.read_measured(run) for run in runs}
     ordered = ranked(runs, measured, metric, direction, part)
-    entries = naming.entries_of(ordered, part)
+    entries = shell_runs.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         settings.part_switch(dataset_id)
-        for page, label, icon in FURTHER:
+        for page, label, icon in _FURTHER:
             if page != "pages/train.py" or key != "train":
                 st.page_link(page, label=label, icon=icon, query_params={"data": dataset_id})
     missing = [
-        (run, naming.run_title(run.info)) for run in ordered if part not in measured[run.id].parts
+        (run, shell_runs.run_title(run.info))
+        for run in ordered
+        if part not in measured[run.id].parts
     ]
     if missing:
-        settings.offer_missing_part(missing, part, pairs, key=key)
+        progress.offer_missing_part(missing, part, pairs, key=key)
     if not entries:
         return []
     with answer:
         # Easier to read than an MRR, and a column of the table.
-        show_finding(entries[0], "top-1" if metric == "MRR" else metric, direction, pairs)
+        table.show_best(entries[0], "top-1" if metric == "MRR" else metric, direction, pairs)
     shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
     show_table(entries, shown, direction, pairs)
     show_curves(entries, direction)
     return [entry.run for entry in entries]
-
-
-def show_finding(best: Entry, metric: str, direction: str, pairs: PairSet) -> None:
-    """Say in a sentence what the best run can do."""
-    from simviz.evaluation.tables import finding
-
-    record = best.record(metric, direction)
-    if record is None:
-        return
-    popular = find_record(best.measured.evaluation["baselines"]["popularity"], metric, direction)
-    sides = {"x2y": (pairs.x_name, pairs.y_name), "y2x": (pairs.y_name, pairs.x_name)}
-    query, answer = sides.get(direction, ("queries", "answers"))
-    query = "pairs" if record["direction"] == "pairs" else query
-    words = finding(
-        best.label,
-        metric,
-        record["value"],
-        record["n"],
-        query_name=query,
-        answer_name=answer,
-        baseline=None if popular is None else popular["value"],
-        part=best.part,
-        candidates=best.measured.ranked_against(direction, best.part, pairs),
-    )
-    table.show_words(words)
 
 
 def show_table(
@@ -94,9 +71,9 @@ def show_table(
     """Compare runs in a few columns, the best on validation first, what knows nothing last."""
     metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
     rows = table_rows(entries, metrics, direction)
-    drawn = [columns.metric_column(rows, metric) for metric in metrics]
-    drawn += [columns.dimensions_column(rows), columns.time_column(rows)]
-    columns.draw_columns(rows, entries, drawn)
+    columns = [table.metric_column(rows, metric) for metric in metrics]
+    columns += [table.dimensions_column(rows), table.time_column(rows)]
+    table.draw_columns(rows, entries, columns)
     record = entries[0].record(metrics[0], direction) if metrics else None
     if record is None:
         return
@@ -106,10 +83,10 @@ def show_table(
             f"Over {record['n']:,} pairs of the {part} part. In the order of the validation part."
         )
         return
-    asked = {"x2y": pairs.x_name, "y2x": pairs.y_name, "mean": "queries from both sides"}
+    queries = {"x2y": pairs.x_name, "y2x": pairs.y_name, "mean": "queries from both sides"}
     pool = entries[0].measured.ranked_against(direction, part, pairs)
     st.caption(
-        f"Mean over {record['n']:,} {part} {asked[direction]} ± 95 % interval, each ranked "
+        f"Mean over {record['n']:,} {part} {queries[direction]} ± 95 % interval, each ranked "
         f"against {pool}. Ties count with their expected value. "
         "In the order of the validation part."
     )
@@ -129,23 +106,20 @@ def show_curves(entries: Sequence[Entry], direction: str) -> None:
             if arrays is not None:
                 roc = Roc(**arrays)
                 rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
-        figure = roc_figure(rocs, theme=theme())
-        show_chart(figure, "roc")
+        show_chart(roc_figure(rocs, theme=state.theme()), "roc")
     with right:
         st.markdown("#### How many dimensions it takes")
         drawn = [dimension_curve(entry, direction) for entry in entries]
         metrics = [r["metric"] for entry in entries for r in entry.measured.curve]
         metric = metrics[0] if metrics else "MRR"
-        figure = dimension_figure([c for c in drawn if c], metric=metric, theme=theme())
+        figure = dimension_figure([c for c in drawn if c], metric=metric, theme=state.theme())
         show_chart(figure, "curve")
 
 
 def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
     """Draw both sides as one of the runs sees them."""
-    pass
-
     st.markdown("#### Both sides on one map")
-    titles = {run.id: naming.run_title(run.info) for run in runs}
+    titles = {run.id: shell_runs.run_title(run.info) for run in runs}
     chosen = st.segmented_control(
         "As seen by",
         list(titles),
@@ -158,14 +132,11 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
     show_map_alone(next(run for run in runs if run.id == chosen), pairs)
 
 
-KEY = "map-alone"
-
-
 def show_map_alone(run: Run, pairs: PairSet) -> None:
     """Draw both sides as a run sees them; what is clicked is opened on the map."""
     from simviz.charts.canvas import map_alt
 
-    picked = canvas.news("picked", KEY)
+    picked = canvas.news("picked", _KEY)
     if picked is not None and picked.get("key"):
         where = {"data": run.info.dataset_id, "run": run.id, "sel": str(picked["key"])}
         st.switch_page("pages/map.py", query_params=where)
@@ -175,9 +146,9 @@ def show_map_alone(run: Run, pairs: PairSet) -> None:
     st.html(canvas.STYLE)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")
-    told = map_scene.data(View(run.info.dataset_id, run.id), scene)
+    data = map_scene.data(View(run.info.dataset_id, run.id), scene)
     alt = map_alt(placed.drawing, (pairs.x_name, pairs.y_name))
-    canvas.show(told | {"asked": [], "scrolls": True, "alt": alt}, KEY)
+    canvas.show(data | {"asked": [], "scrolls": True, "alt": alt}, _KEY)
     if placed.drawing.quality is not None:
         st.caption(
             f"{placed.drawing.quality.describe()} {' '.join(placed.drawing.notes)} "

@@ -335,7 +335,7 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
 
 
 def test_part_that_was_not_measured_is_offered(app, sentences):
-    from simviz.workbench.shell import settings, state
+    from simviz.workbench.shell import progress, state
 
     dataset_id, mine = put(app, sentences)
     run = state.store().runs.get(train(sentences, dataset_id, mine, n_components=12).run_id)
@@ -344,7 +344,7 @@ def test_part_that_was_not_measured_is_offered(app, sentences):
     assert "Not measured on the validation part yet" in words(app) and not charts(app)
     app.button(key="map-measure").click().run()
     deadline = time.monotonic() + 30
-    while settings._background().progress((run.id, "validation")) is not None:
+    while progress.background("parts").progress((run.id, "validation")) is not None:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     app.run()

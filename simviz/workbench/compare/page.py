@@ -4,103 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from simviz.exceptions import SimvizError
-from simviz.workbench.compare import blend, choice as compare_choice, table
-from simviz.workbench.compare.choice import TABS, Choice, follow_link, put_in_link
-from simviz.workbench.compare.columns import part_of
+from simviz.markdown import escape_markdown
+from simviz.workbench.compare import blend, queries, table, topics
+from simviz.workbench.compare.choice import (
+    TABS,
+    Choice,
+    choose,
+    follow_link,
+    part_of,
+    put_in_link,
+)
 from simviz.workbench.compare.curves import page as curves
-from simviz.workbench.shell import display, drawings, frame, progress, runs, settings, state
-from simviz.workbench.shell.marks import plain, plain as escaped
+from simviz.workbench.shell import display, drawings, empty, frame, progress, runs, settings, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.data.splitting import Split
     from simviz.evaluation import Evaluation
-    from simviz.store.run import Part, Run
+    from simviz.reports.summary import Entry
+    from simviz.store.run import Run
 
+_STYLE = Path(__file__).with_name("style.css")
+#: Metrics shown against all items, beside the main one.
 _FEW = ("top-1", "MRR")
-
-
-def show_against_all_items(choice: Choice) -> None:
-    """Offer figures against all items, where a query met only those of its part."""
-    from simviz.evaluation.metrics import parse_metric
-
-    entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
-    if not entries or not _is_narrower(choice):
-        return
-    fold = st.expander("Against all items", key="compare-all-items", on_change="rerun")
-    if not fold.open:
-        return
-    wanted = dict.fromkeys(m for m in (choice.metric, *_FEW) if m in choice.metrics)
-    metrics = [m for m in wanted if parse_metric(m).level == "query"]
-    sides = settings.asking_sides(choice.direction)
-    rows, pool = [], 0
-    with fold:
-        try:
-            with st.spinner("Ranking against all items", show_time=False):
-                for entry in entries:
-                    run, pairs = entry.run, choice.pairs
-                    found = _ranked(run.id, choice.part, sides, run, pairs)
-                    values = [found.value(m, choice.direction) for m in metrics]  # type: ignore[arg-type]
-                    rows.append([entry.label, *(f"{value:.3f}" for value in values)])
-                    pool = max(int(r.n_candidates.max()) for r in found.rankings.values())
-        except SimvizError as error:  # a model that was deleted since, or is damaged
-            display.problem(error)
-            return
-        display.table(["method", *metrics], rows)
-        asked = part_of(entries[0], choice.pairs)
-        st.caption(
-            escaped(
-                f"The queries of the {choice.part} part ({len(asked.x):,} {asked.x_name}, "
-                f"{len(asked.y):,} {asked.y_name}), each ranked against all items of the other "
-                f"side, up to {pool:,}; known training pairs are neither candidates nor relevant. "
-                "Items of training compete here, as they do in use."
-            )
-        )
-
-
-def _is_narrower(choice: Choice) -> bool:
-    """Whether a query of the chosen side met fewer candidates than there are items."""
-    measured, pairs = choice.entries[0].measured, choice.pairs
-    if measured.pool != "split":
-        return False
-    met = {"x2y": measured.n_y < len(pairs.y), "y2x": measured.n_x < len(pairs.x)}
-    return any(met[side] for side in settings.asking_sides(choice.direction))
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _ranked(
-    run_id: str, part: Part, sides: Sequence[str], _run: Run, _pairs: PairSet
-) -> Evaluation:
-    from simviz.evaluation import evaluate_part
-
-    pipeline = drawings.pipeline(run_id, _run)
-    parts = _split_of(_run, _pairs)
-    return evaluate_part(pipeline, _pairs, parts, part, pool="all", directions=sides)  # type: ignore[arg-type]
-
-
-def _split_of(run: Run, pairs: PairSet) -> Split:
-    """The split of a run, from the positions that are kept with it."""
-    from simviz.data.splitting import PARTS, Split
-
-    at, how = run.arrays(), run.spec["split"]
-    x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
-    held = {part: pairs.take(x[part], y[part]) for part in PARTS}
-    return Split(**held, by=how["by"], seed=how["seed"], x_index=x, y_index=y)
-
-
-_STYLE = """
-<style>
-.sv-slim { font-size: .9rem; }
-.sv-slim th, .sv-slim td { padding-left: .45rem; padding-right: .45rem; }
-.sv-slim th, .sv-slim td:first-child { white-space: normal; }
-.sv-next { line-height: 1.55; max-width: 56rem; opacity: .8; margin: 0 0 .4rem; }
-</style>
-"""
 
 
 def show_page() -> None:
@@ -110,12 +42,18 @@ def show_page() -> None:
     st.title("Which is better?")
     dataset_id = state.current_dataset_id()
     if dataset_id is None:
-        show_no_data()
+        st.markdown(
+            "Runs on one data set are compared here: which finds the right answers, how sure that "
+            "is, and for which queries they differ. Choose a data set first."
+        )
+        empty.show_demos("compare")
     else:
         try:
             show(dataset_id, state.dataset(dataset_id))
         except SimvizError as error:
-            show_unknown(str(error))
+            st.html(f'<p role="alert">{escape(str(error))}</p>')
+            st.markdown("These are always there:")
+            empty.show_demos("compare")
     frame.end()
 
 
@@ -123,15 +61,16 @@ def show(dataset_id: str, pairs: PairSet) -> None:
     """Compare the finished runs on a data set."""
     st.html(_STYLE)
     st.caption(
-        plain(
+        escape_markdown(
             f"{runs.dataset_title(dataset_id, pairs.name)}: {len(pairs.x):,} {pairs.x_name} × "
             f"{len(pairs.y):,} {pairs.y_name}, {pairs.relevance.positives.nnz:,} relevant pairs"
         )
     )
     n_finished = len(state.runs(dataset_id))
-    followed = [s for s in state.queue().jobs(state.workspace()) if _is_on(s, dataset_id)]
+    jobs = state.queue().jobs(state.workspace())
+    on_data = [s for s in jobs if s.spec is not None and s.spec.dataset_id == dataset_id]
     # What ended without a result is told only where there is nothing else to see.
-    shown = [s for s in followed if s.is_active or (not n_finished and not s.run_id)]
+    shown = [s for s in on_data if s.is_active or (not n_finished and not s.run_id)]
     if shown:
         progress.show_progress([s.id for s in shown], key="compare")
     if not n_finished:
@@ -139,37 +78,19 @@ def show(dataset_id: str, pairs: PairSet) -> None:
         return
     blend.take_kept()
     answer = st.container()  # stands above what it depends on
-    choice = compare_choice.choose(dataset_id, pairs)
+    choice = choose(dataset_id, pairs)
     if choice is None:
         return
     with answer:
         table.show_finding(choice)
     table.show_table(choice)
-    show_against_all_items(choice)
+    _show_against_all_items(choice)
     st.space("small")
     _show_tabs(choice)
 
 
-def show_no_data() -> None:
-    """Where no data set was chosen yet."""
-    st.markdown(
-        "Runs on one data set are compared here: which finds the right answers, how sure that "
-        "is, and for which queries they differ. Choose a data set first."
-    )
-    _offer_demos()
-
-
-def show_unknown(message: str) -> None:
-    """Where the link names a data set that is not there."""
-    st.html(f'<p role="alert">{escape(message)}</p>')
-    st.markdown("These are always there:")
-    _offer_demos()
-
-
 def _show_tabs(choice: Choice) -> None:
     """Only the open tab is computed."""
-    from simviz.workbench.compare import queries, topics
-
     topical = topics.runs_with_topics(choice)
     fits = {"topics": bool(topical), "blend": len(choice.entries) > 1}
     known = {name: label for name, label in TABS.items() if fits.get(name, True)}
@@ -199,37 +120,74 @@ def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
         st.caption("The first result appears here as soon as it is there.")
         return
     st.markdown("Nothing has been trained on these data yet.")
-    if (frame.ROOT / "pages/train.py").exists():
-        st.page_link(
-            "pages/train.py",
-            label="Choose methods to train",
-            icon=":material/model_training:",
-            query_params={"data": dataset_id},
-        )
+    label, icon = "Choose methods to train", ":material/model_training:"
+    frame.page_link("pages/train.py", label, icon, data=dataset_id)
     if dataset_id.startswith("demo:"):
-        st.page_link(
-            "app.py",
-            label="Train this demo's methods",
-            icon=":material/play_arrow:",
-            query_params={"demo": dataset_id.removeprefix("demo:")},
+        demo = dataset_id.removeprefix("demo:")
+        frame.page_link("app.py", "Train this demo's methods", ":material/play_arrow:", demo=demo)
+
+
+def _show_against_all_items(choice: Choice) -> None:
+    """Offer figures against all items, where a query met only those of its part."""
+    from simviz.evaluation.metrics import parse_metric
+
+    entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
+    if not entries or not _is_narrower(choice):
+        return
+    fold = st.expander("Against all items", key="compare-all-items", on_change="rerun")
+    if not fold.open:
+        return
+    wanted = dict.fromkeys(m for m in (choice.metric, *_FEW) if m in choice.metrics)
+    metrics = [m for m in wanted if parse_metric(m).level == "query"]
+    sides = settings.asking_sides(choice.direction)
+    rows, pool = [], 0
+    with fold:
+        try:
+            with st.spinner("Ranking against all items", show_time=False):
+                for entry in entries:
+                    found = _evaluation(entry, sides, choice.pairs)
+                    values = [found.value(m, choice.direction) for m in metrics]
+                    rows.append([entry.label, *(f"{value:.3f}" for value in values)])
+                    pool = max(int(r.n_candidates.max()) for r in found.rankings.values())
+        except SimvizError as error:  # a model that was deleted since, or is damaged
+            display.problem(error)
+            return
+        display.table(["method", *metrics], rows)
+        part = part_of(entries[0], choice.pairs)
+        st.caption(
+            escape_markdown(
+                f"The queries of the {choice.part} part ({len(part.x):,} {part.x_name}, "
+                f"{len(part.y):,} {part.y_name}), each ranked against all items of the other "
+                f"side, up to {pool:,}; known training pairs are neither candidates nor relevant. "
+                "Items of training compete here, as they do in use."
+            )
         )
 
 
-def _offer_demos() -> None:
-    from simviz.datasets import DEMOS
-
-    with st.container(horizontal=True, vertical_alignment="center"):
-        for demo, info in DEMOS.items():
-            st.button(
-                info.title,
-                key=f"compare-demo-{demo}",
-                on_click=state.choose_dataset,
-                args=(f"demo:{demo}",),
-            )
-        if (frame.ROOT / "pages/data.py").exists():
-            st.page_link("pages/data.py", label="Use my own file", icon=":material/upload:")
+def _is_narrower(choice: Choice) -> bool:
+    """Whether a query of the chosen side met fewer candidates than there are items."""
+    measured, pairs = choice.entries[0].measured, choice.pairs
+    if measured.pool != "split":
+        return False
+    met = {"x2y": measured.n_y < len(pairs.y), "y2x": measured.n_x < len(pairs.x)}
+    return any(met[side] for side in settings.asking_sides(choice.direction))
 
 
-def _is_on(status: object, dataset_id: str) -> bool:
-    spec = getattr(status, "spec", None)
-    return spec is not None and spec.dataset_id == dataset_id
+@state.cached(64)
+def _evaluation(entry: Entry, sides: Sequence[str], pairs: PairSet) -> Evaluation:
+    """What a run finds among all items."""
+    from simviz.evaluation import evaluate_part
+
+    pipeline = drawings.pipeline(entry.run.id, entry.run)
+    parts = _split_of(entry.run, pairs)
+    return evaluate_part(pipeline, pairs, parts, entry.part, pool="all", directions=sides)
+
+
+def _split_of(run: Run, pairs: PairSet) -> Split:
+    """The split of a run, from the positions that are kept with it."""
+    from simviz.data.splitting import PARTS, Split
+
+    at, how = run.arrays(), run.spec["split"]
+    x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
+    held = {part: pairs.take(x[part], y[part]) for part in PARTS}
+    return Split(**held, by=how["by"], seed=how["seed"], x_index=x, y_index=y)

@@ -5,88 +5,89 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from math import isnan
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
+from markupsafe import Markup
 
-from simviz.reports.summary import Entry, find_record, table_rows
-from simviz.workbench.compare import choice as compare_link, files
-from simviz.workbench.compare.choice import (
-    Choice,
-    Setting,
-    evaluated_runs,
-    tested_runs,
-)
-from simviz.workbench.compare.columns import (
-    Verdicts,
-    compared,
-    dimensions_column,
-    draw_columns,
-    metric_column,
-    metric_under_test,
-    power,
-    test_name,
-    tested_column,
-    time_column,
-    values,
-    verdict,
-)
+from simviz.markdown import escape_markdown
+from simviz.reports.summary import Entry, asked, find_record, table_rows
+from simviz.workbench.compare import files, significance
+from simviz.workbench.compare.choice import Choice, evaluation, view
+from simviz.workbench.compare.significance import Verdicts
 from simviz.workbench.shell import code, links, settings
-from simviz.workbench.shell.marks import plain
+from simviz.workbench.shell.marks import mark
 from simviz.workbench.shell.runs import describe_split
 
 if TYPE_CHECKING:
-    pass
+    from simviz.data.pairs import PairSet
+    from simviz.evaluation import Comparison, Comparisons
+    from simviz.evaluation.tables import TableRow
 
-
+#: Metrics beside the main one where not all are shown.
 _FEW = ("top-1", "MRR", "AUC")
+_NOTHING = "–"
+_LONGEST = 16  # characters of a run's name in a heading
+_STYLE = Path(__file__).with_name("table.css")
+
+
+class Column(NamedTuple):
+    """A column of the table."""
+
+    head: str
+    hover: str
+    cells: Sequence[str]
+
+
+# -- the finding ----------------------------------------------------------------------
 
 
 def show_finding(choice: Choice) -> None:
     """Say what the best run can do, and whether the next is really behind."""
-    from simviz.evaluation.tables import finding
-
     best = choice.entries[0]
     record = best.record(choice.metric, choice.direction)
     if record is None or isnan(record["value"]):
         st.markdown(f"{choice.metric} could not be measured on the {choice.part} part.")
         return
-    popular = find_record(
-        best.measured.evaluation["baselines"].get("popularity", []),
-        choice.metric,
-        choice.direction,
-    )
-    query, answer, unseen = _who_asks(choice)
-    if record["direction"] == "pairs":
-        query, unseen = "pairs", True
-    words = finding(
-        best.label,
-        choice.metric,
-        record["value"],
-        record["n"],
-        query_name=query,
-        answer_name=answer,
-        baseline=None if popular is None else popular["value"],
-        unseen=unseen,
-        part=choice.part,
-        candidates=best.measured.ranked_against(choice.direction, choice.part, choice.pairs),
-    )
-    show_words(words)
+    unseen = record["direction"] == "pairs" or asked(best, choice.pairs, choice.direction).unseen
+    show_best(best, choice.metric, choice.direction, choice.pairs, unseen=unseen)
     if len(choice.entries) > 1:
         show_lead(choice, best, choice.entries[1])
     if choice.part == "validation":
         _offer_test(choice)
 
 
-def show_words(words: str) -> None:
-    """The finding itself; a figure and its per cent stay on one line."""
+def show_best(best: Entry, metric: str, direction: str, pairs: PairSet, **unseen: bool) -> None:
+    """Say in a sentence what the best run can do."""
+    from simviz.evaluation.tables import finding
+
+    record = best.record(metric, direction)
+    if record is None:
+        return
+    baselines = best.measured.evaluation["baselines"]
+    popular = find_record(baselines.get("popularity", []), metric, direction)
+    sides = asked(best, pairs, direction)
+    words = finding(
+        best.label,
+        metric,
+        record["value"],
+        record["n"],
+        query_name="pairs" if record["direction"] == "pairs" else sides.queries,
+        answer_name=sides.answers,
+        baseline=None if popular is None else popular["value"],
+        part=best.part,
+        candidates=best.measured.ranked_against(direction, best.part, pairs),
+        **unseen,
+    )
+    # A figure and its per cent stay on one line.
     words = words.replace(" %", "\N{NO-BREAK SPACE}%")
     st.html(f'<p class="sv-finding">{escape(words)}</p>')
 
 
 def show_lead(choice: Choice, a: Entry, b: Entry) -> None:
     """Say which of two runs is ahead, and how sure that is."""
-    st.html(f'<p class="sv-next">{escape(verdict(choice, a, b))}</p>')
+    st.html(f'<p class="sv-next">{escape(significance.verdict(choice, a, b))}</p>')
 
 
 def _offer_test(choice: Choice) -> None:
@@ -101,18 +102,21 @@ def _offer_test(choice: Choice) -> None:
         settings.part_button(dataset_id, "test", "See the test", "compare-see-test")
 
 
+# -- the table ------------------------------------------------------------------------
+
+
 def show_table(choice: Choice) -> None:
     """Runs by metric, the best first; what knows nothing below, in grey."""
     several = len(choice.entries) > 1
-    now = compare_link.setting(choice)
-    few = [choice.metric, *(m for m in _FEW if m in choice.metrics and m != choice.metric)]
+    now = significance.current_setting(choice)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if several:
-            compare_link.choose_test(choice, now)
+            significance.choose_test(choice, now)
         everything = st.toggle("More columns", key="compare-more", persist_state="session")
-        verdicts = _verdicts(choice, now) if several else None
+        verdicts = significance.verdicts(choice, now) if several else None
         # What stands beside a test takes the place of a metric.
         n_metrics = 3 if verdicts is None else 2 if verdicts.beside is None else 1
+        few = [choice.metric, *(m for m in _FEW if m in choice.metrics and m != choice.metric)]
         metrics = choice.metrics if everything else few[:n_metrics]
         rows = table_rows(choice.entries, metrics, choice.direction)
         runs = [entry.run for entry in choice.entries]
@@ -121,54 +125,217 @@ def show_table(choice: Choice) -> None:
             st.divider()
             files.show_model_files(runs, {entry.run.id: entry.label for entry in choice.entries})
         code.show_compare(choice, now.test, now.correction)
-        links.show_button("compare", runs, compare_link.view())
+        links.show_button("compare", runs, view())
     columns = [metric_column(rows, metric) for metric in metrics]
     if verdicts is not None:
-        columns[1:1] = tested_column(choice, verdicts, everything=everything)
+        columns[1:1] = _tested_columns(choice, verdicts, everything=everything)
     if everything or verdicts is None or choice.part == "validation":
         columns.append(dimensions_column(rows))
     columns.append(time_column(rows))
     draw_columns(rows, choice.entries, columns)
     if verdicts is not None and choice.part == "test":
-        if words := power(choice, verdicts.found):
+        if words := significance.power(choice, verdicts.found):
             st.html(f'<p class="sv-next">{escape(words)}</p>')
         st.caption(_test_note(choice, verdicts))
     st.caption(_footnote(choice, metrics))
     for sentence in _empty_items(choice):
-        st.caption(plain(sentence))
+        st.caption(escape_markdown(sentence))
 
 
-def _verdicts(choice: Choice, now: Setting) -> Verdicts:
-    """What the chosen test found, and a better one beside one of the papers."""
-    found = compared(choice, now.test, now.correction)
-    beside = None
-    if now.chosen == "published":
-        beside = compared(choice, "randomization", "holm")
-    return Verdicts(now, found, beside)
+def draw_columns(
+    rows: Sequence[TableRow], entries: Sequence[Entry], columns: Sequence[Column]
+) -> None:
+    """Draw a table of runs, then of what knows nothing, in grey."""
+    from simviz.charts.tables import Cell, html_table
+    from simviz.store import stopped_by_validation
+
+    # On the validation part a dagger marks the runs that stopped by it.
+    stopped = [
+        entry.part == "validation" and stopped_by_validation(entry.run) for entry in entries
+    ]
+    names: list[str] = [row.label for row in rows]
+    for i, is_stopped in enumerate(stopped):
+        marked = Markup('<span class="sv-mark sv-run-{}"></span>{}{}')
+        names[i] = marked.format(i, names[i], "†" * is_stopped)
+    cells = [[name] for name in names]
+    for column in columns:
+        for i, line in enumerate(cells):
+            line.append(column.cells[i] if i < len(column.cells) else _NOTHING)
+    table = html_table(
+        ["method", *(Cell(c.head, {"title": c.hover or None}) for c in columns)],
+        cells,
+        look="sv-table",
+        row_looks=["sv-base" if row.is_baseline else "" for row in rows],
+        scroll="sv-scroll",
+    )
+    marks = "".join(
+        f".sv-run-{i} {{ background-image: {mark(entry.look)}; }}"
+        for i, entry in enumerate(entries)
+    )
+    st.html(_STYLE)
+    st.html(f"<style>{marks}</style>{table}")
+    if any(stopped):
+        st.caption("† Stopped training by this part, so that its figures here flatter it.")
+
+
+def metric_column(rows: Sequence[TableRow], name: str) -> Column:
+    """A metric with its interval; the best is bold."""
+    from simviz.evaluation.metrics import parse_metric
+    from simviz.evaluation.tables import best_values
+
+    best = best_values(rows, [name]).get(name)
+    cells = []
+    for row in rows:
+        value, reach = row.values[name]
+        cell = Markup("{}").format(_NOTHING if isnan(value) else f"{value:.3f}")
+        if value == best and not row.is_baseline:
+            cell = _bold(cell)
+        if not isnan(reach) and not row.is_baseline:
+            cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
+        cells.append(cell)
+    return Column(name, parse_metric(name).description, cells)
+
+
+def dimensions_column(rows: Sequence[TableRow]) -> Column:
+    """How many dimensions each model has."""
+    cells = [_NOTHING if row.dimensions is None else f"{row.dimensions:,}" for row in rows]
+    return Column("dimensions", "", cells)
+
+
+def time_column(rows: Sequence[TableRow]) -> Column:
+    """How long each run took."""
+    cells = [_NOTHING if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
+    return Column("time", "To train, measure and draw", cells)
+
+
+def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Column]:
+    """What tests found: tie groups, differences and p-values; more of it where asked."""
+    from simviz.charts.style import clean_text
+
+    now, found = verdicts.setting, verdicts.found
+    base = now.against.label
+    lines = significance.against(choice, verdicts)
+    name, test = significance.tested_name(choice, now), significance.test_name(found)
+    by_pairs, counted = significance.is_by_pairs(found), significance.counted(found)
+    letters = found.letters()
+    ties = Column(
+        "ties",
+        f"Runs that share a letter cannot be told apart at 5 %: {test}.",
+        [letters[entry.run.id] for entry in choice.entries],
+    )
+    delta = Column(
+        f"Δ to {clean_text(base, _LONGEST)}",
+        f"{name} minus that of {base}, on the same queries.",
+        [_NOTHING if one is None else significance.signed(one.difference) for one in lines],
+    )
+    kind = "BCa" if now.test == "bootstrap" else "Student"
+    if by_pairs:
+        kind = "normal" if now.test == "delong" else "Student"
+    reach = Column(
+        "Δ, 95 %",
+        f"Interval of the difference: {kind}.",
+        [_NOTHING if one is None else significance.interval_text(one) for one in lines],
+    )
+    if choice.part == "validation":
+        return [delta, reach]
+    tests = [Column(f"p, {now.short}", f"Against {base}: {test}.", [_p(one) for one in lines])]
+    if verdicts.beside is not None:
+        others = significance.against(choice, verdicts._replace(found=verdicts.beside))
+        short = "bootstrap" if significance.is_by_pairs(verdicts.beside) else "randomisation"
+        hover = f"The better test: {significance.test_name(verdicts.beside)}."
+        tests.append(Column(f"p, {short}", hover, [_p(one) for one in others]))
+    if not everything:
+        return [ties, delta, *tests]
+    tested = significance.tested_metric(choice)
+    what, drawn = f"Where the mean {tested.name} of other such queries", "the queries"
+    if tested.level != "query":
+        what, drawn = f"Where {tested.name} of other such judged pairs", "the items"
+    intervals = [significance.interval(choice, entry) for entry in choice.entries]
+    mean = found.means[found.names.index(now.against.run.id)]
+    paired = next(iter(found.pairs.values())).outcomes is not None
+    unit = "of the paired differences (d_z)" if paired else "of the values"
+    unit = "of one item's draw" if by_pairs else unit
+    return [
+        Column(
+            "bootstrap 95\N{NO-BREAK SPACE}%",
+            f"{what} lies: from 2,000 draws of {drawn}.",
+            [_NOTHING if isnan(low) else f"{low:.3f} to {high:.3f}" for low, high in intervals],
+        ),
+        ties,
+        delta,
+        reach,
+        Column(
+            "Δ %",
+            f"The difference as a share of {base}'s mean.",
+            [_NOTHING if one is None else _percent(one.difference, mean) for one in lines],
+        ),
+        Column(
+            "better / level / worse",
+            f"{counted} on which the run does better than {base}, as well, and worse.",
+            [_counts(found, one) for one in lines],
+        ),
+        *tests,
+        Column(
+            "effect",
+            f"Difference in standard deviations {unit}, corrected for small samples (Hedges).",
+            [_effect(one) for one in lines],
+        ),
+    ]
+
+
+def _bold(cell: str) -> Markup:
+    return Markup('<span class="sv-best">{}</span>').format(cell)
+
+
+def _p(one: Comparison | None) -> str:
+    if one is None:
+        return _NOTHING
+    text = significance.p_text(one.p_value)
+    return _bold(text) if one.is_significant() else text
+
+
+def _percent(difference: float, base: float) -> str:
+    if not base or isnan(difference):
+        return _NOTHING
+    text = f"{100 * difference / base:+.1f}"
+    return f"{'0.0' if float(text) == 0 else text.replace('-', '−')} %"
+
+
+def _counts(found: Comparisons, one: Comparison | None) -> str:
+    counts = None if one is None else significance.outcomes(found, one)
+    return _NOTHING if counts is None else " / ".join(f"{n:,}" for n in counts)
+
+
+def _effect(one: Comparison | None) -> str:
+    if one is None or isnan(one.effect_size):
+        return _NOTHING
+    return f"{one.effect_size:+.2f}".replace("-", "−").replace("inf", "∞")
+
+
+# -- notes below it -------------------------------------------------------------------
 
 
 def _test_note(choice: Choice, verdicts: Verdicts) -> str:
     """What the marks of the table mean, and by which test; markdown."""
     now = verdicts.setting
     words = (
-        f"**p:** {plain(test_name(verdicts.found))}; bold up to 0\\.05. "
+        f"**p:** {escape_markdown(significance.test_name(verdicts.found))}; bold up to 0\\.05. "
         "**Ties:** runs that share a letter cannot be told apart by this test at 5 %."
     )
-    if (name := metric_under_test(choice, now)) != choice.metric:
-        words += plain(
+    if (name := significance.tested_name(choice, now)) != choice.metric:
+        words += escape_markdown(
             f" {choice.metric} pools all pairs; in ties, Δ and p {name} stands for it, query by "
             "query."
         )
-    if now.test == "subsets" or tested_runs(choice).level != "query":
-        return words + (f" {now.caution}" if now.caution else "")
-    told = values(choice, now.against)
-    if told.unit == "pair":
-        words += " A pair asks from both sides and counts once."
-    if not told.is_independent:
-        words += (
-            " Queries of both sides share judgments, and the test takes them for independent: "
-            "let one side ask to be strict."
-        )
+    if now.test != "subsets" and significance.is_by_query(choice):
+        values = significance.values(choice, now.against)
+        if values.unit == "pair":
+            words += " A pair asks from both sides and counts once."
+        if not values.is_independent:
+            words += (
+                " Queries of both sides share judgments, and the test takes them for independent: "
+                "let one side ask to be strict."
+            )
     return words + (f" {now.caution}" if now.caution else "")
 
 
@@ -177,30 +344,24 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     from simviz.evaluation.metrics import parse_metric
 
     first = choice.entries[0]
-    query, _, unseen = _who_asks(choice)
+    sides = asked(first, choice.pairs, choice.direction)
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
-    counted = next(
-        (
-            record
-            for m in choice.metrics
-            if (record := first.record(m, choice.direction)) and record["direction"] != "pairs"
-        ),
-        None,
-    )
-    words = f"**{plain(choice.metric)}:** {parse_metric(choice.metric).description} "
-    if counted is not None:
-        pool = first.measured.ranked_against(choice.direction, choice.part, choice.pairs)
-        words += plain(
-            f"Means over {counted['n']:,} {'unseen ' if unseen else ''}{query} ± 95 % interval; "
-            f"each is ranked against {pool}."
+    records = (first.record(m, choice.direction) for m in choice.metrics)
+    ranked = next((r for r in records if r and r["direction"] != "pairs"), None)
+    words = f"**{escape_markdown(choice.metric)}:** {parse_metric(choice.metric).description} "
+    if ranked is not None:
+        unseen = "unseen " if sides.unseen else ""
+        words += escape_markdown(
+            f"Means over {ranked['n']:,} {unseen}{sides.queries} ± 95 % interval; each is "
+            f"ranked against {choice.pool}."
         )
-    words += _left_out(choice, anything_ranked=counted is not None)
-    words += plain(
+    words += _left_out(choice, anything_ranked=ranked is not None)
+    words += escape_markdown(
         f" {choice.part.capitalize()} part: {split}. Ties count with their expected value."
     )
     pooled = [m for m in shown if parse_metric(m).level != "query"]
     if pooled:
-        words += plain(
+        words += escape_markdown(
             f" {' and '.join(pooled)} {'pool' if len(pooled) > 1 else 'pools'} all pairs, "
             "whichever side asks."
         )
@@ -216,7 +377,7 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
         return ""
     metric = parse_metric(choice.metric)
     by = metric if metric.level == "query" else "MRR"
-    n = evaluated_runs(choice, first).n_certain(choice.direction, by)  # type: ignore[arg-type]
+    n = evaluation(first, choice.pairs).n_certain(choice.direction, by)
     if not n:
         return ""
     one = n == 1
@@ -229,7 +390,7 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
 
 def _empty_items(choice: Choice) -> list[str]:
     """Say for which items a run knows nothing: they score 0 against everything."""
-    who: dict[str, list[str]] = {}
+    labels_of: dict[str, list[str]] = {}
     for entry in choice.entries:
         sides = zip(choice.names, ("x_empty", "y_empty"), strict=True)
         shares = [
@@ -238,20 +399,9 @@ def _empty_items(choice: Choice) -> list[str]:
             if (share := entry.measured.evaluation.get(side))
         ]
         if shares:
-            who.setdefault(" and ".join(shares), []).append(entry.label)
+            labels_of.setdefault(" and ".join(shares), []).append(entry.label)
     return [
         f"To {', '.join(labels)}, {shares} are empty: nothing in them was seen in training, "
         "and they score 0 against everything."
-        for shares, labels in who.items()
+        for shares, labels in labels_of.items()
     ]
-
-
-def _who_asks(choice: Choice) -> tuple[str, str, bool]:
-    """What queries and answers are called, and whether training knew no query."""
-    x_name, y_name = choice.names
-    unseen = choice.entries[0].measured.unseen
-    if choice.direction == "mean":
-        return "queries", "answers", unseen["x"] and unseen["y"]
-    if choice.direction == "x2y":
-        return x_name, y_name, unseen["x"]
-    return y_name, x_name, unseen["y"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from math import isnan
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
+from markupsafe import Markup, escape
 
 from simviz.charts.style import clean_text
 from simviz.exceptions import SimvizError
-from simviz.workbench.shell import display, marks
+from simviz.workbench.shell import display, marks, state
+from simviz.workbench.shell.figures import segments
 
 if TYPE_CHECKING:
     from simviz.data.items import Items
@@ -27,45 +28,14 @@ _ITEM_CHARACTERS = 70
 #: Terms up to this length stay on one line.
 _UNBROKEN = 25
 _ORDERS = {"weight": "Weight", "coherence": "Coherence"}
-_STYLE = """
-<style>
-.sv-topics { border-collapse: collapse; width: 100%; font-size: .95rem;
-  font-variant-numeric: tabular-nums; }
-.sv-topics th { text-align: left; font-weight: 500; opacity: .65; padding: .35rem .7rem;
-  border-bottom: 1px solid color-mix(in srgb, currentColor 22%, transparent); }
-.sv-topics th[title] { cursor: help; }
-.sv-topics td { padding: .55rem .7rem; vertical-align: top; overflow-wrap: anywhere;
-  border-bottom: 1px solid color-mix(in srgb, currentColor 9%, transparent); }
-.sv-topics th:first-child, .sv-topics td:first-child { padding-left: 0; }
-.sv-topics .sv-number { text-align: right; white-space: nowrap; }
-.sv-topics td.sv-number { opacity: .75; }
-.sv-topics b { font-weight: 600; }
-.sv-topics td > span:not([class]), .sv-topics b > span { white-space: nowrap; }
-.sv-topics mark { color: inherit; padding: 0 .1rem; border-radius: .15rem;
-  background: color-mix(in srgb, #c9941a 35%, transparent); }
-.sv-topics .sv-typical { display: block; font-size: .85rem; line-height: 1.5; opacity: .68;
-  margin-top: .15rem; }
-.sv-weight { white-space: nowrap; }
-.sv-weight i { display: block; height: 4px; border-radius: 2px; margin-top: .3rem;
-  background: color-mix(in srgb, currentColor 35%, transparent); }
-@media (max-width: 640px) {
-  .sv-topics thead { position: absolute; left: -9999px; }
-  .sv-topics tr { display: block; padding: .5rem 0 .6rem;
-    border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
-  .sv-topics td { display: block; border: 0; padding: .15rem 0; }
-  .sv-topics td.sv-number { text-align: left; font-size: .85rem; padding-bottom: .35rem; }
-  .sv-topics td.sv-number::before { content: "NPMI "; }
-}
-</style>
-"""
 
 
-@st.cache_resource(show_spinner="Reading the topics", max_entries=6)
-def topics_of(run_id: str, _run: Run, _pairs: PairSet) -> RunTopics:
+@state.cached(6, "Reading the topics")
+def topics_of(run: Run, pairs: PairSet) -> RunTopics:
     """The topics of a run, kept for the next page."""
     from simviz.explain.topics import RunTopics
 
-    return RunTopics.of(_run.pipeline(), _pairs)
+    return RunTopics.of(run.pipeline(), pairs)
 
 
 def runs_with_topics(choice: Choice) -> list[tuple[str, Run]]:
@@ -81,11 +51,8 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
     # Run by itself, so that a search leaves the rest of the page alone.
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         run = _choose_run(labelled)
-        order = st.segmented_control(
-            "Order by", list(_ORDERS), format_func=_ORDERS.__getitem__, default="weight",
-            required=True, key="topics-order", persist_state="session",
-        )  # fmt: skip
-        asked = st.text_input(
+        order = segments("Order by", _ORDERS, "topics-order")
+        wanted = st.text_input(
             "Find a term",
             key="topics-search",
             placeholder="Part of a term",
@@ -93,17 +60,17 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
             width=220,
         )
     try:
-        found = topics_of(run.id, run, pairs)
+        found = topics_of(run, pairs)
     except SimvizError as error:  # a model that was deleted since, or is damaged
         display.problem(error)
         return
-    matching = search(ordered(found.topics, order), asked)
+    matching = search(ordered(found.topics, order), wanted)
     if not matching:
         st.caption("No topic has such a term among its leading ones.")
         return
     everything = len(matching) <= _FEW or st.session_state.get("topics-all", False)
     shown = matching if everything else matching[:_FEW]
-    st.html(_STYLE + table_html(found, shown, pairs, asked))
+    st.html(table_html(found, shown, pairs, wanted))
     _show_below(run, pairs, found, matching)
 
 
@@ -176,13 +143,13 @@ def ordered(topics: Sequence[TopicTerms], order: str) -> list[TopicTerms]:
     return sorted(topics, key=mean_coherence, reverse=True)
 
 
-def search(topics: Sequence[TopicTerms], asked: str) -> list[TopicTerms]:
+def search(topics: Sequence[TopicTerms], wanted: str) -> list[TopicTerms]:
     """Topics that have a leading term in which something occurs, whatever its case."""
-    wanted = asked.strip().casefold()
+    part = wanted.strip().casefold()
     return [
         topic
         for topic in topics
-        if any(wanted in term.casefold() for term in (*topic.x_terms, *topic.y_terms))
+        if any(part in term.casefold() for term in (*topic.x_terms, *topic.y_terms))
     ]
 
 
@@ -195,9 +162,11 @@ def topics_csv(found: RunTopics, pairs: PairSet) -> str:
 
 
 def table_html(
-    found: RunTopics, shown: Sequence[TopicTerms], pairs: PairSet, asked: str = ""
+    found: RunTopics, shown: Sequence[TopicTerms], pairs: PairSet, wanted: str = ""
 ) -> str:
     """The table; whatever was uploaded is escaped."""
+    from simviz.charts.tables import Cell, html_table
+
     sides: list[tuple[Side, Items, str]] = [
         ("x", pairs.x, pairs.x_name),
         ("y", pairs.y, pairs.y_name),
@@ -205,47 +174,40 @@ def table_html(
     sides = sides[:1] if found.one_side else sides
     most = max((topic.share for topic in found.topics), default=0.0) or 1.0
     tip = "Normalised pointwise mutual information of the terms, from −1 to 1"
-    head = "".join(
-        f'<th>{escape(name)}</th><th class="sv-number" title="{tip}">NPMI</th>'
-        for _, _, name in sides
-    )
-    lines = []
+    head: list[object] = [Cell("weight", {"title": "Share of all tokens"})]
+    for _, _, name in sides:
+        head += [name, Cell("NPMI", {"class": "sv-number", "title": tip})]
+    rows = []
     for topic in shown:
-        cells = [
-            f'<td class="sv-weight">{100 * topic.share:.1f}\N{NO-BREAK SPACE}%'
-            f'<i style="width: {60 * topic.share / most:.0f}px"></i></td>'
-        ]
+        bar = Markup('{:.1f}\N{NO-BREAK SPACE}%<i style="width: {:.0f}px"></i>')
+        weight = bar.format(100 * topic.share, 60 * topic.share / most)
+        cells = [Cell(weight, {"class": "sv-weight"})]
         for side, items, _ in sides:
             terms = topic.x_terms if side == "x" else topic.y_terms
             value = topic.x_coherence if side == "x" else topic.y_coherence
-            typical = " · ".join(
-                _item(items, int(row)) for row in found.typical(side, topic.topic, _N_ITEMS)
-            )
-            below = f'<span class="sv-typical">{typical}</span>' if typical else ""
-            cells.append(
-                f'<td dir="auto">{_terms(terms, asked)}{below}</td>'
-                f'<td class="sv-number">{_number(value)}</td>'
-            )
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    return (
-        '<div class="sv-scroll" tabindex="0"><table class="sv-topics"><thead><tr>'
-        f'<th title="Share of all tokens">weight</th>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
-    )
+            text = _terms(terms, wanted)
+            typical = found.typical(side, topic.topic, _N_ITEMS)
+            if len(typical):
+                words = " · ".join(_item(items, int(row)) for row in typical)
+                text += Markup('<span class="sv-typical">{}</span>').format(words)
+            number = "–" if isnan(value) else f"{value:.2f}".replace("-", "−")
+            cells += [Cell(text, {"dir": "auto"}), Cell(number, {"class": "sv-number"})]
+        rows.append(cells)
+    return html_table(head, rows, look="sv-topics", scroll="sv-scroll")
 
 
-def _terms(terms: Sequence[str], asked: str) -> str:
+def _terms(terms: Sequence[str], wanted: str) -> Markup:
     """Terms in a row, the first three in bold, those that were asked for marked."""
-    wanted = asked.strip().casefold()
-    told = []
+    part = wanted.strip().casefold()
+    words = []
     for place, term in enumerate(terms):
         word = escape(term)
-        if wanted and wanted in term.casefold():
-            word = f"<mark>{word}</mark>"
+        if part and part in term.casefold():
+            word = Markup("<mark>{}</mark>").format(word)
         if len(term) <= _UNBROKEN:
-            word = f"<span>{word}</span>"
-        told.append(f"<b>{word}</b>" if place < 3 else word)
-    return ", ".join(told) or "–"
+            word = Markup("<span>{}</span>").format(word)
+        words.append(Markup("<b>{}</b>").format(word) if place < 3 else word)
+    return Markup(", ").join(words) or Markup("–")
 
 
 def _item(items: Items, row: int) -> str:
@@ -253,10 +215,6 @@ def _item(items: Items, row: int) -> str:
     words = marks.text(items, row, _ITEM_CHARACTERS)
     glyph = marks.glyph(items, row)
     if glyph:
-        return escape(f"{glyph}\N{NO-BREAK SPACE}{words}")
+        return f"{glyph}\N{NO-BREAK SPACE}{words}"
     label = items.metadata["label"][row] if "label" in items.metadata else None
-    return escape(words if label is None else clean_text(label, _ITEM_CHARACTERS))
-
-
-def _number(value: float) -> str:
-    return "–" if isnan(value) else f"{value:.2f}".replace("-", "−")
+    return words if label is None else clean_text(label, _ITEM_CHARACTERS)

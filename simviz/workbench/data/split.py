@@ -75,7 +75,7 @@ def _show_parts(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
             [row[0], *(f"{n:,}" for n in (row[1:] if has_negatives else row[1:4]))]
             for row in parts.rows
         ],
-        tight=has_negatives,
+        look="sv-tight" if has_negatives else "",
     )
     display.notes(parts.notes)
 

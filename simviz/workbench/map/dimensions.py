@@ -12,7 +12,7 @@ import streamlit as st
 from simviz.charts.style import Theme, apply_theme, get_theme, method_style
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View, bound
-from simviz.workbench.shell import display, drawings, runs, settings, state
+from simviz.workbench.shell import display, drawings, progress, runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def show(view: View, scene: Scene) -> None:
             part = settings.part_switch(view.dataset_id)
             if part not in run.measured:
                 missing = [(run, runs.run_title(run.info))]
-                settings.offer_missing_part(missing, part, scene.pairs, key="map")
+                progress.offer_missing_part(missing, part, scene.pairs, key="map")
                 return
             result = _evaluated(run.id, k, part, scene)
             direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)

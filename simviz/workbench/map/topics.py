@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from simviz.workbench.compare import topics as topics_view
+from simviz.workbench.compare import topics
 from simviz.workbench.map.view import Item, Side, View
 from simviz.workbench.shell import state
 from simviz.workbench.shell.frame import page_link
@@ -37,7 +37,7 @@ def topics_of(run: Run, pairs: PairSet) -> RunTopics | None:
     """The topics of a run; None where its method has none."""
     from simviz.explain.topics import has_topics
 
-    return topics_view.topics_of(run.id, run, pairs) if has_topics(run.info.method) else None
+    return topics.topics_of(run, pairs) if has_topics(run.info.method) else None
 
 
 def choose_labels(view: View, run: Run) -> bool:

@@ -441,7 +441,7 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
     labels = runs.label_runs([before.info, now.info])
     missing = [(run, labels[run.id]) for run in (before, now) if part not in run.measured]
     if missing:
-        settings.offer_missing_part(missing, part, pairs, "normalise")
+        progress.offer_missing_part(missing, part, pairs, "normalise")
         return
     old_at, at, names = before.arrays(), now.arrays(), (f"x_{part}", f"y_{part}")
     if not all(np.array_equal(old_at[name], at[name]) for name in names):

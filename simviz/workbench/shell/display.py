@@ -4,34 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 
 import streamlit as st
 
-_STYLE = """
-<style>
-.sv-problem { border-left: 3px solid #c2452d; padding: .55rem .9rem; line-height: 1.55;
-  background: color-mix(in srgb, #c2452d 9%, transparent); border-radius: 0 .4rem .4rem 0;
-  overflow-wrap: anywhere; }
-.sv-quiet { font-size: .875rem; line-height: 1.5; opacity: .7; margin: 0;
-  overflow-wrap: anywhere; }
-.sv-said { line-height: 1.55; margin: 0; overflow-wrap: anywhere; }
-.sv-name { font-family: 'Iowan Old Style', 'Palatino Linotype', Palatino, 'Book Antiqua',
-  Georgia, serif; font-size: 1.5rem; font-weight: 500; line-height: 1.3; margin: 0; padding: 0;
-  overflow-wrap: anywhere; }
-.sv-notes { margin: 0; padding-left: 1.1rem; font-size: .9rem; line-height: 1.5;
-  overflow-wrap: anywhere; }
-.sv-notes li { margin: .2rem 0; }
-.sv-tight { font-size: .85rem; }
-.sv-tight th, .sv-tight td { padding-left: .3rem; padding-right: .3rem; }
-.sv-figures { display: flex; flex-wrap: wrap; gap: .6rem 2.4rem; margin: .2rem 0; }
-.sv-figures b { display: block; font-size: 1.45rem; font-weight: 500; line-height: 1.25;
-  font-variant-numeric: tabular-nums; }
-.sv-figures span { font-size: .875rem; opacity: .7; overflow-wrap: anywhere; }
-.sv-legend { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; font-size: .875rem; }
-.sv-legend i { display: inline-block; width: .8rem; height: .8rem; border-radius: .2rem;
-  margin-right: .4rem; vertical-align: -.08rem; }
-</style>
-"""
+_STYLE = Path(__file__).with_name("display.css")
 
 
 def style() -> None:
@@ -75,17 +52,11 @@ def figures(entries: Iterable[tuple[str, str]]) -> None:
     st.html(f'<div class="sv-figures">{cells}</div>')
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, tight: bool = False) -> None:
-    """A few rows of text and numbers, as every table of the app looks; tight in a side column."""
-    look = "sv-table sv-tight" if tight else "sv-table"
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    st.html(
-        f'<div class="sv-scroll"><table class="{look}">'
-        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, look: str = "") -> None:
+    """A few rows of text and numbers, as every table of the app looks; "sv-tight" in a column."""
+    from simviz.charts.tables import html_table
+
+    st.html(html_table(head, rows, look=f"sv-table {look}".strip(), scroll="sv-scroll"))
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> None:
@@ -95,3 +66,8 @@ def legend(entries: Iterable[tuple[str, str]]) -> None:
         for colour, what in entries
     )
     st.html(f'<div class="sv-legend">{parts}</div>')
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """A number with its sign, a true minus."""
+    return f"{value:+.{digits}f}".replace("-", "−")

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from html import escape
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from simviz.workbench.shell import state
 
-if TYPE_CHECKING:
-    pass
-
-
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
-
-
 _IMAGES = {"svg": "SVG", "png": "PNG"}
 
 
@@ -36,16 +29,16 @@ def show_chart(figure: Any, key: str, *, alt: str = "", height: int | None = Non
     )
 
 
-def show_figures(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A few numbers a run, beside the chart."""
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+def segments(label: str, options: Collection[str], key: str, **how: Any) -> str:
+    """A control of which one option is always chosen, at first the first; titles if a mapping."""
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = next(iter(options))
+    if isinstance(options, Mapping):
+        how["format_func"] = options.__getitem__
+    chosen: str = st.segmented_control(
+        label, list(options), key=key, required=True, persist_state="session", **how
     )
-    st.html(
-        '<div class="sv-scroll" tabindex="0"><table class="sv-table sv-slim">'
-        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return chosen
 
 
 def kept_figure(
@@ -54,8 +47,8 @@ def kept_figure(
     """A figure of curves over all pairs, made once for all who see the same."""
     # Names are a visitor's own words: they go into one digest rather than into a key.
     named = [[curve.method, curve.label] for curve in curves]
-    told = json.dumps([kind, named, state.theme(), _usual_height(), *map(str, drawn_by)])
-    return _figure(hashlib.blake2b(told.encode(), digest_size=16).hexdigest(), make)
+    text = json.dumps([kind, named, state.theme(), _usual_height(), *map(str, drawn_by)])
+    return _figure(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), make)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -111,16 +104,7 @@ def show_rows(name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> None:
                 icon=":material/download:",
                 type="tertiary",
             )
-            if "compare-image" not in st.session_state:
-                st.session_state["compare-image"] = "svg"
-            st.segmented_control(
-                "The camera above the chart saves",
-                list(_IMAGES),
-                format_func=_IMAGES.__getitem__,
-                key="compare-image",
-                required=True,
-                persist_state="session",
-            )
+            segments("The camera above the chart saves", _IMAGES, "compare-image")
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:

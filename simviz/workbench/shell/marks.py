@@ -1,8 +1,7 @@
-"""How runs are marked: a short line in the colour and dash that they have in every chart."""
+"""Marks of runs, in the colour and dash of every chart; and items as text and pictures."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,13 +10,13 @@ from urllib.parse import quote
 import numpy as np
 import streamlit as st
 
+from simviz.markdown import escape_markdown
 from simviz.workbench.shell import state
 
 if TYPE_CHECKING:
     from simviz.data.items import Items
 
-_SPACES = re.compile(r"\s+")
-_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:])")
+_LONGEST = 200
 #: Plotly's names for dashes as an SVG line of the size of a mark.
 _DASHES = {
     "solid": "none",
@@ -54,25 +53,17 @@ def mark_pills(key: str, look_of: Sequence[str]) -> None:
     st.html(f"<style>{rules}</style>")
 
 
-def plain(text: str) -> str:
-    """Text for a place that reads markdown, shown as it is."""
-    return _MARKUP.sub(r"\\\1", _SPACES.sub(" ", text))
-
-
 def aside(words: str) -> None:
     """Say something that calls for no action."""
-    st.caption(f":material/info: {plain(words)}")
-
-
-_LONGEST = 200
+    st.caption(f":material/info: {escape_markdown(words)}")
 
 
 def text(items: Items, at: int, longest: int | None = _LONGEST) -> str:
     """What an item says: its text, else its label."""
     from simviz.charts.style import clean_text
 
-    said = items.content[at] if items.kind in ("text", "keyword") else items.labels[at]
-    return str(said) if longest is None else clean_text(said, longest)
+    words = items.content[at] if items.kind in ("text", "keyword") else items.labels[at]
+    return str(words) if longest is None else clean_text(words, longest)
 
 
 def glyph(items: Items, at: int) -> str:

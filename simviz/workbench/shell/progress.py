@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -13,7 +14,10 @@ from simviz.markdown import escape_markdown
 from simviz.workbench.shell import forms, settings, state
 
 if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
     from simviz.jobs import JobSpec, JobStatus
+    from simviz.jobs.background import Background
+    from simviz.store.run import Part, Run
 
 DOING = {
     "reading": "reading the data",
@@ -222,3 +226,88 @@ def _sparkline(name: str, values: Sequence[float]) -> str:
         f'<span style="white-space:nowrap"><img src="{source}" alt="{said}" width="300">'
         f'<span style="opacity:.7;font-size:.85rem"> {name} {values[-1]:.3g}</span></span>'
     )
+
+
+# -- work beside the queue ------------------------------------------------------------
+
+
+@st.cache_resource(show_spinner=False)
+def background(kind: str) -> Background:
+    """The one worker of this server for a kind of work, which outlives every page."""
+    from simviz.jobs.background import Background
+
+    return Background()
+
+
+def show_background(kind: str, labels: Mapping[Any, str], doing: str) -> list[Any]:
+    """Show what of some work, by its keys, is not done yet; answers with the keys of that."""
+    active = [key for key in labels if _is_active(kind, key)]
+    if active:
+        _watch_background(kind, {key: labels[key] for key in active}, doing)
+    return active
+
+
+def offer_missing_part(
+    runs: Sequence[tuple[Run, str]], part: Part, pairs: PairSet, key: str
+) -> None:
+    """Say which runs were not measured on a part, and offer to do so."""
+    able: list[Run] = []
+    labels: dict[tuple[str, Part], str] = {}
+    for run, label in runs:
+        if reason := _why_not_measured(run, part, pairs):
+            st.caption(escape_markdown(f"{label}: {reason}"))
+        else:
+            able.append(run)
+            labels[run.id, part] = label
+    if not able:
+        return
+    names = ", ".join(labels.values())
+    if state.share() is not None:  # a published view is for reading
+        st.caption(escape_markdown(f"Not measured on the {part} part: {names}."))
+        return
+    for work, label in labels.items():
+        progress = background("parts").progress(work)
+        if progress is not None and progress.state == "failed":
+            st.text(f"{label}: {progress.message}")
+    if show_background("parts", labels, f"measured on {part}"):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        words = f"Not measured on the {part} part yet: {names}."
+        st.markdown(escape_markdown(words), width="content")
+        st.button(
+            "Measure now",
+            key=f"{key}-measure",
+            icon=":material/speed:",
+            on_click=_measure,
+            args=(able, part, pairs),
+        )
+
+
+@state.cached(200)
+def _why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
+    from simviz.jobs.measuring import why_not_measured
+
+    return why_not_measured(run, part, pairs)
+
+
+def _measure(runs: Sequence[Run], part: Part, pairs: PairSet) -> None:
+    from simviz.jobs.measuring import measure_run
+
+    for run in runs:
+        work = partial(measure_run, state.store(), run, pairs, part)
+        background("parts").submit((run.id, part), work)
+
+
+def _is_active(kind: str, key: Hashable) -> bool:
+    progress = background(kind).progress(key)
+    return progress is not None and progress.is_active
+
+
+@st.fragment(run_every=0.7)
+def _watch_background(kind: str, labels: Mapping[Any, str], doing: str) -> None:
+    for key, label in labels.items():
+        progress = background(kind).progress(key)
+        if progress is None or not progress.is_active:
+            st.rerun()
+        words = "waits for its turn" if progress.state == "waiting" else doing
+        st.progress(min(1.0, progress.fraction), text=f"**{escape_markdown(label)}** {words}")

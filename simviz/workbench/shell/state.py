@@ -6,8 +6,9 @@ import re
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import streamlit as st
 
@@ -21,9 +22,23 @@ if TYPE_CHECKING:
     from simviz.store import RunInfo, Share, Store
     from simviz.store.run import Run
 
+F = TypeVar("F", bound=Callable[..., Any])
+#: What stands for an argument of a cached function: runs never change.
+_KEYS: dict[str | type, Callable[[Any], Any]] = {
+    "simviz.store.run.Run": lambda run: run.id,
+    "simviz.data.pairs.PairSet": lambda pairs: (pairs.digest, pairs.x_name, pairs.y_name),
+    "simviz.reports.summary.Entry": lambda entry: (entry.run.id, entry.part),
+}
 COOKIE = "simviz_workspace"
 _YEAR, _HOUR = 31_536_000, 3_600  # seconds
 _ID = re.compile(r"[A-Za-z0-9:_-]{1,80}")
+
+
+def cached(max_entries: int, spinner: str = "") -> Callable[[F], F]:
+    """Keep what a function of runs and data sets returns, for all visitors."""
+    return st.cache_resource(
+        show_spinner=spinner or False, max_entries=max_entries, hash_funcs=_KEYS
+    )
 
 
 @st.cache_resource(show_spinner=False)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from simviz.exceptions import SimvizError
 from simviz.workbench.compare.choice import CURVES, Choice, put_in_link
+from simviz.workbench.compare.curves import dimensions, pairs, training
 from simviz.workbench.shell import display
+from simviz.workbench.shell.figures import segments
 
-if TYPE_CHECKING:
-    pass
+_SHOW = {
+    "roc": pairs.show_roc,
+    "precision": pairs.show_precision,
+    "det": pairs.show_det,
+    "scores": pairs.show_histograms,
+    "reliability": pairs.show_reliability,
+    "dimensions": dimensions.show,
+    "training": training.show_training,
+    "size": training.show_sizes,
+}
 
 
 def show(choice: Choice) -> None:
@@ -25,30 +32,9 @@ def show(choice: Choice) -> None:
 @st.fragment
 def _show_curve(choice: Choice) -> None:
     """Run by itself, so that what is changed about a curve leaves the rest of the page alone."""
-    from simviz.workbench.compare.curves import dimensions, pairs as compare_scores, training
-
-    kind: str = st.segmented_control(
-        "Curve",
-        list(CURVES),
-        format_func=CURVES.__getitem__,
-        key="compare-curve",
-        required=True,
-        label_visibility="collapsed",
-        persist_state="session",
-        wrap=True,
-    )
+    kind = segments("Curve", CURVES, "compare-curve", label_visibility="collapsed", wrap=True)
     put_in_link(tab=kind)
-    shown: dict[str, Callable[[Choice], None]] = {
-        "roc": compare_scores.show_roc,
-        "precision": compare_scores.show_precision,
-        "det": compare_scores.show_det,
-        "scores": compare_scores.show_histograms,
-        "reliability": compare_scores.show_reliability,
-        "dimensions": dimensions.show,
-        "training": training.show_training,
-        "size": training.show_sizes,
-    }
     try:
-        shown[kind](choice)
+        _SHOW[kind](choice)
     except SimvizError as error:  # a model that was deleted since, or is damaged
         display.problem(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,17 +10,16 @@ import numpy as np
 import streamlit as st
 
 from simviz.exceptions import SimvizError
+from simviz.markdown import escape_markdown
 from simviz.store.run import MEASURED
-from simviz.workbench.compare.choice import TABS, Choice, tested_runs
-from simviz.workbench.compare.columns import part_of
-from simviz.workbench.shell import drawings, marks, state
-from simviz.workbench.shell.figures import draw, kept_figure, show_figures, show_rows
-from simviz.workbench.shell.marks import plain
+from simviz.workbench.compare.choice import TABS, Choice, held_out, part_of
+from simviz.workbench.compare.significance import is_by_query
+from simviz.workbench.shell import display, drawings, marks, state
+from simviz.workbench.shell.figures import draw, kept_figure, segments, show_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from simviz.charts.roc import DetectionCurve
+    from simviz.data.items import Items
     from simviz.data.pairs import PairSet
     from simviz.evaluation import (
         Calibration,
@@ -33,121 +32,17 @@ if TYPE_CHECKING:
     )
     from simviz.evaluation.scores import ScoredPairs
     from simviz.reports.summary import Entry
-    from simviz.store.run import Part, Run
+    from simviz.store.run import Run
 
-_LISTED = 8
-#: Longest text of an item in a line.
-_LONGEST = 32
-_STYLE = """
-<style>
-[class*="st-key-compare-alarm-"] button, [class*="st-key-compare-miss-"] button {
-  justify-content: flex-start; text-align: left; min-height: 1.9rem; padding: .1rem 0; }
-</style>
-"""
-
-
-def show(
-    choice: Choice,
-    event: Mapping[str, Any] | None,
-    traced: Sequence[Traced],
-    places: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
-) -> None:
-    """Show the pairs behind a point, or how to get there."""
-    points = (event or {}).get("selection", {}).get("points", [])
-    by_look = {one.entry.look: one for one in traced}
-    told = points[0].get("customdata") if points else None
-    look = told[0] if isinstance(told, list | tuple) and told else told
-    if not points or look not in by_look:
-        st.caption("Press a point of a curve to see which pairs that threshold gets wrong.")
-        return
-    one = by_look[look]
-    x, y = places[one.entry.run.id]
-    off = np.abs(x - float(points[0]["x"])) + np.abs(y - float(points[0]["y"]))
-    threshold = float(one.roc.thresholds[int(np.nanargmin(off))])
-    part = part_of(one.entry, choice.pairs)
-    with st.spinner("Looking for the pairs", show_time=False):
-        key = one.entry.run.id, one.entry.part
-        found = _errors(*key, threshold, one.entry.run, part)
-    st.html(_STYLE)
-    _say(one, found)
-    beside = st.columns(2, gap="large")
-    opens = len(choice.entries) > 1
-    for column, title, pairs, kind in (
-        (beside[0], "False alarms with the highest scores", found.false_alarms, "alarm"),
-        (beside[1], "True pairs that miss it most narrowly", found.misses, "miss"),
-    ):
-        with column:
-            st.markdown(f"**{title}**")
-            _list(choice, one, part, pairs, kind, opens=opens)
-    if opens:
-        st.caption("Press a pair to see all answers to its query, by two runs side by side.")
-
-
-@st.cache_resource(show_spinner=False, max_entries=40)
-def _errors(
-    run_id: str, part: Part, threshold: float, _run: Run, _pairs: PairSet
-) -> ThresholdErrors:
-    from simviz.evaluation import errors_at
-
-    sides = _pairs.x, _pairs.y, _pairs.relevance
-    return errors_at(drawings.pipeline(run_id, _run), *sides, threshold=threshold, k=_LISTED)
-
-
-def _say(one: Traced, found: ThresholdErrors) -> None:
-    precision = found.n_found / found.n_passing if found.n_passing else float("nan")
-    at = f"at or above {found.threshold:.4g}" if np.isfinite(found.threshold) else "in all"
-    sure = f", precision {100 * precision:.3g} %" if precision == precision else ""
-    st.markdown(
-        plain(
-            f"{one.entry.label}: {found.n_passing:,} pairs score {at}. {found.n_found:,} of the "
-            f"{found.n_relevant:,} true pairs are among them (recall "
-            f"{100 * found.n_found / found.n_relevant:.3g} %{sure})."
-        )
-    )
-
-
-def _list(
-    choice: Choice, one: Traced, part: PairSet, pairs: ScoredPairs, kind: str, *, opens: bool
-) -> None:
-    if not len(pairs.x):
-        st.caption("None.")
-        return
-    with st.container(gap=None if opens else "small", key=f"compare-{kind}-list"):
-        for n, (i, j, score) in enumerate(zip(pairs.x, pairs.y, pairs.score, strict=True)):
-            words = f"{_name(part.x, int(i))} ↔ {_name(part.y, int(j))} · {score:.3f}"
-            if not opens:
-                st.caption(plain(words))
-                continue
-            direction = "y2x" if choice.direction == "y2x" else "x2y"
-            if st.button(
-                plain(words),
-                key=f"compare-{kind}-{n}",
-                type="tertiary",
-                on_click=_open,
-                args=(one, direction, int(i) if direction == "x2y" else int(j)),
-            ):
-                st.rerun(scope="app")  # another tab is open now
-
-
-def _name(items: Any, at: int) -> str:
-    words = marks.text(items, at, _LONGEST)
-    glyph = marks.glyph(items, at)
-    return f"{glyph} {words}" if glyph and glyph != words else words
-
-
-def _open(one: Traced, direction: str, query: int) -> None:
-    """Go to both lists of answers to a query."""
-    entry = one.entry
-    position = int(entry.run.arrays()[f"{direction[0]}_{entry.part}"][query])
-    st.session_state["compare-tab"] = st.session_state["compare-open"] = TABS["queries"]
-    st.query_params["query"] = f"{direction}:{position}"
-
-
+#: Pairs listed on each side of a threshold, and the longest text of an item in a line.
+_LISTED, _LONGEST = 8, 32
 _RATES = (0.001, 0.01, 0.1)
 _AXES = {"all": "All", "low": "0–25 %", "log": "Logarithmic"}
 _LOW = 0.25
 #: More pairs than this are only drawn again and again where somebody asks for bands.
 _LIGHT = 25_000_000
+#: Methods whose scores are drawn one above the other; more would be too flat to read.
+_MOST = 6
 
 
 class Traced(NamedTuple):
@@ -158,239 +53,233 @@ class Traced(NamedTuple):
     bands: CurveBands | None
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _roc(run_id: str, part: Part, _run: Run) -> Roc | None:
-    from simviz.evaluation.roc import Roc
-
-    arrays = _run.part(part).roc()
-    return None if arrays is None else Roc(**arrays)
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def counted(
-    run_id: str, part: Part, direction: Direction, _run: Run, _pairs: PairSet
-) -> ScoreCounts:
-    """Pairs of a part by class, query and score; runs never change."""
-    from simviz.evaluation import score_counts
-
-    sides = _pairs.x, _pairs.y, _pairs.relevance
-    return score_counts(drawings.pipeline(run_id, _run), *sides, direction=direction)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _bands(
-    run_id: str, part: Part, direction: Direction, _counts: ScoreCounts, _roc: Roc
-) -> CurveBands | None:
-    from simviz.evaluation import curve_bands
-
-    if not _roc.n_positive or not _roc.n_negative:
-        return None
-    return curve_bands(_counts, _roc)
-
-
-def asking(choice: Choice) -> Direction:
-    """Whose queries are drawn again: those of the chosen direction, else of the x side."""
-    return "y2x" if choice.direction == "y2x" else "x2y"
+# -- ROC, precision and recall, misses and false alarms -------------------------------
 
 
 def show_roc(choice: Choice) -> None:
     """Draw true against false positive rates."""
     from simviz.charts import RocCurve, roc_figure, roc_records
 
-    traced, banded = _traced(choice)
-    if not traced:
-        return
-    left, right = st.columns([4, 3], gap="large")
-    with right:
-        axis = _choose_axis()
-        banded = _choose_bands(banded)
-        show_figures(
-            ["method", f"pAUC {100 * _LOW:g}\N{NO-BREAK SPACE}%", *map(_rate, _RATES)],
-            [
-                [
-                    one.entry.label,
-                    f"{one.roc.partial_auc(_LOW):.3f}",
-                    *(f"{100 * one.roc.tpr_at(rate):.0f} %" for rate in _RATES),
-                ]
-                for one in traced
-            ],
+    def curve(one: Traced, *, banded: bool) -> RocCurve:
+        bands, roc = one.bands, one.roc
+        return RocCurve(
+            one.entry.look,
+            one.entry.label,
+            roc.fpr,
+            roc.tpr,
+            roc.auc,
+            None if bands is None else bands.auc,
+            roc.thresholds,
+            roc.precision,
+            bands.tpr if banded and bands is not None else None,
         )
-        first = traced[0].roc
-        st.caption(
+
+    def figure(curves: Sequence[RocCurve]) -> Any:
+        axis = st.session_state["compare-axis"]
+        end = _LOW if axis == "low" else 1.0
+        return roc_figure(curves, log_fpr=axis == "log", max_fpr=end, theme=state.theme())
+
+    def caption(roc: Roc) -> str:
+        return (
             "Share of true pairs found by the share of false alarms allowed: on average up to "
             f"{100 * _LOW:g} % (pAUC; chance is {_LOW / 2:g}), and at single shares. A false "
             "alarm is a pair that does not belong together and still scores above the threshold. "
-            f"Over all {first.n_positive + first.n_negative:,} pairs of the {choice.part} part, "
-            f"of which {first.n_positive:,} belong together; both directions are the same."
+            f"Over all {roc.n_positive + roc.n_negative:,} pairs of the {choice.part} part, "
+            f"of which {roc.n_positive:,} belong together; both directions are the same."
         )
-        _say_bands(choice, traced)
-    curves = [
-        RocCurve(
-            one.entry.look,
-            one.entry.label,
-            one.roc.fpr,
-            one.roc.tpr,
-            one.roc.auc,
-            None if one.bands is None else one.bands.auc,
-            one.roc.thresholds,
-            one.roc.precision,
-            one.bands.tpr if banded and one.bands is not None else None,
-        )
-        for one in traced
-    ]
-    with left:
-        figure = kept_figure(
-            "roc",
-            curves,
-            [axis, *_followed(choice, traced, banded)],
-            lambda: roc_figure(
-                curves,
-                log_fpr=axis == "log",
-                max_fpr=_LOW if axis == "low" else 1.0,
-                theme=state.theme(),
-            ),
-        )
-        event = draw(figure, "roc", pressed=True)
-        show_rows("roc", lambda: roc_records(curves))
-    places = {one.entry.run.id: (one.roc.fpr, one.roc.tpr) for one in traced}
-    show(choice, event, traced, places)
+
+    _show(
+        choice,
+        "roc",
+        {
+            f"pAUC {_rate(_LOW)}": lambda roc: f"{roc.partial_auc(_LOW):.3f}",
+            **{
+                _rate(rate): lambda roc, rate=rate: f"{100 * roc.tpr_at(rate):.0f} %"
+                for rate in _RATES
+            },
+        },
+        caption,
+        curve,
+        figure,
+        roc_records,
+        lambda roc: (roc.fpr, roc.tpr),
+    )
 
 
 def show_precision(choice: Choice) -> None:
     """Draw precision against recall."""
     from simviz.charts.roc import detection_records, precision_recall_figure
 
-    traced, banded = _traced(choice)
-    if not traced:
-        return
-    left, right = st.columns([4, 3], gap="large")
-    with right:
-        banded = _choose_bands(banded)
-        recalls = (0.2, 0.5, 0.8)
-        show_figures(
-            ["method", *(f"at {_rate(recall)}" for recall in recalls)],
-            [
-                [one.entry.label, *(_percent(_precision_at(one.roc, r)) for r in recalls)]
-                for one in traced
-            ],
-        )
-        first = traced[0].roc
-        chance = 100 * first.n_positive / (first.n_positive + first.n_negative)
-        st.caption(
+    def curve(one: Traced, *, banded: bool) -> DetectionCurve:
+        bands = one.bands
+        if bands is None:
+            return _detection(one, one.roc.average_precision)
+        band = bands.precision if banded else None
+        return _detection(one, one.roc.average_precision, bands.average_precision, band)
+
+    def caption(roc: Roc) -> str:
+        chance = 100 * roc.n_positive / (roc.n_positive + roc.n_negative)
+        return (
             "Of the pairs above a threshold, the share that belongs together (precision), by the "
             "share of all true pairs that are above it (recall). One threshold serves all "
             f"queries. Chance has {chance:.2g} %, the dotted line: among that many pairs few "
             "belong together, so precision is the harder test."
         )
-        _say_bands(choice, traced)
-    curves = [
-        _detection(
-            one,
-            one.roc.average_precision,
-            None if one.bands is None else one.bands.average_precision,
-            one.bands.precision if banded and one.bands is not None else None,
-        )
-        for one in traced
-    ]
-    with left:
-        figure = kept_figure(
-            "precision",
-            curves,
-            _followed(choice, traced, banded),
-            lambda: precision_recall_figure(curves, theme=state.theme()),
-        )
-        event = draw(figure, "precision", pressed=True)
-        show_rows("precision", lambda: detection_records(curves))
-    places = {one.entry.run.id: (one.roc.tpr, one.roc.precision) for one in traced}
-    show(choice, event, traced, places)
+
+    _show(
+        choice,
+        "precision",
+        {
+            f"at {_rate(recall)}": lambda roc, recall=recall: _percent(_precision_at(roc, recall))
+            for recall in (0.2, 0.5, 0.8)
+        },
+        caption,
+        curve,
+        lambda curves: precision_recall_figure(curves, theme=state.theme()),
+        detection_records,
+        lambda roc: (roc.tpr, roc.precision),
+    )
 
 
 def show_det(choice: Choice) -> None:
     """Draw misses against false alarms."""
     from simviz.charts.roc import det_figure, detection_records
 
-    traced, banded = _traced(choice)
-    if not traced:
-        return
-    left, right = st.columns([4, 3], gap="large")
-    with right:
-        banded = _choose_bands(banded)
-        show_figures(
-            ["method", *map(_rate, _RATES)],
-            [
-                [one.entry.label, *(_percent(1 - one.roc.tpr_at(rate)) for rate in _RATES)]
-                for one in traced
-            ],
-        )
-        st.caption(
+    def curve(one: Traced, *, banded: bool) -> DetectionCurve:
+        bands = one.bands
+        if bands is None:
+            return _detection(one, one.roc.equal_error_rate)
+        band = bands.tpr if banded else None
+        return _detection(one, one.roc.equal_error_rate, bands.equal_error_rate, band)
+
+    _show(
+        choice,
+        "det",
+        {_rate(rate): lambda roc, rate=rate: _percent(1 - roc.tpr_at(rate)) for rate in _RATES},
+        lambda _: (
             "Share of true pairs missed, by the share of false alarms allowed (detection error "
             "trade-off). It is the ROC curve turned over and stretched: lower is better, and both "
             "axes follow the normal distribution, so that small rates are told apart. A straight "
             "line means that the scores of both classes are bell-shaped. The ring marks the "
             "equal error rate: as large a share of true pairs is missed as of others let through."
+        ),
+        curve,
+        lambda curves: det_figure(curves, theme=state.theme()),
+        detection_records,
+    )
+
+
+def _show(
+    choice: Choice,
+    kind: str,
+    columns: Mapping[str, Callable[[Roc], str]],
+    caption: Callable[[Roc], str],
+    curve: Callable[..., Any],
+    figure: Callable[[Sequence[Any]], Any],
+    records: Callable[[Sequence[Any]], Sequence[dict[str, Any]]],
+    places: Callable[[Roc], tuple[Any, Any]] | None = None,
+) -> None:
+    """Show a kind of curve of all runs; where it has places, a press on one shows its pairs."""
+    traced = _traced(choice)
+    if not traced:
+        return
+    left, right = st.columns([4, 3], gap="large")
+    axis = []
+    with right:
+        if kind == "roc":
+            axis = [
+                segments(
+                    "False alarms",
+                    _AXES,
+                    "compare-axis",
+                    help="Where a score is used as a filter, only the far left of the curve "
+                    "matters.",
+                )
+            ]
+        banded = st.toggle(
+            "95 % bands",
+            value=bool(st.session_state.get("compare-bands")),
+            key="compare-bands",
+            persist_state="session",
+            help="Where the curve would run for 95 of 100 other draws of the queries.",
         )
+        rows = [[one.entry.label, *(cell(one.roc) for cell in columns.values())] for one in traced]
+        display.table(["method", *columns], rows, look="sv-slim")
+        st.caption(caption(traced[0].roc))
         _say_bands(choice, traced)
-    curves = [
-        _detection(
-            one,
-            one.roc.equal_error_rate,
-            None if one.bands is None else one.bands.equal_error_rate,
-            one.bands.tpr if banded and one.bands is not None else None,
-        )
-        for one in traced
-    ]
+    curves = [curve(one, banded=banded) for one in traced]
     with left:
-        figure = kept_figure(
-            "det",
-            curves,
-            _followed(choice, traced, banded),
-            lambda: det_figure(curves, theme=state.theme()),
-        )
-        draw(figure, "det")
-        show_rows("det", lambda: detection_records(curves))
+        has_bands = [one.bands is not None for one in traced]
+        ids = [one.entry.run.id for one in traced]
+        drawn_by = [*axis, choice.part, asking_side(choice), banded, has_bands, ids]
+        kept = kept_figure(kind, curves, drawn_by, lambda: figure(curves))
+        event = draw(kept, kind, pressed=places is not None)
+        show_rows(kind, lambda: records(curves))
+    if places is not None:
+        _show_errors(choice, event, traced, places)
 
 
-def _traced(choice: Choice) -> tuple[list[Traced], bool]:
-    """All runs with a curve, and whether bands are wanted."""
-    traces = [(e, _roc(e.run.id, e.part, e.run)) for e in choice.entries]
-    found = [(entry, roc) for entry, roc in traces if roc is not None]
-    usable = [(e, roc) for e, roc in found if roc.n_positive and roc.n_negative]
+def _traced(choice: Choice) -> list[Traced]:
+    """All runs with a curve."""
+    rocs = [(entry, _roc(entry)) for entry in choice.entries]
+    known = [(entry, roc) for entry, roc in rocs if roc is not None]
+    usable = [(entry, roc) for entry, roc in known if roc.n_positive and roc.n_negative]
     if not usable:
         st.caption(
             "These runs were measured without a ROC curve."
-            if not found
+            if not known
             else "A curve needs pairs that belong together and pairs that do not; the "
             f"{choice.part} part has only one kind."
         )
-        return [], False
-    wanted = bool(st.session_state.get("compare-bands"))
+        return []
     part = part_of(usable[0][0], choice.pairs)
-    light = len(part.x) * len(part.y) <= _LIGHT
-    direction = asking(choice)
+    wanted = len(part.x) * len(part.y) <= _LIGHT or st.session_state.get("compare-bands")
     traced = []
     with st.spinner("Drawing the queries again and again", show_time=False):
         for entry, roc in usable:
             bands = None
-            if light or wanted:
+            if wanted:
                 # The curve came with the run; bands need its model, which may be gone.
                 with suppress(SimvizError):
-                    key = entry.run.id, entry.part, direction
-                    bands = _bands(*key, counted(*key, entry.run, part), roc)
+                    bands = _bands(entry, asking_side(choice), part)
             traced.append(Traced(entry, roc, bands))
-    return traced, wanted
+    return traced
 
 
-def _followed(choice: Choice, traced: list[Traced], banded: bool) -> list[object]:
-    """What curves follow from besides what they are called."""
-    has_bands = [one.bands is not None for one in traced]
-    return [choice.part, asking(choice), banded, has_bands, [one.entry.run.id for one in traced]]
+def asking_side(choice: Choice) -> Direction:
+    """Whose queries are drawn again: those of the chosen direction, else of the x side."""
+    return "y2x" if choice.direction == "y2x" else "x2y"
+
+
+@state.cached(64)
+def _roc(entry: Entry) -> Roc | None:
+    from simviz.evaluation.roc import Roc
+
+    arrays = entry.run.part(entry.part).roc()
+    return None if arrays is None else Roc(**arrays)
+
+
+@state.cached(32)
+def _score_counts(run: Run, direction: Direction, part: PairSet) -> ScoreCounts:
+    """Pairs of a part by class, query and score."""
+    from simviz.evaluation import score_counts
+
+    pipeline = drawings.pipeline(run.id, run)
+    return score_counts(pipeline, part.x, part.y, part.relevance, direction=direction)
+
+
+@state.cached(64)
+def _bands(entry: Entry, direction: Direction, part: PairSet) -> CurveBands | None:
+    from simviz.evaluation import curve_bands
+
+    return curve_bands(_score_counts(entry.run, direction, part), _roc(entry))
 
 
 def _detection(
     one: Traced,
     value: float,
-    ci: tuple[float, float] | None,
-    band: tuple[object, object, object] | None,
+    interval: tuple[float, float] | None = None,
+    band: tuple[Any, Any, Any] | None = None,
 ) -> DetectionCurve:
     from simviz.charts.roc import DetectionCurve
 
@@ -402,57 +291,29 @@ def _detection(
         roc.true_positives,
         roc.thresholds,
         value,
-        ci,
-        band,  # type: ignore[arg-type]
+        interval,
+        band,
     )
 
 
-def _choose_axis() -> str:
-    if st.session_state.get("compare-axis") not in _AXES:
-        st.session_state["compare-axis"] = "all"
-    chosen: str = st.segmented_control(
-        "False alarms",
-        list(_AXES),
-        format_func=_AXES.__getitem__,
-        key="compare-axis",
-        required=True,
-        persist_state="session",
-        help="Where a score is used as a filter, only the far left of the curve matters.",
-    )
-    return chosen
-
-
-def _choose_bands(wanted: bool) -> bool:
-    return st.toggle(
-        "95 % bands",
-        value=wanted,
-        key="compare-bands",
-        persist_state="session",
-        help="Where the curve would run for 95 of 100 other draws of the queries.",
-    )
-
-
-def _say_bands(choice: Choice, traced: list[Traced]) -> None:
+def _say_bands(choice: Choice, traced: Sequence[Traced]) -> None:
     """Where the intervals come from."""
     bands = next((one.bands for one in traced if one.bands is not None), None)
     if bands is None:
         if not st.session_state.get("compare-bands"):
             st.caption("Switch bands on for intervals too: with so many pairs they take a while.")
         return
-    side = choice.names[asking(choice) == "y2x"]
-    by_query = tested_runs(choice).level == "query"
-    how = "query by query" if by_query else "on the same judged pairs"
+    side = choice.names[asking_side(choice) == "y2x"]
+    how = "query by query" if is_by_query(choice) else "on the same judged pairs"
     st.caption(
-        f"Intervals and bands: 95 %, from 1,000 draws of the {bands.n_queries:,} {plain(side)}, "
-        "each with all of its pairs. Bands of two runs may overlap although one is surely "
-        f"better: the test above compares them {how}."
+        f"Intervals and bands: 95 %, from 1,000 draws of the {bands.n_queries:,} "
+        f"{escape_markdown(side)}, each with all of its pairs. Bands of two runs may overlap "
+        f"although one is surely better: the test above compares them {how}."
     )
 
 
 def _precision_at(roc: Roc, recall: float) -> float:
     """Precision where a share of the relevant pairs is found."""
-    import numpy as np
-
     fp = float(-np.interp(-recall, -roc.tpr[::-1], -roc.false_positives[::-1].astype(float)))
     found = recall * roc.n_positive
     return found / (found + fp)
@@ -466,8 +327,98 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
 
 
-#: Methods whose scores are drawn one above the other; more would be too flat to read.
-_MOST = 6
+# -- the pairs behind a point of a curve ----------------------------------------------
+
+
+def _show_errors(
+    choice: Choice,
+    event: Mapping[str, Any] | None,
+    traced: Sequence[Traced],
+    places: Callable[[Roc], tuple[Any, Any]],
+) -> None:
+    """Show the pairs behind a point, or how to get there."""
+    points = (event or {}).get("selection", {}).get("points", [])
+    by_look = {one.entry.look: one for one in traced}
+    look = points[0].get("customdata") if points else None
+    look = look[0] if isinstance(look, list | tuple) and look else look
+    if not points or look not in by_look:
+        st.caption("Press a point of a curve to see which pairs that threshold gets wrong.")
+        return
+    one = by_look[look]
+    x, y = places(one.roc)
+    off = np.abs(x - float(points[0]["x"])) + np.abs(y - float(points[0]["y"]))
+    threshold = float(one.roc.thresholds[int(np.nanargmin(off))])
+    part = part_of(one.entry, choice.pairs)
+    with st.spinner("Looking for the pairs", show_time=False):
+        errors = _errors(one.entry.run, threshold, part)
+    precision = errors.n_found / errors.n_passing if errors.n_passing else float("nan")
+    at = f"at or above {errors.threshold:.4g}" if np.isfinite(errors.threshold) else "in all"
+    sure = f", precision {100 * precision:.3g} %" if precision == precision else ""
+    st.markdown(
+        escape_markdown(
+            f"{one.entry.label}: {errors.n_passing:,} pairs score {at}. {errors.n_found:,} of the "
+            f"{errors.n_relevant:,} true pairs are among them (recall "
+            f"{100 * errors.n_found / errors.n_relevant:.3g} %{sure})."
+        )
+    )
+    opens = len(choice.entries) > 1
+    for column, title, pairs, kind in zip(
+        st.columns(2, gap="large"),
+        ("False alarms with the highest scores", "True pairs that miss it most narrowly"),
+        (errors.false_alarms, errors.misses),
+        ("alarm", "miss"),
+        strict=True,
+    ):
+        with column:
+            st.markdown(f"**{title}**")
+            _list_pairs(choice, one.entry, part, pairs, kind, opens=opens)
+    if opens:
+        st.caption("Press a pair to see all answers to its query, by two runs side by side.")
+
+
+@state.cached(40)
+def _errors(run: Run, threshold: float, part: PairSet) -> ThresholdErrors:
+    from simviz.evaluation import errors_at
+
+    pipeline = drawings.pipeline(run.id, run)
+    return errors_at(pipeline, part.x, part.y, part.relevance, threshold=threshold, k=_LISTED)
+
+
+def _list_pairs(
+    choice: Choice, entry: Entry, part: PairSet, pairs: ScoredPairs, kind: str, *, opens: bool
+) -> None:
+    if not len(pairs.x):
+        st.caption("None.")
+        return
+    direction = asking_side(choice)
+    with st.container(gap=None if opens else "small", key=f"compare-{kind}-list"):
+        for n, (i, j, score) in enumerate(zip(pairs.x, pairs.y, pairs.score, strict=True)):
+            words = escape_markdown(f"{_name(part.x, i)} ↔ {_name(part.y, j)} · {score:.3f}")
+            if not opens:
+                st.caption(words)
+            elif st.button(
+                words,
+                key=f"compare-{kind}-{n}",
+                type="tertiary",
+                on_click=_open_query,
+                args=(entry, direction, int(i) if direction == "x2y" else int(j)),
+            ):
+                st.rerun(scope="app")  # another tab is open now
+
+
+def _name(items: Items, at: int) -> str:
+    words, glyph = marks.text(items, int(at), _LONGEST), marks.glyph(items, int(at))
+    return f"{glyph} {words}" if glyph and glyph != words else words
+
+
+def _open_query(entry: Entry, direction: str, query: int) -> None:
+    """Go to both lists of answers to a query."""
+    position = int(entry.run.arrays()[f"{direction[0]}_{entry.part}"][query])
+    st.session_state["compare-tab"] = st.session_state["compare-open"] = TABS["queries"]
+    st.query_params["query"] = f"{direction}:{position}"
+
+
+# -- scores, and what they mean -------------------------------------------------------
 
 
 def show_histograms(choice: Choice) -> None:
@@ -477,15 +428,16 @@ def show_histograms(choice: Choice) -> None:
     shown = []
     with st.spinner("Counting scores", show_time=False):
         for entry in choice.entries[:_MOST]:
-            key = entry.run.id, entry.part, asking(choice)
-            counts = counted(*key, entry.run, part_of(entry, choice.pairs))
+            part = part_of(entry, choice.pairs)
+            counts = _score_counts(entry.run, asking_side(choice), part)
             shown.append(ScoreHistogram(entry.look, entry.label, *counts.histogram()))
     left, right = st.columns([4, 3], gap="large")
     with right:
-        totals = {name: int(shown[0].counts[name].sum()) for name in CLASSES}  # type: ignore[union-attr]
-        show_figures(
+        totals = {name: int(shown[0].counts[name].sum()) for name in CLASSES}
+        display.table(
             [f"pairs of the {choice.part} part", "number"],
             [[CLASSES[name], f"{n:,}"] for name, n in totals.items() if n],
+            look="sv-slim",
         )
         st.caption(
             "Each class adds up to 100 %. The less the outlines overlap, the better one "
@@ -510,14 +462,14 @@ def show_reliability(choice: Choice) -> None:
         return
     from simviz.charts.scores import ReliabilityCurve, reliability_figure, reliability_records
 
-    held: list[tuple[Entry, Calibration, Reliability]] = []
+    measured: list[tuple[Entry, Calibration, Reliability]] = []
     with st.spinner("Asking the validation part what scores mean", show_time=False):
         for entry in choice.entries:
-            sides = [part_of(entry, choice.pairs, part) for part in MEASURED]
-            found = _held(entry.run.id, asking(choice), entry.run, *sides)
+            parts = [held_out(entry.run, part, choice.pairs) for part in MEASURED]
+            found = _reliability(entry.run, asking_side(choice), *parts)
             if found is not None:
-                held.append((entry, *found))
-    if not held:
+                measured.append((entry, *found))
+    if not measured:
         st.caption(
             "No score can be given a meaning here: that needs a validation part, and a test part, "
             "with pairs that belong together and pairs that do not."
@@ -525,12 +477,14 @@ def show_reliability(choice: Choice) -> None:
         return
     left, right = st.columns([4, 3], gap="large")
     with right:
-        show_figures(
-            ["method", *(f"{100 * p:g}\N{NO-BREAK SPACE}%" for p in (0.1, 0.5, 0.9))],
+        shares = (0.1, 0.5, 0.9)
+        display.table(
+            ["method", *map(_rate, shares)],
             [
-                [entry.label, *(_score_for(calibration, p) for p in (0.1, 0.5, 0.9))]
-                for entry, calibration, _ in held
+                [entry.label, *(_score_for(calibration, share) for share in shares)]
+                for entry, calibration, _ in measured
             ],
+            look="sv-slim",
         )
         st.caption(
             "A similarity is no probability. What share of the pairs with such a score belongs "
@@ -541,7 +495,7 @@ def show_reliability(choice: Choice) -> None:
         st.caption(
             "On the dotted line the probabilities came true. Each point stands for about as many "
             "true pairs; bars are 95 % intervals over queries drawn again. "
-            + plain(_say_sizes(choice, held[0][0]))
+            + escape_markdown(_say_sizes(choice, measured[0][0]))
         )
     curves = [
         ReliabilityCurve(
@@ -557,26 +511,26 @@ def show_reliability(choice: Choice) -> None:
             found.to_score,
             found.gap,
         )
-        for entry, _, found in held
+        for entry, _, found in measured
     ]
     with left:
         draw(reliability_figure(curves, theme=state.theme()), "reliability")
         show_rows("reliability", lambda: reliability_records(curves))
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _held(
-    run_id: str, direction: Direction, _run: Run, _validation: PairSet, _test: PairSet
+@state.cached(32)
+def _reliability(
+    run: Run, direction: Direction, validation: PairSet, test: PairSet
 ) -> tuple[Calibration, Reliability] | None:
     """Probabilities of a run, and what came true of them; None where a class is missing."""
     from simviz.evaluation import Calibration, reliability, score_counts
 
-    pipeline = drawings.pipeline(run_id, _run)
-    sides = _validation.x, _validation.y, _validation.relevance
+    pipeline = drawings.pipeline(run.id, run)
+    sides = validation.x, validation.y, validation.relevance
     before = score_counts(pipeline, *sides, direction=direction)
     try:
-        calibration = Calibration.fit(before, odds=_odds(_run, _validation, _test))
-        sides = _test.x, _test.y, _test.relevance
+        calibration = Calibration.fit(before, odds=_odds(run, validation, test))
+        sides = test.x, test.y, test.relevance
         counts = score_counts(pipeline, *sides, direction=direction, cuts=calibration.cuts)
         return calibration, reliability(calibration, counts)
     except ValueError:  # pairs of one class only
@@ -594,7 +548,7 @@ def _odds(run: Run, validation: PairSet, test: PairSet) -> float:
 
 
 def _say_sizes(choice: Choice, entry: Entry) -> str:
-    validation, test = (part_of(entry, choice.pairs, part) for part in MEASURED)
+    validation, test = (held_out(entry.run, part, choice.pairs) for part in MEASURED)
     odds = _odds(entry.run, validation, test)
     if odds == 1:
         return ""
@@ -606,8 +560,6 @@ def _say_sizes(choice: Choice, entry: Entry) -> str:
 
 def _score_for(calibration: Calibration, probability: float) -> str:
     """From which score on a pair belongs together with a probability."""
-    import numpy as np
-
     at = int(np.searchsorted(calibration.probability, probability, side="left"))
     if at == len(calibration.probability):
         return "–"

@@ -1,0 +1,490 @@
+"""Which of the chosen runs is better: the test that was chosen, and what it finds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from math import isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from simviz.reports.summary import Entry
+from simviz.workbench.compare.choice import Choice, evaluation, part_of, put_in_link
+from simviz.workbench.shell import drawings, settings, state
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from simviz.data.pairs import PairSet
+    from simviz.evaluation import (
+        Comparison,
+        Comparisons,
+        JudgedPairs,
+        Metric,
+        PowerAnalysis,
+        QueryValues,
+    )
+    from simviz.evaluation.comparisons import Correction
+    from simviz.evaluation.differences import Differences
+    from simviz.store.run import Run
+
+#: Tests of queries by what the link calls them: on the control, and what each does.
+TESTS = {
+    "randomization": "Paired randomisation",
+    "t": "Paired t",
+    "bootstrap": "Paired bootstrap",
+    "wilcoxon": "Wilcoxon signed-rank",
+    "published": "As in the papers",
+}
+_EXPLAINED = {
+    "randomization": "Swaps the two runs on queries at random. Assumes next to nothing.",
+    "t": "Trusts that the mean difference is about normal.",
+    "bootstrap": "Draws the queries again; its interval follows skewed differences.",
+    "wilcoxon": "Ranks the differences. It does not test the mean.",
+    "published": "The test that published tables of this metric rest on, a better one beside it.",
+}
+#: The same where judged pairs are tested.
+_PAIR_TESTS = {
+    "bootstrap": "Bootstrap over items",
+    "delong": "DeLong",
+    "published": "As in the papers",
+}
+_PAIR_TESTS_EXPLAINED = {
+    "bootstrap": "Draws items again, each with all of its judged pairs; all runs see the same "
+    "draws.",
+    "delong": "Takes judged pairs for independent, as they are where no item is in two of them. "
+    "A check of the bootstrap.",
+    "published": _EXPLAINED["published"],
+}
+#: Tests in the heading of a column.
+_SHORT = {
+    "delong": "DeLong",
+    "randomization": "randomisation",
+    "t": "paired t",
+    "bootstrap": "bootstrap",
+    "wilcoxon": "Wilcoxon",
+    "unpaired t": "unpaired t",
+    "subsets": "t of subsets",
+}
+_CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "None"}
+#: Fewest queries that are divided into 50 subsets, and most scores that are kept to do so.
+_FEWEST_QUERIES, _MOST_SCORES = 100, 2_000_000
+#: Highest p-value that tells two runs apart.
+_ALPHA = 0.05
+
+
+class Setting(NamedTuple):
+    """How runs are told apart."""
+
+    chosen: str
+    test: str
+    correction: Correction
+    against: Entry
+    caution: str = ""
+
+    @property
+    def short(self) -> str:
+        """The test, as a column's heading names it."""
+        return _SHORT[self.test]
+
+
+class Verdicts(NamedTuple):
+    """What the chosen test found, and what stands beside it."""
+
+    setting: Setting
+    found: Comparisons
+    beside: Comparisons | None
+
+
+# -- the controls ---------------------------------------------------------------------
+
+
+def current_setting(choice: Choice) -> Setting:
+    """What was chosen, or the usual; readable before the controls are drawn."""
+    from simviz.evaluation.comparisons import published_protocol
+
+    usual_run = _usual_baseline(choice).run.id
+    tests = _offered(choice)
+    key, usual_test = _test_key(tests), next(iter(tests))
+    usual: dict[str, tuple[Collection[str], str]] = {
+        key: (tests, usual_test),
+        "compare-correction": (_CORRECTIONS, "holm"),
+        "compare-against": (choice.by_id, usual_run),
+    }
+    for name, (options, value) in usual.items():
+        if st.session_state.get(name) not in options:
+            st.session_state[name] = value
+    chosen, correction = st.session_state[key], st.session_state["compare-correction"]
+    against = choice.by_id[st.session_state["compare-against"]]
+    put_in_link(
+        test=None if chosen == usual_test else chosen,
+        correction=None if correction == "holm" else correction,
+        against=None if against.run.id == usual_run else against.run.id,
+    )
+    if chosen != "published":
+        return Setting(chosen, chosen, correction, against)
+    protocol = published_protocol(choice.metric)
+    on = choice.entries[0].measured
+    fits = on.n_x >= _FEWEST_QUERIES and on.n_x * on.n_y <= _MOST_SCORES
+    if protocol.test == "subsets" and not fits:
+        size = "few" if on.n_x < _FEWEST_QUERIES else "many"
+        caution = (
+            f"The {choice.part} part has too {size} pairs to divide them into 50 subsets here."
+        )
+        instead = "bootstrap" if usual_test == "bootstrap" else "t"
+        return Setting(chosen, instead, "none", against, caution)
+    return Setting(chosen, protocol.test, protocol.correction, against, protocol.caution)
+
+
+def choose_test(choice: Choice, now: Setting) -> None:
+    """The controls: against which run, by which test."""
+    labels = {entry.run.id: entry.label for entry in choice.entries}
+    st.selectbox(
+        "Δ against",
+        list(labels),
+        format_func=labels.__getitem__,
+        key="compare-against",
+        width=220,
+        persist_state="session",
+    )
+    if choice.part == "validation":  # a test belongs to the test part
+        return
+    tests = _offered(choice)
+    title = tests[now.chosen] + ("" if now.correction == "none" else f", {now.correction.title()}")
+    with st.popover(title, icon=":material/balance:", type="tertiary"):
+        st.selectbox(
+            "Which test tells two runs apart",
+            list(tests),
+            format_func=tests.__getitem__,
+            key=_test_key(tests),
+            persist_state="session",
+        )
+        st.caption(_explained(choice, tests, now.chosen))
+        st.radio(
+            "Corrected for how many pairs of runs there are",
+            list(_CORRECTIONS),
+            format_func=_CORRECTIONS.__getitem__,
+            key="compare-correction",
+            horizontal=True,
+            disabled=now.chosen == "published",
+            help="Among twenty comparisons of equal runs one shows p below 0.05 by luck. Holm and "
+            "Bonferroni keep the risk of any false mark at 5 %; Holm finds more.",
+            persist_state="session",
+        )
+
+
+def _usual_baseline(choice: Choice) -> Entry:
+    """The best run that goes by words alone; else the last in the table."""
+    from simviz.methods import all_methods
+
+    methods = all_methods()
+    for entry in choice.entries:
+        method = methods.get(entry.run.info.method)
+        if method is not None and method.tags.family == "lexical":
+            return entry
+    return choice.entries[-1]
+
+
+def _offered(choice: Choice) -> Mapping[str, str]:
+    """The tests that there are for the metric, by what the link calls them; the usual first."""
+    from simviz.evaluation.comparisons import published_protocol
+    from simviz.evaluation.metrics import AUC, parse_metric
+
+    pairs = _judged_pairs(choice)
+    if pairs is None:
+        return TESTS
+    tests = dict(_PAIR_TESTS)
+    if not isinstance(parse_metric(choice.metric), AUC) or pairs.drawn != ("pairs",):
+        del tests["delong"]
+    if published_protocol(choice.metric).test != "subsets":
+        del tests["published"]
+    return tests
+
+
+def _test_key(tests: Mapping[str, str]) -> str:
+    """Names the control: a test of pairs says nothing of one of queries."""
+    return "compare-test" if tests is TESTS else "compare-pair-test"
+
+
+def _explained(choice: Choice, tests: Mapping[str, str], chosen: str) -> str:
+    """What the chosen test does, and why DeLong's is not offered."""
+    if tests is TESTS:
+        return _EXPLAINED[chosen]
+    words = _PAIR_TESTS_EXPLAINED[chosen]
+    pairs = _judged_pairs(choice)
+    if pairs is not None and pairs.drawn != ("pairs",):
+        words += " DeLong's test is not offered: items are in several pairs, which it ignores."
+    return words
+
+
+# -- what is tested -------------------------------------------------------------------
+
+
+def tested_metric(choice: Choice) -> Metric:
+    """What tests compare: the main metric of judged pairs, or what stands for it by query."""
+    from simviz.evaluation.differences import query_metric
+
+    metrics = {_compared_metric(e, choice.metric, choice.pairs) for e in choice.entries}
+    # One run whose scores are not to be had makes all stand back.
+    return metrics.pop() if len(metrics) == 1 else query_metric(choice.metric)
+
+
+def is_by_query(choice: Choice) -> bool:
+    """Whether queries are compared rather than judged pairs."""
+    return tested_metric(choice).level == "query"
+
+
+def tested_name(choice: Choice, now: Setting) -> str:
+    """The name of what is tested."""
+    return choice.metric if now.test == "subsets" else tested_metric(choice).name
+
+
+def values(choice: Choice, entry: Entry) -> QueryValues:
+    """What a run did query by query, by the main metric or what stands for it."""
+    return _values(entry, choice.metric, choice.direction, choice.pairs)
+
+
+def _judged_pairs(choice: Choice) -> JudgedPairs | None:
+    """The pairs that tests draw again; None where queries are compared."""
+    from simviz.evaluation import judged_pairs
+
+    if is_by_query(choice):
+        return None
+    return judged_pairs(evaluation(choice.entries[0], choice.pairs))
+
+
+@state.cached(400)
+def _compared_metric(entry: Entry, metric: str, pairs: PairSet) -> Metric:
+    from simviz.evaluation import compared_metric
+
+    return compared_metric(evaluation(entry, pairs), metric)
+
+
+@state.cached(400)
+def _values(entry: Entry, metric: str, direction: str, pairs: PairSet) -> QueryValues:
+    from simviz.evaluation import query_values
+
+    sides = settings.asking_sides(direction)
+    return query_values(evaluation(entry, pairs), metric, sides)
+
+
+# -- what is found --------------------------------------------------------------------
+
+
+def verdicts(choice: Choice, now: Setting) -> Verdicts:
+    """What the chosen test found, and a better one beside one of the papers."""
+    published = now.chosen == "published"
+    beside = compare_all(choice, "randomization", "holm") if published else None
+    return Verdicts(now, compare_all(choice, now.test, now.correction), beside)
+
+
+def compare_all(choice: Choice, test: str, correction: Correction) -> Comparisons:
+    """All pairs of the chosen runs, which go by their ids."""
+    from simviz.evaluation import Comparisons, correct
+    from simviz.evaluation.significance import mean
+
+    metric = tested_metric(choice)
+    with st.spinner("Testing", show_time=False):
+        found = {
+            (i, j): _compare(choice, choice.entries[i], choice.entries[j], test)
+            for i, j in itertools.combinations(range(len(choice.entries)), 2)
+        }
+        if metric.level == "query":
+            means = [mean(values(choice, entry).values) for entry in choice.entries]
+        else:
+            means = [evaluation(entry, choice.pairs).value(metric) for entry in choice.entries]
+    ids = tuple(entry.run.id for entry in choice.entries)
+    return Comparisons(ids, np.array(means), correct(found, correction), metric.higher_is_better)
+
+
+def against(choice: Choice, found: Verdicts) -> list[Comparison | None]:
+    """Each run against the chosen one; None for that one itself."""
+    base = found.setting.against.run.id
+    return [
+        None if entry.run.id == base else found.found.between(entry.run.id, base)
+        for entry in choice.entries
+    ]
+
+
+def verdict(choice: Choice, a: Entry, b: Entry) -> str:
+    """Which of two runs is ahead: by the chosen test on the test part, else by how much."""
+    now = current_setting(choice)
+    metric = tested_name(choice, now)
+    higher = tested_metric(choice).higher_is_better
+    if choice.part == "validation":
+        found = _compare(choice, a, b, now.test)
+        words = found.lead_in_words(a.label, b.label, metric, higher_is_better=higher)
+        return f"On the validation part, {words}."
+    found = compare_all(choice, now.test, now.correction).between(a.run.id, b.run.id)
+    return found.in_words(a.label, b.label, metric, higher_is_better=higher) + "."
+
+
+def power(choice: Choice, found: Comparisons) -> str:
+    """How many queries would separate the best neighbours that are level."""
+    # Empty if none are, and where pairs were tested, for which there is no such plan.
+    if not is_by_query(choice):
+        return ""
+    by_id = choice.by_id
+    for better, worse in itertools.pairwise(found.order()):
+        a, b = (by_id[found.names[i]] for i in (better, worse))
+        if not found.between(a.run.id, b.run.id).p_value > _ALPHA:
+            continue
+        alpha = _ALPHA / len(found.pairs)
+        plan = _plan(a, b, choice.metric, choice.direction, alpha, choice.pairs)
+        if not plan.separated:
+            words = plan.in_words(a.label, b.label)
+            name = values(choice, a).metric.name
+            words = (
+                words[0].upper() + words[1:] if name == choice.metric else f"By {name}, {words}"
+            )
+            return f"{words}."
+    return ""
+
+
+def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
+    """Two runs query by query, by the main metric or what stands for it."""
+    from simviz.evaluation.differences import paired_differences, query_metric
+
+    one, other = (evaluation(entry, choice.pairs) for entry in (a, b))
+    sides = settings.asking_sides(choice.direction)
+    return paired_differences(one, other, query_metric(choice.metric), sides)
+
+
+def interval(choice: Choice, entry: Entry) -> tuple[float, float]:
+    """95 % bootstrap interval of a run's mean, or of what it does on judged pairs."""
+    by_query = is_by_query(choice)
+    return _interval(entry, choice.metric, choice.direction, by_query, choice.pairs)
+
+
+def is_by_pairs(found: Comparisons) -> bool:
+    """Whether judged pairs were tested."""
+    from simviz.evaluation.pair_tests import UNIT
+
+    return next(iter(found.pairs.values())).unit == UNIT
+
+
+def test_name(found: Comparisons) -> str:
+    """The test in full, with its correction and what it counted."""
+    one = next(iter(found.pairs.values()))
+    corrected = f", {one.correction}" if one.correction else ", not corrected"
+    if len(found.pairs) == 1:
+        corrected = ""
+    return f"{one.test}, two-sided{corrected}, {one.n:,} {counted(found)}"
+
+
+def counted(found: Comparisons) -> str:
+    """What was counted, as a plural."""
+    from simviz.evaluation.significance import plural
+
+    return plural(next(iter(found.pairs.values())).unit, 2)
+
+
+def outcomes(found: Comparisons, one: Comparison) -> tuple[int, int, int] | None:
+    """Queries on which the first run does better, as well, and worse."""
+    if one.outcomes is None or found.higher_is_better:
+        return one.outcomes
+    return one.outcomes[::-1]
+
+
+def signed(value: float) -> str:
+    """Three decimals and a sign; none where that is 0."""
+    if isnan(value):
+        return "–"
+    text = f"{value:+.3f}"
+    return "0.000" if float(text) == 0 else text.replace("-", "−")
+
+
+def interval_text(one: Comparison) -> str:
+    """The interval of a difference."""
+    return "–" if isnan(one.low) else f"{signed(one.low)} to {signed(one.high)}"
+
+
+def p_text(p: float) -> str:
+    """A p-value as the verdict says it: three decimals, or that it is smaller."""
+    if isnan(p):
+        return "–"
+    if p < 0.001:
+        return "<0.001"
+    return f"{p:.3f}" if p < 0.9995 else "1"
+
+
+@state.cached(400)
+def _interval(
+    entry: Entry, metric: str, direction: str, by_query: bool, pairs: PairSet
+) -> tuple[float, float]:
+    from simviz.evaluation import confidence_interval, judged_pairs, parse_metric
+    from simviz.evaluation.pair_tests import interval_of_pairs
+
+    if not by_query and (known := judged_pairs(evaluation(entry, pairs))) is not None:
+        return interval_of_pairs(known, parse_metric(metric))
+    return confidence_interval(_values(entry, metric, direction, pairs).values)
+
+
+def _compare(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
+    """Two runs in either order: tested once, kept for both; not corrected."""
+    first, second = sorted((a, b), key=lambda entry: entry.run.id)
+    if test != "subsets" and not is_by_query(choice):
+        entries = sorted(choice.entries, key=lambda entry: entry.run.id)
+        every = _compare_by_pairs(entries, choice.metric, test, choice.pairs)
+        found = every.between(first.run.id, second.run.id)
+    else:
+        found = _compare_two(first, second, choice.metric, choice.direction, test, choice.pairs)
+    return found if first is a else found.swapped()
+
+
+@state.cached(200)
+def _compare_by_pairs(entries: list[Entry], metric: str, test: str, pairs: PairSet) -> Comparisons:
+    """What a test says of the judged pairs of runs, all drawn alike."""
+    from simviz.evaluation import compare_all_evaluations
+
+    # Pairs are the same whichever side asks.
+    evaluations = {entry.run.id: evaluation(entry, pairs) for entry in entries}
+    return compare_all_evaluations(evaluations, metric, test=test, correction="none")
+
+
+@state.cached(4_000)
+def _compare_two(
+    a: Entry, b: Entry, metric: str, direction: str, test: str, pairs: PairSet
+) -> Comparison:
+    """What a test says of two runs."""
+    from simviz.evaluation import compare
+
+    if test == "subsets":
+        return _compare_subsets(a, b, metric, part_of(a, pairs))
+    one, other = (_values(entry, metric, direction, pairs) for entry in (a, b))
+    return replace(compare(one.values, other.values, test), unit=one.unit)
+
+
+def _compare_subsets(a: Entry, b: Entry, metric: str, part: PairSet) -> Comparison:
+    """The pooled AUC, or the rank loss, of 50 subsets of a part's pairs."""
+    from simviz.evaluation import parse_metric, partitioned_auc_t
+
+    relevant = part.relevance.positives.toarray() != 0
+    judged = np.ones(part.shape, dtype=bool)
+    if part.relevance.unjudged == "ignore":
+        at = part.relevance.matrix.tocoo()
+        judged[:] = False
+        judged[at.row, at.col] = True
+    query = np.nonzero(judged)[0]
+    n_subsets = min(50, len(np.unique(query)) // 2)
+    one, other = (_scores(entry.run, part)[judged] for entry in (a, b))
+    found = partitioned_auc_t(one, other, relevant[judged], query=query, n_subsets=n_subsets)
+    return found if parse_metric(metric).higher_is_better else found.swapped()
+
+
+@state.cached(8)
+def _scores(run: Run, part: PairSet) -> NDArray[np.floating[Any]]:
+    return drawings.pipeline(run.id, run).similarity(part.x, part.y)
+
+
+@state.cached(400)
+def _plan(
+    a: Entry, b: Entry, metric: str, direction: str, alpha: float, pairs: PairSet
+) -> PowerAnalysis:
+    from simviz.evaluation import power_analysis
+
+    one, other = (_values(entry, metric, direction, pairs) for entry in (a, b))
+    return replace(power_analysis(one.values, other.values, alpha=alpha), unit=one.unit)
