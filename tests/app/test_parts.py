@@ -127,7 +127,7 @@ def test_readers_of_a_published_view_are_told_of_a_missing_part_but_measure_noth
     (folder / "validation").rename(folder / "kept")
     try:
         app = show("own", share=token, part="validation")
-        assert r"Not measured on the validation part\: BM25" in captions(app)
+        assert "Not measured on the validation part: BM25" in captions(app)
         assert not any(button.key == "compare-measure" for button in app.button)
     finally:
         (folder / "kept").rename(folder / "validation")
