@@ -730,7 +730,29 @@ def search_spec(
 def experiment_spec(
     name: str, dataset_id: str, dataset_digest: str, *, size: Size = "demo", workspace: str = ""
 ) -> JobSpec:
-    """Ask for an experiment."""
+    """Ask for an experiment: a table or figure of a paper, run again on a data set.
+
+    Parameters
+    ----------
+    name : str
+        Its id, see `simviz.experiments`.
+    dataset_id, dataset_digest : str
+        The data set and its content.
+    size : {"demo", "full"}, default="demo"
+        How much is computed.
+    workspace : str, default=""
+        Who asks.
+
+    Returns
+    -------
+    JobSpec
+        To be submitted like any other.
+
+    Raises
+    ------
+    JobError
+        If there is no such experiment, or none of that size.
+    """
     params = {"name": name, "size": size}
     spec = ExperimentSpec(dataset_id, dataset_digest, EXPERIMENT, params, workspace=workspace)
     spec.check()
