@@ -382,7 +382,12 @@ class JobQueue:
         Returns
         -------
         JobResult
-            All settings and the chosen one; `StoreError` where there is none.
+            All settings and the chosen one.
+
+        Raises
+        ------
+        StoreError
+            If there is no such job for this workspace, or it has no result.
         """
         tree = self._folder(job_id, workspace).read_result()
         if tree is None:
