@@ -367,13 +367,13 @@ def test_training_tells_nothing_where_methods_are_solved_at_once(visit):
 
 
 def test_curves_by_training_size_are_made_when_asked_for(visit, home):
-    from simviz.workbench.compare.curves import training
+    from simviz.workbench.compare import curves
 
     page = visit(data="demo:icons", tab="size")
     assert "What would more pairs bring" in said(page)
     page.button(key="compare-size-train").click().run()
     assert not page.exception
-    background = training.background()
+    background = curves.background()
     keys = [(home.runs[name], "test") for name in ("cca", "small")]
     deadline = time.monotonic() + 120
     while any(background.progress(key) is not None for key in keys):

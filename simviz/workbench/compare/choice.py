@@ -15,7 +15,7 @@ from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry, Measured, MeasuredRun, ranked
 from simviz.store.run import metric_name
 from simviz.workbench.shell import progress, runs as shell_runs, settings, state
-from simviz.workbench.shell.marks import aside, mark_pills
+from simviz.workbench.shell.display import aside, mark_pills
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet

@@ -11,7 +11,7 @@ import streamlit as st
 
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.compare import blend, queries, table, topics
+from simviz.workbench.compare import blend, curves, queries, table, topics
 from simviz.workbench.compare.choice import (
     TABS,
     Choice,
@@ -20,7 +20,6 @@ from simviz.workbench.compare.choice import (
     part_of,
     put_in_link,
 )
-from simviz.workbench.compare.curves import page as curves
 from simviz.workbench.shell import display, drawings, empty, frame, progress, runs, settings, state
 
 if TYPE_CHECKING:

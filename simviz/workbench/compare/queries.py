@@ -21,8 +21,8 @@ from simviz.workbench.compare.choice import (
     part_of,
     put_in_link,
 )
-from simviz.workbench.shell import display, drawings, marks, state
-from simviz.workbench.shell.marks import mark, mark_pills
+from simviz.workbench.shell import display, drawings, state
+from simviz.workbench.shell.display import mark, mark_pills
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -213,7 +213,7 @@ def _terms(key: str, _both: Both) -> tuple[list[TermGroup], list[TermGroup]]:
     from simviz.evaluation.differences import shared_terms
 
     lines = _both.lines(np.arange(len(_both.found)))
-    texts = [marks.text(_both.sides[line.direction], line.query, None) for line in lines]
+    texts = [display.item_text(_both.sides[line.direction], line.query, None) for line in lines]
     least = max(_FEWEST, len(texts) // 100)
     return shared_terms(_both.found.difference, texts, least=least)
 
@@ -323,15 +323,15 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
     metric = found.metric
     data: dict[str, Any] = {}
     config: dict[str, Any] = {}
-    pictures = [marks.picture(sides[line.direction], line.query) for line in lines]
-    glyphs = [marks.glyph(sides[line.direction], line.query) for line in lines]
+    pictures = [display.item_picture(sides[line.direction], line.query) for line in lines]
+    glyphs = [display.item_glyph(sides[line.direction], line.query) for line in lines]
     if any(pictures):
         data["picture"] = pictures
         config["picture"] = make.ImageColumn("", width=50)
     if any(glyphs):
         data["glyph"] = glyphs
         config["glyph"] = make.TextColumn("", width=40)
-    data["text"] = [marks.text(sides[line.direction], line.query) for line in lines]
+    data["text"] = [display.item_text(sides[line.direction], line.query) for line in lines]
     config["text"] = make.TextColumn("query", width=120 if state.is_narrow() else 300)
     for name, entry, values, ranks in (
         ("a", both.a, found.a, found.a_rank),
@@ -379,7 +379,7 @@ def queries_csv(both: Both) -> str:
             [
                 _side_name(both, line.direction),
                 str(items.ids[line.query]),
-                marks.text(items, line.query, None),
+                display.item_text(items, line.query, None),
                 *(float(np.round(values[i], 12)) for values in figures),
             ]
         )
@@ -524,8 +524,8 @@ def _move(places: float, other: str) -> str:
 
 def _item_html(items: Items, at: int) -> Markup:
     """An item as HTML; its text is escaped."""
-    picture, glyph = marks.picture(items, at), marks.glyph(items, at)
-    words = f"{glyph}  {marks.text(items, at)}" if glyph else marks.text(items, at)
+    picture, glyph = display.item_picture(items, at), display.item_glyph(items, at)
+    words = f"{glyph}  {display.item_text(items, at)}" if glyph else display.item_text(items, at)
     image = Markup('<img src="{}" alt="">').format(picture) if picture else Markup()
     return image + Markup('<span dir="auto">{}</span>').format(words)
 

@@ -17,7 +17,7 @@ from simviz.workbench.compare import files, significance
 from simviz.workbench.compare.choice import Choice, evaluation, view
 from simviz.workbench.compare.significance import Verdicts
 from simviz.workbench.shell import code, links, settings
-from simviz.workbench.shell.marks import mark
+from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
 
 if TYPE_CHECKING:

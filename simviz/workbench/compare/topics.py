@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from simviz.charts.style import clean_text
 from simviz.exceptions import SimvizError
-from simviz.workbench.shell import display, marks, state
+from simviz.workbench.shell import display, state
 from simviz.workbench.shell.figures import segments
 
 if TYPE_CHECKING:
@@ -212,8 +212,8 @@ def _terms(terms: Sequence[str], wanted: str) -> Markup:
 
 def _item(items: Items, row: int) -> str:
     """An item as it is written on the map: a long text by its label, where it has one."""
-    words = marks.text(items, row, _ITEM_CHARACTERS)
-    glyph = marks.glyph(items, row)
+    words = display.item_text(items, row, _ITEM_CHARACTERS)
+    glyph = display.item_glyph(items, row)
     if glyph:
         return f"{glyph}\N{NO-BREAK SPACE}{words}"
     label = items.metadata["label"][row] if "label" in items.metadata else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from simviz.charts.tables import html_table
-from simviz.workbench.shell import display, forms, marks, settings, state
+from simviz.workbench.shell import display, forms, settings, state
 
 if TYPE_CHECKING:
     from simviz.data.health import Finding, HealthReport, Remedy
@@ -135,7 +135,7 @@ def _cell(cell: str, pairs: PairSet) -> object:
     if not isinstance(cell, ItemName):
         return cell
     items = pairs.x if cell.side == "x" else pairs.y
-    source = marks.picture(items, cell.item, 64) if cell.item < len(items) else None
+    source = display.item_picture(items, cell.item, 64) if cell.item < len(items) else None
     if source is None:
         return str(cell)
     return Markup('<img src="{}" alt="">{}').format(source, str(cell))

@@ -17,7 +17,6 @@ from simviz.workbench.shell import (
     display,
     forms,
     frame as page_frame,
-    marks,
     settings,
     state,
 )
@@ -203,7 +202,7 @@ def _spread(n: int) -> Any:
 def _cells(items: Items, index: Any) -> list[str]:
     """Return what stands for each item in a table."""
     if items.kind == "image":
-        return [marks.picture(items, i, 64) or "" for i in index]
+        return [display.item_picture(items, i, 64) or "" for i in index]
     if items.kind == "vector":
         return [f"{items.ids[i]} ({items.content.shape[1]:,} numbers)" for i in index]
     return _short(items.content[index])

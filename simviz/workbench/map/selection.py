@@ -14,7 +14,7 @@ import streamlit as st
 from simviz.markdown import escape_markdown
 from simviz.workbench.map import topics as map_topics
 from simviz.workbench.map.view import Item, Side, View, bound, rows_inside
-from simviz.workbench.shell import display, forms, marks
+from simviz.workbench.shell import display, forms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,7 +204,7 @@ def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:
 
 def _picture(items: Items, row: int, style: str) -> str:
     """Return an image as markup; nothing for other kinds."""
-    source = marks.picture(items, row, 64)
+    source = display.item_picture(items, row, 64)
     alt = escape(text_of(items, row, 60), quote=True)
     return f'<img class="{style}" src="{source}" alt="{alt}">' if source else ""
 

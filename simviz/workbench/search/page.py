@@ -24,7 +24,6 @@ from simviz.workbench.shell import (
     forms,
     frame,
     links,
-    marks,
     runs,
     settings,
     state,
@@ -152,7 +151,7 @@ def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Ru
         elsewhere = [i for i in st.session_state.get("run_ids", []) if i in labels]
         before = (elsewhere or list(labels))[:FEW]
     st.session_state[_RUNS] = before
-    marks.mark_pills(_RUNS, [looks[run_id] for run_id in labels])
+    display.mark_pills(_RUNS, [looks[run_id] for run_id in labels])
     chosen = st.pills(
         "Who answers",
         list(labels),
@@ -207,9 +206,9 @@ def _scores(
 
 
 def _show_query(query: Query) -> None:
-    picture, glyph = marks.picture(query.item, 0), marks.glyph(query.item, 0)
+    picture, glyph = display.item_picture(query.item, 0), display.item_glyph(query.item, 0)
     image = f'<img src="{picture}" alt="">' if picture else ""
-    words = (f"{glyph}  " if glyph else "") + marks.text(query.item, 0, 600)
+    words = (f"{glyph}  " if glyph else "") + display.item_text(query.item, 0, 600)
     st.html(f'<div class="sv-asked">{image}<span dir="auto">{escape(words)}</span></div>')
 
 
@@ -235,7 +234,7 @@ def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> Non
     seconds = answered.seconds
     took = f"{seconds * 1_000:.0f} ms" if seconds >= 0.001 else "under 1 ms"
     st.html(
-        f"<style>.{name} {{ background-image: {marks.mark(answered.look)}; }}</style>"
+        f"<style>.{name} {{ background-image: {display.mark(answered.look)}; }}</style>"
         f'<p class="sv-by"><span class="sv-line {name}"></span>'
         f"{escape(answered.label)}<small>{took}</small></p>"
     )
@@ -262,7 +261,7 @@ def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bo
     candidate, score = int(answers.candidate[at]), float(answers.score[at])
     first, last = int(answers.first[at]), int(answers.last[at])
     place = f"{first:,}" if first == last else f"{first:,}–{last:,}"
-    glyph, text = marks.glyph(items, candidate), marks.text(items, candidate, _LABEL)
+    glyph, text = display.item_glyph(items, candidate), display.item_text(items, candidate, _LABEL)
     gold = "gold-" if is_right else ""
     with st.container(
         horizontal=True,
@@ -271,7 +270,7 @@ def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bo
         key=f"search-line-{gold}{i}-{candidate}",
     ):
         st.html(f'<span class="sv-small sv-at">{place}</span>', width="content")
-        picture = marks.picture(items, candidate)
+        picture = display.item_picture(items, candidate)
         if picture:
             st.html(f'<span class="sv-near"><img src="{picture}" alt=""></span>', width=30)
         st.button(
@@ -321,7 +320,10 @@ def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) 
     others = pairs.y if query.side == "x" else pairs.x
     answer = others.take([candidate])
     x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
-    words, label = escape_markdown(marks.text(answer, 0, 60)), escape_markdown(answered.label)
+    words, label = (
+        escape_markdown(display.item_text(answer, 0, 60)),
+        escape_markdown(answered.label),
+    )
     st.subheader(f"Why {label} answers “{words}”", anchor=False)
     if answered.run.info.is_imported:
         display.quiet("Of another system only the scores are known, not what they are made of.")
@@ -400,7 +402,7 @@ def _show_hidden(
             picture = heat_picture(item.content[0], effects, state.theme())
             blocks.append(f'<div class="sv-why"><img src="{picture}" alt="{escape(name)}"></div>')
             continue
-        text = marks.text(item, 0, None)
+        text = display.item_text(item, 0, None)
         weights = np.zeros(len(text))
         if hidden is not None:
             for (start, stop), effect in zip(hidden.parts, hidden.effects, strict=True):  # type: ignore[misc]

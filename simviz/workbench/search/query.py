@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import display, forms, links, marks, state
+from simviz.workbench.shell import display, forms, links, state
 
 if TYPE_CHECKING:
     from simviz.data import Items, PairSet
@@ -176,5 +176,5 @@ def _labels(digest: str, side: Side) -> dict[int, str]:
 
 
 def _label(items: Items, at: int) -> str:
-    glyph, text = marks.glyph(items, at), marks.text(items, at, 80)
+    glyph, text = display.item_glyph(items, at), display.item_text(items, at, 80)
     return f"{glyph} {text}" if glyph else text

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
+import numpy as np
 import streamlit as st
+
+from simviz.markdown import escape_markdown
+from simviz.workbench.shell import state
+
+if TYPE_CHECKING:
+    from simviz.data.items import Items
 
 _STYLE = Path(__file__).with_name("display.css")
 
@@ -71,3 +81,79 @@ def legend(entries: Iterable[tuple[str, str]]) -> None:
 def signed(value: float, digits: int = 3) -> str:
     """A number with its sign, a true minus."""
     return f"{value:+.{digits}f}".replace("-", "−")
+
+
+_LONGEST = 200
+#: Plotly's names for dashes as an SVG line of the size of a mark.
+_DASHES = {
+    "solid": "none",
+    "dash": "5 3",
+    "dot": "2 3",
+    "dashdot": "6 2.5 2 2.5",
+    "longdash": "9 3",
+    "longdashdot": "9 2 2 2",
+}
+
+
+def mark(look: str) -> str:
+    """A short line in the colour and dash of a run, as a CSS image."""
+    from simviz.charts import method_style
+
+    style = method_style(look, state.theme())
+    dashes = _DASHES.get(style.dash) or style.dash.replace("px", "").replace(",", " ")
+    line = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10">'
+        f'<path d="M0 5H20" stroke="{style.colour}" stroke-width="3" '
+        f'stroke-dasharray="{dashes}"/></svg>'
+    )
+    return f'url("data:image/svg+xml,{quote(line)}")'
+
+
+def mark_pills(key: str, look_of: Sequence[str]) -> None:
+    """Put each run's mark into its pill, which can hold text only."""
+    # What explains the pills is a button too, of another kind.
+    pill = f'.st-key-{key} button[data-variant^="pills"]'
+    rules = "".join(
+        f"{pill}:nth-of-type({i})::before {{ content: {mark(look)}; margin-right: .45rem; }}"
+        for i, look in enumerate(look_of, 1)
+    )
+    st.html(f"<style>{rules}</style>")
+
+
+def aside(words: str) -> None:
+    """Say something that calls for no action."""
+    st.caption(f":material/info: {escape_markdown(words)}")
+
+
+def item_text(items: Items, at: int, longest: int | None = _LONGEST) -> str:
+    """What an item says: its text, else its label."""
+    from simviz.charts.style import clean_text
+
+    words = items.content[at] if items.kind in ("text", "keyword") else items.labels[at]
+    return str(words) if longest is None else clean_text(words, longest)
+
+
+def item_glyph(items: Items, at: int) -> str:
+    """The label of an item that is a picture in itself, such as an emoji; else empty."""
+    from simviz.charts.style import is_glyph
+
+    label = str(items.labels[at])
+    return label if items.kind != "image" and is_glyph(label) else ""
+
+
+def item_picture(items: Items, at: int, size: int = 40) -> str | None:
+    """An image as the address of a small PNG; None for what is no image."""
+    if items.kind != "image":
+        return None
+    from simviz.charts.style import get_theme
+
+    pixels = items.content[at]
+    return _source(pixels.tobytes(), pixels.shape, get_theme(state.theme()).ink, size)
+
+
+@lru_cache(maxsize=4096)
+def _source(pixels: bytes, shape: tuple[int, ...], ink: str, size: int) -> str:
+    """A picture as an address; the same ones come up again and again."""
+    from simviz.charts.pictures import data_uri
+
+    return data_uri(np.frombuffer(pixels, dtype=np.uint8).reshape(shape), ink, size)

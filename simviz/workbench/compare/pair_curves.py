@@ -14,7 +14,7 @@ from simviz.markdown import escape_markdown
 from simviz.store.run import MEASURED
 from simviz.workbench.compare.choice import TABS, Choice, held_out, part_of
 from simviz.workbench.compare.significance import is_by_query
-from simviz.workbench.shell import display, drawings, marks, state
+from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.figures import draw, kept_figure, segments, show_rows
 
 if TYPE_CHECKING:
@@ -407,7 +407,7 @@ def _list_pairs(
 
 
 def _name(items: Items, at: int) -> str:
-    words, glyph = marks.text(items, int(at), _LONGEST), marks.glyph(items, int(at))
+    words, glyph = display.item_text(items, int(at), _LONGEST), display.item_glyph(items, int(at))
     return f"{glyph} {words}" if glyph and glyph != words else words
 
 

@@ -1,4 +1,4 @@
-"""How training went, and what more pairs would bring."""
+"""The Curves tab: one kind of curve at a time."""
 
 from __future__ import annotations
 
@@ -9,19 +9,104 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from simviz.exceptions import StoreError
+from simviz.exceptions import SimvizError, StoreError
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import mean_band
-from simviz.workbench.compare.choice import Choice
-from simviz.workbench.compare.curves.dimensions import METRICS
-from simviz.workbench.shell import display, progress, state
+from simviz.reports.summary import NEARLY, dimension_curve, mean_band, milestones
+from simviz.workbench.compare import pair_curves
+from simviz.workbench.compare.choice import CURVES, Choice, part_of, put_in_link
+from simviz.workbench.shell import display, drawings, progress, state
 from simviz.workbench.shell.figures import draw, segments, show_rows
 
 if TYPE_CHECKING:
     from simviz.charts.curves import ProgressCurve
+    from simviz.data.pairs import PairSet
     from simviz.jobs.background import Background, Tell
     from simviz.reports.summary import Entry
     from simviz.store.run import Part
+
+#: Metrics that a curve can be drawn of, by what the page calls them.
+METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
+
+
+def show_dimensions(choice: Choice) -> None:
+    """Draw quality against the number of dimensions."""
+    from simviz.charts import dimension_figure, dimension_records
+    from simviz.charts.curves import knee
+
+    nested = [entry for entry in choice.entries if entry.measured.curve]
+    if not nested:
+        st.caption(
+            "None of these methods has such a curve: their dimensions are not ordered, so that "
+            "the first few would be no smaller model."
+        )
+        return
+    left, right = st.columns([4, 3], gap="large")
+    with right:
+        metric = segments(
+            "Metric",
+            list(METRICS),
+            "compare-dimension-metric",
+            help="AUC is that of each query's own candidates, on average.",
+        )
+    curves = []
+    with st.spinner("Measuring the first dimensions", show_time=False):
+        for entry in nested:
+            records = _records(entry, METRICS[metric], choice)
+            if (curve := dimension_curve(entry, choice.direction, records)) is not None:
+                curves.append(curve)
+    if not curves:
+        left.caption(
+            f"No query of the {choice.part} part has both right and wrong candidates in this "
+            "direction, so that there is nothing to rank with few dimensions or many."
+        )
+        return
+    with right:
+        rows = []
+        for curve in curves:
+            at = knee(curve.dimensions, curve.values)
+            rows.append([curve.label, *milestones(curve), f"{at:,.0f}" if at else "–"])
+        nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
+        display.table(["method", "best", "with", nearly, "knee"], rows, look="sv-slim")
+        st.caption(
+            f"{escape_markdown(METRICS[metric])} of the first dimensions of each model, all from "
+            "one training, with 95 % bands over queries. The ring marks the best; the dotted line "
+            "the knee, from which on more dimensions help less. Fewer dimensions are quicker to "
+            "search and smaller to store."
+        )
+        without = [entry.label for entry in choice.entries if entry not in nested]
+        if without:
+            st.caption(escape_markdown(f"Without ordered dimensions: {', '.join(without)}."))
+    with left:
+        draw(dimension_figure(curves, metric=metric, theme=state.theme()), "dimensions")
+        show_rows("dimensions", lambda: dimension_records(curves))
+
+
+def _records(entry: Entry, metric: str, choice: Choice) -> Sequence[Mapping[str, Any]]:
+    """The curve that came with the run, or one of another metric, measured now."""
+    stored = entry.measured.curve
+    if stored[0]["metric"] == metric:
+        return stored
+    dimensions = sorted({int(record["dimension"]) for record in stored})
+    return _measured(entry, metric, dimensions, part_of(entry, choice.pairs))
+
+
+@state.cached(64)
+def _measured(
+    entry: Entry, metric: str, dimensions: Sequence[int], part: PairSet
+) -> list[Mapping[str, Any]]:
+    from simviz.evaluation import dimension_curve as measure
+
+    pipeline: Any = drawings.pipeline(entry.run.id, entry.run)
+    curve = measure(
+        pipeline.transform(part.x),
+        pipeline.transform_y(part.y),
+        part.relevance,
+        dimensions,
+        similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
+        metric=metric,
+    )
+    return list(curve.to_records())
+
 
 #: What an event holds besides metrics.
 _NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
@@ -223,3 +308,33 @@ def _train(entries: Sequence[Entry], choice: Choice) -> None:
 def _stop(keys: Sequence[tuple[str, Part]]) -> None:
     for key in keys:
         background().stop(key)
+
+
+_SHOW = {
+    "roc": pair_curves.show_roc,
+    "precision": pair_curves.show_precision,
+    "det": pair_curves.show_det,
+    "scores": pair_curves.show_histograms,
+    "reliability": pair_curves.show_reliability,
+    "dimensions": show_dimensions,
+    "training": show_training,
+    "size": show_sizes,
+}
+
+
+def show(choice: Choice) -> None:
+    """Choose a kind of curve and show it for all runs."""
+    if st.session_state.get("compare-curve") not in CURVES:
+        st.session_state["compare-curve"] = "roc"
+    _show_curve(choice)
+
+
+@st.fragment
+def _show_curve(choice: Choice) -> None:
+    """Run by itself, so that what is changed about a curve leaves the rest of the page alone."""
+    kind = segments("Curve", CURVES, "compare-curve", label_visibility="collapsed", wrap=True)
+    put_in_link(tab=kind)
+    try:
+        _SHOW[kind](choice)
+    except SimvizError as error:  # a model that was deleted since, or is damaged
+        display.problem(error)

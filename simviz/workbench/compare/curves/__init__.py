@@ -1,1 +1,0 @@
-"""The curves of the Compare page."""
