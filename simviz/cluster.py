@@ -4,7 +4,7 @@ import sys
 
 from simviz._moved import moved
 
-_JOBS = dict.fromkeys(("Carried", "ClusterExecutor", "cluster_queue"), "simviz.jobs.dask")
+_JOBS = dict.fromkeys(("ClusterExecutor", "cluster_queue"), "simviz.jobs.dask")
 
 __getattr__ = moved(__name__, {**_JOBS, "fit_s2net": "simviz.scale.gradients"})
 

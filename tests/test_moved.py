@@ -26,6 +26,15 @@ def test_a_name_is_found_where_it_was(old):
         module.nothing  # noqa: B018
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_no_old_path_points_to_nothing():
+    shards, cluster = import_module("simviz.shards"), import_module("simviz.cluster")
+    for name in import_module("simviz.scale").__all__:
+        assert getattr(shards, name) is not None
+    for name in ("ClusterExecutor", "cluster_queue", "fit_s2net"):
+        assert callable(getattr(cluster, name))
+
+
 @pytest.mark.parametrize("module", ["simviz.cluster", "simviz.jobs.local_cluster"])
 def test_a_cluster_is_started_from_the_command_line(module):
     call = [sys.executable, "-W", "error", "-m", module, "--help"]
