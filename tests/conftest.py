@@ -1,8 +1,4 @@
-"""Fixtures of more than one directory.
-
-This is the only file of this name: doctests are collected from it too, and
-Python would take a second one for the first.
-"""
+"""Fixtures of more than one directory."""
 
 import os
 
@@ -26,8 +22,9 @@ from simviz.store import PartFiles, RunFiles, Store
 settings.register_profile("simviz", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("simviz")
 
-#: Scripts that make golden numbers need a library that does not fit beside ours.
-collect_ignore = ["methods/golden"]
+# Scripts that make golden numbers need a library that does not fit beside ours. No doctests
+# are collected from files of fixtures: Python would take the second of that name for the first.
+collect_ignore = ["methods/golden", "conftest.py", "app/conftest.py", "e2e/conftest.py"]
 
 
 @pytest.fixture(scope="session")

@@ -63,6 +63,7 @@ def train(
 
     Examples
     --------
+    >>> from simviz.jobs import JobSpec
     >>> colours, things = ["red", "blue", "green", "gold"], ["car", "bus", "tram", "ship"]
     >>> texts = [f"{colour} {thing}" for colour in colours for thing in things]
     >>> pairs = PairSet.from_texts(texts, texts)

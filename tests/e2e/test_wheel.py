@@ -7,7 +7,7 @@ import sys
 import zipfile
 
 import pytest
-from conftest import ROOT, Server
+from server import ROOT, Server
 
 pytestmark = pytest.mark.e2e
 

@@ -1,0 +1,77 @@
+"""A real server in a process of its own, and how the browser is started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Server:
+    """One process of the app on a free port, with a store of its own.
+
+    Public unless told otherwise: each context of the browser is another visitor.
+    With `site` it runs the app that stands in another folder, from that folder.
+    """
+
+    def __init__(
+        self, home: Path, *, public: bool = True, site: Path = ROOT, path: Path | None = None
+    ) -> None:
+        self.home, self.public, self.site = home, public, site
+        self.environment = {"PYTHONPATH": str(path)} if path else {}
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        command = [sys.executable, "-m", "streamlit", "run", str(self.site / "app.py")]
+        options = ["--server.port", str(self.port), "--server.headless", "true"]
+        self.process = subprocess.Popen(
+            command + options,
+            cwd=self.site,
+            env=os.environ
+            | {"SIMVIZ_HOME": str(self.home), "SIMVIZ_PUBLIC": str(int(self.public))}
+            | self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2)
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError("the app did not start within a minute")
+
+    def kill(self) -> None:
+        """End it without any warning."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def close(self) -> None:
+        """End it as an operator would."""
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.kill()
