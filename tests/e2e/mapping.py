@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, TimeoutError
 
 FIND = """() => {
   const roots = [...document.querySelectorAll(".stBidiComponent *")].map((e) => e.shadowRoot);
@@ -32,3 +32,16 @@ def ready(page: Page) -> None:
 def told(page: Page) -> dict[str, str]:
     """What the address says, one value a name."""
     return {name: value[0] for name, value in parse_qs(urlsplit(page.url).query).items()}
+
+
+def pick(page: Page, item: int) -> None:
+    """Select an item and wait for its nearest; as a reader would, again where a redraw ate it."""
+    shown = "(item) => map.data.selected?.item === item && map.selected.nearest.length"
+    for patience in (15_000, 15_000, 60_000):
+        page.evaluate("(item) => map.pick(item)", item)
+        try:
+            page.wait_for_function(shown, arg=item, timeout=patience)
+            return
+        except TimeoutError:
+            if patience == 60_000:
+                raise

@@ -6,7 +6,7 @@ import csv
 import time
 
 import pytest
-from mapping import PLACE, ready, told
+from mapping import PLACE, pick, ready, told
 from payloads import PAYLOADS
 
 from simviz.data import Items, PairSet
@@ -221,12 +221,7 @@ def test_hostile_texts_are_inert(start_server, open_map, hostile):
         page.get_by_text("found").first.wait_for()
     page.get_by_label("Find items on the map").fill("")
     for k in range(0, len(PAYLOADS), 7):
-        page.evaluate("(i) => map.pick(i)", k)
-        page.wait_for_function(
-            "(k) => map.data.selected?.item === k && map.selected.nearest.length",
-            arg=k,
-            timeout=60_000,
-        )
+        pick(page, k)
         page.wait_for_function(
             "(word) => [...document.querySelectorAll('.sv-read')].some("
             "(region) => region.textContent.includes(word))",
