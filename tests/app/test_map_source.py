@@ -63,3 +63,13 @@ def test_nonsense_is_no_bytes(text):
 
 def test_bytes_come_back():
     assert canvas.unpacked(canvas.packed(b"\x00\xff")) == b"\x00\xff"
+
+
+def test_an_earlier_state_of_the_map_is_no_news(monkeypatch):
+    kept = {}
+    monkeypatch.setattr(canvas.st, "session_state", kept)
+    keys = []
+    for n in (5, 5, 4, 6, "7", None):
+        kept[canvas.KEY] = {"picked": {"key": f"x{n}", "n": n}}
+        keys.append((canvas.news("picked") or {}).get("key"))
+    assert keys == ["x5", None, None, "x6", None, None]

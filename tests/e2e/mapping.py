@@ -38,6 +38,7 @@ def pick(page: Page, item: int) -> None:
     """Select an item and wait for its nearest; as a reader would, again where a redraw ate it."""
     shown = "(item) => map.data.selected?.item === item && map.selected.nearest.length"
     for patience in (15_000, 15_000, 60_000):
+        page.wait_for_function(FIND)  # a redraw may have put another map in its place
         page.evaluate("(item) => map.pick(item)", item)
         try:
             page.wait_for_function(shown, arg=item, timeout=patience)

@@ -9,6 +9,7 @@ left out. There is nothing to build and nothing to download.
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -85,12 +86,14 @@ def listen(on_change: Any) -> None:
 
 
 def news(name: str, key: str = KEY) -> dict[str, Any] | None:
-    """Return what the map sent under a name, once; None if that is nothing new."""
+    """Return what the map sent under a name, once; None if that is nothing newer."""
     sent = (st.session_state.get(key) or {}).get(name)
     heard = f"{key}-heard-{name}"
-    if not isinstance(sent, Mapping) or sent.get("n") == st.session_state.get(heard):
+    # Numbered by the browser's clock. A redraw may bring an earlier state along: it is no news.
+    n = sent.get("n") if isinstance(sent, Mapping) else None
+    if not isinstance(n, int | float) or n <= st.session_state.get(heard, -math.inf):
         return None
-    st.session_state[heard] = sent.get("n")
+    st.session_state[heard] = n
     return dict(sent)
 
 
