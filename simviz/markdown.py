@@ -8,7 +8,9 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-!|<>~$^=&])")
 
 
 def escape_markdown(text: str) -> str:
-    r"""Text that a reader of Markdown sees as it was, on one line."""
+    """Escape a text, so that a reader of Markdown sees it as it was, on one line."""
+    # An invisible space after colons within words and in addresses: icons between colons and
+    # bare addresses are found after the backslashes are gone.
     escaped = _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text)).replace("@", "@\u200b")
     escaped = re.sub(r":(?=\S)", ":\u200b", escaped)
     escaped = re.sub(r"(?i)\b(www)\.", "\\1\u200b.", escaped)

@@ -187,6 +187,8 @@ def knee(dimensions: ArrayLike, values: ArrayLike) -> float | None:
     """Where a curve bends most: more dimensions help less from there on."""
     # The point highest above the straight line from the first to the best one, both axes scaled
     # to [0, 1] and dimensions on a logarithmic scale [1]_.
+    # V. Satopää, J. Albrecht, D. Irwin and B. Raghavan. "Finding a 'kneedle' in a haystack:
+    # detecting knee points in system behavior." ICDCS Workshops 2011.
     across = np.log2(np.asarray(dimensions, dtype=np.float64))
     up = np.asarray(values, dtype=np.float64)
     if not np.isfinite(up).all():

@@ -263,6 +263,9 @@ def precision_recall_figure(
     curves: Sequence[DetectionCurve], *, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
     """Draw precision against recall, with the precision of chance."""
+    # Where relevant and other pairs tie, precision runs along a bow rather than a straight line.
+    # J. Davis and M. Goadrich. "The relationship between precision-recall and ROC curves." ICML
+    # 2006.
     import plotly.graph_objects as go
 
     look = get_theme(theme)
@@ -312,6 +315,8 @@ def det_figure(
     """Draw misses against false alarms on normal-deviate axes."""
     # Scores of two bell-shaped classes of equal width give a straight line there, and
     # differences far from the middle can be seen [1]_.
+    # A. Martin, G. Doddington, T. Kamm, M. Ordowski and M. Przybocki. "The DET curve in
+    # assessment of detection task performance." Eurospeech 1997.
     import plotly.graph_objects as go
 
     look = get_theme(theme)

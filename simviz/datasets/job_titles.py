@@ -25,6 +25,7 @@ Part = Literal["pool", "validation", "test"]
 
 def load_job_titles() -> PairSet:
     """Pair messy job titles with the titles of a taxonomy that mean the same."""
+    # Inputs that are meant for training are not among the items: see `read_inputs`.
     fields = {row["group"]: row["field"] for row in _rows("titles")}
     titles = read_titles()
     inputs = [row for row in _rows("inputs") if row["part"] != "pool"]

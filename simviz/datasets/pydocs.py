@@ -27,6 +27,13 @@ LICENCE = "BSD 3-Clause License"
 
 def load_pydocs() -> PairSet:
     """Pair the summary line of each docstring with documents, in grades."""
+    # A document is without its summary; without its *See Also* section, which would quote the
+    # summaries of others; and without examples and references. Its own name may stand in it, as
+    # in any document on a thing; one summary in seven has that name as a word, such as "sort",
+    # and keeps it.
+    # Objects of a package with the same summary are one document, under the shortest name;
+    # summaries shared between packages are one query. What is read depends on the installed
+    # releases.
     return pair_summaries(read_library())
 
 

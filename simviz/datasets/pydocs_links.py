@@ -22,6 +22,11 @@ from simviz.relevance import Relevance
 
 def load_pydocs_links(one_collection: bool = False) -> PairSet:
     """Pair documents that link each other under *See Also*."""
+    # A split of one collection by x would let a document compete among its own answers, as the
+    # one most like itself, and many links to find in the test would be answers in training, read
+    # backwards. Neither happens between two sides.
+    # The *See Also* section itself is not in the text; names in running text and in examples
+    # are, as the words of a hyperlink are in a page.
     library = read_library()
     return pair_all(library) if one_collection else pair_halves(library)
 

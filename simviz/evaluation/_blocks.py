@@ -300,6 +300,9 @@ class ColumnCounts:
                 products = np.einsum("ik,ik->i", P[row[a:b]], Q[column[a:b]], dtype=np.float64)
                 about[a:b] = products
             lengths = [np.sqrt(np.einsum("ik,ik->i", Z, Z, dtype=np.float64)) for Z in (P, Q)]
+            # A product of k terms, summed in any order, is off by at most k u / (1 - k u) |p| |q|
+            # with the unit roundoff u (Higham, Accuracy and Stability of Numerical Algorithms,
+            # 2nd edition, section 3.1).
             unit = np.finfo(P.dtype).eps / 2
             # Eight more terms pay for the rounding of what is computed here.
             margin = unit * (P.shape[1] + 8) * 1.01 * lengths[0][row] * lengths[1][column]

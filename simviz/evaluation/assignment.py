@@ -48,6 +48,8 @@ def group_names(pairs: PairSet, separator: str = " | ") -> list[tuple[str, ...]]
 
 def assign(pipeline: Pipeline, x: Items, y: Items, groups: Sequence[Sequence[str]]) -> Assignment:
     """Put each x item into the group of its nearest y item."""
+    # Nearest neighbour by similarity, as Neculoiu, Versteegh & Rotaru (2016), section 5,
+    # normalise job titles. Similarities are computed in blocks.
     if len(groups) != len(y):
         raise ValueError(f"{len(y):,} y items need as many lists of groups, got {len(groups):,}.")
     place: dict[str, int] = {}

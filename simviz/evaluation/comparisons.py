@@ -679,6 +679,11 @@ _PAIRED = Protocol(
 
 def published_protocol(metric: Metric | str) -> Protocol:
     """The test that published tables of a metric rest on."""
+    # A gain that is not normalised would weigh queries with many answers more; here the values
+    # of the metric itself are tested.
+    # Platt, Toutanova & Yih (2010), Translingual document representations from discriminative
+    # projections. EMNLP. Yih, Toutanova, Platt & Meek (2011), Learning discriminative
+    # projections for text similarity measures. CoNLL.
     metric = parse_metric(metric)
     if isinstance(metric, TopOne | MRR):
         return _UNPAIRED

@@ -108,6 +108,8 @@ def paired_differences(
 
 def first_relevant_rank(ranking: Ranking) -> Reals:
     """Rank of the first relevant candidate, as expected over orders of ties."""
+    # The lowest of r places drawn at random from t has the mean (t + 1) / (r + 1): the first of
+    # r relevant candidates among t tied ones stands so far behind those above them.
     keep = ranking.grade > 0
     query, above, tied = ranking.query[keep], ranking.above[keep], ranking.tied[keep]
     best = np.full(ranking.n_queries, np.iinfo(np.int64).max)
@@ -161,6 +163,8 @@ def shared_terms(
     difference: ArrayLike, texts: Sequence[str], *, n_groups: int = 5, least: int = 4
 ) -> tuple[list[TermGroup], list[TermGroup]]:
     """Words by which to describe where the first run gains, and where the second."""
+    # The words are chosen because they stand out, among all that the queries hold. That
+    # describes these queries and proves nothing about others.
     from simviz.features._analysis import build_analyzer, count_terms
 
     d = np.asarray(difference, dtype=np.float64)

@@ -66,6 +66,12 @@ def search(
     callback: Callback | None = None,
 ) -> Selection:
     """Try settings on held-out pairs, fitting once what they have in common."""
+    # A nested method is fitted once a fold, with the most components that are asked for, and
+    # measured at all others by growing the products; methods with a regularisation path
+    # decompose once for all ridges; features are fitted once a fold on its training pairs; all
+    # weights of a blend are measured in one pass. Each value is that of fitting the candidate
+    # alone, to rounding. A method that stops early watches an eighth of the training pairs of
+    # the fold, never what it is scored on.
     measured = parse_metric(metric)
     candidates = make_candidates(params, n_iter, seed)
     groups = grouped(pipeline, candidates)

@@ -155,7 +155,7 @@ def _tex(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Text on one line, without markup."""
-    return escape_markdown(" ".join(text.split()))
+    return escape_markdown(text.strip())
 
 
 class _Style(NamedTuple):

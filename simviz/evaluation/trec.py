@@ -69,6 +69,11 @@ def trec_run(
     block_size: int | None = None,
 ) -> Iterator[str]:
     r"""The best answers to every query, in pieces of text."""
+    # Ids go through `trec_id`. Equal scores stand in the order of the items; programs that read
+    # the file sort by score and break ties by id, each in its way, where
+    # `simviz.evaluation.evaluate` takes the mean over all orders. trec_eval reads scores in
+    # single precision, so that scores closer than that are ties to it. At most 2²³ scores are
+    # held besides a block.
     _check_direction(direction)
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}.")
@@ -89,6 +94,8 @@ def trec_run(
 
 def trec_qrels(pairs: PairSet, *, direction: Direction = "x2y") -> Iterator[str]:
     r"""The judgments, in pieces of text."""
+    # A query without a relevant answer is left out, as `simviz.evaluation.evaluate` leaves it
+    # out of every mean.
     _check_direction(direction)
     if reason := why_no_qrels(pairs.relevance):
         raise ValueError(reason)

@@ -22,6 +22,12 @@ Matrix = Any  # CSR array of shape (n, d)
 class InducedDictionary(BaseEstimator):
     r"""How likely a term of the one side translates to which of the other."""
 
+    # Where the original normalises by the length of the x item, this one does not, which changes
+    # the balance with "none" alone: p_0(f) is the share of f in the y side. All steps are
+    # products of sparse matrices, so that only terms that were met together cost anything.
+    # Brown, Della Pietra, Della Pietra & Mercer (1993), The mathematics of statistical machine
+    # translation. Computational Linguistics 19(2).
+
     # Model 1 of Brown et al.: each term f of a y item is the translation of one of the terms e
     # of its x item, whichever, or of none. Expectation maximisation of :math:`\sum_{(x, y)}
     # \sum_{f \in y} \log \left( \sum_{e \in x} t(f \mid e) + p_0(f) \right)`.

@@ -217,6 +217,9 @@ def leading_eigenpairs(
     notify: Notify | None = None,
 ) -> tuple[Array, Array]:
     """The k algebraically largest eigenvalues and their eigenvectors."""
+    # Golub & Underwood (1977), The block Lanczos method for computing eigenvalues. Mathematical
+    # Software III. Stathopoulos & Wu (2002), A block orthogonalization procedure with constant
+    # synchronization requirements. SIAM J. Sci. Comput. 23.
     width = start.shape[1]
     limit = min(side, 2 * k + _SPARE, max(_MOST, k + k // 2))
     basis = _Basis(side, min(side, limit + width), start.dtype)

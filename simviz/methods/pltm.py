@@ -202,6 +202,7 @@ class LearnedPriorEM(EM):
 
 def likelier_prior(a: Array, N: Array, weights: Array) -> Array:
     """One step of Minka's fixed point for a Dirichlet prior of multinomial counts."""
+    # Minka (2000), Estimating a Dirichlet distribution, section 4.
     above, below = np.zeros(len(a)), 0.0
     for rows in blocks(N):
         block = N[rows].astype(np.float64)

@@ -51,6 +51,8 @@ def fit_s2net(
     # for its block of rows, and what follows for the parameters. Two sums over columns, of some
     # bytes an item of the y side, and one of gradients go from worker to worker; parameters go
     # out once an evaluation. The start, the validation score and L-BFGS stay here.
+    # A worker that is killed costs the evaluation under way. Memory of a worker: its rows and
+    # all of Y as CSR, vectors of both, parameters and a gradient, and a block of 64 MB.
     if model.solver != "lbfgs":
         raise ValueError(
             f"solver={model.solver!r} takes many small steps, each too short to be divided among "

@@ -17,6 +17,9 @@ from simviz.exceptions import DatasetError
 
 def best_matches(inputs: Sequence[str], titles: Sequence[str]) -> NDArray[np.intp]:
     """Position of the title that is nearest to each input by its trigrams."""
+    # With a, b and c the numbers of trigrams of the input, of the title and of both, the matcher
+    # of Neculoiu et al. (2016), section 4.1, ranks by `M - a - b + 3 c`; for one input that is
+    # `3 c - b`. A text shorter than three characters has one gram: itself.
     rows = [_grams(text) for text in (*inputs, *titles)]
     place: dict[str, int] = {}
     indices = [place.setdefault(gram, len(place)) for grams in rows for gram in grams]

@@ -52,6 +52,8 @@ _OTHER_WORDS = 1 / 6
 
 def near_pairs(texts: Sequence[str], threshold: float = NEAR) -> tuple[Index, Index, Reals]:
     """All pairs of different texts that are nearly the same."""
+    # Texts that differ in their numbers are not taken for nearly the same: a year, a size or a
+    # part number sets things apart. Nor are texts shorter than 12 characters.
     none = np.empty(0, dtype=np.intp)
     long_enough = np.flatnonzero([len(text) >= SHORTEST for text in texts])
     if len(long_enough) < 2:
