@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page, TimeoutError
+from playwright.sync_api import Page
 
 FIND = """() => {
   const roots = [...document.querySelectorAll(".stBidiComponent *")].map((e) => e.shadowRoot);
@@ -35,14 +35,8 @@ def told(page: Page) -> dict[str, str]:
 
 
 def pick(page: Page, item: int) -> None:
-    """Select an item and wait for its nearest; as a reader would, again where a redraw ate it."""
+    """Select an item and wait for its nearest, on the map that is there now."""
+    page.wait_for_function(FIND)  # a redraw may have put another map in its place
+    page.evaluate("(item) => map.pick(item)", item)
     shown = "(item) => map.data.selected?.item === item && map.selected.nearest.length"
-    for patience in (15_000, 15_000, 60_000):
-        page.wait_for_function(FIND)  # a redraw may have put another map in its place
-        page.evaluate("(item) => map.pick(item)", item)
-        try:
-            page.wait_for_function(shown, arg=item, timeout=patience)
-            return
-        except TimeoutError:
-            if patience == 60_000:
-                raise
+    page.wait_for_function(shown, arg=item, timeout=60_000)
