@@ -5,12 +5,17 @@ simviz itself costs nothing.
 """
 
 import os
+import sys
 
 import lazy_loader as lazy
+
+from simviz._moved import OldPaths
 
 # OpenBLAS lets its threads spin after each product, which starves the compiled kernels that
 # follow; it reads this when numpy is first imported, so simviz has to come before numpy.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "10")
+
+sys.meta_path.append(OldPaths())
 
 _lazy, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
