@@ -140,7 +140,7 @@ def show_map_alone(run: Run, pairs: PairSet) -> None:
     if picked is not None and picked.get("key"):
         where = {"data": run.info.dataset_id, "run": run.id, "sel": str(picked["key"])}
         st.switch_page("pages/map.py", query_params=where)
-    placed = drawings.kept(run.id, FIRST_DRAWING, run)
+    placed = drawings.kept(run, FIRST_DRAWING)
     masks = np.ones(len(placed.x_rows), dtype=bool), np.ones(len(placed.y_rows), dtype=bool)
     scene = map_scene.scene_of(run, pairs, FIRST_DRAWING, masks)
     st.html(canvas.STYLE)

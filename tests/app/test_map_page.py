@@ -470,7 +470,7 @@ def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences
     run_id = train(sentences, dataset_id, mine, n_components=5).run_id
     from simviz.workbench.shell import drawings, state
 
-    placed = drawings.kept(run_id, "mds-2", state.store().runs.get(run_id))
+    placed = drawings.kept(state.store().runs.get(run_id), "mds-2")
     assert placed.x_rows.tolist() == placed.y_rows.tolist(), "pairs are kept together"
     left_out = next(i for i in range(60) if i not in placed.x_rows)
     go(app, data=dataset_id, sel=f"x{left_out}")
@@ -508,7 +508,7 @@ def test_positions_can_leave_the_page(trained, sentences):
     from simviz.workbench.shell import drawings, state
 
     run = state.store().runs.get(run_id)
-    placed, parts = drawings.kept(run_id, "mds-2", run), drawings.parts(run_id, run, sentences)
+    placed, parts = drawings.kept(run, "mds-2"), drawings.parts(run, sentences)
     lines = list(csv.DictReader(io.StringIO(page.positions_csv(placed, parts, sentences))))
     assert len(lines) == 120
     assert lines[3]["label"] == sentences.x.content[3]

@@ -96,7 +96,7 @@ def _measured(
 ) -> list[Mapping[str, Any]]:
     from simviz.evaluation import dimension_curve as measure
 
-    pipeline: Any = drawings.pipeline(entry.run.id, entry.run)
+    pipeline: Any = drawings.pipeline(entry.run)
     curve = measure(
         pipeline.transform(part.x),
         pipeline.transform_y(part.y),

@@ -177,7 +177,7 @@ def _evaluation(entry: Entry, sides: Sequence[str], pairs: PairSet) -> Evaluatio
     """What a run finds among all items."""
     from simviz.evaluation import evaluate_part
 
-    pipeline = drawings.pipeline(entry.run.id, entry.run)
+    pipeline = drawings.pipeline(entry.run)
     parts = _split_of(entry.run, pairs)
     return evaluate_part(pipeline, pairs, parts, entry.part, pool="all", directions=sides)
 

@@ -264,7 +264,7 @@ def _score_counts(run: Run, direction: Direction, part: PairSet) -> ScoreCounts:
     """Pairs of a part by class, query and score."""
     from simviz.evaluation import score_counts
 
-    pipeline = drawings.pipeline(run.id, run)
+    pipeline = drawings.pipeline(run)
     return score_counts(pipeline, part.x, part.y, part.relevance, direction=direction)
 
 
@@ -380,7 +380,7 @@ def _show_errors(
 def _errors(run: Run, threshold: float, part: PairSet) -> ThresholdErrors:
     from simviz.evaluation import errors_at
 
-    pipeline = drawings.pipeline(run.id, run)
+    pipeline = drawings.pipeline(run)
     return errors_at(pipeline, part.x, part.y, part.relevance, threshold=threshold, k=_LISTED)
 
 
@@ -525,7 +525,7 @@ def _reliability(
     """Probabilities of a run, and what came true of them; None where a class is missing."""
     from simviz.evaluation import Calibration, reliability, score_counts
 
-    pipeline = drawings.pipeline(run.id, run)
+    pipeline = drawings.pipeline(run)
     sides = validation.x, validation.y, validation.relevance
     before = score_counts(pipeline, *sides, direction=direction)
     try:

@@ -437,7 +437,7 @@ def _show_answers(both: Both, line: Line) -> None:
 @state.cached(128)
 def _scores(entry: Entry, direction: str, query: int, part: PairSet) -> NDArray[Any]:
     """Similarity of every candidate of a part to one query."""
-    pipeline = drawings.pipeline(entry.run.id, entry.run)
+    pipeline = drawings.pipeline(entry.run)
     if direction == "x2y":
         return pipeline.similarity(part.x.take([query]), part.y)[0]
     return pipeline.similarity(part.x, part.y.take([query]))[:, 0]

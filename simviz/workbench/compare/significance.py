@@ -477,7 +477,7 @@ def _compare_subsets(a: Entry, b: Entry, metric: str, part: PairSet) -> Comparis
 
 @state.cached(8)
 def _scores(run: Run, part: PairSet) -> NDArray[np.floating[Any]]:
-    return drawings.pipeline(run.id, run).similarity(part.x, part.y)
+    return drawings.pipeline(run).similarity(part.x, part.y)
 
 
 @state.cached(400)

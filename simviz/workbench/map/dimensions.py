@@ -86,7 +86,7 @@ def space(scene: Scene, k: int) -> ModelSpace:
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _space(run_id: str, k: int, _run: Run, _pairs: PairSet) -> ModelSpace:
-    return drawings.space(run_id, _run, _pairs).truncate(k)
+    return drawings.space(_run, _pairs).truncate(k)
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
@@ -167,7 +167,7 @@ def _evaluated(run_id: str, k: int, part: Part, _scene: Scene) -> Evaluation:
     from simviz.evaluation import AUC, evaluate
 
     measured = _part(_scene, part)
-    pipeline = drawings.pipeline(run_id, _scene.run).truncate(k)
+    pipeline = drawings.pipeline(_scene.run).truncate(k)
     return evaluate(pipeline, measured.x, measured.y, measured.relevance, [AUC()])
 
 

@@ -68,8 +68,8 @@ def show_page() -> None:
     with st.container(key="map-progress"):
         is_kept = drawings.ask(run, pairs, view.kept_as, DRAWINGS[view.drawing.partition("-")[0]])
     drawing = view.kept_as if is_kept else FIRST_DRAWING
-    placed = drawings.kept(run.id, drawing, run)
-    parts = drawings.parts(run.id, run, pairs)
+    placed = drawings.kept(run, drawing)
+    parts = drawings.parts(run, pairs)
     with bar:
         _choose_colour(view, pairs)
         is_labelled = topics.choose_labels(view, run)
@@ -90,7 +90,7 @@ def show_page() -> None:
     map_scene.show(view, scene)
     canvas.listen(partial(map_view.follow_browser, view))
     # While the reader looks, what the first click will ask for is made ready.
-    drawings.space(run.id, run, pairs)
+    drawings.space(run, pairs)
 
 
 def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:

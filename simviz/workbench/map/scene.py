@@ -82,7 +82,7 @@ class Scene:
 def _found(run_id: str, items: str, _scene: Scene) -> Found:
     from simviz.projection.drawing import find_all
 
-    return find_all(drawings.pipeline(run_id, _scene.run), _scene.pairs, _scene.placed)
+    return find_all(drawings.pipeline(_scene.run), _scene.pairs, _scene.placed)
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
@@ -128,7 +128,7 @@ def scene_of(
     is_labelled: bool = False,
 ) -> Scene:
     """Return all of a drawing that is the same whatever is selected."""
-    placed, parts = drawings.kept(run.id, drawing, run), drawings.parts(run.id, run, pairs)
+    placed, parts = drawings.kept(run, drawing), drawings.parts(run, pairs)
     topics = map_topics.topics_of(run, pairs)
     rows = np.concatenate([placed.x_rows, [-1], placed.y_rows]).astype(np.int64)
     items_key = f"{pairs.digest}-{hashlib.blake2b(rows.tobytes(), digest_size=8).hexdigest()}"
@@ -199,7 +199,7 @@ def show(view: View, scene: Scene) -> None:
     space: Space | None = None
     found, answer, spot = None, None, None
     if view.item is not None or view.query is not None:
-        space = drawings.space(run.id, run, pairs) if k is None else dimensions.space(scene, k)
+        space = drawings.space(run, pairs) if k is None else dimensions.space(scene, k)
     if space is not None and view.item is not None:
         found = space.nearest(*view.item, NEIGHBORS)
         spot = _undrawn(view.item, space, scene)

@@ -142,7 +142,7 @@ def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
     assigned = _assigned(run.id, digest, run, pairs, tuple(lines))
     groups = groups_of(pairs)
     place = {str(text): i for i, text in enumerate(pairs.x.content)}
-    labels = drawings.parts(run.id, run, pairs)[0]
+    labels = drawings.parts(run, pairs)[0]
     known, parts = [], []
     positives = pairs.relevance.positives
     for line in lines:
@@ -168,7 +168,7 @@ def _assigned(
     from simviz.evaluation.assignment import assign
 
     items = Items([str(i) for i in range(len(_lines))], list(_lines), _pairs.x.kind)
-    return assign(drawings.pipeline(run_id, _run), items, _pairs.y, groups_of(_pairs))
+    return assign(drawings.pipeline(_run), items, _pairs.y, groups_of(_pairs))
 
 
 def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
@@ -203,7 +203,7 @@ def threshold(run_id: str, _run: Run, _pairs: PairSet) -> float:
     if not len(rows):
         return float("nan")
     groups = groups_of(_pairs)
-    found = assign(drawings.pipeline(run_id, _run), _pairs.x.take(rows), _pairs.y, groups)
+    found = assign(drawings.pipeline(_run), _pairs.x.take(rows), _pairs.y, groups)
     positives = _pairs.relevance.positives
     right = []
     for row, group in zip(rows, found.group, strict=True):

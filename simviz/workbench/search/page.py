@@ -166,7 +166,7 @@ def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Ru
 
 def _examples(run: Run, pairs: PairSet, part: Part) -> dict[Side, int]:
     """Return the first item of each side in a part, in no other if there is such a one."""
-    x, y = drawings.parts(run.id, run, pairs)
+    x, y = drawings.parts(run, pairs)
     return {"x": _first(x, part), "y": _first(y, part)}
 
 
@@ -199,7 +199,7 @@ def _scores(
 ) -> tuple[Any, float, bool]:
     """Return the similarity of the query to every item of the other side; the time it took."""
     with st.spinner("Asking", show_time=False):
-        space = drawings.space(run_id, _run, _pairs)
+        space = drawings.space(_run, _pairs)
         start = time.perf_counter()
         scores = space.scores(_query.side, _query.item)
         return scores, time.perf_counter() - start, bool(np.ptp(scores) > 0)
@@ -311,7 +311,7 @@ def _show_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None
         display.quiet(f"{words} The query is not in the data, so nobody judged what is right.")
         return
     run = found[0].run
-    part = str(drawings.parts(run.id, run, pairs)["xy".index(query.side)][query.at])
+    part = str(drawings.parts(run, pairs)["xy".index(query.side)][query.at])
     display.quiet(f"{words} ✓ belongs to the query. {_LEARNED.get(part, '')}")
 
 
@@ -328,7 +328,7 @@ def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) 
     if answered.run.info.is_imported:
         display.quiet("Of another system only the scores are known, not what they are made of.")
         return
-    pipeline = drawings.pipeline(answered.run.id, answered.run)
+    pipeline = drawings.pipeline(answered.run)
     names = (pairs.x_name, pairs.y_name)
     if not _show_exact(pipeline, x, y, names, answered.label):
         _show_hidden(pipeline, x, y, names, answered.label)

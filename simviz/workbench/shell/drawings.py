@@ -28,37 +28,37 @@ def background() -> Background:
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
-def kept(run_id: str, drawing: str, _run: Run) -> Placed:
+@state.cached(8)
+def kept(run: Run, drawing: str) -> Placed:
     """A kept drawing with the items on it."""
     from simviz.jobs.measuring import kept_name
     from simviz.projection.drawing import Placed
     from simviz.store import load_map
 
-    return Placed(*load_map(_run, kept_name(drawing)))
+    return Placed(*load_map(run, kept_name(drawing)))
 
 
-@st.cache_resource(show_spinner=False, max_entries=3)
-def space(run_id: str, _run: Run, _pairs: PairSet) -> Space:
+@state.cached(3)
+def space(run: Run, pairs: PairSet) -> Space:
     """The items of a data set as a run sees them."""
     from simviz.projection.space import space_of
 
-    return space_of(pipeline(run_id, _run), _pairs)
+    return space_of(pipeline(run), pairs)
 
 
-@st.cache_resource(show_spinner=False, max_entries=6)
-def pipeline(run_id: str, _run: Run) -> Pipeline:
+@state.cached(6)
+def pipeline(run: Run) -> Pipeline:
     """What a run trained."""
-    return _run.pipeline()
+    return run.pipeline()
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
-def parts(run_id: str, _run: Run, _pairs: PairSet) -> Any:
+@state.cached(8)
+def parts(run: Run, pairs: PairSet) -> Any:
     """The part of the split of each x item and each y item."""
     from simviz.data.splitting import part_labels
 
-    arrays = _run.arrays()
-    return part_labels(arrays, "x", len(_pairs.x)), part_labels(arrays, "y", len(_pairs.y))
+    arrays = run.arrays()
+    return part_labels(arrays, "x", len(pairs.x)), part_labels(arrays, "y", len(pairs.y))
 
 
 def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
