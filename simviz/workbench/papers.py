@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
+from simviz.charts.papers import paper_figure
+from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError, StoreError
-from simviz.experiments import all_experiments
+from simviz.experiments import (
+    SIGNS,
+    Claim,
+    Experiment,
+    Findings,
+    Table,
+    all_experiments,
+    cell_text,
+    tables_csv,
+    to_markdown,
+)
+from simviz.jobs import JobStatus, experiment_spec
 from simviz.markdown import escape_markdown
 from simviz.store.records import EXPERIMENT
 from simviz.workbench.shell import display, forms, frame, progress, state
 from simviz.workbench.shell.figures import show_chart
-
-if TYPE_CHECKING:
-    from simviz.experiments import Claim, Experiment, Findings, Table
-    from simviz.jobs import JobStatus
 
 _STYLE = Path(__file__).with_name("cards.css")
 _LOOKS = {"holds": "sv-yes", "does not hold": "sv-no", "not comparable": "sv-open"}
@@ -72,8 +81,6 @@ def _show_paper(group: list[Experiment[Any]], jobs: Jobs) -> None:
 
 
 def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
-    from simviz.datasets import DEMOS
-
     st.subheader(experiment.title, anchor=experiment.id)
     info = DEMOS.get(experiment.demo)
     demo = info.title if info else experiment.demo
@@ -132,8 +139,6 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
 
 def _start_job(name: str, dataset_id: str) -> None:
     """Ask for an experiment; an answer that is known comes at once."""
-    from simviz.jobs import experiment_spec
-
     try:
         digest = state.dataset(dataset_id).digest
         spec = experiment_spec(name, dataset_id, digest, workspace=state.workspace())
@@ -167,8 +172,6 @@ def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> 
 
 def claims_html(claims: tuple[Claim, ...]) -> str:
     """Return claims as a list: verdict by colour and sign, numbers, test, the paper's numbers."""
-    from simviz.experiments import SIGNS
-
     entries = []
     for claim in claims:
         verdict = claim.verdict
@@ -186,8 +189,6 @@ def claims_html(claims: tuple[Claim, ...]) -> str:
 
 
 def _show_figure(found: Any, key: str) -> None:
-    from simviz.charts.papers import paper_figure
-
     figure = paper_figure(found, theme=state.theme())
     st.markdown(f"#### {found.title}")
     show_chart(figure, key)
@@ -196,16 +197,12 @@ def _show_figure(found: Any, key: str) -> None:
 
 
 def _show_table(table: Table) -> None:
-    from simviz.experiments import cell_text
-
     display.table(table.columns, [[cell_text(cell) for cell in row] for row in table.rows])
     if table.note:
         display.quiet(table.note)
 
 
 def _show_files(experiment: Experiment[Any], found: Findings, key: str) -> None:
-    from simviz.experiments import tables_csv, to_markdown
-
     with st.container(horizontal=True):
         st.download_button(
             "All of it as Markdown",

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from simviz.charts import RocCurve, dimension_figure, roc_figure
+from simviz.charts.canvas import map_alt
+from simviz.data.pairs import PairSet
+from simviz.evaluation.roc import Roc
 from simviz.reports.summary import Entry, dimension_curve, ranked, table_rows
+from simviz.store.run import Run
 from simviz.workbench.compare import table
 from simviz.workbench.map import canvas, scene as map_scene
 from simviz.workbench.map.view import FIRST_DRAWING, View
 from simviz.workbench.shell import drawings, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.store.run import Run
 
 _KEY = "map-alone"
 #: Where to go from what was found.
@@ -94,9 +94,6 @@ def show_table(
 
 def show_curves(entries: Sequence[Entry], direction: str) -> None:
     """Draw ROC and quality against dimensions side by side."""
-    from simviz.charts import RocCurve, dimension_figure, roc_figure
-    from simviz.evaluation.roc import Roc
-
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("#### How well it separates pairs")
@@ -134,8 +131,6 @@ def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
 
 def show_map_alone(run: Run, pairs: PairSet) -> None:
     """Draw both sides as a run sees them; what is clicked is opened on the map."""
-    from simviz.charts.canvas import map_alt
-
     picked = canvas.news("picked", _KEY)
     if picked is not None and picked.get("key"):
         where = {"data": run.info.dataset_id, "run": run.id, "sel": str(picked["key"])}

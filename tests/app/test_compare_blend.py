@@ -121,10 +121,7 @@ def test_two_runs_are_one_pair(show):
 def test_without_validation_pairs_no_weight_is_chosen(show, monkeypatch):
     from simviz.workbench.compare import blend
 
-    curves = blend.blend_curves
-    monkeypatch.setattr(
-        blend, "blend_curves", lambda *given: curves(*given)._replace(validation=None)
-    )
+    monkeypatch.setattr(blend, "_validation_curve", lambda *given: None)
     page = show("cl_lsi", "bm25", part="test")
     assert page.slider[0].value == 0.5
     assert "no weight could be chosen" in said(page)

@@ -6,21 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from simviz.data.pairs import PairSet
+from simviz.evaluation import Evaluation
+from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry, Measured, MeasuredRun, ranked
-from simviz.store.run import metric_name
+from simviz.store import load_evaluation
+from simviz.store.run import Part, Run, metric_name
 from simviz.workbench.shell import progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.display import aside, mark_pills
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation import Evaluation
-    from simviz.store.run import Part, Run
 
 #: Tabs by what the link calls them.
 TABS = {
@@ -342,8 +340,6 @@ def _shared_metrics(measured: Sequence[Measured]) -> list[str]:
 
 
 def _choose_metric(metrics: Sequence[str], usual: str) -> str:
-    from simviz.evaluation.metrics import parse_metric
-
     key = "compare-metric"
     if st.session_state.get(key) not in metrics:
         st.session_state[key] = usual if usual in metrics else metrics[0]
@@ -377,8 +373,6 @@ def _remember(dataset_id: str, run_ids: list[str], metric: str) -> None:
 @state.cached(24)
 def evaluation(entry: Entry, pairs: PairSet) -> Evaluation:
     """All that a chosen run found out on the part."""
-    from simviz.store import load_evaluation
-
     return load_evaluation(entry.run, entry.part, pairs)
 
 

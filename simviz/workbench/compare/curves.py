@@ -5,34 +5,76 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
+from simviz.charts import dimension_figure, dimension_records
+from simviz.charts.curves import (
+    ProgressCurve,
+    knee,
+    learning_figure,
+    progress_records,
+    training_figure,
+)
+from simviz.data.pairs import PairSet
+from simviz.evaluation import dimension_curve as measure_dimensions
 from simviz.exceptions import SimvizError, StoreError
+from simviz.jobs.background import Background, Tell
+from simviz.jobs.measuring import learning_records, why_no_curve
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import NEARLY, dimension_curve, mean_band, milestones
+from simviz.reports.summary import NEARLY, Entry, dimension_curve, mean_band, milestones
+from simviz.store.run import Part
 from simviz.workbench.compare import pair_curves
 from simviz.workbench.compare.choice import CURVES, Choice, part_of, put_in_link
-from simviz.workbench.shell import display, drawings, progress, state
-from simviz.workbench.shell.figures import draw, segments, show_rows
-
-if TYPE_CHECKING:
-    from simviz.charts.curves import ProgressCurve
-    from simviz.data.pairs import PairSet
-    from simviz.jobs.background import Background, Tell
-    from simviz.reports.summary import Entry
-    from simviz.store.run import Part
+from simviz.workbench.shell import display, drawings, forms, progress, state
+from simviz.workbench.shell.figures import segments, show_beside
 
 #: Metrics that a curve can be drawn of, by what the page calls them.
 METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
+#: What an event of a training holds besides metrics.
+_NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
+
+
+def show(choice: Choice) -> None:
+    """Choose a kind of curve and show it for all runs."""
+    if st.session_state.get("compare-curve") not in CURVES:
+        st.session_state["compare-curve"] = "roc"
+    _show_curve(choice)
+
+
+@st.fragment
+def _show_curve(choice: Choice) -> None:
+    """Run by itself, so that what is changed about a curve leaves the rest of the page alone."""
+    kind = segments("Curve", CURVES, "compare-curve", label_visibility="collapsed", wrap=True)
+    put_in_link(tab=kind)
+    show_kind = {
+        "scores": pair_curves.show_histograms,
+        "reliability": pair_curves.show_reliability,
+        "dimensions": show_dimensions,
+        "training": show_training,
+        "size": show_sizes,
+    }
+    try:
+        if kind in pair_curves.KINDS:
+            pair_curves.show(choice, kind)
+        else:
+            show_kind[kind](choice)
+    except SimvizError as error:  # a model that was deleted since, or is damaged
+        display.problem(error)
+
+
+def _without(choice: Choice, drawn: Sequence[str], words: str) -> str:
+    """Name the runs that are not drawn."""
+    without = [entry.label for entry in choice.entries if entry.label not in drawn]
+    return escape_markdown(f"{words}: {', '.join(without)}.") if without else ""
+
+
+# -- quality by dimension -------------------------------------------------------------
 
 
 def show_dimensions(choice: Choice) -> None:
     """Draw quality against the number of dimensions."""
-    from simviz.charts import dimension_figure, dimension_records
-    from simviz.charts.curves import knee
-
     nested = [entry for entry in choice.entries if entry.measured.curve]
     if not nested:
         st.caption(
@@ -40,14 +82,10 @@ def show_dimensions(choice: Choice) -> None:
             "the first few would be no smaller model."
         )
         return
-    left, right = st.columns([4, 3], gap="large")
-    with right:
-        metric = segments(
-            "Metric",
-            list(METRICS),
-            "compare-dimension-metric",
-            help="AUC is that of each query's own candidates, on average.",
-        )
+    columns = st.columns([4, 3], gap="large")
+    with columns[1]:
+        words = "AUC is that of each query's own candidates, on average."
+        metric = segments("Metric", list(METRICS), "compare-dimension-metric", help=words)
     curves = []
     with st.spinner("Measuring the first dimensions", show_time=False):
         for entry in nested:
@@ -55,30 +93,29 @@ def show_dimensions(choice: Choice) -> None:
             if (curve := dimension_curve(entry, choice.direction, records)) is not None:
                 curves.append(curve)
     if not curves:
-        left.caption(
+        columns[0].caption(
             f"No query of the {choice.part} part has both right and wrong candidates in this "
             "direction, so that there is nothing to rank with few dimensions or many."
         )
         return
-    with right:
-        rows = []
-        for curve in curves:
-            at = knee(curve.dimensions, curve.values)
-            rows.append([curve.label, *milestones(curve), f"{at:,.0f}" if at else "–"])
-        nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
-        display.table(["method", "best", "with", nearly, "knee"], rows, look="sv-slim")
-        st.caption(
-            f"{escape_markdown(METRICS[metric])} of the first dimensions of each model, all from "
-            "one training, with 95 % bands over queries. The ring marks the best; the dotted line "
-            "the knee, from which on more dimensions help less. Fewer dimensions are quicker to "
-            "search and smaller to store."
-        )
-        without = [entry.label for entry in choice.entries if entry not in nested]
-        if without:
-            st.caption(escape_markdown(f"Without ordered dimensions: {', '.join(without)}."))
-    with left:
-        draw(dimension_figure(curves, metric=metric, theme=state.theme()), "dimensions")
-        show_rows("dimensions", lambda: dimension_records(curves))
+    lines = []
+    for curve in curves:
+        at = knee(curve.dimensions, curve.values)
+        lines.append([curve.label, *milestones(curve), f"{at:,.0f}" if at else "–"])
+    nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
+    show_beside(
+        columns,
+        "dimensions",
+        dimension_figure(curves, metric=metric, theme=state.theme()),
+        lambda: dimension_records(curves),
+        ["method", "best", "with", nearly, "knee"],
+        lines,
+        f"{escape_markdown(METRICS[metric])} of the first dimensions of each model, all from "
+        "one training, with 95 % bands over queries. The ring marks the best; the dotted line "
+        "the knee, from which on more dimensions help less. Fewer dimensions are quicker to "
+        "search and smaller to store.",
+        _without(choice, [entry.label for entry in nested], "Without ordered dimensions"),
+    )
 
 
 def _records(entry: Entry, metric: str, choice: Choice) -> Sequence[Mapping[str, Any]]:
@@ -94,10 +131,8 @@ def _records(entry: Entry, metric: str, choice: Choice) -> Sequence[Mapping[str,
 def _measured(
     entry: Entry, metric: str, dimensions: Sequence[int], part: PairSet
 ) -> list[Mapping[str, Any]]:
-    from simviz.evaluation import dimension_curve as measure
-
     pipeline: Any = drawings.pipeline(entry.run)
-    curve = measure(
+    curve = measure_dimensions(
         pipeline.transform(part.x),
         pipeline.transform_y(part.y),
         part.relevance,
@@ -108,19 +143,11 @@ def _measured(
     return list(curve.to_records())
 
 
-#: What an event holds besides metrics.
-_NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
-
-
-def background() -> Background:
-    """The worker that trains on shares of the pairs; what it trains outlives every page."""
-    return progress.background("sizes")
+# -- progress in training -------------------------------------------------------------
 
 
 def show_training(choice: Choice) -> None:
-    """Draw what methods told while they trained."""
-    from simviz.charts.curves import ProgressCurve, progress_records, training_figure
-
+    """Draw what methods reported while they trained."""
     histories = {entry.run.id: _history(entry.run.id) for entry in choice.entries}
     # Quality on the validation part compares methods; losses do not.
     metrics = sorted(
@@ -133,79 +160,29 @@ def show_training(choice: Choice) -> None:
             "record of their training is gone."
         )
         return
-    left, right = st.columns([4, 3], gap="large")
-    with right:
+    columns = st.columns([4, 3], gap="large")
+    with columns[1]:
         metric = _choose_metric(metrics, "compare-told", "What it told")
-        curves = [
-            ProgressCurve(entry.look, entry.label, *histories[entry.run.id][metric])
-            for entry in choice.entries
-            if metric in histories[entry.run.id]
-        ]
-        display.table(
-            ["method", "steps", "first", "last"],
-            [
-                [c.label, f"{c.at[-1]:,.0f}", f"{c.values[0]:.4g}", f"{c.values[-1]:.4g}"]  # type: ignore[index]
-                for c in curves
-            ],
-            look="sv-slim",
-        )
-        st.caption(
-            "As told while training, at most ten times a second. Losses of two methods do not "
-            "compare: each minimises its own. A curve that has not levelled off at its end was "
-            "stopped early."
-        )
-        drawn = {curve.label for curve in curves}
-        without = [entry.label for entry in choice.entries if entry.label not in drawn]
-        if without:
-            st.caption(escape_markdown(f"Told nothing of this kind: {', '.join(without)}."))
-    with left:
-        draw(training_figure(curves, metric=metric, theme=state.theme()), "training")
-        show_rows("training", lambda: progress_records(curves))
-
-
-def show_sizes(choice: Choice) -> None:
-    """Draw quality against the number of pairs trained on, and offer to train for it."""
-    from simviz.charts.curves import learning_figure, progress_records
-
-    known = {entry.run.id: entry.run.part(entry.part).learning() for entry in choice.entries}
-    missing = [entry for entry in choice.entries if not known[entry.run.id]]
-    if not any(known.values()):
-        st.markdown(
-            "What would more pairs bring? Each method is trained anew on a sixteenth, an eighth, "
-            "a quarter and half of its training pairs, and measured on the same "
-            f"{choice.part} part."
-        )
-        _offer_training(choice, missing)
-        return
-    left, right = st.columns([4, 3], gap="large")
-    with right:
-        metric = _choose_metric(list(METRICS), "compare-size-metric", "Metric")
-        curves = [
-            curve
-            for entry in choice.entries
-            if (curve := _by_size(entry, known[entry.run.id], metric, choice.direction))
-            is not None
-        ]
-        if not curves:
-            st.caption(
-                f"No query of the {choice.part} part has both right and wrong candidates in this "
-                "direction, so that no metric of ranks tells what more pairs bring."
-            )
-            return
-        display.table(
-            ["method", "from half", "from all", "last doubling"],
-            [[curve.label, *_last_doubling(curve)] for curve in curves],
-            look="sv-slim",
-        )
-        st.caption(
-            "Every method is trained anew on each share of the same training pairs, the smaller "
-            "within the larger, with its own settings; 95 % bands over queries. Where the last "
-            "doubling still gains, more pairs would help."
-        )
-        _offer_training(choice, missing)
-    with left:
-        draw(learning_figure(curves, metric=metric, theme=state.theme()), "size")
-        show_rows("size", lambda: progress_records(curves))
+    curves = [
+        ProgressCurve(entry.look, entry.label, *histories[entry.run.id][metric])
+        for entry in choice.entries
+        if metric in histories[entry.run.id]
+    ]
+    show_beside(
+        columns,
+        "training",
+        training_figure(curves, metric=metric, theme=state.theme()),
+        lambda: progress_records(curves),
+        ["method", "steps", "first", "last"],
+        [
+            [c.label, f"{c.at[-1]:,.0f}", f"{c.values[0]:.4g}", f"{c.values[-1]:.4g}"]  # type: ignore[index]
+            for c in curves
+        ],
+        "As told while training, at most ten times a second. Losses of two methods do not "
+        "compare: each minimises its own. A curve that has not levelled off at its end was "
+        "stopped early.",
+        _without(choice, [curve.label for curve in curves], "Told nothing of this kind"),
+    )
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
@@ -229,22 +206,6 @@ def _history(run_id: str) -> dict[str, tuple[list[float], list[float]]]:
     return {name: lines for name, lines in curves.items() if len(lines[0]) > 1}
 
 
-def _by_size(
-    entry: Entry, records: Sequence[Mapping[str, Any]], metric: str, direction: str
-) -> ProgressCurve | None:
-    from simviz.charts.curves import ProgressCurve
-
-    of_metric = [record for record in records if record["metric"] == METRICS[metric]]
-    band = mean_band(of_metric, direction, "n_pairs")
-    return None if band is None else ProgressCurve(entry.look, entry.label, *band)
-
-
-def _last_doubling(curve: ProgressCurve) -> tuple[str, str, str]:
-    """Values from half and from all of the pairs, and the gain."""
-    half, whole = list(curve.values)[-2:]
-    return f"{half:.3f}", f"{whole:.3f}", display.signed(whole - half)
-
-
 def _choose_metric(options: Sequence[str], key: str, label: str) -> str:
     """The metric to draw, without a control where there is one only."""
     if len(options) > 1:
@@ -253,10 +214,60 @@ def _choose_metric(options: Sequence[str], key: str, label: str) -> str:
     return options[0]
 
 
+# -- quality by the number of pairs ---------------------------------------------------
+
+
+def background() -> Background:
+    """The worker that trains on shares of the pairs; what it trains outlives every page."""
+    return progress.background("sizes")
+
+
+def show_sizes(choice: Choice) -> None:
+    """Draw quality against the number of pairs trained on, and offer to train for it."""
+    known = {entry.run.id: entry.run.part(entry.part).learning() for entry in choice.entries}
+    missing = [entry for entry in choice.entries if not known[entry.run.id]]
+    if not any(known.values()):
+        st.markdown(
+            "What would more pairs bring? Each method is trained anew on a sixteenth, an eighth, "
+            "a quarter and half of its training pairs, and measured on the same "
+            f"{choice.part} part."
+        )
+        _offer_training(choice, missing)
+        return
+    columns = st.columns([4, 3], gap="large")
+    with columns[1]:
+        metric = _choose_metric(list(METRICS), "compare-size-metric", "Metric")
+        curves, lines = [], []
+        for entry in choice.entries:
+            records = [r for r in known[entry.run.id] if r["metric"] == METRICS[metric]]
+            if (band := mean_band(records, choice.direction, "n_pairs")) is not None:
+                curves.append(ProgressCurve(entry.look, entry.label, *band))
+                half, whole = band[1][-2:]
+                gain = display.signed(whole - half)
+                lines.append([entry.label, f"{half:.3f}", f"{whole:.3f}", gain])
+        if not curves:
+            st.caption(
+                f"No query of the {choice.part} part has both right and wrong candidates in this "
+                "direction, so that no metric of ranks tells what more pairs bring."
+            )
+            return
+    show_beside(
+        columns,
+        "size",
+        learning_figure(curves, metric=metric, theme=state.theme()),
+        lambda: progress_records(curves),
+        ["method", "from half", "from all", "last doubling"],
+        lines,
+        "Every method is trained anew on each share of the same training pairs, the smaller "
+        "within the larger, with its own settings; 95 % bands over queries. Where the last "
+        "doubling still gains, more pairs would help.",
+    )
+    with columns[1]:
+        _offer_training(choice, missing)
+
+
 def _offer_training(choice: Choice, missing: Sequence[Entry]) -> None:
     """A button that trains on shares of the pairs, and how far that is."""
-    from simviz.jobs.measuring import why_no_curve
-
     able = [entry for entry in missing if not why_no_curve(entry.run)]
     if not able or state.share() is not None:
         return
@@ -266,14 +277,7 @@ def _offer_training(choice: Choice, missing: Sequence[Entry]) -> None:
         if failed is not None and failed.state == "failed":
             display.problem(f"{label}: {failed.message}")
     if active := progress.show_background("sizes", labels, "trains on shares of the pairs"):
-        st.button(
-            "Stop",
-            key="compare-size-stop",
-            icon=":material/close:",
-            type="tertiary",
-            on_click=_stop,
-            args=(active,),
-        )
+        forms.quiet_button("Stop", "close", "compare-size-stop", _stop, active)
         return
     st.button(
         "Train on shares of the pairs" if len(able) == len(choice.entries) else "Train the others",
@@ -295,8 +299,6 @@ def _key(entry: Entry) -> tuple[str, Part]:
 
 
 def _train(entries: Sequence[Entry], choice: Choice) -> None:
-    from simviz.jobs.measuring import learning_records
-
     def train(entry: Entry, tell: Tell) -> None:
         records = learning_records(entry.run, choice.pairs, entry.part, tell)
         entry.run.part(entry.part).put_learning(records)
@@ -308,33 +310,3 @@ def _train(entries: Sequence[Entry], choice: Choice) -> None:
 def _stop(keys: Sequence[tuple[str, Part]]) -> None:
     for key in keys:
         background().stop(key)
-
-
-_SHOW = {
-    "roc": pair_curves.show_roc,
-    "precision": pair_curves.show_precision,
-    "det": pair_curves.show_det,
-    "scores": pair_curves.show_histograms,
-    "reliability": pair_curves.show_reliability,
-    "dimensions": show_dimensions,
-    "training": show_training,
-    "size": show_sizes,
-}
-
-
-def show(choice: Choice) -> None:
-    """Choose a kind of curve and show it for all runs."""
-    if st.session_state.get("compare-curve") not in CURVES:
-        st.session_state["compare-curve"] = "roc"
-    _show_curve(choice)
-
-
-@st.fragment
-def _show_curve(choice: Choice) -> None:
-    """Run by itself, so that what is changed about a curve leaves the rest of the page alone."""
-    kind = segments("Curve", CURVES, "compare-curve", label_visibility="collapsed", wrap=True)
-    put_in_link(tab=kind)
-    try:
-        _SHOW[kind](choice)
-    except SimvizError as error:  # a model that was deleted since, or is damaged
-        display.problem(error)

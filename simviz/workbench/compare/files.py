@@ -6,22 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
+from simviz import exports
+from simviz.evaluation.tables import TableRow, table_csv, table_latex, table_markdown
+from simviz.evaluation.trec import why_no_qrels
 from simviz.exceptions import SimvizError
+from simviz.exports import why_not
+from simviz.exports.linear import Form
 from simviz.markdown import escape_markdown
+from simviz.reports import html_report, query_csv, trec_zip
+from simviz.store import stopped_by_validation
+from simviz.store.run import Run
 from simviz.workbench.compare import significance
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.significance import Verdicts
 from simviz.workbench.shell import code, settings, state
 from simviz.workbench.shell.runs import describe_split
-
-if TYPE_CHECKING:
-    from simviz.evaluation.tables import TableRow
-    from simviz.exports.linear import Form
-    from simviz.store.run import Run
 
 Cells = Mapping[str, Any]
 _LOAD = """from simviz.pipeline import load_pipeline
@@ -59,8 +62,6 @@ def show(
     verdicts: Verdicts | None,
 ) -> None:
     """Buttons that save the table and what is behind it; each file is made when asked for."""
-    from simviz.evaluation.trec import why_no_qrels
-
     # The files are made outside of this page's run: nothing there may ask the page.
     runs = [entry.run for entry in choice.entries]
     labels = {entry.run.id: entry.label for entry in choice.entries}
@@ -68,8 +69,6 @@ def show(
     pairs, part, others = choice.pairs, choice.part, code.parts_of(runs)
 
     def report() -> bytes:
-        from simviz.reports import html_report
-
         return html_report(
             runs,
             pairs,
@@ -82,14 +81,10 @@ def show(
         ).encode()
 
     def queries() -> bytes:
-        from simviz.reports import query_csv
-
         text = query_csv(runs, pairs, list(choice.metrics), labels=labels, part=part)
         return text.encode("utf-8", "replace")
 
     def trec() -> bytes:
-        from simviz.reports import trec_zip
-
         sides = settings.asking_sides(choice.direction)
         return trec_zip(runs, pairs, directions=sides, labels=labels, part=part)
 
@@ -147,8 +142,6 @@ def csv_table(
     choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], verdicts: Verdicts | None
 ) -> str:
     """Every figure, for a spreadsheet."""
-    from simviz.evaluation.tables import table_csv
-
     measured = choice.entries[0].measured
     part: Cells = {"part": choice.part, "x items": measured.n_x, "y items": measured.n_y}
     early = _stopped_early(choice)
@@ -164,8 +157,6 @@ def latex_table(
     choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], verdicts: Verdicts | None
 ) -> str:
     """Tie groups, differences and p-values beside the metrics, for a paper."""
-    from simviz.evaluation.tables import table_latex
-
     return table_latex(_printed(choice, rows, verdicts), metrics, _caption(choice, verdicts))
 
 
@@ -173,8 +164,6 @@ def markdown_table(
     choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], verdicts: Verdicts | None
 ) -> str:
     """The same for notes and issues."""
-    from simviz.evaluation.tables import table_markdown
-
     return table_markdown(_printed(choice, rows, verdicts), metrics, _caption(choice, verdicts))
 
 
@@ -254,8 +243,6 @@ def _caption(choice: Choice, verdicts: Verdicts | None) -> str:
 
 def _stopped_early(choice: Choice) -> list[str]:
     """Labels of the runs that the part shown flatters: their training watched it."""
-    from simviz.store import stopped_by_validation
-
     if choice.part == "test":
         return []
     return [entry.label for entry in choice.entries if stopped_by_validation(entry.run)]
@@ -321,15 +308,11 @@ def show_model_files(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
 @state.cached(64, "Reading the model")
 def _reasons(run: Run) -> dict[str, str | None]:
     """Why a model cannot have a form, by the form; None where it can."""
-    from simviz.exports import why_not
-
     pipeline = run.pipeline()
     return {form: why_not(pipeline, form) for form in _FORMS}
 
 
 def _written(run: Run, form: Form) -> bytes:
-    from simviz import exports
-
     write: dict[str, Callable[..., bytes]] = {
         "numpy": exports.numpy_files,
         "onnx": exports.onnx_graphs,

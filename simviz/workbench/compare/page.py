@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from simviz.data.pairs import PairSet
+from simviz.data.splitting import PARTS, Split
+from simviz.evaluation import Evaluation, evaluate_part
+from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
+from simviz.reports.summary import Entry
+from simviz.store.run import Run
 from simviz.workbench.compare import blend, curves, queries, table, topics
 from simviz.workbench.compare.choice import (
     TABS,
@@ -21,13 +26,6 @@ from simviz.workbench.compare.choice import (
     put_in_link,
 )
 from simviz.workbench.shell import display, drawings, empty, frame, progress, runs, settings, state
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.data.splitting import Split
-    from simviz.evaluation import Evaluation
-    from simviz.reports.summary import Entry
-    from simviz.store.run import Run
 
 _STYLE = Path(__file__).with_name("style.css")
 #: Metrics shown against all items, beside the main one.
@@ -128,8 +126,6 @@ def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
 
 def _show_against_all_items(choice: Choice) -> None:
     """Offer figures against all items, where a query met only those of its part."""
-    from simviz.evaluation.metrics import parse_metric
-
     entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
     if not entries or not _is_narrower(choice):
         return
@@ -175,8 +171,6 @@ def _is_narrower(choice: Choice) -> bool:
 @state.cached(64)
 def _evaluation(entry: Entry, sides: Sequence[str], pairs: PairSet) -> Evaluation:
     """What a run finds among all items."""
-    from simviz.evaluation import evaluate_part
-
     pipeline = drawings.pipeline(entry.run)
     parts = _split_of(entry.run, pairs)
     return evaluate_part(pipeline, pairs, parts, entry.part, pool="all", directions=sides)
@@ -184,8 +178,6 @@ def _evaluation(entry: Entry, sides: Sequence[str], pairs: PairSet) -> Evaluatio
 
 def _split_of(run: Run, pairs: PairSet) -> Split:
     """The split of a run, from the positions that are kept with it."""
-    from simviz.data.splitting import PARTS, Split
-
     at, how = run.arrays(), run.spec["split"]
     x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
     held = {part: pairs.take(x[part], y[part]) for part in PARTS}

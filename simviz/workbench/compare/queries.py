@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
 from markupsafe import Markup, escape
+from numpy.typing import NDArray
 
+from simviz.charts import method_style
+from simviz.charts.tables import Cell, html_table
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.evaluation.differences import Answers, Differences, TermGroup, shared_terms
+from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
+from simviz.reports.summary import Entry
 from simviz.workbench.compare import significance, table
 from simviz.workbench.compare.choice import (
     Choice,
@@ -23,14 +31,6 @@ from simviz.workbench.compare.choice import (
 )
 from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.display import mark, mark_pills
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation.differences import Answers, Differences, TermGroup
-    from simviz.reports.summary import Entry
 
 #: Most lines that are sent to the browser; with pictures each weighs more.
 _MOST_LINES, _MOST_PICTURES = 5_000, 500
@@ -210,8 +210,6 @@ def _choose_term(both: Both, key: str) -> TermGroup | None:
 
 @st.cache_resource(show_spinner=False, max_entries=40)
 def _terms(key: str, _both: Both) -> tuple[list[TermGroup], list[TermGroup]]:
-    from simviz.evaluation.differences import shared_terms
-
     lines = _both.lines(np.arange(len(_both.found)))
     texts = [display.item_text(_both.sides[line.direction], line.query, None) for line in lines]
     least = max(_FEWEST, len(texts) // 100)
@@ -239,8 +237,6 @@ def _groups(key: str, _both: Both) -> dict[str, NDArray[np.int64]]:
 
 def _choose_outcome(both: Both) -> NDArray[Any]:
     """Wins, ties and losses, which also choose the queries to list."""
-    from simviz.charts import method_style
-
     found = both.found
     counts = {
         "a": (f"{escape_markdown(both.a.label)} better", found.n_wins),
@@ -364,8 +360,6 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
 
 def queries_csv(both: Both) -> str:
     """Every query that counts, in the table's order."""
-    from simviz.evaluation.tables import csv_text
-
     found = both.found
     head = ["side", "id", "query"]
     for entry in (both.a, both.b):
@@ -395,8 +389,6 @@ def _side_name(both: Both, direction: str) -> str:
 
 def _show_answers(both: Both, line: Line) -> None:
     """Show what two runs answer to a query."""
-    from simviz.evaluation.differences import Answers
-
     # Seen from the side that asks.
     seen = both.part if line.direction == "x2y" else both.part.swap()
     relevance = seen.relevance
@@ -468,8 +460,6 @@ def _answers_table(
     grades: Mapping[int, float],
 ) -> str:
     """One run's answers as a table."""
-    from simviz.charts.tables import Cell, html_table
-
     graded = len({g for g in grades.values() if g > 0}) > 1
     moved = mine.moved_from(theirs)
     rows: list[list[Cell]] = []

@@ -6,58 +6,74 @@ import itertools
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
+from simviz.data.pairs import PairSet
+from simviz.evaluation import (
+    AUC,
+    Comparison,
+    Comparisons,
+    JudgedPairs,
+    Metric,
+    PowerAnalysis,
+    QueryValues,
+    compare,
+    compare_all_evaluations,
+    compared_metric,
+    confidence_interval,
+    correct,
+    judged_pairs,
+    parse_metric,
+    partitioned_auc_t,
+    power_analysis,
+    query_values,
+)
+from simviz.evaluation.comparisons import Correction, published_protocol
+from simviz.evaluation.differences import Differences, paired_differences, query_metric
+from simviz.evaluation.pair_tests import UNIT, interval_of_pairs
+from simviz.evaluation.significance import mean, plural
+from simviz.methods import all_methods
 from simviz.reports.summary import Entry
+from simviz.store.run import Run
 from simviz.workbench.compare.choice import Choice, evaluation, part_of, put_in_link
-from simviz.workbench.shell import drawings, settings, state
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation import (
-        Comparison,
-        Comparisons,
-        JudgedPairs,
-        Metric,
-        PowerAnalysis,
-        QueryValues,
-    )
-    from simviz.evaluation.comparisons import Correction
-    from simviz.evaluation.differences import Differences
-    from simviz.store.run import Run
+from simviz.workbench.shell import drawings, forms, settings, state
 
 #: Tests of queries by what the link calls them: on the control, and what each does.
 TESTS = {
-    "randomization": "Paired randomisation",
-    "t": "Paired t",
-    "bootstrap": "Paired bootstrap",
-    "wilcoxon": "Wilcoxon signed-rank",
-    "published": "As in the papers",
-}
-_EXPLAINED = {
-    "randomization": "Swaps the two runs on queries at random. Assumes next to nothing.",
-    "t": "Trusts that the mean difference is about normal.",
-    "bootstrap": "Draws the queries again; its interval follows skewed differences.",
-    "wilcoxon": "Ranks the differences. It does not test the mean.",
-    "published": "The test that published tables of this metric rest on, a better one beside it.",
+    "randomization": (
+        "Paired randomisation",
+        "Swaps the two runs on queries at random. Assumes next to nothing.",
+    ),
+    "t": ("Paired t", "Trusts that the mean difference is about normal."),
+    "bootstrap": (
+        "Paired bootstrap",
+        "Draws the queries again; its interval follows skewed differences.",
+    ),
+    "wilcoxon": (
+        "Wilcoxon signed-rank",
+        "Ranks the differences. It does not test the mean.",
+    ),
+    "published": (
+        "As in the papers",
+        "The test that published tables of this metric rest on, a better one beside it.",
+    ),
 }
 #: The same where judged pairs are tested.
 _PAIR_TESTS = {
-    "bootstrap": "Bootstrap over items",
-    "delong": "DeLong",
-    "published": "As in the papers",
-}
-_PAIR_TESTS_EXPLAINED = {
-    "bootstrap": "Draws items again, each with all of its judged pairs; all runs see the same "
-    "draws.",
-    "delong": "Takes judged pairs for independent, as they are where no item is in two of them. "
-    "A check of the bootstrap.",
-    "published": _EXPLAINED["published"],
+    "bootstrap": (
+        "Bootstrap over items",
+        "Draws items again, each with all of its judged pairs; all runs see the same draws.",
+    ),
+    "delong": (
+        "DeLong",
+        "Takes judged pairs for independent, as they are where no item is in two of them. "
+        "A check of the bootstrap.",
+    ),
+    "published": TESTS["published"],
 }
 #: Tests in the heading of a column.
 _SHORT = {
@@ -104,8 +120,6 @@ class Verdicts(NamedTuple):
 
 def current_setting(choice: Choice) -> Setting:
     """What was chosen, or the usual; readable before the controls are drawn."""
-    from simviz.evaluation.comparisons import published_protocol
-
     usual_run = _usual_baseline(choice).run.id
     tests = _offered(choice)
     key, usual_test = _test_key(tests), next(iter(tests))
@@ -141,11 +155,9 @@ def current_setting(choice: Choice) -> Setting:
 
 def choose_test(choice: Choice, now: Setting) -> None:
     """The controls: against which run, by which test."""
-    labels = {entry.run.id: entry.label for entry in choice.entries}
     st.selectbox(
         "Δ against",
-        list(labels),
-        format_func=labels.__getitem__,
+        **forms.options({entry.run.id: entry.label for entry in choice.entries}),
         key="compare-against",
         width=220,
         persist_state="session",
@@ -153,20 +165,24 @@ def choose_test(choice: Choice, now: Setting) -> None:
     if choice.part == "validation":  # a test belongs to the test part
         return
     tests = _offered(choice)
-    title = tests[now.chosen] + ("" if now.correction == "none" else f", {now.correction.title()}")
+    titles = {name: title for name, (title, _) in tests.items()}
+    title = titles[now.chosen] + (
+        "" if now.correction == "none" else f", {now.correction.title()}"
+    )
     with st.popover(title, icon=":material/balance:", type="tertiary"):
         st.selectbox(
             "Which test tells two runs apart",
-            list(tests),
-            format_func=tests.__getitem__,
+            **forms.options(titles),
             key=_test_key(tests),
             persist_state="session",
         )
-        st.caption(_explained(choice, tests, now.chosen))
+        words, pairs = tests[now.chosen][1], _judged_pairs(choice)
+        if pairs is not None and pairs.drawn != ("pairs",):
+            words += " DeLong's test is not offered: items are in several pairs, which it ignores."
+        st.caption(words)
         st.radio(
             "Corrected for how many pairs of runs there are",
-            list(_CORRECTIONS),
-            format_func=_CORRECTIONS.__getitem__,
+            **forms.options(_CORRECTIONS),
             key="compare-correction",
             horizontal=True,
             disabled=now.chosen == "published",
@@ -178,8 +194,6 @@ def choose_test(choice: Choice, now: Setting) -> None:
 
 def _usual_baseline(choice: Choice) -> Entry:
     """The best run that goes by words alone; else the last in the table."""
-    from simviz.methods import all_methods
-
     methods = all_methods()
     for entry in choice.entries:
         method = methods.get(entry.run.info.method)
@@ -188,11 +202,8 @@ def _usual_baseline(choice: Choice) -> Entry:
     return choice.entries[-1]
 
 
-def _offered(choice: Choice) -> Mapping[str, str]:
+def _offered(choice: Choice) -> Mapping[str, tuple[str, str]]:
     """The tests that there are for the metric, by what the link calls them; the usual first."""
-    from simviz.evaluation.comparisons import published_protocol
-    from simviz.evaluation.metrics import AUC, parse_metric
-
     pairs = _judged_pairs(choice)
     if pairs is None:
         return TESTS
@@ -204,20 +215,9 @@ def _offered(choice: Choice) -> Mapping[str, str]:
     return tests
 
 
-def _test_key(tests: Mapping[str, str]) -> str:
+def _test_key(tests: Mapping[str, tuple[str, str]]) -> str:
     """Names the control: a test of pairs says nothing of one of queries."""
     return "compare-test" if tests is TESTS else "compare-pair-test"
-
-
-def _explained(choice: Choice, tests: Mapping[str, str], chosen: str) -> str:
-    """What the chosen test does, and why DeLong's is not offered."""
-    if tests is TESTS:
-        return _EXPLAINED[chosen]
-    words = _PAIR_TESTS_EXPLAINED[chosen]
-    pairs = _judged_pairs(choice)
-    if pairs is not None and pairs.drawn != ("pairs",):
-        words += " DeLong's test is not offered: items are in several pairs, which it ignores."
-    return words
 
 
 # -- what is tested -------------------------------------------------------------------
@@ -225,8 +225,6 @@ def _explained(choice: Choice, tests: Mapping[str, str], chosen: str) -> str:
 
 def tested_metric(choice: Choice) -> Metric:
     """What tests compare: the main metric of judged pairs, or what stands for it by query."""
-    from simviz.evaluation.differences import query_metric
-
     metrics = {_compared_metric(e, choice.metric, choice.pairs) for e in choice.entries}
     # One run whose scores are not to be had makes all stand back.
     return metrics.pop() if len(metrics) == 1 else query_metric(choice.metric)
@@ -249,8 +247,6 @@ def values(choice: Choice, entry: Entry) -> QueryValues:
 
 def _judged_pairs(choice: Choice) -> JudgedPairs | None:
     """The pairs that tests draw again; None where queries are compared."""
-    from simviz.evaluation import judged_pairs
-
     if is_by_query(choice):
         return None
     return judged_pairs(evaluation(choice.entries[0], choice.pairs))
@@ -258,15 +254,11 @@ def _judged_pairs(choice: Choice) -> JudgedPairs | None:
 
 @state.cached(400)
 def _compared_metric(entry: Entry, metric: str, pairs: PairSet) -> Metric:
-    from simviz.evaluation import compared_metric
-
     return compared_metric(evaluation(entry, pairs), metric)
 
 
 @state.cached(400)
 def _values(entry: Entry, metric: str, direction: str, pairs: PairSet) -> QueryValues:
-    from simviz.evaluation import query_values
-
     sides = settings.asking_sides(direction)
     return query_values(evaluation(entry, pairs), metric, sides)
 
@@ -283,9 +275,6 @@ def verdicts(choice: Choice, now: Setting) -> Verdicts:
 
 def compare_all(choice: Choice, test: str, correction: Correction) -> Comparisons:
     """All pairs of the chosen runs, which go by their ids."""
-    from simviz.evaluation import Comparisons, correct
-    from simviz.evaluation.significance import mean
-
     metric = tested_metric(choice)
     with st.spinner("Testing", show_time=False):
         found = {
@@ -346,8 +335,6 @@ def power(choice: Choice, found: Comparisons) -> str:
 
 def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
-    from simviz.evaluation.differences import paired_differences, query_metric
-
     one, other = (evaluation(entry, choice.pairs) for entry in (a, b))
     sides = settings.asking_sides(choice.direction)
     return paired_differences(one, other, query_metric(choice.metric), sides)
@@ -361,8 +348,6 @@ def interval(choice: Choice, entry: Entry) -> tuple[float, float]:
 
 def is_by_pairs(found: Comparisons) -> bool:
     """Whether judged pairs were tested."""
-    from simviz.evaluation.pair_tests import UNIT
-
     return next(iter(found.pairs.values())).unit == UNIT
 
 
@@ -377,8 +362,6 @@ def test_name(found: Comparisons) -> str:
 
 def counted(found: Comparisons) -> str:
     """What was counted, as a plural."""
-    from simviz.evaluation.significance import plural
-
     return plural(next(iter(found.pairs.values())).unit, 2)
 
 
@@ -415,9 +398,6 @@ def p_text(p: float) -> str:
 def _interval(
     entry: Entry, metric: str, direction: str, by_query: bool, pairs: PairSet
 ) -> tuple[float, float]:
-    from simviz.evaluation import confidence_interval, judged_pairs, parse_metric
-    from simviz.evaluation.pair_tests import interval_of_pairs
-
     if not by_query and (known := judged_pairs(evaluation(entry, pairs))) is not None:
         return interval_of_pairs(known, parse_metric(metric))
     return confidence_interval(_values(entry, metric, direction, pairs).values)
@@ -438,8 +418,6 @@ def _compare(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
 @state.cached(200)
 def _compare_by_pairs(entries: list[Entry], metric: str, test: str, pairs: PairSet) -> Comparisons:
     """What a test says of the judged pairs of runs, all drawn alike."""
-    from simviz.evaluation import compare_all_evaluations
-
     # Pairs are the same whichever side asks.
     evaluations = {entry.run.id: evaluation(entry, pairs) for entry in entries}
     return compare_all_evaluations(evaluations, metric, test=test, correction="none")
@@ -450,8 +428,6 @@ def _compare_two(
     a: Entry, b: Entry, metric: str, direction: str, test: str, pairs: PairSet
 ) -> Comparison:
     """What a test says of two runs."""
-    from simviz.evaluation import compare
-
     if test == "subsets":
         return _compare_subsets(a, b, metric, part_of(a, pairs))
     one, other = (_values(entry, metric, direction, pairs) for entry in (a, b))
@@ -460,8 +436,6 @@ def _compare_two(
 
 def _compare_subsets(a: Entry, b: Entry, metric: str, part: PairSet) -> Comparison:
     """The pooled AUC, or the rank loss, of 50 subsets of a part's pairs."""
-    from simviz.evaluation import parse_metric, partitioned_auc_t
-
     relevant = part.relevance.positives.toarray() != 0
     judged = np.ones(part.shape, dtype=bool)
     if part.relevance.unjudged == "ignore":
@@ -484,7 +458,5 @@ def _scores(run: Run, part: PairSet) -> NDArray[np.floating[Any]]:
 def _plan(
     a: Entry, b: Entry, metric: str, direction: str, alpha: float, pairs: PairSet
 ) -> PowerAnalysis:
-    from simviz.evaluation import power_analysis
-
     one, other = (_values(entry, metric, direction, pairs) for entry in (a, b))
     return replace(power_analysis(one.values, other.values, alpha=alpha), unit=one.unit)

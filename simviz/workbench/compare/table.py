@@ -6,24 +6,26 @@ from collections.abc import Sequence
 from html import escape
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import streamlit as st
 from markupsafe import Markup
 
+from simviz.charts.style import clean_text
+from simviz.charts.tables import Cell, html_table
+from simviz.data.pairs import PairSet
+from simviz.evaluation import Comparison, Comparisons
+from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.tables import TableRow, best_values, finding
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry, asked, find_record, table_rows
+from simviz.store import stopped_by_validation
 from simviz.workbench.compare import files, significance
 from simviz.workbench.compare.choice import Choice, evaluation, view
 from simviz.workbench.compare.significance import Verdicts
 from simviz.workbench.shell import code, links, settings
 from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation import Comparison, Comparisons
-    from simviz.evaluation.tables import TableRow
 
 #: Metrics beside the main one where not all are shown.
 _FEW = ("top-1", "MRR", "AUC")
@@ -60,8 +62,6 @@ def show_finding(choice: Choice) -> None:
 
 def show_best(best: Entry, metric: str, direction: str, pairs: PairSet, **unseen: bool) -> None:
     """Say in a sentence what the best run can do."""
-    from simviz.evaluation.tables import finding
-
     record = best.record(metric, direction)
     if record is None:
         return
@@ -146,9 +146,6 @@ def draw_columns(
     rows: Sequence[TableRow], entries: Sequence[Entry], columns: Sequence[Column]
 ) -> None:
     """Draw a table of runs, then of what knows nothing, in grey."""
-    from simviz.charts.tables import Cell, html_table
-    from simviz.store import stopped_by_validation
-
     # On the validation part a dagger marks the runs that stopped by it.
     stopped = [
         entry.part == "validation" and stopped_by_validation(entry.run) for entry in entries
@@ -180,9 +177,6 @@ def draw_columns(
 
 def metric_column(rows: Sequence[TableRow], name: str) -> Column:
     """A metric with its interval; the best is bold."""
-    from simviz.evaluation.metrics import parse_metric
-    from simviz.evaluation.tables import best_values
-
     best = best_values(rows, [name]).get(name)
     cells = []
     for row in rows:
@@ -210,8 +204,6 @@ def time_column(rows: Sequence[TableRow]) -> Column:
 
 def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Column]:
     """What tests found: tie groups, differences and p-values; more of it where asked."""
-    from simviz.charts.style import clean_text
-
     now, found = verdicts.setting, verdicts.found
     base = now.against.label
     lines = significance.against(choice, verdicts)
@@ -341,8 +333,6 @@ def _test_note(choice: Choice, verdicts: Verdicts) -> str:
 
 def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     """What the figures are means of, and what a query was ranked against."""
-    from simviz.evaluation.metrics import parse_metric
-
     first = choice.entries[0]
     sides = asked(first, choice.pairs, choice.direction)
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
@@ -370,8 +360,6 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
 
 def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
     """How many queries cannot fail, since all of their judged candidates are relevant."""
-    from simviz.evaluation.metrics import parse_metric
-
     first = choice.entries[0]
     if first.measured.pool != "judged":
         return ""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isnan
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import streamlit as st
 from markupsafe import Markup, escape
 
 from simviz.charts.style import clean_text
+from simviz.charts.tables import Cell, html_table
+from simviz.data.items import Items
+from simviz.data.pairs import PairSet
+from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
+from simviz.explain.topics import RunTopics, TopicTerms, has_topics, topic_rows
+from simviz.store.run import Run
+from simviz.workbench.compare.choice import Choice
 from simviz.workbench.shell import display, state
 from simviz.workbench.shell.figures import segments
-
-if TYPE_CHECKING:
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
-    from simviz.explain.topics import RunTopics, TopicTerms
-    from simviz.store.run import Run
-    from simviz.workbench.compare.choice import Choice
 
 Side = Literal["x", "y"]
 #: Topics shown before all are asked for, and typical items of each.
@@ -33,15 +33,11 @@ _ORDERS = {"weight": "Weight", "coherence": "Coherence"}
 @state.cached(6, "Reading the topics")
 def topics_of(run: Run, pairs: PairSet) -> RunTopics:
     """The topics of a run, kept for the next page."""
-    from simviz.explain.topics import RunTopics
-
     return RunTopics.of(run.pipeline(), pairs)
 
 
 def runs_with_topics(choice: Choice) -> list[tuple[str, Run]]:
     """The compared runs that have topics, each with what to call it."""
-    from simviz.explain.topics import has_topics
-
     return [(e.label, e.run) for e in choice.entries if has_topics(e.run.info.method)]
 
 
@@ -155,9 +151,6 @@ def search(topics: Sequence[TopicTerms], wanted: str) -> list[TopicTerms]:
 
 def topics_csv(found: RunTopics, pairs: PairSet) -> str:
     """All topics of a run, for a spreadsheet."""
-    from simviz.evaluation.tables import csv_text
-    from simviz.explain.topics import topic_rows
-
     return csv_text(topic_rows(found, pairs))
 
 
@@ -165,8 +158,6 @@ def table_html(
     found: RunTopics, shown: Sequence[TopicTerms], pairs: PairSet, wanted: str = ""
 ) -> str:
     """The table; whatever was uploaded is escaped."""
-    from simviz.charts.tables import Cell, html_table
-
     sides: list[tuple[Side, Items, str]] = [
         ("x", pairs.x, pairs.x_name),
         ("y", pairs.y, pairs.y_name),

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from simviz.workbench.shell import state
+from simviz.workbench.shell import display, state
 
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _IMAGES = {"svg": "SVG", "png": "PNG"}
@@ -82,6 +82,29 @@ def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = F
         },
         height=height,
     )
+
+
+def show_beside(
+    columns: Sequence[Any],
+    name: str,
+    figure: Any,
+    rows: Callable[[], Sequence[dict[str, Any]]],
+    head: Sequence[str],
+    lines: Iterable[Sequence[str]],
+    *captions: str,
+    height: int | None = None,
+    pressed: bool = False,
+) -> Any:
+    """Show a chart with the rows behind it in one column, a table and what it means in another."""
+    left, right = columns
+    with right:
+        display.table(head, lines, look="sv-slim")
+        for words in filter(None, captions):
+            st.caption(words)
+    with left:
+        event = draw(figure, name, height=height, pressed=pressed)
+        show_rows(name, rows)
+    return event
 
 
 def show_rows(name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> None:
