@@ -15,7 +15,8 @@ from simviz._moved import OldPaths
 # follow; it reads this when numpy is first imported, so simviz has to come before numpy.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "10")
 
-sys.meta_path.append(OldPaths())
+# In front, since an update may leave an old package behind as an empty folder.
+sys.meta_path.insert(0, OldPaths())
 
 _lazy, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
