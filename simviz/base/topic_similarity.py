@@ -40,25 +40,7 @@ class TopicSimilarity(EmbeddingModel):
     def iter_ranks(
         self, X: Matrix, y: Matrix | None = None, relevance: object = None
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
-        """Where the judged candidates of each query stand, block by block.
-
-        Parameters
-        ----------
-        X : matrix of shape (n_x, d_x)
-            Queries.
-        y : matrix of shape (n_y, d_y), optional
-            Candidates; `X` when left out and both sides share one space.
-        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-            Judgments; None pairs row i with row i.
-
-        Yields
-        ------
-        above, tied : ndarray of int64
-            For each judged candidate, in the order of the relevance matrix:
-            candidates scored strictly higher, and as high (itself included).
-        score : ndarray of float64
-            Its similarity.
-        """
+        """Where the judged candidates of each query stand; by "js" without comparing all pairs."""
         if self.similarity_kind != "js":
             yield from super().iter_ranks(X, y, relevance)
             return

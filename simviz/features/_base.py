@@ -1,6 +1,8 @@
-"""What transformers share: names of columns, lengths of rows, and which of them are empty."""
+"""What transformers share: their grammar, lengths of rows, and which of them are empty."""
 
 from __future__ import annotations
+
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,10 +11,51 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import Matrix, nonzero_rows
+from simviz.features._analysis import check_texts
+from simviz.params import validate_params
 
 
 class Transformer(TransformerMixin, BaseEstimator):
-    """Turns the content of items into rows of a matrix; subclasses write ``_names``."""
+    """Turns the content of items into rows of a matrix.
+
+    Subclasses write ``_fit``, ``_transform`` and ``_names``, and ``_check`` where
+    they read something else than texts.
+    """
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Learn from the content of the training items.
+
+        Parameters
+        ----------
+        X : sequence of str, array or matrix of n items
+            Texts, pictures or vectors, as the class says.
+        y : object, optional
+            Ignored.
+
+        Returns
+        -------
+        self
+            The same object.
+        """
+        validate_params(self)
+        self._fit(self._check(X))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Turn the content of items into rows.
+
+        Parameters
+        ----------
+        X : sequence of str, array or matrix of n items
+            Of the same kind as in training.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n, n_columns)
+            An item without any known feature is an empty row.
+        """
+        check_is_fitted(self)
+        return self._transform(self._check(X))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Return names for the columns.
@@ -29,6 +72,16 @@ class Transformer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return np.array(self._names(), dtype=object)
+
+    def _check(self, X: Any) -> Any:
+        """Refuse content of another kind."""
+        return check_texts(X, type(self).__name__)
+
+    def _fit(self, X: Any) -> None:
+        raise NotImplementedError
+
+    def _transform(self, X: Any) -> Any:
+        raise NotImplementedError
 
     def _names(self) -> list[str]:
         raise NotImplementedError

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from simviz.features._analysis import Analyzer, check_texts
-from simviz.features._base import Transformer, normalize_rows
-from simviz.features.text import TextCounts, Tfidf, term_weights
-from simviz.params import interval, validate_params
+from simviz.features._base import normalize_rows
+from simviz.features.text import TermFeatures, Tfidf, term_weights
+from simviz.params import interval
 
 
 @dataclass
@@ -35,7 +33,7 @@ class HashedTotals:
 
 
 @dataclass(eq=False, repr=False)
-class HashedText(Transformer):
+class HashedText(TermFeatures):
     r"""Weights of terms in columns that a hash of the term chooses.
 
     No vocabulary is learned or stored, whatever there is in the texts: term t
@@ -120,60 +118,19 @@ class HashedText(Transformer):
     signed: bool = True
     normalize: bool = True
 
-    def fit(self, X: Sequence[str], y: object = None) -> Self:
-        """Count in how many texts each column is met.
+    def _fit(self, texts: list[str]) -> None:
+        self._keep(self._count(texts))
 
-        Parameters
-        ----------
-        X : sequence of str, length n
-            The training texts.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        HashedText
-            Itself.
-        """
-        return self.fit_totals(self.count_totals(X))
-
-    def count_totals(self, X: Sequence[str]) -> HashedTotals:
-        """Count the columns of some of the texts to learn from, learning nothing yet.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            Texts.
-
-        Returns
-        -------
-        HashedTotals
-            To be added to those of other texts, and passed to `fit_totals`.
-        """
-        validate_params(self)
-        texts = check_texts(X, type(self).__name__)
+    def _count(self, texts: list[str]) -> HashedTotals:
+        analyze = self._analyzer()
         if self.idf:
-            met = self._hash(map(set, self._terms(texts)), signed=False)
+            met = self._hash(map(set, map(analyze, texts)), signed=False)
             df = np.bincount(met.indices, minlength=self.n_features)
         else:
-            self._terms([])  # refuses what no analyzer does
             df = np.zeros(0, dtype=np.int64)
         return HashedTotals(df, len(texts))
 
-    def fit_totals(self, totals: HashedTotals) -> Self:
-        """Learn the weights of columns from what was counted before.
-
-        Parameters
-        ----------
-        totals : HashedTotals
-            Of all training texts.
-
-        Returns
-        -------
-        HashedText
-            Itself, as if fitted on these texts.
-        """
-        validate_params(self)
+    def _keep(self, totals: HashedTotals) -> None:
         if not totals.n_texts:
             raise ValueError(
                 f"{type(self).__name__} learns weights from texts, got none. "
@@ -183,24 +140,9 @@ class HashedText(Transformer):
         self.idf_ = np.ones(self.n_features)
         if self.idf:
             self.idf_ = np.log(totals.n_texts / np.maximum(totals.df, 1))
-        return self
 
-    def transform(self, X: Sequence[str]) -> sp.csr_array:
-        """Weigh the terms of texts.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            Texts.
-
-        Returns
-        -------
-        csr_array of float32, shape (n, n_features)
-            A text without any term is an empty row.
-        """
-        check_is_fitted(self)
-        texts = check_texts(X, type(self).__name__)
-        hashed = self._hash(self._terms(texts), signed=self.signed)
+    def _transform(self, texts: list[str]) -> sp.csr_array:
+        hashed = self._hash(map(self._analyzer(), texts), signed=self.signed)
         hashed.data *= self.idf_[hashed.indices]
         hashed.eliminate_zeros()
         if self.normalize:
@@ -209,13 +151,6 @@ class HashedText(Transformer):
 
     def _names(self) -> list[str]:
         return [f"hash{i}" for i in range(self.n_features)]
-
-    def _terms(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
-        """The terms of each text."""
-        analyze: Analyzer = TextCounts(
-            self.analyzer, self.ngram_range, self.lowercase, stop_words=self.stop_words
-        )._analyzer()
-        return map(analyze, texts)
 
     def _hash(self, terms: Any, *, signed: bool) -> sp.csr_array:
         """Sums of weighted counts of terms that meet in a column."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from simviz.features._base import Transformer
-from simviz.params import interval, options, validate_params
+from simviz.params import interval, options
 
 CLIP = 0.2  # Dalal and Triggs, section 6.4: L2-Hys
 FLAT = 1e-4  # of full scale: below it there is no edge, only rounding
@@ -180,22 +179,10 @@ class ImageDescriptor(Transformer):
     color: str | bool = "auto"
     size: int = 64
 
-    def fit(self, X: Pixels, y: object = None) -> Self:
-        """See whether there is colour.
+    def _check(self, X: Any) -> Pixels:
+        return check_images(X, "ImageDescriptor")
 
-        Parameters
-        ----------
-        X : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
-            The training images.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        ImageDescriptor
-            Itself.
-        """
-        validate_params(self)
+    def _fit(self, images: Pixels) -> None:
         sizes = list(self.cell_sizes)
         if len(set(sizes)) != len(sizes) or not all(
             isinstance(c, int | np.integer) and 2 <= c <= self.size for c in sizes
@@ -204,7 +191,6 @@ class ImageDescriptor(Transformer):
                 f"cell_sizes are different whole numbers from 2 to size={self.size}, "
                 f"got {self.cell_sizes!r}."
             )
-        images = check_images(X, "ImageDescriptor")
         self.color_ = _has_color(images) if self.color == "auto" else bool(self.color)
         if not (sizes or self.intensity or self.color_):
             raise ValueError(
@@ -214,24 +200,8 @@ class ImageDescriptor(Transformer):
         channels = (3,) if images.ndim == 4 else ()
         nothing = np.zeros((1, self.size, self.size, *channels), dtype=np.uint8)
         self.part_sizes_ = {k: int(v.shape[1]) for k, v in self._parts(nothing).items()}
-        return self
 
-    def transform(self, X: Pixels) -> NDArray[np.float32]:
-        """Describe images.
-
-        Parameters
-        ----------
-        X : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
-            Images; their size need not be that of the training images.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, d)
-            Rows of length 1. An image of one grey is an empty row where colours
-            do not count.
-        """
-        check_is_fitted(self)
-        images = check_images(X, "ImageDescriptor")
+    def _transform(self, images: Pixels) -> NDArray[np.float32]:
         rows = np.empty((len(images), sum(self.part_sizes_.values())), dtype=np.float32)
         for block in _blocks(images):
             parts = self._parts(images[block])

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.features._analysis import check_texts, count_terms
+from simviz.features._analysis import count_terms
 from simviz.features._base import Transformer
-from simviz.params import validate_params
 
 
 @dataclass(eq=False, repr=False)
@@ -53,28 +51,12 @@ class MultiHot(Transformer):
 
     delimiter: str | None = None
 
-    def fit(self, X: Sequence[str], y: object = None) -> Self:
-        """Learn which keywords there are.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            The keywords of each training item.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        MultiHot
-            Itself.
-        """
-        validate_params(self)
+    def _fit(self, texts: list[str]) -> None:
         if self.delimiter is not None and not self.delimiter:
             raise ValueError(
                 "delimiter is the text between two keywords, got ''. "
                 "Use delimiter=None where each string is one keyword."
             )
-        texts = check_texts(X, type(self).__name__)
         found = {keyword for text in texts for keyword in self._keywords(text)}
         if not found:
             raise ValueError(
@@ -82,23 +64,8 @@ class MultiHot(Transformer):
                 f"delimiter={self.delimiter!r}. Give at least one that is not blank."
             )
         self.vocabulary_ = sorted(found)
-        return self
 
-    def transform(self, X: Sequence[str]) -> sp.csr_array:
-        """Mark the known keywords of items.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            The keywords of each item.
-
-        Returns
-        -------
-        csr_array of float32, shape (n, n_keywords)
-            Ones; an item without any known keyword is an empty row.
-        """
-        check_is_fitted(self)
-        texts = check_texts(X, type(self).__name__)
+    def _transform(self, texts: list[str]) -> sp.csr_array:
         return count_terms(texts, self._keywords, self.vocabulary_)[0]
 
     def _names(self) -> list[str]:
@@ -118,13 +85,13 @@ class KnownItems(Transformer):
 
     keys_: list[str]
 
-    def fit(self, X: Any, y: object = None) -> Self:
-        """Remember the items."""
-        self.keys_ = list(dict.fromkeys(_keys(X)))
-        return self
+    def _check(self, X: Any) -> Any:
+        return X
 
-    def transform(self, X: Any) -> sp.csr_array:
-        """Find items again."""
+    def _fit(self, X: Any) -> None:
+        self.keys_ = list(dict.fromkeys(_keys(X)))
+
+    def _transform(self, X: Any) -> sp.csr_array:
         at = self.columns(X)
         known = np.flatnonzero(at >= 0)
         shape = (len(at), len(self.keys_))

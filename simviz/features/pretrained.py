@@ -17,18 +17,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from simviz.callbacks import CallbackMixin
 from simviz.exceptions import JobCancelled
-from simviz.features._analysis import check_texts
 from simviz.features._base import Transformer
 from simviz.features.images import Pixels, check_images
-from simviz.params import interval, validate_params
+from simviz.params import interval
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 #: Models that come inside an installed package: name to package and folder.
@@ -140,43 +138,12 @@ class PretrainedText(_Pretrained):
     model: str = DEFAULT_MODEL
     batch_size: int = 64
 
-    def fit(self, X: Sequence[str], y: object = None) -> Self:
-        """Load the encoder; the texts teach it nothing.
-
-        Parameters
-        ----------
-        X : sequence of str
-            Texts.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        PretrainedText
-            Itself.
-        """
-        validate_params(self)
-        check_texts(X, "PretrainedText")
+    def _fit(self, texts: list[str]) -> None:
         self.n_dimensions_ = _encoder(self.model).width
-        return self
 
-    def transform(self, X: Sequence[str]) -> NDArray[np.float32]:
-        """Encode texts.
-
-        Parameters
-        ----------
-        X : sequence of str
-            Texts.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, n_dimensions_)
-            Rows of length 1; zeros for a text without any visible character.
-        """
-        check_is_fitted(self)
+    def _transform(self, texts: list[str]) -> NDArray[np.float32]:
         # Halves of a surrogate pair are no characters, and tokenizers refuse them.
-        given = check_texts(X, "PretrainedText")
-        texts = [str(text).encode("utf-8", "replace").decode() for text in given]
+        texts = [str(text).encode("utf-8", "replace").decode() for text in texts]
         encoder = _encoder(self.model)
         return self._encoded(
             [encoder.key(text.encode()) if text.strip() else None for text in texts],
@@ -235,23 +202,10 @@ class PretrainedImages(_Pretrained):
     model: str = "clip-ViT-B-32"
     batch_size: int = 32
 
-    def fit(self, X: Pixels, y: object = None) -> Self:
-        """Load the encoder; the pictures teach it nothing.
+    def _check(self, X: Any) -> Pixels:
+        return check_images(X, "PretrainedImages")
 
-        Parameters
-        ----------
-        X : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
-            Pictures.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        PretrainedImages
-            Itself.
-        """
-        validate_params(self)
-        check_images(X, "PretrainedImages")
+    def _fit(self, images: Pixels) -> None:
         encoder = _encoder(self.model)
         if not encoder.reads_images:
             raise ValueError(
@@ -259,25 +213,10 @@ class PretrainedImages(_Pretrained):
                 "as 'clip-ViT-B-32'."
             )
         self.n_dimensions_ = encoder.width
-        return self
 
-    def transform(self, X: Pixels) -> NDArray[np.float32]:
-        """Encode pictures.
-
-        Parameters
-        ----------
-        X : ndarray of uint8, shape (n, height, width) or (n, height, width, 3)
-            Pictures.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, n_dimensions_)
-            Rows of length 1.
-        """
+    def _transform(self, images: Pixels) -> NDArray[np.float32]:
         from PIL import Image
 
-        check_is_fitted(self)
-        images = check_images(X, "PretrainedImages")
         encoder = _encoder(self.model)
         return self._encoded(
             [encoder.key(_content(image)) for image in images],

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 import zlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
+from simviz.features._analysis import Analyzer, build_analyzer, count_terms
 from simviz.features._base import Transformer
-from simviz.params import interval, validate_params
+from simviz.params import interval
 
 UNKNOWN = 1  # id of every character that training did not show
 
@@ -83,23 +80,7 @@ class Characters(Transformer):
     lowercase: bool = True
     min_count: int = 2
 
-    def fit(self, X: Sequence[str], y: object = None) -> Self:
-        """Learn the alphabet.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            The training texts.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        Characters
-            Itself.
-        """
-        validate_params(self)
-        texts = check_texts(X, type(self).__name__)
+    def _fit(self, texts: list[str]) -> None:
         codes, counts = np.unique(self._codes(texts)[0], return_counts=True)
         # Halves of a surrogate pair are no characters, and no file could hold them.
         valid = (codes < 0xD800) | (codes > 0xDFFF)
@@ -112,24 +93,9 @@ class Characters(Transformer):
         # Of a few short texts every character may be rare: then all of them are learned.
         frequent = counts >= min(self.min_count, int(counts.max()))
         self.alphabet_ = [chr(code) for code in codes[frequent]]
-        return self
 
-    def transform(self, X: Sequence[str]) -> sp.csr_array:
-        """Write texts as rows of ids.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            Texts.
-
-        Returns
-        -------
-        csr_array of float32, shape (n, max_length)
-            The id of the character at each position; nothing behind the last
-            one, so that a blank text is an empty row.
-        """
-        check_is_fitted(self)
-        codes, lengths = self._codes(check_texts(X, type(self).__name__))
+    def _transform(self, texts: list[str]) -> sp.csr_array:
+        codes, lengths = self._codes(texts)
         alphabet = np.array([ord(c) for c in self.alphabet_], dtype=np.uint32)
         place = np.minimum(np.searchsorted(alphabet, codes), len(alphabet) - 1)
         ids = np.where(alphabet[place] == codes, place + UNKNOWN + 1, UNKNOWN)
@@ -209,23 +175,7 @@ class Trigrams(Transformer):
     lowercase: bool = True
     n_unseen: int = 1024
 
-    def fit(self, X: Sequence[str], y: object = None) -> Self:
-        """Learn which trigrams there are.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            The training texts.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        Trigrams
-            Itself.
-        """
-        validate_params(self)
-        texts = check_texts(X, type(self).__name__)
+    def _fit(self, texts: list[str]) -> None:
         terms = self._analyzer()
         found = {term for text in texts for term in terms(text)}
         # Halves of a surrogate pair are no characters, and no file could hold them.
@@ -236,23 +186,8 @@ class Trigrams(Transformer):
                 f"{len(texts):,}. Fit on at least one text that is not blank."
             )
         self.vocabulary_ = sorted(found)
-        return self
 
-    def transform(self, X: Sequence[str]) -> sp.csr_array:
-        """Count the trigrams of texts.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            Texts.
-
-        Returns
-        -------
-        csr_array of float32, shape (n, n_terms + n_unseen)
-            One entry a distinct trigram of a text; a blank text is an empty row.
-        """
-        check_is_fitted(self)
-        texts = check_texts(X, type(self).__name__)
+    def _transform(self, texts: list[str]) -> sp.csr_array:
         known = set(self.vocabulary_)
         buckets = range(self.n_unseen)
         # Trigrams have at most three characters: longer names cannot be taken for one.

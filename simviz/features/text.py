@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
 from simviz.features._base import Transformer, normalize_rows
@@ -103,8 +102,97 @@ def term_weights(tf: str) -> Callable[[Any], Any]:
     return weights[tf]
 
 
+class TermFeatures(Transformer):
+    """What features of terms share: what a term is, and counts of terms that add up."""
+
+    analyzer: str
+    ngram_range: tuple[int, int]
+    lowercase: bool
+    stop_words: str | Sequence[str] | None
+
+    def count_totals(self, X: Sequence[str]) -> Any:
+        """Count the terms of some of the texts to learn from, learning nothing yet.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Texts.
+
+        Returns
+        -------
+        TermTotals or HashedTotals
+            To be added to those of other texts, and passed to `fit_totals`.
+        """
+        validate_params(self)
+        return self._count(self._check(X))
+
+    def fit_totals(self, totals: Any) -> Self:
+        """Learn from what was counted before.
+
+        Parameters
+        ----------
+        totals : TermTotals or HashedTotals
+            Of all training texts.
+
+        Returns
+        -------
+        self
+            The same object, as if fitted on these texts.
+        """
+        validate_params(self)
+        self._keep(totals)
+        return self
+
+    def dropped_words(self) -> frozenset[str]:
+        """The words that are dropped.
+
+        Returns
+        -------
+        frozenset of str
+            In lower case where case is ignored.
+
+        Raises
+        ------
+        ValueError
+            If terms are characters, which are no words to drop.
+        """
+        if self.stop_words is None:
+            return frozenset()
+        if self.analyzer != "word":
+            raise ValueError(
+                f"stop_words are words, but analyzer={self.analyzer!r} has none to drop. "
+                "Use analyzer='word', or stop_words=None and a lower max_df."
+            )
+        if isinstance(self.stop_words, str):
+            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+            return ENGLISH_STOP_WORDS
+        words = check_texts(self.stop_words, "stop_words")
+        return frozenset(w.lower() if self.lowercase else w for w in words)
+
+    def _analyzer(self) -> Analyzer:
+        """Return the function from text to terms that the parameters describe."""
+        span = tuple(self.ngram_range)
+        if (
+            len(span) != 2
+            or not all(isinstance(n, Integral) for n in span)
+            or not 1 <= span[0] <= span[1] <= LONGEST_NGRAM
+        ):
+            raise ValueError(
+                "ngram_range is two whole numbers (low, high) with 1 <= low <= high <= "
+                f"{LONGEST_NGRAM}, got {self.ngram_range!r}."
+            )
+        return build_analyzer(self.analyzer, span, self.lowercase, self.dropped_words())
+
+    def _count(self, texts: list[str]) -> Any:
+        raise NotImplementedError
+
+    def _keep(self, totals: Any) -> Any:
+        raise NotImplementedError
+
+
 @dataclass(eq=False, repr=False)
-class TextCounts(Transformer):
+class TextCounts(TermFeatures):
     """Counts of words or of character n-grams.
 
     A word is a run of letters and digits of any script, one character is
@@ -170,76 +258,34 @@ class TextCounts(Transformer):
     max_features: int | None = None
     stop_words: str | Sequence[str] | None = None
 
-    def fit(self, X: Sequence[str], y: object = None) -> Self:
-        """Learn the vocabulary.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            The training texts.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        TextCounts
-            Itself.
-        """
-        self._learn(X)
-        return self
-
     def fit_transform(self, X: Sequence[str], y: object = None) -> sp.csr_array:
-        """Learn the vocabulary and count, in one pass over the texts.
+        """Return ``fit(X).transform(X)``, in one pass over the texts."""
+        validate_params(self)
+        return self._weigh(self._learn(self._check(X)))
 
-        Parameters
-        ----------
-        X : sequence of str, length n
-            The training texts.
-        y : object, optional
-            Ignored.
+    def _fit(self, texts: list[str]) -> None:
+        self._learn(texts)
 
-        Returns
-        -------
-        csr_array of float32, shape (n, n_terms)
-            The same as ``fit(X).transform(X)``.
-        """
-        return self._weigh(self._learn(X))
-
-    def transform(self, X: Sequence[str]) -> sp.csr_array:
-        """Count the known terms of texts.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            Texts.
-
-        Returns
-        -------
-        csr_array of float32, shape (n, n_terms)
-            One entry a distinct term of a text; a text without any known term
-            is an empty row.
-        """
-        check_is_fitted(self)
-        texts = check_texts(X, type(self).__name__)
+    def _transform(self, texts: list[str]) -> sp.csr_array:
         return self._weigh(count_terms(texts, self._analyzer(), self.vocabulary_)[0])
 
     def _names(self) -> list[str]:
         return self.vocabulary_
 
-    def _learn(self, X: Sequence[str]) -> sp.csr_array:
+    def _learn(self, texts: list[str]) -> sp.csr_array:
         """Set the vocabulary; return the counts of the training texts."""
-        validate_params(self)
-        analyze = self._analyzer()
-        texts = check_texts(X, type(self).__name__)
         if not texts:
             raise ValueError(
                 f"{type(self).__name__} learns its vocabulary from texts, got none. "
                 "Fit on at least one text."
             )
-        counts, terms = count_terms(texts, analyze)
+        counts, terms = count_terms(texts, self._analyzer())
         counts = counts[:, self._keep(TermTotals.of(counts, terms, texts))]
         counts.sort_indices()
         return counts
+
+    def _count(self, texts: list[str]) -> TermTotals:
+        return TermTotals.of(*count_terms(texts, self._analyzer()), texts)
 
     def _keep(self, totals: TermTotals) -> NDArray[np.int64]:
         """Set the vocabulary; return which of the terms it is."""
@@ -253,81 +299,6 @@ class TextCounts(Transformer):
         kept = totals.select(self.min_df, self.max_df, self.max_features)
         self.vocabulary_ = [totals.terms[i] for i in kept]
         return kept
-
-    def count_totals(self, X: Sequence[str]) -> TermTotals:
-        """Count the terms of some of the texts to learn from, learning nothing yet.
-
-        Parameters
-        ----------
-        X : sequence of str, length n
-            Texts.
-
-        Returns
-        -------
-        TermTotals
-            To be added to those of other texts, and passed to `fit_totals`.
-        """
-        validate_params(self)
-        texts = check_texts(X, type(self).__name__)
-        return TermTotals.of(*count_terms(texts, self._analyzer()), texts)
-
-    def fit_totals(self, totals: TermTotals) -> Self:
-        """Learn the vocabulary from what was counted before.
-
-        Parameters
-        ----------
-        totals : TermTotals
-            Of all training texts.
-
-        Returns
-        -------
-        TextCounts
-            Itself, as if fitted on these texts.
-        """
-        validate_params(self)
-        self._keep(totals)
-        return self
-
-    def _analyzer(self) -> Analyzer:
-        """Return the function from text to terms that the parameters describe."""
-        span = tuple(self.ngram_range)
-        if (
-            len(span) != 2
-            or not all(isinstance(n, Integral) for n in span)
-            or not 1 <= span[0] <= span[1] <= LONGEST_NGRAM
-        ):
-            raise ValueError(
-                "ngram_range is two whole numbers (low, high) with 1 <= low <= high <= "
-                f"{LONGEST_NGRAM}, got {self.ngram_range!r}."
-            )
-        return build_analyzer(self.analyzer, span, self.lowercase, self.dropped_words())
-
-    def dropped_words(self) -> frozenset[str]:
-        """The words that are dropped.
-
-        Returns
-        -------
-        frozenset of str
-            In lower case where case is ignored.
-
-        Raises
-        ------
-        ValueError
-            If terms are characters, which are no words to drop.
-        """
-        if self.stop_words is None:
-            return frozenset()
-        if self.analyzer != "word":
-            raise ValueError(
-                f"stop_words are words, but analyzer={self.analyzer!r} has none to drop. "
-                "Use analyzer='word', or stop_words=None and a lower max_df."
-            )
-        if isinstance(self.stop_words, str):
-            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-            return ENGLISH_STOP_WORDS
-        words = check_texts(self.stop_words, "stop_words")
-        return frozenset(w.lower() if self.lowercase else w for w in words)
 
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
         """Turn counts into features; here they are the features."""

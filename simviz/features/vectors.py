@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
 from simviz.base import Matrix
-from simviz.features._base import normalize_rows
-from simviz.params import validate_params
+from simviz.features._base import Transformer, normalize_rows
 
 
 @dataclass(eq=False, repr=False)
-class Vectors(TransformerMixin, BaseEstimator):
+class Vectors(Transformer):
     """Ready vectors, passed on as they are.
 
     Sparse stays sparse (CSR), float32 and float64 stay what they are, other
@@ -50,64 +48,24 @@ class Vectors(TransformerMixin, BaseEstimator):
 
     normalize: bool = False
 
-    def fit(self, X: Matrix, y: object = None) -> Self:
-        """Remember how wide the vectors are.
+    def _fit(self, X: Matrix) -> None:
+        self.n_features_in_ = int(X.shape[1])
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            The training vectors.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        Vectors
-            Itself.
-        """
-        validate_params(self)
-        self.n_features_in_ = int(self._check(X).shape[1])
-        return self
-
-    def transform(self, X: Matrix) -> Matrix:
-        """Pass vectors on, scaled to length 1 if asked for.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-            Vectors as wide as in training.
-
-        Returns
-        -------
-        array or csr_array of shape (n, d)
-            The vectors.
-        """
-        check_is_fitted(self)
-        matrix = self._check(X)
-        if matrix.shape[1] != self.n_features_in_:
+    def _transform(self, X: Matrix) -> Matrix:
+        if X.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"Vectors was fitted on {self.n_features_in_} columns, got {matrix.shape[1]}. "
+                f"Vectors was fitted on {self.n_features_in_} columns, got {X.shape[1]}. "
                 "Bring vectors made in the same way as those of the training items."
             )
-        return normalize_rows(matrix) if self.normalize else matrix
+        return normalize_rows(X) if self.normalize else X
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return names for the columns.
+        """Return the names that are given, else "v0", "v1" and so on."""
+        names = super().get_feature_names_out()
+        return names if input_features is None else np.asarray(input_features, dtype=object)
 
-        Parameters
-        ----------
-        input_features : sequence of str, optional
-            Names to pass on; "v0", "v1", ... when omitted.
-
-        Returns
-        -------
-        ndarray of str, shape (d,)
-            One name a column.
-        """
-        check_is_fitted(self)
-        if input_features is not None:
-            return np.asarray(input_features, dtype=object)
-        return np.array([f"v{i}" for i in range(self.n_features_in_)], dtype=object)
+    def _names(self) -> list[str]:
+        return [f"v{i}" for i in range(self.n_features_in_)]
 
     def _check(self, X: Matrix) -> Matrix:
         matrix = check_array(

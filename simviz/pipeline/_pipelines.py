@@ -32,7 +32,48 @@ ROLES = ("learned", "lexical")
 
 
 class _Scorer(CallbackMixin, BaseEstimator):
-    """What one pipeline and a blend have in common: all similarities, and a file."""
+    """What one pipeline and a blend have in common: a fit, all similarities, and a file."""
+
+    def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
+        """Learn from a pair set.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Training pairs.
+        validation : PairSet, optional
+            Only watched, by methods that stop early.
+
+        Returns
+        -------
+        self
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If the content or a parameter does not fit, or a part of a blend cannot
+            read such items.
+        """
+        raise NotImplementedError
+
+    def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
+        """Share of items of each side without any known feature.
+
+        Such items score 0 against everything; an evaluation has to say how
+        many there are.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_share, y_share : float
+            From 0 to 1.
+        """
+        raise NotImplementedError
 
     def iter_similarity(
         self, x: Items, y: Items, block_size: int | None = None
@@ -78,6 +119,28 @@ class _Scorer(CallbackMixin, BaseEstimator):
         """
         save_state(_objects(self), path)
 
+    @classmethod
+    def load(cls, path: str | Path) -> Pipeline:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to read.
+
+        Returns
+        -------
+        PairPipeline or BlendPipeline
+            Fitted, with the same similarities to the last bit; a blend where
+            that is what was saved.
+
+        Raises
+        ------
+        StoreError
+            If the file is not a saved pipeline.
+        """
+        return load_pipeline(path)
+
 
 @dataclass(eq=False, repr=False)
 class PairPipeline(_Scorer):
@@ -100,6 +163,13 @@ class PairPipeline(_Scorer):
     x_features_, y_features_ : estimator
         The fitted transformers; the same object where the sides share one.
 
+    Raises
+    ------
+    ValueError
+        From `fit`, if the content or a parameter does not fit; from `transform`,
+        `transform_y` and `coordinates`, if the method has no vectors (unfold its
+        similarities by `simviz.projection.unfold` instead).
+
     Examples
     --------
     >>> from simviz.pipeline import default_pipeline
@@ -114,25 +184,7 @@ class PairPipeline(_Scorer):
     y_features: BaseEstimator | None = None
 
     def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
-        """Learn features and method from a pair set.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            Training pairs.
-        validation : PairSet, optional
-            Only watched, by methods that stop early.
-
-        Returns
-        -------
-        self
-            The same object.
-
-        Raises
-        ------
-        ValueError
-            If the content or a parameter does not fit.
-        """
+        """Learn the features, then the method."""
         x, y = pairs.x.content, pairs.y.content
         if self.y_features is None:
             both = x if pairs.x is pairs.y else np.concatenate([x, y])
@@ -169,11 +221,6 @@ class PairPipeline(_Scorer):
         -------
         ndarray of shape (n, k)
             In the space of the method.
-
-        Raises
-        ------
-        ValueError
-            If the method has no vectors.
         """
         return self._embedding().transform(self._x(items))
 
@@ -189,11 +236,6 @@ class PairPipeline(_Scorer):
         -------
         ndarray of shape (n, k)
             In the space of the method, that of `transform`.
-
-        Raises
-        ------
-        ValueError
-            If the method has no vectors.
         """
         return self._embedding().transform_y(self._y(items))
 
@@ -209,12 +251,6 @@ class PairPipeline(_Scorer):
         -------
         x_vectors, y_vectors : ndarray of shape (n_x, k) and (n_y, k)
             See `simviz.base.EmbeddingModel.coordinates`.
-
-        Raises
-        ------
-        ValueError
-            If the method has no vectors; `simviz.projection.unfold` its
-            similarities instead.
         """
         return self._embedding().coordinates(self._x(x), self._y(y))
 
@@ -261,21 +297,7 @@ class PairPipeline(_Scorer):
         return None if offer is None else offer(self._x(x), self._y(y))
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
-        """Share of items of each side without any known feature.
-
-        Such items score 0 against everything; an evaluation has to say how
-        many there are.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        x_share, y_share : float
-            From 0 to 1.
-        """
+        """Share of items of each side without any known feature."""
         rows = (nonzero_rows(self._x(x)), nonzero_rows(self._y(y)))
         return float(1 - rows[0].mean()), float(1 - rows[1].mean())
 
@@ -297,28 +319,6 @@ class PairPipeline(_Scorer):
         small.x_features_, small.y_features_ = self.x_features_, self.y_features_
         small.model_ = self.model_.truncate(k)
         return small
-
-    @classmethod
-    def load(cls, path: str | Path) -> Pipeline:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to read.
-
-        Returns
-        -------
-        PairPipeline or BlendPipeline
-            Fitted, with the same similarities to the last bit; a blend where
-            that is what was saved.
-
-        Raises
-        ------
-        StoreError
-            If the file is not a saved pipeline.
-        """
-        return load_pipeline(path)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -432,6 +432,13 @@ class BlendPipeline(_Scorer):
     spreads_ : tuple of float
         Standard deviation of both similarities in training.
 
+    Raises
+    ------
+    ValueError
+        If a parameter does not fit, or a part cannot read such items.
+    StoreError
+        From `load`, if the file is not a saved blend.
+
     References
     ----------
     .. [1] W. Wu, J. Xu & H. Li. "Learning similarity function between objects
@@ -454,25 +461,7 @@ class BlendPipeline(_Scorer):
     normalization: Normalization = "global_std"
 
     def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
-        """Train both parts.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            Training pairs.
-        validation : PairSet, optional
-            Only watched, by methods that stop early.
-
-        Returns
-        -------
-        self
-            The same object.
-
-        Raises
-        ------
-        ValueError
-            If a parameter does not fit, or a part cannot read such items.
-        """
+        """Train both parts."""
         self.check_parameters()
         fitted: list[Pipeline] = []
         for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
@@ -510,11 +499,6 @@ class BlendPipeline(_Scorer):
         -------
         BlendPipeline
             Fitted.
-
-        Raises
-        ------
-        ValueError
-            If a parameter does not fit, or a part cannot read such items.
         """
         for part in (learned, lexical):
             check_is_fitted(part)
@@ -534,11 +518,6 @@ class BlendPipeline(_Scorer):
         -------
         BlendPipeline
             Fitted, sharing the parts.
-
-        Raises
-        ------
-        ValueError
-            If it is no weight.
         """
         check_is_fitted(self)
         made = clone(self).set_params(alpha=alpha)
@@ -599,18 +578,7 @@ class BlendPipeline(_Scorer):
         )
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
-        """Share of items of each side of which neither part knows anything.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        x_share, y_share : float
-            From 0 to 1.
-        """
+        """Share of items of each side of which neither part knows anything."""
         x_known, y_known = self.known(x, y)
         return float(1 - x_known.mean()), float(1 - y_known.mean())
 
@@ -633,23 +601,7 @@ class BlendPipeline(_Scorer):
 
     @classmethod
     def load(cls, path: str | Path) -> BlendPipeline:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to read.
-
-        Returns
-        -------
-        BlendPipeline
-            Fitted, with the same similarities to the last bit.
-
-        Raises
-        ------
-        StoreError
-            If the file is not a saved blend.
-        """
+        """Read what `save` wrote."""
         found = load_pipeline(path)
         if not isinstance(found, cls):
             raise StoreError(f"{path} holds one pipeline, not a blend. Load it with PairPipeline.")
@@ -660,11 +612,6 @@ class BlendPipeline(_Scorer):
 
     def check_parameters(self) -> None:
         """Refuse parameters that do not fit.
-
-        Raises
-        ------
-        ValueError
-            Saying which and what to do.
         """
         check_normalization(self.normalization)
         if isinstance(self.alpha, bool) or not 0 <= self.alpha <= 1:

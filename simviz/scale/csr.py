@@ -49,7 +49,13 @@ class SparseShards(Shards):
     Raises
     ------
     StoreError
-        If the folder is not complete or is of another format.
+        If the folder is not complete or is of another format; from `write`, if it
+        holds shards already.
+    IndexError
+        From `take`, if there is no such row.
+    ValueError
+        From `write`, if there is nothing to write, widths differ, or ids are not
+        as many as rows.
 
     Examples
     --------
@@ -106,11 +112,6 @@ class SparseShards(Shards):
         -------
         csr_array of float32, shape (n, n_features)
             The rows in the order asked for.
-
-        Raises
-        ------
-        IndexError
-            If there is no such row.
         """
         wanted, _ = self._located(rows)
         ascending = bool((np.diff(wanted) >= 0).all())
@@ -148,14 +149,6 @@ class SparseShards(Shards):
         -------
         SparseShards
             What was written.
-
-        Raises
-        ------
-        StoreError
-            If the folder holds shards already.
-        ValueError
-            If there is nothing to write, widths differ, or ids are not as many
-            as rows.
         """
         folder = new_folder(folder)
         names = None if ids is None else iter(ids)

@@ -250,6 +250,18 @@ class ApproximateIndex:
     settings : dict
         All that it was built with.
 
+    Raises
+    ------
+    ValueError
+        If there are no items, a parameter is out of range, or queries are not
+        finite or of another width.
+    StoreError
+        From `build`, if the folder holds an index or shards already; from `open`,
+        if it is not complete, the file is damaged, or the index was built of
+        other vectors.
+    ImportError
+        If faiss is not installed.
+
     Notes
     -----
     *Lists* [1]_: k-means finds middles of directions, every item is in the
@@ -355,15 +367,6 @@ class ApproximateIndex:
         -------
         ApproximateIndex
             Opened from the folder.
-
-        Raises
-        ------
-        ValueError
-            If there are no items, or a parameter is out of range.
-        StoreError
-            If the folder holds an index or shards already.
-        ImportError
-            If faiss is not installed.
         """
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -423,14 +426,6 @@ class ApproximateIndex:
         -------
         ApproximateIndex
             Ready to search.
-
-        Raises
-        ------
-        StoreError
-            If the folder is not complete, the file is damaged, or the index
-            was built of other vectors.
-        ImportError
-            If faiss is not installed.
         """
         faiss = library()
         folder = Path(folder)
@@ -479,12 +474,6 @@ class ApproximateIndex:
         -------
         Neighbors
             With min(k, n_items) columns; scores are those of `exact_search`.
-
-        Raises
-        ------
-        ValueError
-            If queries are not finite or of another width, or a number is below
-            1.
         """
         Q = as_queries(self.vectors, queries, k)
         if n_probe < 1 or ef_search < 1:
@@ -533,11 +522,6 @@ class ApproximateIndex:
         Recall
             Mean and interval over queries. Items that tie with the k-th count
             as found, whichever of them it is.
-
-        Raises
-        ------
-        ValueError
-            As from `search`.
         """
         truth = exact_search(self.vectors, queries, k) if exact is None else exact
         found = self.search(queries, k, n_probe=n_probe, ef_search=ef_search)

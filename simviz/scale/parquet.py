@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from simviz.data.arrow import is_string
 from simviz.data.cells import counted, did_you_mean, shown
 from simviz.exceptions import DatasetError
-from simviz.features.hashed import HashedText
-from simviz.features.text import TextCounts
+from simviz.features.text import TermFeatures
 from simviz.scale.csr import SparseShards, WrittenShard, finish, write_shard
 from simviz.scale.dask import each, joined
 from simviz.scale.files import new_folder
@@ -23,7 +22,7 @@ from simviz.scale.files import new_folder
 if TYPE_CHECKING:
     from distributed import Client
 
-F = TypeVar("F", bound=TextCounts | HashedText)
+F = TypeVar("F", bound=TermFeatures)
 #: What a column may hold: the words for it, and whether an Arrow type is such.
 Wanted = dict[str, tuple[str, Any]]
 
@@ -62,7 +61,8 @@ class TextFolder:
     ------
     DatasetError
         If there are no files or no rows, one of them is no Parquet file, lacks
-        a column, or has numbers where texts should be.
+        a column, or has numbers where texts should be; from `batches`, if it is
+        damaged or an id is missing.
     ValueError
         If a batch should have no rows.
 
@@ -110,11 +110,6 @@ class TextFolder:
             Of the next `batch_rows` rows; the last batch may be shorter.
         ids : list of str or None
             Of the same rows; None without a column of ids.
-
-        Raises
-        ------
-        DatasetError
-            If the file is damaged, or an id is missing.
         """
         columns = [self.text] if self.id is None else [self.text, self.id]
         for table in read_batches(self.files[i], columns, self.batch_rows):
@@ -252,7 +247,7 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
     return features.fit_totals(totals)
 
 
-def _count(part: tuple[TextFolder, int], features: TextCounts | HashedText) -> Any:
+def _count(part: tuple[TextFolder, int], features: TermFeatures) -> Any:
     """The terms of one file."""
     source, i = part
     totals: Any = features.count_totals([])

@@ -78,7 +78,11 @@ class VectorShards(Shards):
     Raises
     ------
     StoreError
-        If the folder is not complete, or is of another format.
+        If the folder is not complete, or is of another format; if ids are missing
+        or damaged; from `verify`, if a shard is not what it was; from
+        `require_model`, if scores of the model would mean nothing here.
+    IndexError
+        From `take` and `ids_at`, if there is no such item.
 
     Examples
     --------
@@ -138,11 +142,6 @@ class VectorShards(Shards):
         -------
         ndarray of float32, shape (n, n_components)
             Their vectors, in the order asked for.
-
-        Raises
-        ------
-        IndexError
-            If there is no such item.
         """
         wanted, shard = self._located(positions)
         found = np.empty((len(wanted), self.n_components), dtype=np.float32)
@@ -188,13 +187,6 @@ class VectorShards(Shards):
         -------
         list of str or None
             In the order asked for; None where items have no ids.
-
-        Raises
-        ------
-        IndexError
-            If there is no such item.
-        StoreError
-            If ids are missing or damaged.
         """
         wanted, shard = self._located(positions)
         if not self._has_ids:
@@ -212,11 +204,6 @@ class VectorShards(Shards):
         ----------
         model : PairModel or PairPipeline
             The one that embeds queries.
-
-        Raises
-        ------
-        StoreError
-            If it is another one, whose scores would mean nothing here.
         """
         if model_digest(model) != self.model_digest:
             raise StoreError(
@@ -226,11 +213,6 @@ class VectorShards(Shards):
 
     def verify(self) -> None:
         """Read everything once, and compare it with what was noted at writing.
-
-        Raises
-        ------
-        StoreError
-            If a shard is not what it was.
         """
         for i, (name, digest) in enumerate(zip(self._names, self._sums, strict=True)):
             if bytes_digest(self[i]) != digest:
