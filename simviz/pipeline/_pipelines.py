@@ -611,8 +611,7 @@ class BlendPipeline(_Scorer):
         return hasattr(self, "spreads_")
 
     def check_parameters(self) -> None:
-        """Refuse parameters that do not fit.
-        """
+        """Refuse parameters that do not fit."""
         check_normalization(self.normalization)
         if isinstance(self.alpha, bool) or not 0 <= self.alpha <= 1:
             raise ValueError(

@@ -212,8 +212,7 @@ class VectorShards(Shards):
             )
 
     def verify(self) -> None:
-        """Read everything once, and compare it with what was noted at writing.
-        """
+        """Read everything once, and compare it with what was noted at writing."""
         for i, (name, digest) in enumerate(zip(self._names, self._sums, strict=True)):
             if bytes_digest(self[i]) != digest:
                 raise StoreError(
