@@ -38,7 +38,7 @@ from pathlib import Path
 import numpy as np, pandas as pd, pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
-from simviz.data import arrow, delimited, excel, jsonl
+from simviz.data import arrow, excel, jsonl, tables
 from simviz.data import read_pairs, read_table
 read_pairs(b"x,y,grade\\na,b,1\\n", "warm.csv")
 path = sys.argv[1]

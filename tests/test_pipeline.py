@@ -8,8 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
 from simviz.pipeline import PairPipeline, default_pipeline, same_vocabulary

@@ -27,7 +27,7 @@ from simviz.charts.style import (
     safe_text,
     text_width,
 )
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.projection.joint import JointMap
 from simviz.projection.regions import Region
 from simviz.relevance import Relevance

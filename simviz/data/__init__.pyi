@@ -1,22 +1,24 @@
 from .collection.reader import read_collection as read_collection
-from .columns import Roles as Roles, guess_roles as guess_roles
-from .description import describe as describe
-from .direction import default_direction as default_direction, who_asks as who_asks
+from .description import (
+    default_direction as default_direction,
+    describe as describe,
+    who_asks as who_asks,
+)
 from .health import check_health as check_health
 from .images import read_images as read_images
-from .items import Items as Items
-from .limits import (
-    ReadingLimits as ReadingLimits,
-    get_limits as get_limits,
-    reading_limits as reading_limits,
-)
-from .pairs import PairSet as PairSet
+from .pairs import Items as Items, PairSet as PairSet
 from .readers import (
     LeftOut as LeftOut,
     ReadResult as ReadResult,
     from_frame as from_frame,
     read_pairs as read_pairs,
     to_pairs as to_pairs,
+)
+from .roles import Roles as Roles, guess_roles as guess_roles
+from .sources import (
+    ReadingLimits as ReadingLimits,
+    get_limits as get_limits,
+    reading_limits as reading_limits,
 )
 from .splitting import (
     Split as Split,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Columns, Factorized, counted, merge_equal, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.limits import get_limits
+from simviz.data.sources import get_limits
 from simviz.exceptions import DatasetError
 
 

@@ -14,17 +14,16 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from xml.etree import ElementTree
 
-from simviz.data.cells import Columns, did_you_mean, shown
-from simviz.data.delimited import clean_names, columns_of_records
+from simviz.data.cells import did_you_mean, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.limits import get_limits
-from simviz.data.sources import safe_entries, unpack
+from simviz.data.sources import get_limits, safe_entries, unpack
 from simviz.exceptions import DatasetError
 
 _DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
 _ADDRESS = re.compile(r"([A-Z]{1,3})[0-9]+")
 Parts = dict[str, zipfile.ZipInfo]
+Record = tuple[int, list[str]]
 
 
 def is_workbook(data: bytes, suffix: str = "") -> bool:
@@ -38,12 +37,12 @@ def is_workbook(data: bytes, suffix: str = "") -> bool:
         return suffix in (".xlsx", ".xlsm")
 
 
-def read_columns(name: str, data: bytes, sheet: str | None, header: bool) -> Columns:
-    """Read one sheet of a workbook."""
+def read_sheet(name: str, data: bytes, sheet: str | None) -> tuple[str, int, list[Record]]:
+    """Read one sheet: its title, how many sheets there are, and its rows with their numbers."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = {e.filename: e for e in safe_entries(name, archive)}
-            title, path, others = _find_sheet(name, archive, parts, sheet)
+            title, path, n_sheets = _find_sheet(name, archive, parts, sheet)
             strings = _shared_strings(name, archive, parts)
             dates = _date_styles(name, archive, parts)
             records = list(_records(name, _open(name, archive, parts, path), strings, dates))
@@ -57,16 +56,7 @@ def read_columns(name: str, data: bytes, sheet: str | None, header: bool) -> Col
         raise DatasetError(
             f"{name}: sheet {shown(title)} is empty. Name the sheet with the pairs."
         )
-    if header:
-        names, records = records[0][1], records[1:]
-    else:
-        names = [f"column_{i + 1}" for i in range(max(len(f) for _, f in records))]
-    names, notes = clean_names(name, names)
-    if not records:
-        raise DatasetError(f"{name}: sheet {shown(title)} has a header but no row below it.")
-    if others:
-        notes.insert(0, f"{name}: sheet {shown(title)} was read, of {len(others) + 1}.")
-    return columns_of_records(name, names, records, "")._replace(notes=notes)
+    return title, n_sheets, records
 
 
 def _damaged(name: str, error: Exception) -> DatasetError:
@@ -93,8 +83,8 @@ def _local(element: ElementTree.Element) -> str:
 
 def _find_sheet(
     name: str, archive: zipfile.ZipFile, parts: Parts, wanted: str | None
-) -> tuple[str, str, list[str]]:
-    """Title and path of a sheet, and the titles of the others."""
+) -> tuple[str, str, int]:
+    """Title and path of a sheet, and the number of sheets."""
     sheets: dict[str, str] = {}
     for element in ElementTree.parse(_open(name, archive, parts, "xl/workbook.xml")).iter():
         if _local(element) == "sheet":
@@ -115,7 +105,7 @@ def _find_sheet(
         )
     target = targets.get(sheets[title], "")
     path = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-    return title, path, [other for other in sheets if other != title]
+    return title, path, len(sheets)
 
 
 def _shared_strings(name: str, archive: zipfile.ZipFile, parts: Parts) -> list[str]:
@@ -159,9 +149,7 @@ def _date_styles(name: str, archive: zipfile.ZipFile, parts: Parts) -> set[int]:
     return {i for i, style in enumerate(styles) if style in formats}
 
 
-def _records(
-    name: str, file: io.BytesIO, strings: list[str], dates: set[int]
-) -> Iterator[tuple[int, list[str]]]:
+def _records(name: str, file: io.BytesIO, strings: list[str], dates: set[int]) -> Iterator[Record]:
     """Rows that hold anything, each with its number."""
     limits = get_limits()
     number, n_cells = 0, 0

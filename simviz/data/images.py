@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import counted, shown
-from simviz.data.columns import Roles
-from simviz.data.items import Items
-from simviz.data.limits import get_limits
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.data.readers import LeftOut, ReadResult
-from simviz.data.sources import Source, load_bytes, open_zip, safe_entries, unpack
+from simviz.data.roles import Roles
+from simviz.data.sources import Source, get_limits, load_bytes, open_zip, safe_entries, unpack
 from simviz.data.tables import Table, read_table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance

@@ -11,25 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Columns, counted, factorize, shown
-from simviz.data.limits import get_limits
+from simviz.data.sources import get_limits
 from simviz.exceptions import DatasetError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s*")
-
-
-def looks_like_jsonl(text: str) -> bool:
-    r"""Whether the first line that is not blank is a JSON object."""
-    start = re.search(r"\S", text)
-    if start is not None and start.group() == "[":
-        return re.match(r"\[\s*\{\s*\"", text[start.start() : start.start() + 200]) is not None
-    if start is None or start.group() != "{":
-        return False
-    end = text.find("\n", start.start())
-    try:
-        return isinstance(json.loads(text[start.start() : end if end >= 0 else None]), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def read_columns(name: str, text: str) -> Columns:

@@ -1,20 +1,194 @@
-"""PairSet: the items of both sides and what belongs together."""
+"""Items of two sides, and what belongs together."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from types import MappingProxyType
+from typing import Any, Literal, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.items import Items
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
+ItemKind = Literal["text", "keyword", "image", "vector"]
+Content = Any  # object array of str | uint8 array (n, h, w[, 3]) | dense or CSR matrix
+KINDS: tuple[ItemKind, ...] = ("text", "keyword", "image", "vector")
+#: Between the groups of an item that stands in several, in the column "group".
+GROUP_SEPARATOR = " | "
 Index = NDArray[np.integer] | Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Items:
+    """The distinct items of one side, in a fixed order.
+
+    Parameters
+    ----------
+    ids : sequence of str, length n
+        Unique on this side.
+    content : sequence of str, uint8 array or matrix
+        What the items are: strings for ``kind`` "text" and "keyword"; pixels
+        (n, height, width) or (n, height, width, 3) for "image"; a dense or
+        CSR matrix (n, d) for "vector".
+    kind : {"text", "keyword", "image", "vector"}
+        What the content is.
+    metadata : mapping of str to array of length n, optional
+        Anything else that is known, one array a column. The column "label",
+        where it exists, is what a map writes beside an item.
+
+    Raises
+    ------
+    DatasetError
+        If lengths differ, an id repeats, or the content does not fit its kind.
+
+    Examples
+    --------
+    >>> words = Items(["a", "b"], ["red heart", "car"], "keyword")
+    >>> len(words), words.take([1]).content[0]
+    (2, 'car')
+    """
+
+    ids: Any  # given as any sequence of str, kept as an object array
+    content: Content
+    kind: ItemKind
+    metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ids = np.array([str(i) for i in self.ids], dtype=object)
+        n = len(ids)
+        if self.kind not in KINDS:
+            raise DatasetError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}.")
+        if len(set(ids)) != n:
+            unique, counts = np.unique(ids, return_counts=True)
+            repeated = unique[counts > 1][0]
+            raise DatasetError(
+                f"Item ids must be unique on their side; {repeated!r} occurs more than once. "
+                "Merge its rows or give the second one another id."
+            )
+        content = _as_content(self.content, self.kind)
+        if content.shape[0] != n:
+            raise DatasetError(
+                f"Every item needs its content: got {n} ids and {content.shape[0]} contents."
+            )
+        metadata = {str(k): _frozen(np.asarray(v)) for k, v in self.metadata.items()}
+        for name, column in metadata.items():
+            if len(column) != n:
+                raise DatasetError(
+                    f"Metadata column {name!r} has {len(column)} values for {n} items."
+                )
+        object.__setattr__(self, "ids", _frozen(ids))
+        object.__setattr__(self, "content", content)
+        object.__setattr__(self, "metadata", MappingProxyType(metadata))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping cannot be copied; what it shows can.
+        return Items, (self.ids, self.content, self.kind, dict(self.metadata))
+
+    def take(self, index: NDArray[np.integer] | Sequence[int]) -> Items:
+        """Some of the items.
+
+        Parameters
+        ----------
+        index : array-like of int
+            Positions of the items to keep, in the order wanted.
+
+        Returns
+        -------
+        Items
+            With their content and metadata.
+        """
+        index = np.asarray(index, dtype=np.int64)
+        metadata = {k: v[index] for k, v in self.metadata.items()}
+        return Items(self.ids[index], self.content[index], self.kind, metadata)
+
+    @property
+    def labels(self) -> NDArray[np.object_]:
+        """What to write beside each item: its label, else its text, else its id."""
+        if "label" in self.metadata:
+            return self.metadata["label"].astype(object)
+        if self.kind in ("text", "keyword"):
+            return self.content
+        return self.ids
+
+    @property
+    def digest(self) -> str:
+        """Content hash (hex) over ids, kind, content and metadata."""
+        h = hashlib.blake2b(digest_size=16)
+        h.update(f"{self.kind}|{len(self)}".encode())
+        _hash_array(h, self.ids)
+        if sp.issparse(self.content):
+            h.update(repr(self.content.shape).encode())
+            for part in (self.content.indptr, self.content.indices, self.content.data):
+                _hash_array(h, part)
+        else:
+            _hash_array(h, self.content)
+        for name in sorted(self.metadata):
+            _hash_array(h, np.array([name], dtype=object))
+            _hash_array(h, self.metadata[name])
+        return h.hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Items({len(self):,} {self.kind}{'' if len(self) == 1 else 's'})"
+
+
+def _as_content(content: Content, kind: ItemKind) -> Content:
+    """Check content against its kind and make it read-only."""
+    if kind in ("text", "keyword"):
+        texts = np.empty(len(content), dtype=object)
+        for i, value in enumerate(content):
+            if not isinstance(value, str):
+                raise DatasetError(
+                    f"Items of kind {kind!r} are strings; item {i} is a {type(value).__name__}."
+                )
+            texts[i] = str(value)
+        return _frozen(texts)
+    if kind == "image":
+        pixels = np.asarray(content)
+        if pixels.dtype != np.uint8 or not (
+            pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[-1] == 3)
+        ):
+            raise DatasetError(
+                "Images are a uint8 array (n, height, width) or (n, height, width, 3); "
+                f"got {pixels.dtype} of shape {pixels.shape}."
+            )
+        return _frozen(pixels)
+    matrix = sp.csr_array(content) if sp.issparse(content) else np.asarray(content)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
+        raise DatasetError(
+            f"Vectors are a numeric matrix (n, d); got {matrix.dtype} of shape {matrix.shape}."
+        )
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if not np.isfinite(values).all():
+        raise DatasetError("Vectors must be finite; found NaN or infinity. Drop or fill those.")
+    return matrix if sp.issparse(matrix) else _frozen(matrix)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view: items are shared between runs and must not change."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _hash_array(h: Any, array: NDArray[Any]) -> None:
+    """Feed an array to a hash so that element boundaries count."""
+    h.update(f"{array.shape}|".encode())
+    if array.dtype.kind in "OUS":
+        for value in array.ravel():
+            raw = str(value).encode("utf-8", "surrogatepass")
+            h.update(len(raw).to_bytes(8, "little"))
+            h.update(raw)
+    else:
+        h.update(array.dtype.str.encode())
+        h.update(np.ascontiguousarray(array).tobytes())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

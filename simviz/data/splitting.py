@@ -13,9 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.data.cells import counted, did_you_mean, percent, shown
-from simviz.data.columns import SPLIT_WORDS
-from simviz.data.items import ItemKind, Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import ItemKind, Items, PairSet
+from simviz.data.roles import SPLIT_WORDS
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 

@@ -1,44 +1,60 @@
-"""Tables: a file as named columns of text, each row with the number a person sees."""
+"""Tables: a file as named columns of text, each row with the number a person sees.
+
+Delimited text is read by pyarrow where it follows all rules, else by the csv module.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data import delimited, jsonl
+from simviz.data import arrow, excel, jsonl
 from simviz.data.cells import (
     Columns,
     Factorized,
     are_numbers,
     as_cells,
+    counted,
     did_you_mean,
     factorize,
     is_missing,
     rows_named,
     shown,
+    unescape_cell,
 )
-from simviz.data.limits import get_limits
-from simviz.data.sources import Source, decode_text, gunzip, load_bytes, signature
+from simviz.data.sources import Source, decode_text, get_limits, gunzip, load_bytes, signature
 from simviz.exceptions import DatasetError
 
-if TYPE_CHECKING:
-    import pandas as pd
+ColumnKind = Literal["text", "number", "empty", "vector"]
+Unit = Literal["line", "row", "object"]
+Record = tuple[int, list[str]]
 
 #: A cell longer than this is read whole, but pointed out.
 LONG_CELL = 100_000
 #: From this size on, text is read in columns where it follows all rules.
 _LARGE = 2**20
-_HEAD = 256 * 1024
-
-ColumnKind = Literal["text", "number", "empty", "vector"]
-Unit = Literal["line", "row", "object"]
+DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
+_SAMPLE = 256 * 1024
+_BLOCK = 8 * 2**20
+_QUOTE, _LF, _CR = 34, 10, 13
+# A spreadsheet's own line before the header, which names the delimiter.
+_DIRECTIVE = re.compile(r"(?i)sep=([,;|\t])(?:\r\n|\n|\r|$)")
+# The header that `simviz.data.write_pairs` writes.
+_OWN = re.compile(r"x_id([,\t])x\[(?:text|keyword)\]\1y_id\1y\[(?:text|keyword)\]\1")
+# The module's own limit of 131,072 characters would refuse long cells; `ReadingLimits` has ours.
+csv.field_size_limit(2**31 - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +100,14 @@ class Table:
         return len(self.rows)
 
     def place(self, row: int, column: str | None = None) -> str:
-        """Where a cell stands, as a person finds it in the file.
+        """Where a row or one of its cells stands, as a person finds it in the file.
 
         Parameters
         ----------
         row : int
             Position in the table, from 0.
         column : str, optional
-            Its name; the place of the whole row when omitted.
+            Its name.
 
         Returns
         -------
@@ -146,17 +162,12 @@ class Table:
         Parameters
         ----------
         name : str
-            Of the column.
+            Of the column; `column` says what is raised where there is none.
 
         Returns
         -------
         Factorized
             The distinct cells, and which of them stands in each row.
-
-        Raises
-        ------
-        DatasetError
-            If there is none of that name.
         """
         if name not in self._factorized:
             self._factorized[name] = factorize(self.column(name))
@@ -174,24 +185,6 @@ class Table:
         if are_numbers(cells):  # type: ignore[arg-type]
             return "number"
         return "empty" if all(map(is_missing, cells)) else "text"
-
-    def to_frame(self, n: int | None = None) -> pd.DataFrame:
-        """The first rows as a data frame, for a preview.
-
-        Parameters
-        ----------
-        n : int, optional
-            How many rows; all when omitted.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Indexed by line or row.
-        """
-        import pandas as pd
-
-        data = {name: cells[:n] for name, cells in self.columns.items()}
-        return pd.DataFrame(data, index=pd.Index(self.rows[:n], name=self.unit))
 
 
 def read_table(
@@ -239,11 +232,8 @@ def read_table(
     >>> read_table("x;y\ncorazón;heart".encode("latin-1"), "words.csv").notes[0][:45]
     'words.csv is not UTF-8 (line 2 holds byte 0xf'
     """
-    from simviz.data import arrow, excel
-
     max_bytes = max_bytes or get_limits().file_bytes
-    name, data = load_bytes(source, name, max_bytes)
-    name, data = gunzip(name, data, max_bytes)
+    name, data = gunzip(*load_bytes(source, name, max_bytes), max_bytes)
     suffix = PurePath(name).suffix.lower()
     what = signature(data)
     notes: list[str] = []
@@ -253,14 +243,39 @@ def read_table(
         return make_table(name, arrow.read_columns(name, data, max_bytes), "row", notes=notes)
     if what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
         return make_table(name, arrow.read_arrow(name, data, max_bytes), "row")
-    if excel.is_workbook(data, suffix):
-        return make_table(name, excel.read_columns(name, data, sheet, header), "row")
+    if what == "a zip archive" and excel.is_workbook(data, suffix):
+        return make_table(name, _read_workbook(name, data, sheet, header), "row")
     if what is not None or suffix in (".parquet", ".pq"):
         raise DatasetError(
             f"{name} is {what or 'not a Parquet file'}, not a table. "
             "Export it as CSV, TSV, JSONL, Parquet, Arrow or Excel (.xlsx)."
         )
-    return _read_text(name, data, suffix, header)
+    head = data[:_SAMPLE].decode("utf-8", "ignore")
+    is_json = suffix in (".jsonl", ".ndjson", ".json") or _looks_like_json(head)
+    if len(data) >= _LARGE and header and not is_json:
+        table = _read_large(name, data, head, suffix)
+        if table is not None:
+            return table
+    text, notes = decode_text(name, data)
+    if is_json or _looks_like_json(text):
+        unit: Unit = "object" if text.lstrip().startswith("[") else "line"
+        return make_table(name, jsonl.read_columns(name, text), unit, notes=notes)
+    columns, delimiter = _read_delimited(name, text, suffix, header)
+    return make_table(name, columns, "line", delimiter, notes)
+
+
+def _looks_like_json(text: str) -> bool:
+    r"""Whether the first line that is not blank is a JSON object."""
+    start = re.search(r"\S", text)
+    if start is not None and start.group() == "[":
+        return re.match(r"\[\s*\{\s*\"", text[start.start() : start.start() + 200]) is not None
+    if start is None or start.group() != "{":
+        return False
+    end = text.find("\n", start.start())
+    try:
+        return isinstance(json.loads(text[start.start() : end if end >= 0 else None]), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
@@ -285,8 +300,6 @@ def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
     """
     import pyarrow as pa
 
-    from simviz.data import arrow
-
     try:
         table = arrow.as_arrow(frame)
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
@@ -297,27 +310,9 @@ def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
             f"{name} cannot be read as a table ({reason}). Give its columns types that Arrow "
             "knows, such as text and numbers."
         ) from error
-    columns = arrow.gather(
-        name, table.column, table.schema, table.num_rows, get_limits().unpacked_bytes
-    )
+    limit = get_limits().unpacked_bytes
+    columns = arrow.gather(name, table.column, table.schema, table.num_rows, limit)
     return make_table(name, columns, "row")
-
-
-def _read_text(name: str, data: bytes, suffix: str, header: bool) -> Table:
-    """JSON or delimited text; large and well-formed text by the short way."""
-    head = data[:_HEAD].decode("utf-8", "ignore")
-    is_json = suffix in (".jsonl", ".ndjson", ".json") or jsonl.looks_like_jsonl(head)
-    if len(data) >= _LARGE and header and not is_json:
-        found = delimited.read_large(name, data, head, suffix)
-        if found is not None:
-            return make_table(name, found[0], "line", found[1])
-    text, notes = decode_text(name, data)
-    if is_json or jsonl.looks_like_jsonl(text):
-        columns = jsonl.read_columns(name, text)
-        unit: Unit = "object" if text.lstrip().startswith("[") else "line"
-        return make_table(name, columns, unit, notes=notes)
-    columns, delimiter = delimited.read_columns(name, text, suffix, header)
-    return make_table(name, columns, "line", delimiter, notes)
 
 
 def make_table(
@@ -340,36 +335,37 @@ def make_table(
         raise DatasetError(
             f"{name} has {len(rows):,} rows; the limit is {limits.rows:,}. Bring a sample."
         )
-    text = {c: given for c, given in columns.content.items() if isinstance(given, Factorized)}
-    vectors = {c: given for c, given in columns.content.items() if isinstance(given, np.ndarray)}
     frozen: dict[str, NDArray[np.object_]] = {}
+    vectors: dict[str, NDArray[Any]] = {}
     long: list[str] = []
-    for column in columns.content:
-        if column in text:
-            cells = text[column].cells
-            if max(map(len, text[column].uniques)) > LONG_CELL:
-                long += _long_cells(name, unit, column, cells, rows)
+    for column, content in columns.content.items():
+        if isinstance(content, Factorized):
+            frozen[column] = content.cells
+            if max(map(len, content.uniques)) > LONG_CELL:
+                long += _long_cells(name, unit, column, content.cells, rows)
         else:
-            cells = _vector_cells(vectors[column])
-        cells.flags.writeable = False
-        frozen[column] = cells
-    said = [*notes, *columns.notes]
+            vectors[column] = content
+            frozen[column] = _preview_vectors(content)
+        frozen[column].flags.writeable = False
+    notes = [*notes, *columns.notes]
     if long:
         more = f" and {len(long) - 3:,} more" if len(long) > 3 else ""
-        said.append(
+        notes.append(
             f"{name} has very long cells: {'; '.join(long[:3])}{more}. They were read whole; "
             "if that is a surprise, look for a missing closing quote there."
         )
     table = Table(
-        name=name,
-        columns=MappingProxyType(frozen),
-        rows=np.asarray(rows, dtype=np.int64),
-        unit=unit,
-        delimiter=delimiter,
-        notes=tuple(said),
-        vectors=MappingProxyType(vectors),
+        name,
+        MappingProxyType(frozen),
+        np.asarray(rows, dtype=np.int64),
+        unit,
+        delimiter,
+        tuple(notes),
+        MappingProxyType(vectors),
     )
-    table._factorized.update(text)
+    table._factorized.update(
+        (c, content) for c, content in columns.content.items() if isinstance(content, Factorized)
+    )
     return table
 
 
@@ -378,20 +374,326 @@ def _long_cells(
 ) -> list[str]:
     """Name cells that are longer than anybody writes; refuse what is far too long."""
     limit = get_limits().cell_characters
-    found = [i for i, cell in enumerate(cells) if len(cell) > LONG_CELL]
-    if beyond := [i for i in found if len(cells[i]) > limit]:
-        at = beyond[0]
-        raise DatasetError(
-            f"{name}, {unit} {rows[at]}, column {shown(column)} holds {len(cells[at]):,} "
-            f"characters; the limit is {limit:,}. Look for a missing closing quote, or shorten it."
-        )
-    return [
-        f"{unit} {rows[i]}, column {shown(column)} ({len(cells[i]):,} characters)" for i in found
-    ]
+    long = []
+    for row, cell in zip(rows, cells, strict=True):
+        if len(cell) > LONG_CELL:
+            place = f"{unit} {row}, column {shown(column)}"
+            if len(cell) > limit:
+                raise DatasetError(
+                    f"{name}, {place} holds {len(cell):,} characters; the limit is {limit:,}. "
+                    "Look for a missing closing quote, or shorten it."
+                )
+            long.append(f"{place} ({len(cell):,} characters)")
+    return long
 
 
-def _vector_cells(matrix: NDArray[Any]) -> NDArray[np.object_]:
+def _preview_vectors(matrix: NDArray[Any]) -> NDArray[np.object_]:
     """What a preview shows of vectors."""
     width = matrix.shape[1]
     more = f", … ({width:,} numbers)" if width > 3 else ""
     return as_cells([", ".join(f"{v:.3g}" for v in row[:3]) + more for row in matrix])
+
+
+def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> Columns:
+    """Read one sheet of a workbook, its first row as the header."""
+    title, n_sheets, records = excel.read_sheet(name, data, sheet)
+    names, records = _split_header(records, header, max(len(f) for _, f in records))
+    names, notes = clean_names(name, names)
+    if not records:
+        raise DatasetError(f"{name}: sheet {shown(title)} has a header but no row below it.")
+    if n_sheets > 1:
+        notes.insert(0, f"{name}: sheet {shown(title)} was read, of {n_sheets}.")
+    columns = columns_of_records(name, names, records, "")
+    return columns._replace(notes=notes)
+
+
+def _split_header(
+    records: list[Record], header: bool, width: int
+) -> tuple[list[str], list[Record]]:
+    """Return the names of the columns, made up where there is no header, and the records below."""
+    if header:
+        return records[0][1], records[1:]
+    return [f"column_{i + 1}" for i in range(width)], records
+
+
+def _read_delimited(name: str, text: str, suffix: str, header: bool) -> tuple[Columns, str]:
+    """Read delimited text with care for what is not as it should be."""
+    first_line = 1
+    own = _OWN.match(text)
+    delimiter = own.group(1) if own else None
+    if directive := _DIRECTIVE.match(text):
+        delimiter, first_line = directive.group(1), 2
+        text = text[directive.end() :]
+    if not text.strip():
+        raise DatasetError(f"{name} holds only blank lines. Export it again, with its content.")
+    delimiter = delimiter or sniff_delimiter(text, suffix)
+    if delimiter is None:
+        first = text.strip().split("\n", 1)[0]
+        raise DatasetError(
+            f"{name} has one column only (line 1 is {shown(first)}). Pairs need two columns: "
+            "separate them by commas, tabs, semicolons or vertical bars."
+        )
+    records, notes = read_records(name, text, delimiter, bool(own), first_line)
+    names, records = _split_header(records, header, len(records[0][1]))
+    if not own:
+        names, more = clean_names(name, names)
+        notes = notes + more
+    if not records:
+        listed = ", ".join(shown(n) for n in names[:6])
+        raise DatasetError(
+            f"{name} has a header ({listed}) but no row below it. Add at least one row."
+        )
+    if own:
+        records = [(line, list(map(unescape_cell, fields))) for line, fields in records]
+    columns = columns_of_records(name, names, records, DELIMITERS.get(delimiter, ""))
+    return columns._replace(notes=notes + columns.notes), delimiter
+
+
+def _read_large(name: str, data: bytes, head: str, suffix: str) -> Table | None:
+    """Read a large file with pyarrow, or return None where it needs more care."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    head = head.removeprefix("\ufeff")
+    if _DIRECTIVE.match(head) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return None
+    own = _OWN.match(head)
+    delimiter = own.group(1) if own else sniff_delimiter(head, suffix)
+    if delimiter is None:
+        return None
+    try:
+        line, names = next(iter_records(head, delimiter))
+    except (StopIteration, QuoteError):
+        return None
+    names, notes = (names, []) if own else clean_names(name, names)
+    _refuse_wide(name, len(names), data.count(b"\n") - 1)
+    cells = read_cells(data, delimiter, len(names)) if line == 1 else None
+    if cells is None:
+        return None
+    if own:
+        cells = [column.map(unescape_cell) for column in cells]
+    rows = range(2, len(cells[0].codes) + 2)
+    columns = Columns(dict(zip(names, cells, strict=True)), rows, notes)
+    return make_table(name, columns, "line", delimiter)
+
+
+def sniff_delimiter(text: str, suffix: str = "") -> str | None:
+    """Find the delimiter of a file with a header."""
+    # A delimiter must stand in the header outside quotes; among those that do, the one that
+    # gives most records the header's number of cells wins, then the one that the file's name
+    # promises, then the one with more columns.
+    promised = {".tsv": "\t", ".tab": "\t", ".csv": ","}.get(suffix.lower())
+    found: dict[str, tuple[float, bool, int]] = {}
+    for delimiter in DELIMITERS:
+        widths = _widths(text[:_SAMPLE], delimiter)
+        if widths and widths[0] > 1:
+            agreeing = widths.count(widths[0]) / len(widths)
+            found[delimiter] = round(agreeing, 2), delimiter == promised, widths[0]
+    return max(found, key=found.__getitem__, default=None)
+
+
+def _widths(sample: str, delimiter: str) -> list[int]:
+    """Cells per record at the start of a file, quotes binding while they can."""
+    widths: list[int] = []
+    try:
+        for _, fields in islice(iter_records(sample, delimiter), 200):
+            widths.append(len(fields))
+    except QuoteError:
+        # A sample may end inside a quoted cell; a file without quoting rules
+        # still shows its width line by line.
+        plain = islice(iter_records(sample, delimiter, quoted=False), 200)
+        loose = [len(fields) for _, fields in plain]
+        return max(widths, loose, key=lambda w: w.count(w[0]) / len(w) if w else 0.0)
+    return widths
+
+
+def read_records(
+    name: str, text: str, delimiter: str, strict: bool = False, first_line: int = 1
+) -> tuple[list[Record], list[str]]:
+    """Read all records, taking quotes as ordinary characters where they cannot bind."""
+    # Many tab-separated files use no quoting at all, so that a stray quote would swallow lines.
+    # Where the quoting rules fail, or a quoted cell spans lines, the plain reading is preferred
+    # if it gives every line the header's width.
+    problem: QuoteError | None = None
+    records: list[Record] = []
+    try:
+        records = list(iter_records(text, delimiter, first_line=first_line))
+    except QuoteError as error:
+        problem = error
+    spans = any(re.search("[\r\n]", "".join(fields)) for _, fields in records)
+    if not strict and (problem is not None or spans):
+        plain = list(iter_records(text, delimiter, False, first_line))
+        if all(len(fields) == len(plain[0][1]) for _, fields in plain):
+            return plain, [f"{name} uses no quoting: quote marks were kept as they stand."]
+    if problem is not None:
+        raise DatasetError(
+            f"{name}, line {problem.line}: {problem}. Write a quote mark inside a quoted cell "
+            'twice (""), or remove the quotes.'
+        ) from problem
+    return records, []
+
+
+def iter_records(
+    text: str, delimiter: str, quoted: bool = True, first_line: int = 1
+) -> Iterator[Record]:
+    """Split text into records, each with the line on which it starts; pass over blank ones."""
+    start, end = rf"(?:(?<=[{delimiter}\r\n])|\A)", rf"(?=[{delimiter}\r\n]|\Z)"
+    if quoted and (' "' in text or '" ' in text):
+        # To the csv module, quotes with spaces around them do not bind.
+        text = re.sub(rf'{start} *("(?:[^"]++|"")*+"?)(?: *{end})?', r"\1", text)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
+    line = first_line
+    try:
+        for fields in reader:
+            if any(fields) and (len(fields) > 1 or fields[0].strip()):
+                yield line, fields
+            line = reader.line_num + first_line
+    except csv.Error as error:
+        is_open = "unexpected end" in str(error)
+        what = "is never closed" if is_open else "goes on after its closing quote"
+        cells = re.finditer(rf'{start}(?:"(?:[^"]++|"")*+"{end}|(?P<faulty>"))', text)
+        opens = next(cell.start() for cell in cells if cell["faulty"])
+        line = first_line + len(re.findall(r"\r\n|\n|\r", text[:opens]))
+        raise QuoteError(line, f"a quoted cell {what}") from error
+
+
+def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Factorized] | None:
+    """Read all cells below the header, or return None."""
+    # None for whatever `read_columns` would have to mend, or to refuse in a sentence: rows of
+    # another width, blank lines, quotes that do not begin and end a cell, line breaks inside a
+    # cell, lone carriage returns, text that is no UTF-8. What is accepted comes out as it would
+    # come out there, and row i stands on line i + 2.
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    if data.endswith((b"\n\n", b"\n\r\n")):
+        data = data.rstrip(b"\r\n")
+    n_rows = _count_rows(data, ord(delimiter))
+    if n_rows is None:
+        return None
+    names = [str(i) for i in range(n_columns)]
+    kind = pa.dictionary(pa.int32(), pa.string())
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(data),
+            arrow_csv.ReadOptions(column_names=names, skip_rows=1, block_size=_BLOCK),
+            arrow_csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, kind),
+                strings_can_be_null=False,
+                check_utf8=True,
+            ),
+        )
+    except (pa.ArrowException, ValueError):
+        return None
+    if table.num_rows != n_rows:
+        return None
+    columns = [arrow.factorized_column(column) for column in table.columns]
+    # The csv module's rows without anything are passed over.
+    is_blank = np.logical_and.reduce([column.where(lambda cell: not cell) for column in columns])
+    return None if is_blank.any() else columns
+
+
+def _count_rows(data: bytes, delimiter: int) -> int | None:
+    """Rows below the header if line ends and quotes follow the rules, else None."""
+    if b"\0" in data or (b"\r" in data and data.count(b"\r") != data.count(b"\r\n")):
+        return None
+    if b'"' in data and not _well_quoted(np.frombuffer(data, dtype=np.uint8), delimiter):
+        return None
+    n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    return n_lines - 1 if n_lines > 1 else None
+
+
+def _well_quoted(raw: NDArray[np.uint8], delimiter: int) -> bool:
+    """Whether quotes open and close whole cells."""
+    # The first, third, ... quote must follow a delimiter, a line end, or at once a quote that
+    # closes: two quotes inside a cell stand for one. The others must be followed by the same. A
+    # quoted line break shows later, as a row that is missing.
+    quotes = np.flatnonzero(raw == _QUOTE)
+    if len(quotes) % 2:
+        return False
+    opening, closing = quotes[0::2], quotes[1::2]
+    before = np.where(opening == 0, _LF, raw[opening - 1])
+    after = np.where(closing == len(raw) - 1, _LF, raw[(closing + 1) % len(raw)])
+    return bool(
+        np.isin(before, (delimiter, _LF, _QUOTE)).all()
+        and np.isin(after, (delimiter, _LF, _CR, _QUOTE)).all()
+    )
+
+
+class QuoteError(ValueError):
+    """A quoted cell that does not follow the rules, which opens on `line`."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Trim column names, name the nameless, tell the equal apart."""
+    notes: list[str] = []
+    clean: list[str] = []
+    for i, raw in enumerate(names):
+        wanted = raw.strip()
+        if not wanted:
+            wanted = f"column_{i + 1}"
+            notes.append(f"{name}: column {i + 1} has no name; it is called {shown(wanted)}.")
+        unique, k = wanted, 2
+        while unique in clean or (unique != wanted and unique in names):
+            unique, k = f"{wanted}_{k}", k + 1
+        if unique != wanted:
+            notes.append(
+                f"{name} names two columns {shown(wanted)}; column {i + 1} is called "
+                f"{shown(unique)}. Rename one of them in line 1 to choose its name."
+            )
+        clean.append(unique)
+    return clean, notes
+
+
+def columns_of_records(
+    name: str, names: Sequence[str], records: Sequence[Record], between: str
+) -> Columns:
+    """Turn records into columns; fill short ones, refuse long ones."""
+    _refuse_wide(name, len(names), len(records))
+    width, unit = len(names), "line" if between else "row"
+    rows: list[list[str]] = []
+    for line, fields in records:
+        if beyond := [cell for cell in fields[width:] if cell.strip()]:
+            remedy = (
+                f"Put cells that contain {between} in double quotes, or use another delimiter."
+                if between
+                else "Name that column in the first row."
+            )
+            raise DatasetError(
+                f"{name}, {unit} {line} has {len(fields)} cells but the header has {width}; the "
+                f"first beyond column {shown(names[-1])} is {shown(beyond[0])}. {remedy}"
+            )
+        is_whole = len(fields) == width
+        rows.append(fields if is_whole else fields[:width] + [""] * (width - len(fields)))
+    columns = dict(zip(names, map(factorize, zip(*rows, strict=True)), strict=True))
+    notes = []
+    short = [line for line, fields in records if len(fields) < width]
+    if short and between:
+        notes.append(
+            f"{name}: {counted(len(short), 'row')} with fewer cells than the header's {width} "
+            f"({rows_named(unit, short)}); the missing cells count as empty."
+        )
+    return Columns({**columns}, [line for line, _ in records], notes)
+
+
+def _refuse_wide(name: str, n_columns: int, n_rows: int) -> None:
+    """Refuse a table of too many columns or cells."""
+    limits = get_limits()
+    if n_columns > limits.columns:
+        raise DatasetError(
+            f"{name} has {n_columns:,} columns; the limit is {limits.columns:,}. "
+            "Keep the columns with the pairs and remove the others."
+        )
+    if n_columns * n_rows > limits.cells:
+        raise DatasetError(
+            f"{name} has {n_rows:,} rows of {n_columns:,} columns; the limit is "
+            f"{limits.cells:,} cells. Bring a sample, or fewer columns."
+        )

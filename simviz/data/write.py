@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import escape_cell, parse_number, shown
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Relevance, Unjudged
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 Side = Literal["x", "y"]
 TextKind = Literal["text", "keyword"]
 
-_START = re.compile(r"x_id([,\t])x\[(?:text|keyword)\]\1y_id\1y\[(?:text|keyword)\]\1")
 _CONTENT = re.compile(r"([xy])\[(text|keyword)\]")
 _VALUE = re.compile(r"(grade|score)\[unjudged=(negative|ignore)(?: threshold=([^\]]+))?\]")
 _METADATA = re.compile(r"([xy])\.(.*)\[(text|[<>|][iufb]\d)\]", re.DOTALL)
@@ -67,12 +65,6 @@ class Header:
         """Names of all columns."""
         sides = ["x_id", f"x[{self.x_kind}]", "y_id", f"y[{self.y_kind}]"]
         return [*sides, self.value, *map(str, self.metadata)]
-
-
-def own_delimiter(text: str) -> str | None:
-    """Delimiter of a text that begins with the header of `Header.columns`, else None."""
-    start = _START.match(text)
-    return start.group(1) if start else None
 
 
 def parse_header(columns: Sequence[str]) -> Header | None:

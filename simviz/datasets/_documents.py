@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.exceptions import DatasetError
 
 _LINKS = "see also"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from simviz.data.direction import Direction
+from simviz.data.description import Direction
 from simviz.data.pairs import PairSet
 
 SplitBy = Literal["pair", "x", "y", "group", "column"]

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.datasets._info import DemoInfo
 from simviz.exceptions import DatasetError
 from simviz.registry import unknown_name

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.datasets._info import DemoInfo
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance

@@ -15,8 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.data.readers import taxonomy_pairs
 from simviz.datasets._info import DemoInfo
 

@@ -11,8 +11,7 @@ the BSD 3-Clause License.
 
 from __future__ import annotations
 
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.datasets._documents import Library, read_library
 from simviz.datasets._info import DemoInfo
 from simviz.relevance import Relevance

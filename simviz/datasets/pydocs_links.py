@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.datasets._documents import Library, read_library
 from simviz.datasets._info import DemoInfo
 from simviz.datasets.pydocs import LICENCE, SOURCE

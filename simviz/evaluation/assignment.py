@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
+    from simviz.data.pairs import Items, PairSet
     from simviz.pipeline import Pipeline
 
 Ints = NDArray[np.intp]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from simviz.evaluation._blocks import as_vectors, bounds, n_items
 
 if TYPE_CHECKING:
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
+    from simviz.data.pairs import Items, PairSet
 
 
 @dataclass(frozen=True)

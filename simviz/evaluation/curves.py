@@ -29,8 +29,7 @@ from simviz.ranking import rank_block, rank_listed
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
+    from simviz.data.pairs import Items, PairSet
 
 Reals = NDArray[np.float64]
 Counts = NDArray[np.int64]

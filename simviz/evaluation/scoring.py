@@ -45,8 +45,7 @@ from simviz.ranking import Ranking, rank_block, rank_listed
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
-    from simviz.data.items import Items
-    from simviz.data.pairs import PairSet
+    from simviz.data.pairs import Items, PairSet
     from simviz.data.splitting import Split
 
 Ints = NDArray[np.int64]

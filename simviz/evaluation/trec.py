@@ -17,12 +17,9 @@ from simviz.data.cells import Columns, counted, factorize, shown
 from simviz.data.collection import judgments
 from simviz.data.collection.files import read_matrices
 from simviz.data.collection.judgments import id_columns, positions
-from simviz.data.columns import is_label_name
-from simviz.data.items import Items
-from simviz.data.labels import parse_labels
-from simviz.data.limits import get_limits
-from simviz.data.pairs import PairSet
-from simviz.data.sources import Source, decode_text, gunzip, load_bytes, signature
+from simviz.data.pairs import Items, PairSet
+from simviz.data.roles import is_label_name, parse_labels
+from simviz.data.sources import Source, decode_text, get_limits, gunzip, load_bytes, signature
 from simviz.data.tables import Table, make_table, read_table
 from simviz.evaluation._blocks import queries_of
 from simviz.evaluation.result import DIRECTIONS, Direction

@@ -21,11 +21,12 @@ from simviz.data.augment import (
     MinedWords,
     SampledWords,
     Typos,
+    alphabet,
     augment,
+    corrupt,
+    mine,
 )
-from simviz.data.augment.base import GROUP_SEPARATOR
-from simviz.data.augment.words import alphabet, corrupt, mine
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import GROUP_SEPARATOR, PairSet
 from simviz.data.readers import taxonomy_pairs
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import confidence_interval, paired_randomization

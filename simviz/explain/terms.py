@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import LinearPairModel, PairModel
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.features.spans import word_shares
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simviz.base import Matrix
-from simviz.data.items import KINDS, ItemKind
+from simviz.data.pairs import KINDS, ItemKind
 from simviz.features.images import ImageDescriptor
 from simviz.features.keywords import MultiHot
 from simviz.features.pretrained import PretrainedText, why_unavailable

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from simviz.base import MethodTags
-from simviz.data.items import ItemKind
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import ItemKind, PairSet
 from simviz.features import PretrainedImages, default_features
 from simviz.features.pretrained import why_unavailable
 from simviz.methods import get_method

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
 from simviz.callbacks import CallbackMixin
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.exceptions import StoreError
 from simviz.persistence import load_state, save_state
 from simviz.registry import unknown_name

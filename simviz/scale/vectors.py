@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.base import EmbeddingModel, unit_rows
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.exceptions import StoreError
 from simviz.persistence import state_digest
 from simviz.scale.csr import SparseShards

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simviz.data.direction import WhoAsks, who_asks
+from simviz.data.description import WhoAsks, who_asks
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from simviz.charts import LIGHT, map_figure, map_records
 from simviz.charts.pictures import data_uri
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.projection import Region, joint_map, nearest_across
 from simviz.relevance import Relevance
 

@@ -19,7 +19,7 @@ from simviz.charts.canvas import (
     unpack,
 )
 from simviz.charts.colours import group_items
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.projection import joint_map
 from simviz.relevance import Relevance
 

@@ -10,18 +10,22 @@ from hypothesis import given, settings, strategies as st
 
 from simviz.data import Items, PairSet, split
 from simviz.data.augment import (
+    MADE_BY,
+    MADE_FROM,
     Feedback,
+    Groups,
     InducedSynonyms,
     ListedSynonyms,
     MinedWords,
     SampledWords,
     Typos,
     augment,
+    best_matches,
+    corrupt,
     from_json,
+    induce,
     to_json,
 )
-from simviz.data.augment.base import MADE_BY, MADE_FROM, Groups
-from simviz.data.augment.words import best_matches, corrupt, induce
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 

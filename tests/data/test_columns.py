@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simviz.data import Items
-from simviz.data.metadata import MISSING, joined_column, telling_columns
+from simviz.data.description import MISSING, joined_column, telling_columns
 
 
 def items(n, **columns):

@@ -4,7 +4,7 @@ import io
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from simviz.data.delimited import (
+from simviz.data.tables import (
     QuoteError,
     iter_records,
     read_records,

@@ -3,7 +3,7 @@ import pytest
 
 from simviz.data import PairSet
 from simviz.data.description import Spread, describe, scripts_of
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.relevance import Relevance
 
 

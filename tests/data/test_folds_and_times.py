@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet, split
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.data.splitting import folds, repeated_splits, time_columns
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance

@@ -20,7 +20,7 @@ from simviz.data import (
     reading_limits,
     to_pairs,
 )
-from simviz.data.delimited import QuoteError, iter_records, read_cells
+from simviz.data.tables import QuoteError, iter_records, read_cells
 from simviz.exceptions import DatasetError
 
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'

@@ -5,7 +5,7 @@ import pytest
 
 from simviz.data import PairSet, read_pairs, split
 from simviz.data.health import check_health
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 

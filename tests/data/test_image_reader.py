@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from simviz.data.images import ImageError, make_sprite, read_images
-from simviz.data.limits import reading_limits
+from simviz.data.sources import reading_limits
 from simviz.exceptions import DatasetError
 
 

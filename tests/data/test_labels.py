@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from simviz.data.labels import SCALES, label_words, parse_labels
+from simviz.data.roles import SCALES, label_words, parse_labels
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simviz.data.columns import Roles, guess_roles
 from simviz.data.readers import LeftOut, read_pairs, to_pairs
+from simviz.data.roles import Roles, guess_roles
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
 

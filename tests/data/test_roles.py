@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from simviz.data.columns import Roles, guess_roles
+from simviz.data.roles import Roles, guess_roles
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
 

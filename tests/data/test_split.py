@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.data.splitting import PARTS, split
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance

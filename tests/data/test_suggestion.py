@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from simviz.data import split
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.data.splitting import MIN_GROUPS, group_columns, part_columns, suggest_split
 from simviz.relevance import Relevance
 

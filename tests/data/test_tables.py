@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simviz.data.limits import reading_limits
+from simviz.data.sources import reading_limits
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
 
@@ -91,12 +91,6 @@ def test_a_very_long_cell_is_read_whole_and_pointed_out():
 def test_kinds_of_columns():
     table = read_table(b"a,b,c,d\n1,x,,007\n2.5,3,nan,8\n,,,\n", "q.csv")
     assert dict(table.kinds) == {"a": "number", "b": "text", "c": "empty", "d": "text"}
-
-
-def test_preview_is_indexed_by_line():
-    frame = read_table(b"x,y\n\na,b\nc,d\n", "q.csv").to_frame(1)
-    assert frame.index.tolist() == [3] and frame.index.name == "line"
-    assert frame.to_dict("list") == {"x": ["a"], "y": ["b"]}
 
 
 REFUSED = [

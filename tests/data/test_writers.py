@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from simviz.data.cells import escape_cell, unescape_cell
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.data.readers import read_pairs
 from simviz.data.write import dump_pairs, write_pairs
 from simviz.exceptions import DatasetError

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import simviz
-from simviz.data.augment import GROUP_SEPARATOR, ListedSynonyms
-from simviz.data.augment.words import mine
+from simviz.data.augment import ListedSynonyms, mine
+from simviz.data.pairs import GROUP_SEPARATOR
 from simviz.datasets.job_titles import (
     load_job_titles,
     read_extra_words,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.exports import dense_modules, numpy_files, onnx_graphs, why_not
 from simviz.features import MultiHot, TextCounts, Tfidf, Vectors
 from simviz.methods import all_methods, get_method

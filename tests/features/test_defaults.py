@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.data.items import KINDS
+from simviz.data.pairs import KINDS
 from simviz.datasets import load_demo
 from simviz.features import Tfidf, default_features, empty_share, why_impossible
 from simviz.features._defaults import INPUTS

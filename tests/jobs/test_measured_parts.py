@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.data import PairSet, split
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.evaluation import blend_curve
 from simviz.evaluation.scoring import evaluate
 from simviz.jobs import JobSpec, SplitSpec, search_spec

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from distributed import Client
 
 from simviz.data import PairSet
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.exceptions import StoreError
 from simviz.jobs.local_cluster import cluster_here
 from simviz.methods import get_method

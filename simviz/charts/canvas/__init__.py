@@ -16,7 +16,7 @@ from simviz.charts._labels import spread_order
 from simviz.charts.map import KEPT, degrees, full_names
 from simviz.charts.pictures import ink_strength, plain_ground
 from simviz.charts.style import is_glyph, safe_line
-from simviz.data.items import Items
+from simviz.data.pairs import Items
 from simviz.projection.joint import JointMap
 from simviz.relevance import Relevance
 

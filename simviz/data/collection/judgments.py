@@ -12,9 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, Columns, counted, factorize, parse_number, shown
-from simviz.data.columns import Roles, is_label_name, known_words, said_of_unread
-from simviz.data.labels import Labels, parse_labels
 from simviz.data.readers import LeftOut, not_judged
+from simviz.data.roles import (
+    Labels,
+    Roles,
+    is_label_name,
+    known_words,
+    parse_labels,
+    said_of_unread,
+)
 from simviz.data.sources import decode_text, signature
 from simviz.data.tables import Table, make_table, read_table
 from simviz.exceptions import DatasetError

@@ -26,15 +26,11 @@ from simviz.data.collection.files import (
     read_matrices,
 )
 from simviz.data.collection.judgments import Judgments, read_judgments
-from simviz.data.columns import SPLIT_WORDS, Roles
 from simviz.data.images import assemble, keys_of, make_sprites, refuse_many, say_refused
-from simviz.data.items import ItemKind, Items
-from simviz.data.labels import Labels
-from simviz.data.limits import get_limits
-from simviz.data.metadata import typed
-from simviz.data.pairs import PairSet
-from simviz.data.readers import ReadResult, read_pairs
-from simviz.data.sources import decode_text, load_bytes, signature
+from simviz.data.pairs import ItemKind, Items, PairSet
+from simviz.data.readers import ReadResult, read_pairs, typed
+from simviz.data.roles import SPLIT_WORDS, Labels, Roles
+from simviz.data.sources import decode_text, get_limits, load_bytes, signature
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, read_table
 from simviz.exceptions import DatasetError

@@ -26,8 +26,7 @@ from simviz.data.health.findings import (
     set_parts,
 )
 from simviz.data.health.near import near_pairs
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.data.readers import ReadResult
 from simviz.data.splitting import PARTS, Split, split as split_pairs, suggest_split
 from simviz.exceptions import DatasetError

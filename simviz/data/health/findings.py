@@ -10,8 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.data.splitting import PARTS
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance

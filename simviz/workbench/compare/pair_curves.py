@@ -25,8 +25,7 @@ from simviz.charts.scores import (
     reliability_figure,
     reliability_records,
 )
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.evaluation import (
     Calibration,
     CurveBands,

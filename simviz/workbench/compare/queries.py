@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from simviz.charts import method_style
 from simviz.charts.tables import Cell, html_table
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.differences import Answers, Differences, TermGroup, shared_terms
 from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError

@@ -11,8 +11,7 @@ from markupsafe import Markup, escape
 
 from simviz.charts.style import clean_text
 from simviz.charts.tables import Cell, html_table
-from simviz.data.items import Items
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.explain.topics import RunTopics, TopicTerms, has_topics, topic_rows

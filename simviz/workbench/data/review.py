@@ -19,8 +19,7 @@ from simviz.workbench.shell import display, forms, frame as page_frame, settings
 
 if TYPE_CHECKING:
     from simviz.data import LeftOut, PairSet
-    from simviz.data.columns import Shape
-    from simviz.data.labels import LabelWord
+    from simviz.data.roles import LabelWord, Shape
     from simviz.jobs import SplitSpec
     from simviz.workbench.data.upload import Upload
 
@@ -234,7 +233,7 @@ def _choose_column(file: Upload, role: str, shape: Shape = "pairs") -> str | Non
 
 def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
     """Choose what each word of a column means."""
-    from simviz.data.labels import label_words
+    from simviz.data.roles import label_words
 
     table = file.table
     if column in table.vectors or len(table.factorize(column).uniques) > _CELLS:
@@ -269,13 +268,19 @@ def _choose_grade(file: Upload, column: str, word: LabelWord) -> str | None:
 
 def _show_table(file: Upload) -> None:
     """Show the first rows, columns coloured by their role."""
-    from simviz.data.delimited import DELIMITERS
+    import pandas as pd
+
+    from simviz.data.tables import DELIMITERS
 
     table, colours = file.table, _role_colours()
     roles = {column: role for role in _ROLES if (column := getattr(file.roles, role))}
     display.legend((colours[role], _ROLES[role][0]) for role in dict.fromkeys(roles.values()))
-    frame = table.to_frame(_ROWS).map(lambda c: c if len(c) <= _CELL else c[:_CELL] + "…")
     # Names of the file may be anything: the frame has its own.
+    cells = {
+        f"c{i}": [c if len(c) <= _CELL else c[:_CELL] + "…" for c in column[:_ROWS]]
+        for i, column in enumerate(table.columns.values())
+    }
+    frame = pd.DataFrame(cells, index=pd.Index(table.rows[:_ROWS], name=table.unit))
     # The two sides are what is looked at: they get twice the room of the rest.
     sides = (file.roles.x, file.roles.y)
     width = column_width(len(table.columns) + len(sides))
@@ -289,7 +294,6 @@ def _show_table(file: Upload) -> None:
         for column, role in roles.items()
     }
     styles = [shades.get(column, "") for column in table.columns]
-    frame.columns = [f"c{i}" for i in range(len(styles))]
     styled = frame.style.apply(lambda row: styles, axis=1)
     height = table_height(len(frame), 420)
     st.dataframe(styled, column_config=config, height=height, key=f"data-table-{file.digest}")

@@ -104,7 +104,7 @@ def _grouping(run_id: str, items: str, colour: str, theme: str, _scene: Scene) -
 
 def _colour_values(scene: Scene) -> Any:
     """Return a value for each item of the drawing, the x side first; "side" for the side."""
-    from simviz.data.metadata import joined_column
+    from simviz.data.description import joined_column
 
     pairs, placed = scene.pairs, scene.placed
     if scene.colour == "side":

@@ -42,7 +42,7 @@ def ask(
     query: tuple[Side, str], space: Space, pairs: PairSet, placed: Placed, k: int
 ) -> Answer | None:
     """Ask a model for what is nearest to a query; None where the query cannot be read."""
-    from simviz.data.items import Items
+    from simviz.data.pairs import Items
     from simviz.projection import Neighbors, place_among
     from simviz.projection.space import ranked
 

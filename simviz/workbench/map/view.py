@@ -123,7 +123,7 @@ def choose_run(view: View, infos: Sequence[RunInfo]) -> str:
 @st.cache_resource(show_spinner=False, max_entries=12)
 def columns(digest: str, _pairs: PairSet) -> tuple[str, ...]:
     """Return the columns of the data that colours can mean."""
-    from simviz.data.metadata import telling_columns
+    from simviz.data.description import telling_columns
 
     return telling_columns(_pairs.x, _pairs.y)
 

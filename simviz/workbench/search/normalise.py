@@ -164,7 +164,7 @@ def groups_of(pairs: PairSet) -> list[tuple[str, ...]]:
 def _assigned(
     run_id: str, digest: str, _run: Run, _pairs: PairSet, _lines: tuple[str, ...]
 ) -> Assignment:
-    from simviz.data.items import Items
+    from simviz.data.pairs import Items
     from simviz.evaluation.assignment import assign
 
     items = Items([str(i) for i in range(len(_lines))], list(_lines), _pairs.x.kind)

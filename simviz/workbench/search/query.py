@@ -98,7 +98,7 @@ def _choose_side(pairs: PairSet) -> Side:
 
 def _ask_own(items: Items, side: Side, name: str) -> Items | None:
     """Take something that need not be in the data."""
-    from simviz.data.items import Items
+    from simviz.data.pairs import Items
 
     key = f"{_OWN}-{side}"
     if items.kind in ("text", "keyword"):
@@ -123,7 +123,7 @@ def _ask_own(items: Items, side: Side, name: str) -> Items | None:
 def _picture(data: bytes, like: Items) -> Items | None:
     """Return a picture as those of the data are kept."""
     from simviz.data.images import ImageError, as_kept, make_sprite
-    from simviz.data.items import Items
+    from simviz.data.pairs import Items
 
     try:
         pixels = as_kept(make_sprite(data), like.content)

@@ -16,7 +16,7 @@ from simviz.markdown import escape_markdown
 from simviz.workbench.shell import state
 
 if TYPE_CHECKING:
-    from simviz.data.items import Items
+    from simviz.data.pairs import Items
 
 _STYLE = Path(__file__).with_name("display.css")
 

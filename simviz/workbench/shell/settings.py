@@ -15,7 +15,7 @@ from simviz.store.run import Part
 from simviz.workbench.shell import state
 
 if TYPE_CHECKING:
-    from simviz.data.direction import WhoAsks
+    from simviz.data.description import WhoAsks
     from simviz.data.pairs import PairSet
     from simviz.data.splitting import SplitSuggestion
     from simviz.datasets._info import DemoInfo

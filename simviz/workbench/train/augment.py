@@ -193,7 +193,7 @@ def _verdict(line: str) -> list[Any]:
 def _preview(dataset_id: str, _pairs: PairSet, split: SplitSpec, steps: str) -> Preview:
     """Return what steps make; the id of a data set stands for its content."""
     from simviz.data import split as split_pairs
-    from simviz.data.augment.base import MADE_BY, MADE_FROM
+    from simviz.data.augment import MADE_BY, MADE_FROM
     from simviz.jobs.training import augmented
 
     try:

@@ -1,0 +1,827 @@
+"""Augmenting training pairs: variants of texts that keep their meaning.
+
+Every augmenter takes a `PairSet` and answers a larger one: the same y side,
+and on the x side what was there plus what it made. After Neculoiu, Versteegh
+and Rotaru (2016), "Learning Text Similarity with Siamese Recurrent Networks",
+section 4.2.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import count, islice
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet
+from simviz.exceptions import DatasetError
+from simviz.registry import unknown_name
+
+#: Metadata columns that say what made an item, and from which text.
+MADE_BY, MADE_FROM = "made_by", "made_from"
+#: How inputs put words beside a title.
+_BETWEEN = (" ", " ", " - ", ", ")
+_PLAIN = re.compile(r"[^\W_]+(?: [^\W_]+)*")
+#: As in the paper: one or two words in common, one or two that differ.
+MOST_WORDS = 2
+
+
+class Groups:
+    """The groups of a pair set, by name, and what is in each."""
+
+    # A metadata column "group" of the y side says it; without one, items that are relevant to a
+    # common item stand together.
+
+    def __init__(self, pairs: PairSet) -> None:
+        self.pairs = pairs
+        self.of_y = _groups_of_y(pairs)
+        #: Name of a group to the positions of its y items.
+        self.columns: dict[str, list[int]] = {}
+        for j, names in enumerate(self.of_y):
+            for name in names:
+                self.columns.setdefault(name, []).append(j)
+        self._positives = pairs.relevance.positives
+
+    def of_x(self, i: int) -> tuple[str, ...]:
+        """Groups all of whose items are relevant to an x item, in a fixed order."""
+        p = self._positives
+        relevant = p.indices[p.indptr[i] : p.indptr[i + 1]].tolist()
+        inside = set(relevant)
+        names = dict.fromkeys(name for j in relevant for name in self.of_y[j])
+        whole = [n for n in names if inside.issuperset(self.columns[n])]
+        # Where judgments are patchy no group may be whole.
+        return tuple(whole or names)
+
+    def texts(self) -> dict[str, list[str]]:
+        """Distinct texts of each group on both sides, those of the y side first."""
+        y = self.pairs.y.content
+        found = {name: dict.fromkeys(y[j] for j in js) for name, js in self.columns.items()}
+        for i, text in enumerate(self.pairs.x.content):
+            for name in self.of_x(i):
+                found[name][text] = None
+        return {name: list(texts) for name, texts in found.items()}
+
+
+def _groups_of_y(pairs: PairSet) -> list[tuple[str, ...]]:
+    """Groups as the column says, else as relevance says."""
+    from scipy.sparse.csgraph import connected_components
+
+    if "group" in pairs.y.metadata:
+        # An item of no known group is one of its own.
+        return [
+            tuple(str(cell).split(GROUP_SEPARATOR)) if cell not in (None, "") else (f"#{j}",)
+            for j, cell in enumerate(pairs.y.metadata["group"].tolist())
+        ]
+    positives = pairs.relevance.positives
+    together = sp.csr_array((positives.T @ positives) > 0)
+    _, labels = connected_components(together, directed=False)
+    return [(str(label),) for label in np.asarray(labels).tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A text that an augmenter made."""
+
+    text: str
+    source: str
+    groups: tuple[str, ...]
+    rejected: tuple[str, ...] = ()
+    like: int | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Augmenter(ABC):
+    """A step from a pair set to a larger one.
+
+    The y side stays what it is. The x side keeps its items and gets new ones
+    behind them, whose metadata "made_by" and "made_from" say where they come
+    from.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def make(self, groups: Groups) -> Iterable[Made]:
+        """Variants of the texts of a pair set.
+
+        Parameters
+        ----------
+        groups : Groups
+            The pair set and which of its items stand together.
+
+        Returns
+        -------
+        iterable of Made
+            In a fixed order; may repeat what is there.
+        """
+
+    def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:
+        """The pairs and what this step makes of them.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Texts on both sides.
+        exclude : iterable of str, optional
+            Texts that must not be made, such as those of a test. Case does
+            not count.
+
+        Returns
+        -------
+        PairSet
+            The same object where there is nothing to add.
+
+        Raises
+        ------
+        DatasetError
+            If a side is not made of texts.
+        """
+        for side, items in (("x", pairs.x), ("y", pairs.y)):
+            if items.kind != "text":
+                raise DatasetError(
+                    f"Only texts can be augmented; the {side} side holds {items.kind} items."
+                )
+        groups = Groups(pairs)
+        known = {text.casefold() for text in (*pairs.x.content, *pairs.y.content, *exclude)}
+        fresh: dict[str, Made] = {}
+        for made in self.make(groups):
+            key = made.text.casefold()
+            if key.strip() and key not in known:
+                # What two groups both make belongs to both.
+                at = fresh.get(key)
+                if at is None or set(made.groups) <= set(at.groups):
+                    fresh.setdefault(key, made)
+                else:
+                    fresh[key] = _joined(at, made)
+        chosen = self._choose(list(fresh.values()))
+        return append(groups, chosen, self.kind) if chosen else pairs
+
+    def _choose(self, made: list[Made]) -> list[Made]:
+        """What is kept of the texts that are new."""
+        return made
+
+    def to_json(self) -> dict[str, Any]:
+        """Kind and parameters, as JSON's types."""
+        return {"kind": self.kind} | {
+            f.name: _as_lists(getattr(self, f.name)) for f in fields(self)
+        }
+
+
+def make_share(
+    groups: Groups, share: float, rng: np.random.Generator, vary: Callable[[str], str]
+) -> Iterator[Made]:
+    """Vary texts at random until their relevant pairs are a share of all."""
+    texts = groups.pairs.x.content
+    counts = np.diff(groups.pairs.relevance.positives.indptr)
+    candidates = np.flatnonzero(counts)
+    missing = share / (1 - share) * counts.sum()
+    seen: set[str] = set()
+    n_seen = -1
+    while missing > 0 and len(seen) > n_seen:
+        n_seen = len(seen)
+        for i in rng.permutation(candidates).tolist():
+            text = vary(texts[i])
+            if text != texts[i] and text.strip() and text not in seen:
+                seen.add(text)
+                missing -= counts[i]
+                yield Made(text, texts[i], groups.of_x(i), like=i)
+            if missing <= 0:
+                break
+
+
+def check_share(share: float, what: str) -> None:
+    """Refuse a share that is none."""
+    if not 0 < share < 1:
+        raise DatasetError(f"share of {what} must lie between 0 and 1, got {share}.")
+
+
+def append(groups: Groups, made: Sequence[Made], kind: str) -> PairSet:
+    """Put made texts behind the items of the x side."""
+    pairs = groups.pairs
+    x = pairs.x
+    taken = set(x.ids)
+    free = (name for n in count() if (name := f"{kind}-{n}") not in taken)
+    ids = [*x.ids, *islice(free, len(made))]
+    items = Items(ids, [*x.content, *(m.text for m in made)], "text", _metadata(x, made, kind))
+    matrix = sp.vstack([pairs.relevance.matrix, _rows(groups, made)], format="csr")
+    return replace(pairs, x=items, relevance=replace(pairs.relevance, matrix=matrix))
+
+
+def _rows(groups: Groups, made: Sequence[Made]) -> sp.csr_array:
+    """Judgments of made texts."""
+    matrix = groups.pairs.relevance.matrix
+    # What follows from groups is as relevant as it usually is here.
+    relevant = matrix.data[matrix.data > 0]
+    usual = float(np.median(relevant)) if len(relevant) else 1.0
+    indices, data, lengths = [], [], []
+    for m in made:
+        if m.like is not None:
+            row = slice(matrix.indptr[m.like], matrix.indptr[m.like + 1])
+            columns, values = matrix.indices[row], matrix.data[row]
+        else:
+            value = m.weight * usual
+            judged = {j: -value for name in m.rejected for j in groups.columns[name]}
+            judged |= {j: value for name in m.groups for j in groups.columns[name]}
+            columns = np.array(sorted(judged), dtype=matrix.indices.dtype)
+            values = np.array([judged[j] for j in columns.tolist()], dtype=np.float64)
+        indices.append(columns)
+        data.append(values)
+        lengths.append(len(columns))
+    parts = (np.concatenate(data), np.concatenate(indices), np.cumsum([0, *lengths]))
+    return sp.csr_array(parts, shape=(len(made), matrix.shape[1]))
+
+
+def _metadata(x: Items, made: Sequence[Made], kind: str) -> dict[str, NDArray[Any]]:
+    """Columns of the x side: made texts inherit from what they were made from."""
+    place = {text: i for i, text in reversed(list(enumerate(x.content)))}
+    sources = np.array([place.get(m.source, -1) for m in made], dtype=np.intp)
+    columns: dict[str, NDArray[Any]] = {}
+    for name, column in x.metadata.items():
+        inherited = column[sources]
+        if (sources < 0).any():
+            inherited = inherited.astype(object)
+            inherited[sources < 0] = None
+            column = column.astype(object)
+        columns[name] = np.concatenate([column, inherited])
+    new = {MADE_BY: [kind] * len(made), MADE_FROM: [m.source for m in made]}
+    if "group" in x.metadata:
+        new["group"] = [GROUP_SEPARATOR.join(m.groups) for m in made]
+    nothing = np.full(len(x), "", dtype=object)
+    for name, values in new.items():
+        before = x.metadata.get(name, nothing).astype(object)
+        columns[name] = np.concatenate([before, np.array(values, dtype=object)])
+    return columns
+
+
+def _joined(a: Made, b: Made) -> Made:
+    accepted = tuple(dict.fromkeys(a.groups + b.groups))
+    rejected = tuple(g for g in dict.fromkeys(a.rejected + b.rejected) if g not in accepted)
+    return replace(a, groups=accepted, rejected=rejected, like=None)
+
+
+def _as_lists(value: Any) -> Any:
+    """Tuples as lists, to any depth."""
+    return [_as_lists(v) for v in value] if isinstance(value, tuple | list) else value
+
+
+def best_matches(inputs: Sequence[str], titles: Sequence[str]) -> NDArray[np.intp]:
+    """Position of the title that is nearest to each input by its trigrams."""
+    # With a, b and c the numbers of trigrams of the input, of the title and of both, the matcher
+    # of Neculoiu et al. (2016), section 4.1, ranks by `M - a - b + 3 c`; for one input that is
+    # `3 c - b`. A text shorter than three characters has one gram: itself.
+    rows = [_grams(text) for text in (*inputs, *titles)]
+    place: dict[str, int] = {}
+    indices = [place.setdefault(gram, len(place)) for grams in rows for gram in grams]
+    indptr = np.cumsum([0, *map(len, rows)])
+    matrix = sp.csr_array(
+        (np.ones(len(indices), dtype=np.int32), indices, indptr), shape=(len(rows), len(place))
+    )
+    queries, known = matrix[: len(inputs)], matrix[len(inputs) :].T.tocsr()
+    sizes = np.array([len(grams) for grams in rows[len(inputs) :]], dtype=np.int32)
+    found = np.empty(len(inputs), dtype=np.intp)
+    for start in range(0, len(inputs), 1_024):
+        block = (queries[start : start + 1_024] @ known).toarray()
+        found[start : start + 1_024] = (3 * block - sizes).argmax(axis=1)
+    return found
+
+
+def _grams(text: str) -> list[str]:
+    """Distinct trigrams, in the order of the text."""
+    text = text.casefold()
+    return list(dict.fromkeys(text[i : i + 3] for i in range(max(1, len(text) - 2))))
+
+
+@dataclass(frozen=True, slots=True)
+class MinedWords(Augmenter):
+    """Real inputs that hold a text of the y side and something else.
+
+    An input is taken where a text of the y side stands in it, word for word,
+    without being all of it, and where that text is the one that an n-gram
+    matcher finds: two witnesses for the same group.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        What people wrote; nobody has to have judged it.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> pairs = PairSet.from_texts(["cooks", "nurses"], ["cook", "nurse"])
+    >>> more = MinedWords(["Senior Cook, Leeds", "Scook"]).transform(pairs)
+    >>> more.x.content[2:].tolist(), more.x.metadata["made_from"][2:].tolist()
+    (['Senior Cook, Leeds'], ['cook'])
+    """
+
+    kind: ClassVar[str] = "mined"
+    inputs: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        inputs = (" ".join(text.split()) for text in self.inputs)
+        object.__setattr__(self, "inputs", tuple(dict.fromkeys(t for t in inputs if t)))
+
+    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+        titles = groups.pairs.y.content
+        for text, j in mine(self.inputs, titles):
+            yield Made(text, titles[j], groups.of_y[j])
+
+
+@dataclass(frozen=True, slots=True)
+class SampledWords(Augmenter):
+    """Texts of the x side between words of a list.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Words, or phrases, that change nothing: "senior", "full time", "leeds".
+    share : float, default=0.2
+        Share of the relevant pairs that are pairs with extra words, afterwards.
+    most_words : int, default=3
+        Entries of the list around one text, at most.
+    seed : int, default=0
+        Equal pairs and seeds give equal texts.
+
+    Raises
+    ------
+    DatasetError
+        If a parameter lies outside its bounds.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> pairs = PairSet.from_texts(["cook"], ["cook"])
+    >>> more = SampledWords(["senior"], share=0.5, most_words=1).transform(pairs)
+    >>> more.x.content[1] in ("senior cook", "cook senior", "cook - senior", "cook, senior")
+    True
+    """
+
+    kind: ClassVar[str] = "extra_words"
+    words: Sequence[str] = ()
+    share: float = 0.2
+    most_words: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        words = (" ".join(word.split()) for word in self.words)
+        object.__setattr__(self, "words", tuple(dict.fromkeys(w for w in words if w)))
+        check_share(self.share, "extra words")
+        if self.most_words < 1:
+            raise DatasetError(f"most_words must be at least 1, got {self.most_words}.")
+
+    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+        rng = np.random.default_rng(self.seed)
+        if self.words:
+            yield from make_share(
+                groups, self.share, rng, lambda text: self._surrounded(text, rng)
+            )
+
+    def _surrounded(self, text: str, rng: np.random.Generator) -> str:
+        n = int(rng.integers(1, min(self.most_words, len(self.words)) + 1))
+        for k in rng.choice(len(self.words), n, replace=False):
+            # Words of rank come before, most others behind.
+            between = _BETWEEN[int(rng.integers(len(_BETWEEN)))]
+            before = rng.random() < 0.4
+            text = f"{self.words[k]} {text}" if before else f"{text}{between}{self.words[k]}"
+        return text
+
+
+def mine(inputs: Sequence[str], titles: Sequence[str]) -> list[tuple[str, int]]:
+    """Inputs that hold the title which an n-gram matcher finds, and more."""
+    found = []
+    for text, j in zip(inputs, best_matches(inputs, titles), strict=True):
+        title, folded = titles[j].casefold(), text.casefold()
+        inside = re.search(rf"(?<!\w){re.escape(title)}(?!\w)", folded)
+        if inside and title != folded.strip():
+            found.append((text, int(j)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSynonyms(Augmenter):
+    """Texts with words exchanged for synonyms of a list, one exchange at a time.
+
+    Parameters
+    ----------
+    synonyms : sequence of (str, str)
+        Words and what may stand in their place; whole words of the texts of
+        the x side are exchanged, in this direction only. Case does not count.
+    most : int, optional
+        Texts to make at most, drawn at random; all of them when omitted.
+    seed : int, default=0
+        Of that draw.
+
+    Raises
+    ------
+    DatasetError
+        If an entry is not a pair of words.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> pairs = PairSet.from_texts(["tax lawyer"], ["lawyer for taxes"])
+    >>> ListedSynonyms([("lawyer", "attorney")]).transform(pairs).x.content.tolist()
+    ['tax lawyer', 'tax attorney']
+    """
+
+    kind: ClassVar[str] = "synonyms"
+    synonyms: Sequence[tuple[str, str]] = ()
+    most: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        pairs = []
+        for entry in self.synonyms:
+            words = tuple(" ".join(str(side).split()) for side in entry) if len(entry) == 2 else ()
+            if not words or not all(words):
+                raise DatasetError(
+                    f"A synonym is a pair such as lawyer = attorney; got {entry!r}."
+                )
+            pairs.append(words)
+        object.__setattr__(self, "synonyms", tuple(pairs))
+        _check_most(self.most)
+
+    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+        exchange: dict[tuple[str, ...], list[str]] = {}
+        for words, synonym in self.synonyms:
+            exchange.setdefault(tuple(words.casefold().split()), []).append(synonym)
+        longest = max(map(len, exchange), default=0)
+        for i, text in enumerate(groups.pairs.x.content):
+            of = groups.of_x(i)
+            for variant in _exchanged(text, exchange, longest) if of else ():
+                yield Made(variant, text, of, like=i)
+
+    def _choose(self, made: list[Made]) -> list[Made]:
+        return _some(made, self.most, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class InducedSynonyms(Augmenter):
+    """Texts with words exchanged for what stands in their place elsewhere in the group.
+
+    Where two texts of a group share one or two words in a row, at the same
+    end, what is left of the one and what is left of the other are taken for
+    synonyms within that group, if each has one or two words of nothing but
+    letters and digits, and neither is a whole text anywhere.
+
+    Parameters
+    ----------
+    most : int, optional
+        Texts to make at most, drawn at random; all of them when omitted.
+    seed : int, default=0
+        Of that draw.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> from simviz.relevance import Relevance
+    >>> titles = ["java developer", "java programmer", "web programmer"]
+    >>> everything = Relevance([[1, 1, 1]] * 3)
+    >>> pairs = PairSet.from_texts(titles, titles, everything)
+    >>> InducedSynonyms().transform(pairs).x.content[3:].tolist()
+    ['web developer']
+    """
+
+    kind: ClassVar[str] = "induced"
+    most: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_most(self.most)
+
+    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+        pairs = groups.pairs
+        whole = {text.casefold() for text in (*pairs.x.content, *pairs.y.content)}
+        for name, texts in groups.texts().items():
+            exchange: dict[tuple[str, ...], list[str]] = {}
+            for words, synonym in sorted(induce(texts, whole)):
+                exchange.setdefault(tuple(words.split()), []).append(synonym)
+            for text in texts:
+                for variant in _exchanged(text, exchange, MOST_WORDS):
+                    yield Made(variant, text, (name,))
+
+    def _choose(self, made: list[Made]) -> list[Made]:
+        return _some(made, self.most, self.seed)
+
+
+def induce(texts: Sequence[str], whole: set[str]) -> set[tuple[str, str]]:
+    """Synonyms within a group, each in both directions."""
+    rest_of: dict[tuple[str, str], set[str]] = {}
+    for text in texts:
+        words = text.casefold().split()
+        for n in range(1, MOST_WORDS + 1):
+            if not 1 <= len(words) - n <= MOST_WORDS:
+                continue
+            for end, shared, rest in (
+                ("first", words[:n], words[n:]),
+                ("last", words[-n:], words[:-n]),
+            ):
+                left = " ".join(rest)
+                if _PLAIN.fullmatch(left) and left not in whole:
+                    rest_of.setdefault((end, " ".join(shared)), set()).add(left)
+    return {
+        (p, q)
+        for left in rest_of.values()
+        for p in left
+        for q in left
+        if not set(p.split()) & set(q.split())  # else they share more than what was cut off
+    }
+
+
+def _exchanged(
+    text: str, exchange: dict[tuple[str, ...], list[str]], longest: int
+) -> Iterator[str]:
+    """Every text with one run of words exchanged."""
+    words = text.split()
+    folded = tuple(word.casefold() for word in words)
+    for start in range(len(words)):
+        for stop in range(start + 1, min(start + longest, len(words)) + 1):
+            for synonym in exchange.get(folded[start:stop], ()):
+                yield " ".join([*words[:start], synonym, *words[stop:]])
+
+
+def _some(made: list[Made], most: int | None, seed: int) -> list[Made]:
+    """At most so many, in their order."""
+    if most is None or len(made) <= most:
+        return made
+    rng = np.random.default_rng(seed)
+    return [made[i] for i in np.sort(rng.choice(len(made), most, replace=False))]
+
+
+def _check_most(most: int | None) -> None:
+    if most is not None and most < 1:
+        raise DatasetError(f"At least one text has to be made, got most={most}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Typos(Augmenter):
+    """Texts of the x side with some characters replaced and some left out.
+
+    Parameters
+    ----------
+    share : float, default=0.1
+        Share of the relevant pairs that are pairs with a typo, afterwards.
+    substituted : float, default=0.2
+        Chance of each character to be replaced by another one of the texts.
+    deleted : float, default=0.05
+        Chance of each character to be left out.
+    seed : int, default=0
+        Equal pairs and seeds give equal typos.
+
+    Raises
+    ------
+    DatasetError
+        If a share or a chance lies outside its bounds.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> pairs = PairSet.from_texts(["software engineer"], ["software developer"])
+    >>> more = Typos(share=0.5, seed=3).transform(pairs)
+    >>> more.shape, more.x.metadata["made_from"].tolist()
+    ((2, 1), ['', 'software engineer'])
+    """
+
+    kind: ClassVar[str] = "typos"
+    share: float = 0.1
+    substituted: float = 0.2
+    deleted: float = 0.05
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_share(self.share, "typos")
+        if min(self.substituted, self.deleted) < 0 or not 0 < self.substituted + self.deleted < 1:
+            raise DatasetError(
+                "The chances of a character to be replaced or left out must be at least 0 and "
+                f"add up to more than 0 and less than 1; got {self.substituted} and "
+                f"{self.deleted}."
+            )
+
+    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+        rng = np.random.default_rng(self.seed)
+        letters = alphabet(groups.pairs.x.content)
+        return make_share(
+            groups,
+            self.share,
+            rng,
+            lambda text: corrupt(text, rng, self.substituted, self.deleted, letters),
+        )
+
+
+def alphabet(texts: Iterable[str]) -> list[str]:
+    """Letters and digits of texts, in lower case; what typos are made of."""
+    found = {c for text in texts for c in text.lower() if c.isalnum()}
+    return sorted(found) or ["a"]
+
+
+def corrupt(
+    text: str, rng: np.random.Generator, substituted: float, deleted: float, letters: list[str]
+) -> str:
+    """A text with characters replaced and left out at random."""
+    draws = rng.random(len(text))
+    typed = []
+    for character, draw in zip(text, draws, strict=True):
+        if draw < substituted:
+            others = [letter for letter in letters if letter != character]
+            typed.append(others[int(rng.integers(len(others)))] if others else character)
+        elif draw >= substituted + deleted:
+            typed.append(character)
+    return "".join(typed)
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback(Augmenter):
+    """Inputs that somebody put into a group, or kept out of one.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str, float)
+        Input; a text of the y side, or the name of a group; and the verdict:
+        above 0 the input belongs to that group, below 0 it does not. The last
+        verdict on an input and a group holds.
+    weight : float, default=5
+        How many usual judgments one of these counts for. Corrections are few
+        beside the pairs of a taxonomy, and made because something was wrong.
+
+    Raises
+    ------
+    DatasetError
+        If an entry has no verdict, names neither a text nor a group, or the
+        weight is not positive.
+
+    Notes
+    -----
+    An input that is on the x side already keeps its judgments, but for the
+    groups that are named. Where pairs that are not listed count as negative,
+    an input that was only kept out of groups says nothing about where it
+    belongs, and is left out: it would be a negative of its own group, too.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> pairs = PairSet.from_texts(["cooks", "nurses"], ["cook", "nurse"])
+    >>> more = Feedback([("kitchen hero", "cook", 1), ("kitchen hero", "nurse", -1)])
+    >>> more.transform(pairs).relevance.matrix.toarray()[2].tolist()
+    [5.0, -5.0]
+    """
+
+    kind: ClassVar[str] = "feedback"
+    pairs: Sequence[tuple[str, str, float]] = ()
+    weight: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.weight) and self.weight > 0):
+            raise DatasetError(f"The weight of feedback is a number above 0; got {self.weight!r}.")
+        checked = []
+        for entry in self.pairs:
+            if len(entry) != 3 or not str(entry[0]).strip() or not str(entry[1]).strip():
+                raise DatasetError(
+                    f"Feedback is an input, a title or group, and a verdict; got {entry!r}."
+                )
+            verdict = float(entry[2])
+            if not np.isfinite(verdict) or verdict == 0:
+                raise DatasetError(
+                    f"A verdict is above 0 (belongs) or below 0 (does not); got {entry[2]!r} "
+                    f"for {entry[0]!r}."
+                )
+            checked.append((" ".join(str(entry[0]).split()), str(entry[1]).strip(), verdict))
+        object.__setattr__(self, "pairs", tuple(checked))
+
+    def make(self, groups: Groups) -> list[Made]:  # noqa: D102 -- as in Augmenter
+        named = {text.casefold(): of for text, of in zip(groups.pairs.y.content, groups.of_y)}  # noqa: B905 -- one group list a text
+        verdicts: dict[str, dict[str, float]] = {}
+        for text, target, verdict in self.pairs:
+            of = (target,) if target in groups.columns else named.get(target.casefold())
+            if of is None:
+                known = [*groups.columns, *groups.pairs.y.content]
+                raise DatasetError(unknown_name("title or group", target, known[:50]))
+            verdicts.setdefault(text, {}).update(dict.fromkeys(of, verdict))
+        made = []
+        for text, given in verdicts.items():
+            accepted = tuple(name for name, verdict in given.items() if verdict > 0)
+            rejected = tuple(name for name, verdict in given.items() if verdict < 0)
+            made.append(Made(text, "", accepted, rejected, weight=self.weight))
+        return made
+
+    def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:  # noqa: D102
+        groups = Groups(pairs)
+        shut = {text.casefold() for text in exclude}
+        made = [m for m in self.make(groups) if m.text.casefold() not in shut]
+        place = {text.casefold(): i for i, text in enumerate(pairs.x.content)}
+        closed = pairs.relevance.unjudged == "negative"
+        known = [m for m in made if m.text.casefold() in place]
+        fresh = [m for m in made if m.text.casefold() not in place and (m.groups or not closed)]
+        more = append(groups, fresh, self.kind) if fresh else pairs
+        if not known:
+            return more
+        matrix = sp.lil_array(more.relevance.matrix)
+        for m in known:
+            row = place[m.text.casefold()]
+            for names, value in ((m.rejected, -self.weight), (m.groups, self.weight)):
+                for name in names:
+                    matrix[row, groups.columns[name]] = value
+        changed = replace(more.relevance, matrix=sp.csr_array(matrix))
+        return replace(more, relevance=changed)
+
+
+#: By kind, in the order in which they are best applied: typos come last, so
+#: that what the others made is mistyped, too.
+AUGMENTERS: Mapping[str, type[Augmenter]] = {
+    cls.kind: cls
+    for cls in (ListedSynonyms, InducedSynonyms, MinedWords, SampledWords, Feedback, Typos)
+}
+
+
+def augment(pairs: PairSet, steps: Iterable[Augmenter], exclude: Iterable[str] = ()) -> PairSet:
+    """Apply augmenters one after the other.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Training pairs, texts on both sides.
+    steps : iterable of Augmenter
+        In the order given; each sees what those before it made.
+    exclude : iterable of str, optional
+        Texts that must not be made, such as those of validation and test.
+
+    Returns
+    -------
+    PairSet
+        With the same y side.
+
+    Raises
+    ------
+    DatasetError
+        If a side is not made of texts.
+
+    Examples
+    --------
+    >>> pairs = PairSet.from_texts(["tax lawyer"] , ["lawyer"])
+    >>> steps = [ListedSynonyms([("lawyer", "attorney")]), Typos(share=0.5)]
+    >>> augment(pairs, steps).shape
+    (4, 1)
+    """
+    kept_out = tuple(exclude)
+    for step in steps:
+        pairs = step.transform(pairs, kept_out)
+    return pairs
+
+
+def to_json(steps: Iterable[Augmenter]) -> list[dict[str, Any]]:
+    """Augmenters as JSON's types.
+
+    Parameters
+    ----------
+    steps : iterable of Augmenter
+        In their order.
+
+    Returns
+    -------
+    list of dict
+        Kind and parameters of each.
+    """
+    return [step.to_json() for step in steps]
+
+
+def from_json(trees: Sequence[Mapping[str, Any]]) -> tuple[Augmenter, ...]:
+    """Read what `to_json` answered.
+
+    Parameters
+    ----------
+    trees : sequence of mapping
+        Kind and parameters of each step.
+
+    Returns
+    -------
+    tuple of Augmenter
+        In the same order.
+
+    Raises
+    ------
+    DatasetError
+        If a kind or a parameter is unknown.
+
+    Examples
+    --------
+    >>> from_json([{"kind": "typos", "share": 0.2}])
+    (Typos(share=0.2, substituted=0.2, deleted=0.05, seed=0),)
+    """
+    steps = []
+    for tree in trees:
+        values = dict(tree)
+        kind = values.pop("kind", None)
+        if kind not in AUGMENTERS:
+            raise DatasetError(unknown_name("augmentation", str(kind), AUGMENTERS))
+        known = inspect.signature(AUGMENTERS[kind]).parameters
+        for name in values:
+            if name not in known:
+                raise DatasetError(unknown_name(f"parameter of {kind}", name, known))
+        steps.append(AUGMENTERS[kind](**values))
+    return tuple(steps)
