@@ -14,6 +14,9 @@ HOMES = {
     "simviz.attribution": ("simviz.explain.terms",),
     "simviz.checks": ("simviz.base.checks",),
     "simviz.cluster": ("simviz.jobs.dask", "simviz.scale.gradients"),
+    "simviz.data.columns": ("simviz.data.roles",),
+    "simviz.data.items": ("simviz.data.pairs",),
+    "simviz.data.limits": ("simviz.data.sources",),
     "simviz.occlusion": ("simviz.explain.terms",),
     "simviz.shards": ("simviz.scale",),
 }
