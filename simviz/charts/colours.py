@@ -32,6 +32,11 @@ class Colouring:
         """The colours of one side."""
         return self.x if side == "x" else self.y
 
+    @property
+    def is_by_side(self) -> bool:
+        """Whether colours mean nothing but the side."""
+        return not self.groups and self.limits is None
+
 
 def colour_points(
     color_by: Literal["side"] | ArrayLike, n_x: int, n_y: int, look: Theme

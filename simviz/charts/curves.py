@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.charts._lines import MEASURED_AXIS, add_band, add_dotted, add_line, add_ring, finish
-from simviz.charts.style import (
-    Theme,
-    ThemeName,
-    clean_text,
-    get_theme,
-    method_style,
-    safe_text,
-)
+from simviz.charts._chart import MEASURED_AXIS, Chart
+from simviz.charts.style import Theme, ThemeName, clean_text, safe_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -98,33 +91,23 @@ def dimension_figure(
     >>> figure.data[0].name
     'OPCA 0.400 at 4'
     """
-    import plotly.graph_objects as go
-
-    look = get_theme(theme)
-    drawn = [_sorted_by_dimension(curve) for curve in curves]
-    drawn.sort(key=lambda curve: -_best(curve)[1])
-    figure = go.Figure()
+    chart = Chart(theme)
+    drawn = sorted(map(_sorted_by_dimension, curves), key=lambda curve: -_best(curve)[1])
+    described = []
     for curve in drawn:
-        style = method_style(curve.method, look)
         dimensions, values = np.asarray(curve.dimensions), np.asarray(curve.values)
+        colour = chart.style(curve).colour
         best_at, best = _best(curve)
+        value = f"{best:.3f} at {best_at:g}"
+        hover = "%{y:.3f} with %{x:,} dimensions"
         if curve.low is not None and curve.high is not None:
-            add_band(figure, style, dimensions, curve.low, curve.high)
-        add_line(
-            figure,
-            style,
-            f"{safe_text(curve.label, 28)} {best:.3f} at {best_at:g}",
-            dimensions,
-            values,
-            "%{y:.3f} with %{x:,} dimensions",
-            customdata=[curve.method] * len(values),
-            markers=True,
-        )
+            chart.band(colour, dimensions, curve.low, curve.high)
+        chart.line(curve, value, dimensions, values, hover, markers=True)
         at_knee = knee(dimensions, values)
         if at_knee is not None and at_knee != best_at:
             height = float(values[dimensions == at_knee][0])
-            add_dotted(figure, style.colour, [at_knee, at_knee], [0, height])
-            figure.add_annotation(
+            chart.dotted([at_knee, at_knee], [0, height], colour)
+            chart.figure.add_annotation(
                 x=np.log10(at_knee),
                 y=0,
                 text="knee",
@@ -134,31 +117,19 @@ def dimension_figure(
                 xanchor="right",
                 yanchor="bottom",
                 yshift=4,
-                font={"size": 11, "color": style.colour},
+                font={"size": 11, "color": colour},
             )
-        add_ring(figure, style.colour, [best_at], [best], 15)
-    told = [
-        f"{clean_text(c.label, 40)} {_best(c)[1]:.3f} at {_best(c)[0]:g}"
-        + (f", knee at {at:g}" if (at := knee(c.dimensions, c.values)) else "")
-        for c in drawn
-    ]
+        chart.ring(colour, [best_at], [best], 15)
+        bend = f", knee at {at_knee:g}" if at_knee else ""
+        described.append(f"{clean_text(curve.label, 40)} {value}{bend}")
     ticks: list[int] = []
     for at in sorted({at for curve in drawn for at in np.asarray(curve.dimensions).tolist()}):
         if not ticks or at >= ticks[-1] * 1.4:  # half an octave apart
             ticks.append(at)
-    return finish(
-        figure,
-        look,
+    return chart.finish(
         f"{clean_text(metric, 40)} against the number of dimensions for {len(drawn)} methods; "
-        f"best values: {', '.join(told) or 'none'}.",
-        x={
-            "title_text": "dimensions",
-            "type": "log",
-            "dtick": np.log10(2),
-            "tickvals": ticks,
-            "ticktext": [f"{tick:,}" for tick in ticks],
-            **MEASURED_AXIS,
-        },
+        f"best values: {', '.join(described) or 'none'}.",
+        x=_log_axis("dimensions", ticks) | {"dtick": np.log10(2)},
         y={"title_text": safe_text(metric, 40), "rangemode": "tozero"},
         legend=f"best {safe_text(metric, 30)}",
     )
@@ -207,10 +178,7 @@ def training_figure(
     curves: Sequence[ProgressCurve], *, metric: str, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
     """Draw a metric against the steps of training."""
-    look = get_theme(theme)
-    return finish(
-        _bands_and_lines(curves, look, "%{y:.4g} after %{x:,} steps"),
-        look,
+    return _progress_figure(curves, theme, "%{y:.4g} after %{x:,} steps").finish(
         f"{clean_text(metric, 40)} while {len(curves)} methods train; first and last values: "
         f"{_ends(curves)}.",
         x={
@@ -228,21 +196,12 @@ def learning_figure(
     curves: Sequence[ProgressCurve], *, metric: str, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
     """Draw a metric against the number of pairs trained on."""
-    look = get_theme(theme)
     measured = sorted({int(at) for curve in curves for at in np.asarray(curve.at).tolist()})
     ticks = [at for before, at in pairwise([0, *measured]) if at >= 1.3 * before]
-    return finish(
-        _bands_and_lines(curves, look, "%{y:.3f} from %{x:,} pairs"),
-        look,
+    return _progress_figure(curves, theme, "%{y:.3f} from %{x:,} pairs").finish(
         f"{clean_text(metric, 40)} against the number of pairs trained on for {len(curves)} "
         f"methods; from the fewest and from all: {_ends(curves)}.",
-        x={
-            "title_text": "pairs trained on",
-            "type": "log",
-            "tickvals": ticks,
-            "ticktext": [f"{tick:,}" for tick in ticks],
-            **MEASURED_AXIS,
-        },
+        x=_log_axis("pairs trained on", ticks),
         y={"title_text": safe_text(metric, 40), "rangemode": "tozero", "showgrid": True},
         legend=f"{safe_text(metric, 30)} from all",
     )
@@ -253,28 +212,26 @@ def progress_records(curves: Sequence[ProgressCurve]) -> list[dict[str, Any]]:
     return _records(curves, "at")
 
 
-def _bands_and_lines(curves: Sequence[ProgressCurve], look: Theme, hover: str) -> go.Figure:
+def _progress_figure(
+    curves: Sequence[ProgressCurve], theme: ThemeName | Theme, hover: str
+) -> Chart:
     """All bands, then all curves."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+    chart = Chart(theme)
     for curve in curves:
         _check_lengths(curve)
         if curve.low is not None and curve.high is not None:
-            add_band(figure, method_style(curve.method, look), curve.at, curve.low, curve.high)
+            chart.band(chart.style(curve).colour, curve.at, curve.low, curve.high)
     for curve in curves:
-        n, last = len(np.asarray(curve.at)), float(np.asarray(curve.values)[-1])
-        add_line(
-            figure,
-            method_style(curve.method, look),
-            f"{safe_text(curve.label, 28)} {last:.3f}",
-            curve.at,
-            curve.values,
-            hover,
-            customdata=[curve.method] * n,
-            markers=n <= _FEW,
-        )
-    return figure
+        few, last = len(np.asarray(curve.at)) <= _FEW, float(np.asarray(curve.values)[-1])
+        chart.line(curve, f"{last:.3f}", curve.at, curve.values, hover, markers=few)
+    return chart
+
+
+def _log_axis(title: str, ticks: Sequence[int]) -> dict[str, Any]:
+    """A logarithmic axis with ticks at some of what was measured."""
+    texts = [f"{tick:,}" for tick in ticks]
+    axis = {"title_text": title, "type": "log", "tickvals": ticks, "ticktext": texts}
+    return axis | MEASURED_AXIS
 
 
 def _ends(curves: Sequence[ProgressCurve]) -> str:

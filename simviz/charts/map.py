@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz.charts._chart import Chart
 from simviz.charts._labels import Frame, Occupancy, draw_regions, place_regions, spread_order
-from simviz.charts._lines import add_ring
 from simviz.charts.colours import Colouring, colorscale, colour_points, mix
 from simviz.charts.pictures import data_uri
 from simviz.charts.style import (
@@ -22,7 +22,6 @@ from simviz.charts.style import (
     apply_theme,
     clean_text,
     describe,
-    get_theme,
     is_glyph,
     safe_text,
     text_width,
@@ -51,7 +50,6 @@ GLYPH_SIZE = 18.0
 DOT_ROOM, GLYPH_ROOM = 6.0, 20.0
 LEGEND_HEIGHT = 34
 _MARGIN = 24.0
-_HOVER = "%{hovertext}<extra></extra>"
 
 
 @dataclass(slots=True)
@@ -64,6 +62,7 @@ class Side:
     points: NDArray[np.float64]
     colour: str
     symbol: str
+    names: list[str]
     labels: list[str]
     keys: list[str]
     hover_texts: list[str]
@@ -72,22 +71,40 @@ class Side:
     written: dict[int, tuple[str, float]] = field(default_factory=dict)
     pictured: list[int] = field(default_factory=list)
 
+    @property
+    def has_pictures(self) -> bool:
+        """Whether items are shown as pictures."""
+        return self.items.kind == "image"
+
+    def label_size(self, row: int) -> float:
+        """Font size in pixels: what has many partners is written larger."""
+        most = float(self.degree.max(initial=0.0))
+        return 12.0 if most <= 1 else 11.0 + 4.0 * float(np.sqrt(self.degree[row] / most))
+
+    def hover(self, rows: Sequence[int], texts: Sequence[str] | None = None) -> dict[str, Any]:
+        """What points of some rows carry and say when they are pointed at."""
+        return {
+            "customdata": [self.keys[row] for row in rows],
+            "hovertext": texts or [self.hover_texts[row] for row in rows],
+            "hovertemplate": "%{hovertext}<extra></extra>",
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """Rows of the other side that a highlighted item is joined to."""
+class Focus:
+    """A highlighted item, and the rows of the other side that it is joined to."""
 
+    side: Side
+    row: int
+    other: Side
     partners: NDArray[np.intp]
     nearest: NDArray[np.intp]
     scores: NDArray[np.float64]
 
     @property
-    def all(self) -> list[int]:
+    def joined(self) -> list[int]:
         """Both kinds, each row once, the nearest first."""
         return list(dict.fromkeys([*self.nearest.tolist(), *self.partners.tolist()]))
-
-
-Focus = tuple[Side, int]
 
 
 def map_figure(
@@ -179,9 +196,8 @@ def map_figure(
     >>> [key for trace in figure.data[:2] for key in trace.customdata]
     ['y:0', 'y:1', 'x:0', 'x:1']
     """
-    import plotly.graph_objects as go
-
-    look = get_theme(theme)
+    chart = Chart(theme)
+    look = chart.look
     judged = None if relevance is None else Relevance.coerce(relevance, len(x_items), len(y_items))
     _check_lengths(joint_map, x_items, y_items)
     degree = degrees(judged, len(x_items), len(y_items))
@@ -189,36 +205,26 @@ def map_figure(
         _side("x", x_name, x_items, joint_map.x, degree[0], look.accent, x_notes),
         _side("y", y_name, y_items, joint_map.y, degree[1], look.second, y_notes),
     )
-    focus = None if highlight is None else _find_focus(highlight, sides)
-    links = _find_links(focus, judged, neighbors)
+    focus = None if highlight is None else _find_focus(highlight, sides, judged, neighbors)
     colouring = colour_points(color_by, len(x_items), len(y_items), look)
-
     points = np.concatenate([side.points for side in sides])
     frame = Frame.around(points, width, height - LEGEND_HEIGHT, _MARGIN)
-    picture_size = float(np.clip(width / 48, 20, 28))
     room = Occupancy(frame.width, frame.height)
-    placed = place_regions(regions, frame, room)
-    order = _in_order(sides, focus, links, judged, max_thumbnails)
-    _give_room(order, sides, frame, room, picture_size, max_thumbnails)
-    covered = _covered(sides, frame, picture_size)
-    figure = go.Figure()
+    labelled = place_regions(regions, frame, room)
+    drawing = _Drawing(chart, sides, focus, colouring, frame, max_thumbnails)
+    drawing.give_room(judged, room)
     for side in reversed(sides):
-        related = _related(side, focus, links)
-        _draw_dots(figure, side, colouring, related, covered[side.name], frame, picture_size)
+        drawing.add_dots(side)
     if focus is not None:
-        _draw_links(figure, focus, sides, links, look)
+        drawing.add_links(focus)
     for side in reversed(sides):
-        related = _related(side, focus, links)
-        if side.items.kind == "image":
-            _draw_pictures(figure, side, related, frame, picture_size, look)
-        elif side.has_glyphs:
-            _draw_glyphs(figure, side, related, look)
-        _draw_labels(figure, side, related, look)
-    draw_regions(figure, placed, look, is_behind=focus is not None)
+        drawing.add_items(side)
+    figure = chart.figure
+    draw_regions(figure, labelled, look, is_behind=focus is not None)
     figure.update_xaxes(range=frame.x_range, visible=False)
     figure.update_yaxes(range=frame.y_range, visible=False, scaleanchor="x", scaleratio=1)
     apply_theme(figure, look)
-    _add_legend(figure, sides, colouring, look, safe_text(color_title, 40))
+    drawing.add_legend(safe_text(color_title, 40))
     figure.update_layout(
         margin={"l": 0, "r": 0, "t": LEGEND_HEIGHT, "b": 0},
         hovermode="closest",
@@ -227,9 +233,7 @@ def map_figure(
         # The reader's zoom survives while only the highlight changes.
         uirevision=joint_map.method,
     )
-    return describe(
-        figure, _alt(joint_map, sides, focus, links, [region for _, _, region in placed])
-    )
+    return describe(figure, _alt(joint_map, sides, focus, [region for *_, region in labelled]))
 
 
 def map_records(
@@ -316,6 +320,7 @@ def _side(
         points=points,
         colour=colour,
         symbol="circle" if name == "x" else "diamond",
+        names=names,
         labels=labels,
         keys=[f"{name}:{i}" for i in items.ids],
         hover_texts=texts,
@@ -338,307 +343,310 @@ def _check_lengths(joint_map: JointMap, x_items: Items, y_items: Items) -> None:
         )
 
 
-def _find_focus(key: str, sides: tuple[Side, Side]) -> Focus:
-    """Find a highlighted item by its stable id."""
-    for side in sides:
-        if key in side.keys:
-            return side, side.keys.index(key)
-    raise ValueError(
-        f"There is no item {key!r} on this map. Highlight an item as 'x:ID' or 'y:ID'."
-    )
-
-
-def _find_links(
-    focus: Focus | None, relevance: Relevance | None, neighbors: Neighbors | None
-) -> Links:
-    """Gather what a highlighted item is joined to, the best first."""
-    nothing = np.empty(0, dtype=np.intp)
-    if focus is None:
-        return Links(nothing, nothing, np.empty(0))
-    side, row = focus
-    partners = nothing
+def _find_focus(
+    key: str,
+    sides: tuple[Side, Side],
+    relevance: Relevance | None,
+    neighbors: Neighbors | None,
+) -> Focus:
+    """Find a highlighted item by its stable id, and what it is joined to, the best first."""
+    side = next((side for side in sides if key in side.keys), None)
+    if side is None:
+        raise ValueError(
+            f"There is no item {key!r} on this map. Highlight an item as 'x:ID' or 'y:ID'."
+        )
+    row = side.keys.index(key)
+    partners = nearest = np.empty(0, dtype=np.intp)
+    scores = np.empty(0)
     if relevance is not None:
         grades = (relevance if side.name == "x" else relevance.T).positives[[row]]
         best = np.argsort(-grades.data, kind="stable")[:MAX_LINES]
         partners = grades.indices[best].astype(np.intp)
-    if neighbors is None:
-        return Links(partners, nothing, np.empty(0))
-    if neighbors.side == side.name:
-        raise ValueError(
-            f"The neighbours are of the {side.name} side, as the highlighted item is. "
-            "Give those of the other side."
-        )
-    return Links(partners, neighbors.index[:MAX_LINES], neighbors.scores[:MAX_LINES])
-
-
-def _label_size(side: Side, row: int) -> float:
-    """Font size in pixels: what has many partners is written larger."""
-    most = float(side.degree.max(initial=0.0))
-    if most <= 1:
-        return 12.0
-    return 11.0 + 4.0 * float(np.sqrt(side.degree[row] / most))
-
-
-def _related(side: Side, focus: Focus | None, links: Links) -> set[int] | None:
-    """Rows of a side that a highlight is about; None without a highlight."""
-    if focus is None:
-        return None
-    return {focus[1]} if focus[0] is side else set(links.all)
-
-
-def _in_order(
-    sides: tuple[Side, Side],
-    focus: Focus | None,
-    links: Links,
-    relevance: Relevance | None,
-    max_thumbnails: int,
-) -> Iterator[tuple[Side, int, bool]]:
-    """Items in the order of getting room, and whether each is a word beside the glyph before."""
-    # The highlight comes first, then both sides in turns.
-    x, y = sides
-    if focus is not None:
-        side, row = focus
-        other = y if side is x else x
-        yield side, row, False
-        yield from ((other, linked, False) for linked in links.all)
-    first_partner: dict[int, int] = {}
-    if relevance is not None and y.has_glyphs:
-        # A glyph and its name make a pair that can be read: they take turns together.
-        pairs = relevance.positives.tocoo()
-        first_partner = dict(zip(pairs.col[::-1].tolist(), pairs.row[::-1].tolist(), strict=True))
-    queues: list[list[list[tuple[Side, int, bool]]]] = []
-    for side in sides:
-        if side.items.kind == "image" or side.has_glyphs:
-            # More than can be shown: many will find no room.
-            wanted = 4 * max_thumbnails if side.items.kind == "image" else 2 * MAX_LABELS
-            queue = [
-                [(side, row, False)]
-                + ([(x, first_partner[row], True)] if row in first_partner else [])
-                for row in spread_order(side.points, wanted).tolist()
-            ]
-        else:
-            lengths = np.array([len(label) for label in side.labels])
-            order = np.lexsort((np.arange(len(lengths)), lengths, -side.degree))
-            queue = [[(side, row, False)] for row in order.tolist()]
-        queues.append(queue)
-    if y.items.kind == "image" or y.has_glyphs:
-        # Two pictures to a word.
-        queues = [queues[0], queues[1][::2], queues[1][1::2]]
-    for items in chain.from_iterable(zip_longest(*queues)):
-        yield from items or ()
-
-
-def _give_room(
-    order: Iterator[tuple[Side, int, bool]],
-    sides: tuple[Side, Side],
-    frame: Frame,
-    room: Occupancy,
-    picture_size: float,
-    max_thumbnails: int,
-) -> None:
-    """Decide, one after the other, which items are written or pictured."""
-    pixels = {side.name: frame.pixels(side.points) for side in sides}
-    seen: set[tuple[str, int]] = set()
-    for side, row, beside in order:
-        if (side.name, row) in seen:
-            continue
-        seen.add((side.name, row))
-        x, y = pixels[side.name][row]
-        if side.items.kind == "image":
-            if len(side.pictured) < max_thumbnails and room.claim_square(x, y, picture_size + 2):
-                side.pictured.append(row)
-        elif side.has_glyphs:
-            if len(side.pictured) < MAX_LABELS and room.claim_square(x, y, GLYPH_SIZE + 6):
-                side.pictured.append(row)
-        elif len(side.written) < MAX_LABELS:
-            size = _label_size(side, row)
-            text = clean_text(side.labels[row], LABEL_CHARACTERS)
-            for marker in (DOT_ROOM, GLYPH_ROOM) if beside else (DOT_ROOM,):
-                place = room.claim_text(x, y, text_width(text, size), size, marker)
-                if text and place is not None:
-                    side.written[row] = (place, marker)
-                    break
-
-
-def _covered(
-    sides: tuple[Side, Side], frame: Frame, picture_size: float
-) -> dict[str, NDArray[np.bool_]]:
-    """Which dots lie under a picture; pictures lie below all dots otherwise."""
-    pictures = [frame.pixels(s.points)[s.pictured] for s in sides if s.items.kind == "image"]
-    centres = np.concatenate(pictures) if pictures else np.empty((0, 2))
-    covered: dict[str, NDArray[np.bool_]] = {}
-    for side in sides:
-        hidden = np.zeros(len(side.items), dtype=bool)
-        points = frame.pixels(side.points)
-        for centre in centres:
-            hidden |= (np.abs(points - centre) < picture_size / 2).all(axis=1)
-        covered[side.name] = hidden
-    return covered
-
-
-def _draw_dots(
-    figure: go.Figure,
-    side: Side,
-    colouring: Colouring,
-    related: set[int] | None,
-    covered: NDArray[np.bool_],
-    frame: Frame,
-    picture_size: float,
-) -> None:
-    """Every item of a side as a point: what is pictured is there, but unseen."""
-    import plotly.graph_objects as go
-
-    n, n_all = len(side.items), len(colouring.x) + len(colouring.y)
-    told_by_colour = colouring.limits is not None or bool(colouring.groups)
-    # Pixels of the window for each dot: what is crowded is drawn finer and fainter.
-    share = frame.width * frame.height / max(1, n_all)
-    size = np.full(n, float(np.interp(share, [60, 600], [3.0, 5.5])) + told_by_colour)
-    opacity = np.full(
-        n, 0.85 if told_by_colour else float(np.interp(share, [60, 900], [0.3, 0.6]))
-    )
-    if related is not None:
-        opacity[:] = 0.13
-        rows = sorted(related)
-        opacity[rows], size[rows] = 1.0, 8.0
-    opacity[covered] = 0.0
-    size[side.pictured] = picture_size if side.items.kind == "image" else GLYPH_SIZE
-    opacity[side.pictured] = 0.0
-    points: dict[str, Any] = {
-        "x": side.points[:, 0],
-        "y": side.points[:, 1],
-        "mode": "markers",
-        "name": f"{safe_text(side.title, 40)} ({n:,})",
-        "showlegend": False,
-        "customdata": side.keys,
-        "hovertext": side.hover_texts,
-        "hovertemplate": _HOVER,
-        "marker": {
-            "color": colouring.of(side.name),
-            "symbol": side.symbol,
-            "size": size,
-            "opacity": opacity,
-            "line": {"width": 0},
-        },
-    }
-    figure.add_trace(go.Scattergl(points) if n_all > SVG_POINTS else go.Scatter(points))
-
-
-def _draw_links(
-    figure: go.Figure, focus: Focus, sides: tuple[Side, Side], links: Links, look: Theme
-) -> None:
-    """Ring the highlighted item and join it to its partners and its nearest."""
-    import plotly.graph_objects as go
-
-    side, row = focus
+    if neighbors is not None:
+        if neighbors.side == side.name:
+            raise ValueError(
+                f"The neighbours are of the {side.name} side, as the highlighted item is. "
+                "Give those of the other side."
+            )
+        nearest, scores = neighbors.index[:MAX_LINES], neighbors.scores[:MAX_LINES]
     other = sides[1] if side is sides[0] else sides[0]
-    centre = side.points[row]
-    for rows, name, line in (
-        (links.partners, "belongs together", {"color": look.muted, "width": 1.2, "dash": "dot"}),
-        (links.nearest, "nearest in the model", {"color": look.accent, "width": 1.5}),
-    ):
-        if not len(rows):
-            continue
-        ends = other.points[rows]
-        gaps = np.full(len(rows), np.nan)
-        figure.add_trace(
-            go.Scatter(
-                x=np.column_stack([np.full(len(rows), centre[0]), ends[:, 0], gaps]).ravel(),
-                y=np.column_stack([np.full(len(rows), centre[1]), ends[:, 1], gaps]).ravel(),
-                mode="lines",
-                line=line,
-                name=f"{name} ({len(rows)})",
-                hoverinfo="skip",
+    return Focus(side, row, other, partners, nearest, scores)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """A map that is being drawn."""
+
+    chart: Chart
+    sides: tuple[Side, Side]
+    focus: Focus | None
+    colouring: Colouring
+    frame: Frame
+    max_thumbnails: int
+
+    @property
+    def picture_size(self) -> float:
+        """Side of a picture in pixels."""
+        return float(np.clip(self.frame.width / 48, 20, 28))
+
+    def related(self, side: Side) -> set[int] | None:
+        """Rows of a side that the highlight is about; None without a highlight."""
+        if self.focus is None:
+            return None
+        return {self.focus.row} if self.focus.side is side else set(self.focus.joined)
+
+    def give_room(self, relevance: Relevance | None, room: Occupancy) -> None:
+        """Decide, one after the other, which items are written or pictured."""
+        pixels = {side.name: self.frame.pixels(side.points) for side in self.sides}
+        seen: set[tuple[str, int]] = set()
+        for side, row, beside in self._in_order(relevance):
+            if (side.name, row) in seen:
+                continue
+            seen.add((side.name, row))
+            x, y = pixels[side.name][row]
+            if side.has_pictures or side.has_glyphs:
+                most, size = (
+                    (self.max_thumbnails, self.picture_size + 2)
+                    if side.has_pictures
+                    else (MAX_LABELS, GLYPH_SIZE + 6)
+                )
+                if len(side.pictured) < most and room.claim_square(x, y, size):
+                    side.pictured.append(row)
+            elif len(side.written) < MAX_LABELS:
+                size = side.label_size(row)
+                text = clean_text(side.labels[row], LABEL_CHARACTERS)
+                for marker in (DOT_ROOM, GLYPH_ROOM) if beside else (DOT_ROOM,):
+                    place = room.claim_text(x, y, text_width(text, size), size, marker)
+                    if text and place is not None:
+                        side.written[row] = (place, marker)
+                        break
+
+    def _in_order(self, relevance: Relevance | None) -> Iterator[tuple[Side, int, bool]]:
+        """Items in the order of getting room; whether each is a word beside the glyph before."""
+        # The highlight comes first, then both sides in turns.
+        x, y = self.sides
+        if self.focus is not None:
+            yield self.focus.side, self.focus.row, False
+            yield from ((self.focus.other, row, False) for row in self.focus.joined)
+        partner: dict[int, int] = {}
+        if relevance is not None and y.has_glyphs:
+            # A glyph and its name make a pair that can be read: they take turns together.
+            pairs = relevance.positives.tocoo()
+            partner = dict(zip(pairs.col[::-1].tolist(), pairs.row[::-1].tolist(), strict=True))
+        queues: list[list[list[tuple[Side, int, bool]]]] = []
+        for side in self.sides:
+            if side.has_pictures or side.has_glyphs:
+                # More than can be shown: many will find no room.
+                wanted = 4 * self.max_thumbnails if side.has_pictures else 2 * MAX_LABELS
+                rows = spread_order(side.points, wanted)
+            else:
+                lengths = np.array([len(label) for label in side.labels])
+                rows = np.lexsort((np.arange(len(lengths)), lengths, -side.degree))
+            words = partner if side is y else {}
+            queues.append(
+                [
+                    [(side, row, False), *([(x, words[row], True)] if row in words else [])]
+                    for row in rows.tolist()
+                ]
             )
-        )
-    if len(links.nearest):
-        ends = other.points[links.nearest]
-        keys = [other.keys[i] for i in links.nearest]
-        texts = [
-            f"{other.hover_texts[i]}<br>similarity {score:.3f}"
-            for i, score in zip(links.nearest, links.scores, strict=True)
-        ]
-        hover = {"customdata": keys, "hovertext": texts, "hovertemplate": _HOVER}
-        add_ring(figure, look.accent, ends[:, 0], ends[:, 1], 15, 1.5, **hover)
-    hover = {"customdata": [side.keys[row]], "hovertext": [side.hover_texts[row]]}
-    hover["hovertemplate"] = _HOVER
-    add_ring(figure, look.ink, [centre[0]], [centre[1]], 20, 2, **hover)
+        if y.has_pictures or y.has_glyphs:
+            # Two pictures to a word.
+            queues = [queues[0], queues[1][::2], queues[1][1::2]]
+        for items in chain.from_iterable(zip_longest(*queues)):
+            yield from items or ()
 
+    def _covered(self, side: Side) -> NDArray[np.bool_]:
+        """Which dots of a side lie under a picture; pictures lie below all dots otherwise."""
+        hidden = np.zeros(len(side.items), dtype=bool)
+        points = self.frame.pixels(side.points)
+        for pictured in self.sides:
+            if pictured.has_pictures:
+                for centre in self.frame.pixels(pictured.points)[pictured.pictured]:
+                    hidden |= (np.abs(points - centre) < self.picture_size / 2).all(axis=1)
+        return hidden
 
-def _draw_pictures(
-    figure: go.Figure,
-    side: Side,
-    related: set[int] | None,
-    frame: Frame,
-    picture_size: float,
-    look: Theme,
-) -> None:
-    """Thumbnails, in the units of the map: they grow when it is zoomed."""
-    extent = picture_size / frame.scale
-    # Dots on a map are small already; pictures drawn in full ink would shout.
-    ink = mix(look.ink, look.paper, 0.82)
-    figure.update_layout(
-        images=[
-            {
-                "source": data_uri(side.items.content[row], ink),
-                "xref": "x",
-                "yref": "y",
-                "x": side.points[row, 0],
-                "y": side.points[row, 1],
-                "sizex": extent,
-                "sizey": extent,
-                "xanchor": "center",
-                "yanchor": "middle",
-                "layer": "below",
-                "opacity": 1.0 if related is None or row in related else 0.15,
-            }
-            for row in side.pictured
-        ]
-    )
-
-
-def _draw_glyphs(figure: go.Figure, side: Side, related: set[int] | None, look: Theme) -> None:
-    """Labels that stand for their items, at their very place."""
-    import plotly.graph_objects as go
-
-    for rows, opacity in _parted(side.pictured, related):
-        figure.add_trace(
-            go.Scatter(
-                x=side.points[rows, 0],
-                y=side.points[rows, 1],
-                mode="text",
-                text=[safe_text(side.labels[row], 12) for row in rows],
-                textfont={"family": GLYPH_FONT, "size": GLYPH_SIZE, "color": look.ink},
-                opacity=opacity,
-                hoverinfo="skip",
-                showlegend=False,
-            )
+    def add_dots(self, side: Side) -> None:
+        """Draw every item of a side as a point: what is pictured is there, but unseen."""
+        n, n_all = len(side.items), sum(len(side.items) for side in self.sides)
+        is_coloured = not self.colouring.is_by_side
+        # Pixels of the window for each dot: what is crowded is drawn finer and fainter.
+        share = self.frame.width * self.frame.height / max(1, n_all)
+        size = np.full(n, float(np.interp(share, [60, 600], [3.0, 5.5])) + is_coloured)
+        faint = float(np.interp(share, [60, 900], [0.3, 0.6]))
+        opacity = np.full(n, 0.85 if is_coloured else faint)
+        related = self.related(side)
+        if related is not None:
+            opacity[:] = 0.13
+            rows = sorted(related)
+            opacity[rows], size[rows] = 1.0, 8.0
+        opacity[self._covered(side)] = 0.0
+        size[side.pictured] = self.picture_size if side.has_pictures else GLYPH_SIZE
+        opacity[side.pictured] = 0.0
+        figure = self.chart.figure
+        add = figure.add_scattergl if n_all > SVG_POINTS else figure.add_scatter
+        add(
+            x=side.points[:, 0],
+            y=side.points[:, 1],
+            mode="markers",
+            name=f"{safe_text(side.title, 40)} ({n:,})",
+            showlegend=False,
+            marker={
+                "color": self.colouring.of(side.name),
+                "symbol": side.symbol,
+                "size": size,
+                "opacity": opacity,
+                "line": {"width": 0},
+            },
+            **side.hover(range(n)),
         )
 
+    def add_links(self, focus: Focus) -> None:
+        """Ring the highlighted item and join it to its partners and its nearest."""
+        look = self.chart.look
+        side, row, other = focus.side, focus.row, focus.other
+        for rows, name, line in (
+            (
+                focus.partners,
+                "belongs together",
+                {"color": look.muted, "width": 1.2, "dash": "dot"},
+            ),
+            (focus.nearest, "nearest in the model", {"color": look.accent, "width": 1.5}),
+        ):
+            if len(rows):
+                # Each line there, with a gap after it.
+                lines = np.full((len(rows), 3, 2), np.nan)
+                lines[:, 0], lines[:, 1] = side.points[row], other.points[rows]
+                self.chart.figure.add_scatter(
+                    x=lines[:, :, 0].ravel(),
+                    y=lines[:, :, 1].ravel(),
+                    mode="lines",
+                    line=line,
+                    name=f"{name} ({len(rows)})",
+                    hoverinfo="skip",
+                )
+        if len(focus.nearest):
+            texts = [
+                f"{other.hover_texts[i]}<br>similarity {score:.3f}"
+                for i, score in zip(focus.nearest, focus.scores, strict=True)
+            ]
+            hover = other.hover(focus.nearest.tolist(), texts)
+            x, y = other.points[focus.nearest].T
+            self.chart.ring(look.accent, x, y, 15, 1.5, **hover)
+        x, y = side.points[row]
+        self.chart.ring(look.ink, [x], [y], 20, 2, **side.hover([row]))
 
-def _draw_labels(figure: go.Figure, side: Side, related: set[int] | None, look: Theme) -> None:
-    """Words beside their dots, with a halo of paper."""
-    import plotly.graph_objects as go
-
-    for rows, opacity in _parted(list(side.written), related):
-        strong = related is not None and opacity == 1
-        figure.add_trace(
-            go.Scatter(
-                x=side.points[rows, 0],
-                y=side.points[rows, 1],
+    def add_items(self, side: Side) -> None:
+        """Draw what of a side has found room: pictures or glyphs, and labels beside dots."""
+        look, related = self.chart.look, self.related(side)
+        if side.has_pictures:
+            self._add_pictures(side, related)
+        elif side.has_glyphs:
+            for rows, opacity in _parted(side.pictured, related):
+                self._add_text(
+                    side,
+                    rows,
+                    12,
+                    mode="text",
+                    textfont={"family": GLYPH_FONT, "size": GLYPH_SIZE, "color": look.ink},
+                    opacity=opacity,
+                )
+        for rows, opacity in _parted(list(side.written), related):
+            self._add_text(
+                side,
+                rows,
+                LABEL_CHARACTERS,
                 mode="markers+text",
                 marker={"size": [side.written[row][1] for row in rows], "opacity": 0.0},
-                text=[safe_text(side.labels[row], LABEL_CHARACTERS) for row in rows],
                 textposition=[side.written[row][0] for row in rows],
                 textfont={
-                    "size": [_label_size(side, row) for row in rows],
+                    "size": [side.label_size(row) for row in rows],
                     "color": mix(side.colour, look.ink, 0.55),
+                    # A halo of paper.
                     "shadow": ", ".join([f"0 0 2px {look.paper}"] * 3),
-                    "weight": 600 if strong else 400,
+                    "weight": 600 if related is not None and opacity == 1 else 400,
                 },
                 opacity=opacity,
-                hoverinfo="skip",
-                showlegend=False,
             )
+
+    def _add_text(self, side: Side, rows: list[int], limit: int, **more: object) -> None:
+        self.chart.figure.add_scatter(
+            x=side.points[rows, 0],
+            y=side.points[rows, 1],
+            text=[safe_text(side.labels[row], limit) for row in rows],
+            hoverinfo="skip",
+            showlegend=False,
+            **more,
+        )
+
+    def _add_pictures(self, side: Side, related: set[int] | None) -> None:
+        """Draw thumbnails, in the units of the map: they grow when it is zoomed."""
+        extent = self.picture_size / self.frame.scale
+        # Dots on a map are small already; pictures drawn in full ink would shout.
+        ink = mix(self.chart.look.ink, self.chart.look.paper, 0.82)
+        common = {"xref": "x", "yref": "y", "xanchor": "center", "yanchor": "middle",
+                  "sizex": extent, "sizey": extent, "layer": "below"}  # fmt: skip
+        self.chart.figure.update_layout(
+            images=[
+                {
+                    **common,
+                    "source": data_uri(side.items.content[row], ink),
+                    "x": side.points[row, 0],
+                    "y": side.points[row, 1],
+                    "opacity": 1.0 if related is None or row in related else 0.15,
+                }
+                for row in side.pictured
+            ]
+        )
+
+    def add_legend(self, title: str) -> None:
+        """Add an entry a side and a group, by traces that draw nothing themselves."""
+        # The dots' own entries would show their size and opacity, which differ.
+        look, colouring, figure = self.chart.look, self.colouring, self.chart.figure
+        entries = [
+            (
+                f"{safe_text(side.title, 40)} ({len(side.items):,})",
+                side.colour if colouring.is_by_side else look.muted,
+                side.symbol,
+            )
+            for side in self.sides
+        ]
+        entries += [(group, colour, "square") for group, colour in colouring.groups]
+        nowhere: dict[str, Any] = {"x": [None], "y": [None], "mode": "markers"}
+        for name, colour, symbol in entries:
+            marker = {"color": colour, "symbol": symbol, "size": 9}
+            figure.add_scatter(**nowhere, name=name, marker=marker, hoverinfo="skip")
+        if colouring.limits is not None:
+            low, high = colouring.limits
+            marker = {
+                "symbol": "square",
+                "size": 9,
+                "color": [low],
+                "cmin": low,
+                "cmax": high if high > low else low + 1,
+                "colorscale": colorscale(look.scale),
+                "showscale": True,
+                "colorbar": {
+                    "title": {"text": title, "side": "right", "font": {"size": 12}},
+                    "thickness": 8,
+                    "len": 0.4,
+                    "outlinewidth": 0,
+                    "x": 1.0,
+                    "xanchor": "right",
+                    "tickfont": {"size": 11, "color": look.muted},
+                },
+            }
+            figure.add_scatter(
+                **nowhere, name=title, marker=marker, hoverinfo="skip", showlegend=False
+            )
+        figure.update_layout(
+            legend={
+                "orientation": "h",
+                "x": 0.0,
+                "y": 1.0,
+                "yanchor": "bottom",
+                "itemclick": False,
+                "itemdoubleclick": False,
+            }
         )
 
 
@@ -651,74 +659,10 @@ def _parted(rows: list[int], related: set[int] | None) -> list[tuple[list[int], 
     return [(part, opacity) for part, opacity in ((back, 0.15), (front, 1.0)) if part]
 
 
-def _add_legend(
-    figure: go.Figure,
-    sides: tuple[Side, Side],
-    colouring: Colouring,
-    look: Theme,
-    title: str,
-) -> None:
-    """One entry a side and a group, by traces that draw nothing themselves."""
-    # The dots' own entries would show their size and opacity, which differ.
-    import plotly.graph_objects as go
-
-    plain = not colouring.groups and colouring.limits is None
-
-    def entry(name: str, colour: str, symbol: str, **more: object) -> None:
-        marker = {"color": colour, "symbol": symbol, "size": 9} | more
-        figure.add_trace(
-            go.Scatter(
-                x=[None], y=[None], mode="markers", name=name, marker=marker, hoverinfo="skip"
-            )
-        )
-
-    for side in sides:
-        name = f"{safe_text(side.title, 40)} ({len(side.items):,})"
-        entry(name, side.colour if plain else look.muted, side.symbol)
-    for group, colour in colouring.groups:
-        entry(group, colour, "square")
-    if colouring.limits is not None:
-        low, high = colouring.limits
-        entry(
-            title,
-            look.ink,
-            "square",
-            color=[low],
-            cmin=low,
-            cmax=high if high > low else low + 1,
-            colorscale=colorscale(look.scale),
-            showscale=True,
-            colorbar={
-                "title": {"text": title, "side": "right", "font": {"size": 12}},
-                "thickness": 8,
-                "len": 0.4,
-                "outlinewidth": 0,
-                "x": 1.0,
-                "xanchor": "right",
-                "tickfont": {"size": 11, "color": look.muted},
-            },
-        )
-        figure.data[-1].showlegend = False
-    figure.update_layout(
-        legend={
-            "orientation": "h",
-            "x": 0.0,
-            "y": 1.0,
-            "yanchor": "bottom",
-            "itemclick": False,
-            "itemdoubleclick": False,
-        }
-    )
-
-
 def _alt(
-    joint_map: JointMap,
-    sides: tuple[Side, Side],
-    focus: Focus | None,
-    links: Links,
-    named: Sequence[Region],
+    joint_map: JointMap, sides: tuple[Side, Side], focus: Focus | None, named: Sequence[Region]
 ) -> str:
-    """Describe the picture in plain words."""
+    """Describe the picture in words."""
     x, y = sides
     text = (
         f"Map of {len(x.items):,} {x.title} and {len(y.items):,} {y.title}, drawn to keep "
@@ -733,17 +677,15 @@ def _alt(
     if shown:
         text += f" {'; '.join(shown)}; the others are dots."
     if named:
-        told = "; ".join(clean_text(region.lines[0], 40) for region in named)
-        text += f" Regions are about: {told}."
+        names = "; ".join(clean_text(region.lines[0], 40) for region in named)
+        text += f" Regions are about: {names}."
     if focus is not None:
-        side, row = focus
-        name = clean_text(full_names(side.items)[row], 60)
-        other = y if side is x else x
-        parts = [f"“{name}” is highlighted"]
-        if len(links.partners):
-            parts.append(f"joined to {len(links.partners)} {other.title} that belong to it")
-        if len(links.nearest):
-            near = ", ".join(clean_text(full_names(other.items)[i], 30) for i in links.nearest[:5])
+        other = focus.other
+        parts = [f"“{clean_text(focus.side.names[focus.row], 60)}” is highlighted"]
+        if len(focus.partners):
+            parts.append(f"joined to {len(focus.partners)} {other.title} that belong to it")
+        if len(focus.nearest):
+            near = ", ".join(clean_text(other.names[i], 30) for i in focus.nearest[:5])
             parts.append(f"nearest to it in the model: {near}")
         text += f" {'; '.join(parts)}."
     if joint_map.quality is not None:

@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simviz.charts._lines import finish
+from simviz.charts._chart import Chart
 from simviz.charts.curves import DimensionCurve, dimension_figure
 from simviz.charts.roc import RocCurve, roc_figure
-from simviz.charts.style import (
-    Theme,
-    ThemeName,
-    clean_text,
-    get_theme,
-    method_style,
-    safe_text,
-)
+from simviz.charts.style import Theme, ThemeName, clean_text, method_style, safe_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -53,7 +46,7 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
         figure.update_yaxes(scaleanchor=None, scaleratio=None, constrain=None)
         return figure.update_layout(height=_HEIGHT)
     if found.kind == "scatter":
-        return _scatter(found.series, found.title, get_theme(theme))
+        return _scatter(found.series, found.title, theme)
     raise ValueError(f"A figure shows dimensions, roc or scatter; got {found.kind!r}.")
 
 
@@ -67,49 +60,37 @@ def _named(series: Series) -> str:
     return f"{series.label}, published" if series.published else series.label
 
 
-def _scatter(series: Sequence[Series], title: str, look: Theme) -> go.Figure:
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
+def _scatter(series: Sequence[Series], title: str, theme: ThemeName | Theme) -> go.Figure:
+    chart = Chart(theme)
+    figure, palette = chart.figure, chart.look.palette
     across = [v for s in series for v in s.x]
     side = _PICTURE * (max(across) - min(across) or 1.0) if across else 1.0
     for place, s in enumerate(series):
+        colour, symbol = palette[place % len(palette)], "circle"
         if s.method:
-            style = method_style(s.method, look)
-            colour, symbol = style.colour, style.symbol
-        else:
-            colour, symbol = look.palette[place % len(look.palette)], "circle"
+            colour, _, symbol = method_style(s.method, chart.look)
         shown = [safe_text(name, 40) for name in s.names]
         for x, y, picture in zip(s.x, s.y, s.pictures, strict=False):
             figure.add_layout_image(
                 source=picture, xref="x", yref="y", x=x, y=y, sizex=side, sizey=side,
                 xanchor="center", yanchor="middle", layer="above",
             )  # fmt: skip
-        written = bool(shown) and not s.pictures
-        figure.add_trace(
-            go.Scatter(
-                x=s.x,
-                y=s.y,
-                mode="markers+text" if written else "markers",
-                name=safe_text(s.label, 40),
-                text=shown or None,
-                textposition="top center",
-                textfont={"color": colour, "size": 12},
-                marker={
-                    "color": colour,
-                    "symbol": symbol,
-                    "size": 7,
-                    "opacity": 0.0 if s.pictures else 1.0,
-                },
-                hovertemplate="%{text}<extra>%{fullData.name}</extra>" if shown else None,
-                showlegend=not s.pictures,
-            )
+        opacity = 0.0 if s.pictures else 1.0
+        figure.add_scatter(
+            x=s.x,
+            y=s.y,
+            mode="markers+text" if shown and not s.pictures else "markers",
+            name=safe_text(s.label, 40),
+            text=shown or None,
+            textposition="top center",
+            textfont={"color": colour, "size": 12},
+            marker={"color": colour, "symbol": symbol, "size": 7, "opacity": opacity},
+            hovertemplate="%{text}<extra>%{fullData.name}</extra>" if shown else None,
+            showlegend=not s.pictures,
         )
     hidden = {"visible": False, "showgrid": False}
     names = ", ".join(clean_text(s.label, 40) for s in series)
-    return finish(
-        figure,
-        look,
+    return chart.finish(
         f"{clean_text(title, 80)}: {names or 'nothing'}.",
         x=hidden,
         y={"scaleanchor": "x", "scaleratio": 1, **hidden},

@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts._lines import (
-    add_band,
-    add_dotted,
-    add_line,
-    add_ring,
-    finish,
-    listed,
-    square,
-    thinned,
-    with_interval,
-)
-from simviz.charts.style import (
-    Theme,
-    ThemeName,
-    get_theme,
-    method_style,
-    safe_text,
-)
+from simviz.charts._chart import Chart, floats, listed, thinned
+from simviz.charts.style import Theme, ThemeName
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -111,37 +95,26 @@ def roc_figure(
     >>> figure.data[1].name
     'CCA 0.850 [0.800, 0.900]'
     """
-    import plotly.graph_objects as go
-
-    look = get_theme(theme)
+    chart = Chart(theme)
     drawn = sorted(map(_as_roc, curves), key=lambda curve: -curve.auc)
-    figure = go.Figure()
     chance = np.geomspace(LOWEST_RATE, 1, 60) if log_fpr else np.array([0.0, 1.0])
-    add_dotted(figure, look.muted, chance, chance)
+    chart.dotted(chance, chance)
     for curve in drawn:
         if curve.band is not None:
-            at, low, high = (np.asarray(part, dtype=np.float64) for part in curve.band)
-            keep = at >= LOWEST_RATE if log_fpr else at <= max_fpr
-            style = method_style(curve.method, look)
-            add_band(figure, style, at[keep], low[keep], high[keep])
+            band = floats(*curve.band)
+            inside = band[0] >= LOWEST_RATE if log_fpr else band[0] <= max_fpr
+            chart.band(chart.style(curve).colour, *(part[inside] for part in band))
     for curve in drawn:
-        fpr, tpr = _rates(curve)
-        kept, fpr, tpr = _essential(fpr, tpr, log_fpr, max_fpr)
-        name = f"{safe_text(curve.label, 28)} {with_interval(curve.auc, curve.ci)}"
-        told = "finds %{y:.1%} of the relevant<br>at %{x:.2%} false alarms"
-        customdata: list[Any] = [curve.method] * len(fpr)
+        kept, fpr, tpr = _essential(*_rates(curve), log_fpr, max_fpr)
+        hover = "finds %{y:.1%} of the relevant<br>at %{x:.2%} false alarms"
+        columns = []
         if curve.thresholds is not None and curve.precision is not None:
-            told += "<br>threshold %{customdata[1]}, precision %{customdata[2]}"
-            customdata = [
-                [curve.method, threshold, precision]
-                for threshold, precision in zip(
-                    formatted(curve.thresholds, kept, "{:.4g}"),
-                    formatted(curve.precision, kept, "{:.1%}"),
-                    strict=True,
-                )
+            hover += "<br>threshold %{customdata[1]}, precision %{customdata[2]}"
+            columns = [
+                _texts(curve.thresholds, kept, "{:.4g}"),
+                _texts(curve.precision, kept, "{:.1%}"),
             ]
-        style = method_style(curve.method, look)
-        add_line(figure, style, name, fpr, tpr, told, customdata=customdata, pressed=True)
+        chart.line(curve, _value(curve.auc, curve.ci), fpr, tpr, hover, *columns, pressed=True)
     x: dict[str, Any] = {"title_text": "false positive rate", **_RATES}
     if log_fpr:
         x |= {
@@ -153,16 +126,14 @@ def roc_figure(
         }
     else:
         x["range"] = [-0.005 * max_fpr, max_fpr]
-    finish(
-        figure,
-        look,
+    return chart.finish(
         f"ROC curves of {len(drawn)} methods, by area under the curve (chance is 0.5): "
         f"{listed((c.label, c.auc) for c in drawn)}.",
         x=x,
         y={"title_text": "true positive rate", "range": [0, 1.005], **_RATES},
         legend="area under the curve",
+        square=None if log_fpr else max_fpr,
     )
-    return figure if log_fpr else square(figure, max_fpr)
 
 
 def roc_records(curves: Sequence[RocCurve | tuple[Any, ...]]) -> list[dict[str, Any]]:
@@ -181,15 +152,14 @@ def roc_records(curves: Sequence[RocCurve | tuple[Any, ...]]) -> list[dict[str, 
     """
     rows = []
     for curve in map(_as_roc, curves):
-        columns = {"fpr": _rates(curve)[0], "tpr": _rates(curve)[1]}
+        fpr, tpr = _rates(curve)
+        columns = {"fpr": fpr, "tpr": tpr}
         for name, values in (("threshold", curve.thresholds), ("precision", curve.precision)):
             if values is not None:
                 columns[name] = np.asarray(values, dtype=np.float64)
+        named = {"method": curve.method, "label": curve.label}
         for line in zip(*(values.tolist() for values in columns.values()), strict=True):
-            told = dict(zip(columns, line, strict=True))
-            rows.append(
-                {"method": curve.method, "label": curve.label, **told, "auc": float(curve.auc)}
-            )
+            rows.append(named | dict(zip(columns, line, strict=True)) | {"auc": float(curve.auc)})
     return rows
 
 
@@ -199,8 +169,7 @@ def _as_roc(curve: RocCurve | tuple[Any, ...]) -> RocCurve:
 
 def _rates(curve: RocCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both rates as arrays, checked."""
-    fpr = np.asarray(curve.fpr, dtype=np.float64)
-    tpr = np.asarray(curve.tpr, dtype=np.float64)
+    fpr, tpr = floats(curve.fpr, curve.tpr)
     if fpr.ndim != 1 or fpr.shape != tpr.shape or not len(fpr):
         raise ValueError(
             f"The ROC curve of {curve.label!r} needs equally many false and true positive rates, "
@@ -215,10 +184,16 @@ def _rates(curve: RocCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return fpr, tpr
 
 
-def formatted(values: ArrayLike, kept: NDArray[np.intp], form: str) -> list[str]:
+def _texts(values: ArrayLike, kept: NDArray[np.intp], form: str) -> list[str]:
     """Some of the values as text; what is no number, as a dash."""
     chosen = np.asarray(values, dtype=np.float64)[kept]
     return [form.format(value) if np.isfinite(value) else "–" for value in chosen.tolist()]
+
+
+def _value(value: float, interval: tuple[float, float] | None) -> str:
+    """A value with its bounds, as legends show it."""
+    bounds = "" if interval is None else f" [{interval[0]:.3f}, {interval[1]:.3f}]"
+    return f"{value:.3f}{bounds}"
 
 
 def _essential(
@@ -266,47 +241,39 @@ def precision_recall_figure(
     # Where relevant and other pairs tie, precision runs along a bow rather than a straight line.
     # J. Davis and M. Goadrich. "The relationship between precision-recall and ROC curves." ICML
     # 2006.
-    import plotly.graph_objects as go
-
-    look = get_theme(theme)
-    figure = go.Figure()
+    chart = Chart(theme)
     drawn = sorted(curves, key=lambda curve: -curve.value)
-    chance = None
     for curve in drawn:
         if curve.band is not None:
-            add_band(figure, method_style(curve.method, look), *curve.band)
+            chart.band(chart.style(curve).colour, *curve.band)
+    base = ""
     for curve in drawn:
         fp, tp, thresholds = _arrays(curve)
         chance = tp[-1] / (tp[-1] + fp[-1])
+        base = f" (chance is {chance:.4f})"
         fp, tp, thresholds = _bowed(fp, tp, thresholds)
         passing = tp + fp > 0
         recall, precision = tp[passing] / tp[-1], tp[passing] / (tp + fp)[passing]
         few = thinned(recall, precision)
-        add_line(
-            figure,
-            method_style(curve.method, look),
-            f"{safe_text(curve.label, 28)} {with_interval(curve.value, curve.ci)}",
+        chart.line(
+            curve,
+            _value(curve.value, curve.ci),
             recall[few],
             precision[few],
             "precision %{y:.1%}, recall %{x:.1%}<br>threshold %{customdata[1]}",
-            customdata=[
-                [curve.method, told] for told in formatted(thresholds[passing], few, "{:.4g}")
-            ],
+            _texts(thresholds[passing], few, "{:.4g}"),
             pressed=True,
         )
-    if chance is not None:
-        add_dotted(figure, look.muted, [0, 1], [chance, chance])
-    base = "" if chance is None else f" (chance is {chance:.4f})"
-    finish(
-        figure,
-        look,
+    if drawn:
+        chart.dotted([0, 1], [chance, chance])
+    return chart.finish(
         f"Precision against recall of {len(drawn)} methods, by average precision{base}: "
         f"{listed((c.label, c.value) for c in drawn)}.",
         x={"title_text": "recall", "range": [0, 1], **_RATES},
         y={"title_text": "precision", "range": [0, 1.005], **_RATES},
         legend="average precision",
+        square=1.0,
     )
-    return square(figure)
 
 
 def det_figure(
@@ -317,94 +284,72 @@ def det_figure(
     # differences far from the middle can be seen [1]_.
     # A. Martin, G. Doddington, T. Kamm, M. Ordowski and M. Przybocki. "The DET curve in
     # assessment of detection task performance." Eurospeech 1997.
-    import plotly.graph_objects as go
-
-    look = get_theme(theme)
-    figure = go.Figure()
+    chart = Chart(theme)
     drawn = sorted(curves, key=lambda curve: curve.value)
     ends = _deviate(np.array(_RANGE))
-    add_dotted(figure, look.muted, ends, ends)
+    chart.dotted(ends, ends)
     for curve in drawn:
         if curve.band is not None:
-            at, low, high = (np.asarray(part, dtype=np.float64) for part in curve.band)
-            keep = (at >= _RANGE[0]) & (at <= _RANGE[1])
-            bounds = (_deviate(1 - part[keep]) for part in (high, low))
-            add_band(figure, method_style(curve.method, look), _deviate(at[keep]), *bounds)
+            at, low, high = floats(*curve.band)
+            inside = (at >= _RANGE[0]) & (at <= _RANGE[1])
+            bounds = (_deviate(1 - part[inside]) for part in (high, low))
+            chart.band(chart.style(curve).colour, _deviate(at[inside]), *bounds)
     for curve in drawn:
         fp, tp, thresholds = _arrays(curve)
         fpr, miss = fp / fp[-1], 1 - tp / tp[-1]
         # Straight pieces bend on these axes: drawn in small steps.
-        across = np.geomspace(*_RANGE, 200)
-        rates = np.unique(np.concatenate([fpr, across]))
+        rates = np.unique(np.concatenate([fpr, np.geomspace(*_RANGE, 200)]))
+        rates = rates[(rates >= _RANGE[0]) & (rates <= _RANGE[1])]
         missed = np.interp(rates, fpr, miss)
         cut = np.interp(rates, fpr, np.where(np.isfinite(thresholds), thresholds, np.nan))
-        keep = (rates >= _RANGE[0]) & (rates <= _RANGE[1])
-        x, y = _deviate(rates[keep]), _deviate(missed[keep])
-        few = thinned((x - ends[0]) / (ends[1] - ends[0]), (y - ends[0]) / (ends[1] - ends[0]))
-        style = method_style(curve.method, look)
-        told = zip(
-            formatted(rates[keep], few, "{:.3%}"),
-            formatted(missed[keep], few, "{:.1%}"),
-            formatted(cut[keep], few, "{:.4g}"),
-            strict=True,
-        )
-        add_line(
-            figure,
-            style,
-            f"{safe_text(curve.label, 28)} {with_interval(curve.value, curve.ci)}",
+        x, y = _deviate(rates), _deviate(missed)
+        few = thinned(*((part - ends[0]) / (ends[1] - ends[0]) for part in (x, y)))
+        chart.line(
+            curve,
+            _value(curve.value, curve.ci),
             x[few],
             y[few],
             "misses %{customdata[2]} of the relevant<br>at %{customdata[1]} false alarms"
             "<br>threshold %{customdata[3]}",
-            customdata=[[curve.method, *line] for line in told],
+            _texts(rates, few, "{:.3%}"),
+            _texts(missed, few, "{:.1%}"),
+            _texts(cut, few, "{:.4g}"),
         )
         meets = _deviate(np.array([curve.value]))
-        add_ring(figure, style.colour, meets, meets, 11)
+        chart.ring(chart.style(curve).colour, meets, meets, 11)
     axis = {
         "range": list(ends),
         "tickvals": _deviate(np.array(_TICKS)).tolist(),
         "ticktext": [f"{100 * tick:g}%" for tick in _TICKS],
         "showgrid": True,
     }
-    finish(
-        figure,
-        look,
+    return chart.finish(
         f"Misses against false alarms of {len(drawn)} methods on normal-deviate axes, by equal "
         f"error rate (chance is 0.5): {listed((c.label, c.value) for c in drawn)}.",
         x={"title_text": "false alarms", "tickangle": 0, **axis},
         y={"title_text": "misses", **axis},
         legend="equal error rate",
+        square=1.0,
     )
-    return square(figure)
 
 
 def detection_records(curves: Sequence[DetectionCurve]) -> list[dict[str, Any]]:
     """List the rows behind both figures: every point of every curve."""
     rows = []
+    names = ("threshold", "recall", "precision", "fpr")
     for curve in curves:
         fp, tp, thresholds = _arrays(curve)
         precision = tp / np.where(tp + fp > 0, tp + fp, np.nan)
         columns = (thresholds, tp / tp[-1], precision, fp / fp[-1])
-        for threshold, recall, exact, fpr in zip(*(c.tolist() for c in columns), strict=True):
-            rows.append(
-                {
-                    "method": curve.method,
-                    "label": curve.label,
-                    "threshold": threshold,
-                    "recall": recall,
-                    "precision": exact,
-                    "fpr": fpr,
-                }
-            )
+        named = {"method": curve.method, "label": curve.label}
+        for line in zip(*(column.tolist() for column in columns), strict=True):
+            rows.append(named | dict(zip(names, line, strict=True)))
     return rows
 
 
 def _arrays(curve: DetectionCurve) -> tuple[NDArray[np.float64], ...]:
     """Counts and thresholds, checked."""
-    fp, tp, thresholds = (
-        np.asarray(part, dtype=np.float64)
-        for part in (curve.false_positives, curve.true_positives, curve.thresholds)
-    )
+    fp, tp, thresholds = floats(curve.false_positives, curve.true_positives, curve.thresholds)
     if not len(fp) or not fp.shape == tp.shape == thresholds.shape or fp.ndim != 1:
         raise ValueError(
             f"The curve of {curve.label!r} needs equally many false positives, true positives "

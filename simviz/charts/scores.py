@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts._lines import add_dotted, add_line, finish, listed, square, translucent
+from simviz.charts._chart import Chart, floats, listed, translucent
 from simviz.charts.style import (
     Theme,
     ThemeName,
@@ -72,10 +72,18 @@ def histogram_figure(
         }
         # What is relevant on top of the rest.
         for name in reversed(CLASSES):
-            counts = np.asarray(histogram.counts.get(name, np.zeros(len(edges) - 1)))
+            counts = np.asarray(histogram.counts.get(name, 0))
             if not counts.sum():
                 continue
-            _add_steps(figure, row, edges, counts, colours[name], name, first=name not in shown)
+            outline = _outline(edges, counts, CLASSES[name])
+            line = {"shape": "hv", "color": colours[name], "width": 1.2, "dash": "solid"}
+            if name == "relevant":
+                line["width"] = 1.8
+                outline |= {"fill": "tozeroy", "fillcolor": translucent(colours[name], 0.16)}
+            if name == "rejected":
+                line["dash"] = "dash"
+            # The legend names each class once.
+            figure.add_scatter(**outline, line=line, showlegend=name not in shown, row=row, col=1)
             shown.add(name)
         figure.add_annotation(
             text=safe_text(histogram.label, 40),
@@ -95,11 +103,9 @@ def histogram_figure(
     figure.update_xaxes(title_text="score", row=n, col=1)
     legend_below(figure, "pairs that are")
     figure.update_layout(legend={"orientation": "h"}, margin={"b": 96})
-    told = ", ".join(_medians(histogram) for histogram in histograms)
-    return describe(
-        figure,
-        f"Scores by class of {len(histograms)} methods; middle scores: {told or 'none'}.",
-    )
+    medians = ", ".join(map(_medians, histograms)) or "none"
+    alt = f"Scores by class of {len(histograms)} methods; middle scores: {medians}."
+    return describe(figure, alt)
 
 
 def histogram_records(histograms: Sequence[ScoreHistogram]) -> list[dict[str, Any]]:
@@ -119,121 +125,80 @@ def reliability_figure(
     curves: Sequence[ReliabilityCurve], *, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
     """Draw the share that belongs together against the probability that was told."""
-    import plotly.graph_objects as go
-
-    look = get_theme(theme)
-    figure = go.Figure()
-    add_dotted(figure, look.muted, [0, 1], [0, 1])
+    chart = Chart(theme)
+    chart.dotted([0, 1], [0, 1])
     drawn = sorted(curves, key=lambda curve: curve.gap)
     for curve in drawn:
-        style = method_style(curve.method, look)
-        predicted, observed = (
-            np.asarray(part, dtype=np.float64) for part in (curve.predicted, curve.observed)
-        )
-        low, high = (np.asarray(part, dtype=np.float64) for part in (curve.low, curve.high))
-        spans = [_span(*pair) for pair in zip(*map(_list, curve[8:10]), strict=True)]
-        add_line(
-            figure,
-            style,
-            f"{safe_text(curve.label, 28)} {curve.gap:.3f}",
+        predicted, observed, low, high = floats(*curve[2:6])
+        spans = map(_span, *map(_list, (curve.from_score, curve.to_score)))
+        chart.line(
+            curve,
+            f"{curve.gap:.3f}",
             predicted,
             observed,
             "%{y:.1%} belong together, %{x:.1%} were expected"
             "<br>score %{customdata[1]}, %{customdata[2]:,} pairs",
-            customdata=[
-                [curve.method, span, n]
-                for span, n in zip(spans, _list(curve.n_pairs), strict=True)
-            ],
+            spans,
+            _list(curve.n_pairs),
             markers=True,
         )
-        figure.data[-1].error_y = {
+        chart.figure.data[-1].error_y = {
             "type": "data",
             "array": np.maximum(high - observed, 0),
             "arrayminus": np.maximum(observed - low, 0),
-            "color": translucent(style.colour, 0.55),
+            "color": translucent(chart.style(curve).colour, 0.55),
             "thickness": 1.2,
             "width": 3,
         }
     rates = {"range": [-0.015, 1.015], "tickformat": ".0%", "showgrid": True}
-    finish(
-        figure,
-        look,
+    return chart.finish(
         f"Probability against the share that belongs together for {len(drawn)} methods; mean "
         f"gaps: {listed((c.label, c.gap) for c in drawn)}.",
         x={"title_text": "probability, from the validation part", **rates},
         y={"title_text": "share that belongs together, test part", **rates},
         legend="mean gap to the diagonal",
+        square=1.0,
     )
-    return square(figure)
 
 
 def reliability_records(curves: Sequence[ReliabilityCurve]) -> list[dict[str, Any]]:
     """List the rows behind `reliability_figure`."""
     names = ReliabilityCurve._fields[2:-1]
-    rows = []
-    for curve in curves:
-        for line in zip(*(_list(getattr(curve, name)) for name in names), strict=True):
-            row: dict[str, Any] = {"method": curve.method, "label": curve.label}
-            rows.append(row | dict(zip(names, line, strict=True)))
-    return rows
+    return [
+        {"method": curve.method, "label": curve.label, **dict(zip(names, line, strict=True))}
+        for curve in curves
+        for line in zip(*map(_list, curve[2:-1]), strict=True)
+    ]
 
 
-def _add_steps(
-    figure: go.Figure,
-    row: int,
-    edges: NDArray[np.float64],
-    counts: NDArray[np.generic],
-    colour: str,
-    name: str,
-    *,
-    first: bool,
-) -> None:
-    """One class as an outline; the legend names each class once."""
-    import plotly.graph_objects as go
-
-    filled = name == "relevant"
+def _outline(edges: NDArray[np.float64], counts: NDArray[np.generic], name: str) -> dict[str, Any]:
+    """One class as steps of its share, as arguments of a trace."""
     share = counts / counts.sum()
     spans = zip(edges, [*edges[1:], edges[-1]], [*counts, counts[-1]], strict=True)
-    figure.add_trace(
-        go.Scatter(
-            x=edges,
-            y=np.append(share, share[-1]),
-            mode="lines",
-            line={
-                "shape": "hv",
-                "color": colour,
-                "width": 1.8 if filled else 1.2,
-                "dash": "dash" if name == "rejected" else "solid",
-            },
-            fill="tozeroy" if filled else None,
-            fillcolor=translucent(colour, 0.16) if filled else None,
-            name=CLASSES[name],
-            legendgroup=CLASSES[name],
-            showlegend=first,
-            customdata=[[f"{a:.4g}", f"{b:.4g}", int(n)] for a, b, n in spans],
-            hovertemplate=(
-                f"{CLASSES[name]}<br>%{{y:.1%}} score %{{customdata[0]}} to %{{customdata[1]}}"
-                "<br>%{customdata[2]:,} pairs<extra></extra>"
-            ),
+    return {
+        "x": edges,
+        "y": np.append(share, share[-1]),
+        "mode": "lines",
+        "name": name,
+        "legendgroup": name,
+        "customdata": [[f"{a:.4g}", f"{b:.4g}", int(n)] for a, b, n in spans],
+        "hovertemplate": (
+            f"{name}<br>%{{y:.1%}} score %{{customdata[0]}} to %{{customdata[1]}}"
+            "<br>%{customdata[2]:,} pairs<extra></extra>"
         ),
-        row=row,
-        col=1,
-    )
+    }
 
 
 def _medians(histogram: ScoreHistogram) -> str:
     """Where the middle pair of the relevant, and of all others, scores."""
     edges = np.asarray(histogram.edges, dtype=np.float64)
-    others = np.zeros(len(edges) - 1)
-    for name, counts in histogram.counts.items():
-        if name != "relevant":
-            others = others + np.asarray(counts)
-    told = []
-    for counts in (np.asarray(histogram.counts["relevant"]), others):
+    others = [np.asarray(n) for name, n in histogram.counts.items() if name != "relevant"]
+    medians = []
+    for counts in (np.asarray(histogram.counts["relevant"]), np.sum(others, axis=0)):
         total = counts.sum()
         at = int(np.searchsorted(np.cumsum(counts), total / 2)) if total else 0
-        told.append(f"{(edges[at] + edges[at + 1]) / 2:.3g}" if total else "none")
-    return f"{clean_text(histogram.label, 40)} {told[0]} relevant, {told[1]} others"
+        medians.append(f"{(edges[at] + edges[at + 1]) / 2:.3g}" if total else "none")
+    return f"{clean_text(histogram.label, 40)} {medians[0]} relevant, {medians[1]} others"
 
 
 def _list(values: Any) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.charts._lines import MEASURED_AXIS, add_ring, finish, translucent
+from simviz.charts._chart import MEASURED_AXIS, Chart, translucent
 from simviz.charts.colours import colorscale
 from simviz.charts.style import (
     Theme,
@@ -53,12 +53,12 @@ def selection_figure(
         else _heat(best, settings, metric, higher_is_better, look)
     )
     chosen = next((row for row in best if row["chosen"]), None)
-    told = f"{clean_text(metric, 40)} by {' and '.join(clean_text(s, 40) for s in settings)}: "
-    told += f"{len(best)} settings tried"
+    alt = f"{clean_text(metric, 40)} by {' and '.join(clean_text(s, 40) for s in settings)}: "
+    alt += f"{len(best)} settings tried"
     if chosen is not None:
         values = ", ".join(f"{s} {value_text(chosen[s])}" for s in settings)
-        told += f"; chosen {values}, {chosen['value']:.3f}"
-    return describe(figure, f"{told}.")
+        alt += f"; chosen {values}, {chosen['value']:.3f}"
+    return describe(figure, f"{alt}.")
 
 
 def best_records(
@@ -66,14 +66,19 @@ def best_records(
 ) -> list[dict[str, Any]]:
     """The rows behind `selection_figure`: of candidates equal in some settings, the best."""
     sign = 1 if higher_is_better else -1
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    def rank(row: Mapping[str, Any]) -> tuple[bool, float]:
+        value = float(row["value"])
+        return row["chosen"], sign * value if isfinite(value) else -np.inf
+
+    best: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for row in records:
         at = tuple(value_text(row[name]) for name in settings)
-        old = found.get(at)
-        if old is None or (row["chosen"], _worth(row, sign)) > (old["chosen"], _worth(old, sign)):
-            kept = ("value", "standard_error", "chosen")
-            found[at] = {name: row[name] for name in (*settings, *kept)}
-    return sorted(found.values(), key=lambda row: [_order(row[name]) for name in settings])
+        if at not in best or rank(row) > rank(best[at]):
+            best[at] = row
+    columns = (*settings, "value", "standard_error", "chosen")
+    rows = [{name: row[name] for name in columns} for row in best.values()]
+    return sorted(rows, key=lambda row: [_order(row[name]) for name in settings])
 
 
 def value_text(value: Any) -> str:
@@ -83,11 +88,6 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else clean_text(value, 30)
-
-
-def _worth(row: Mapping[str, Any], sign: int) -> float:
-    value = float(row["value"])
-    return sign * value if isfinite(value) else -np.inf
 
 
 def _order(value: Any) -> tuple[int, float, str]:
@@ -104,61 +104,53 @@ def _cell(value: Any) -> str:
 
 
 def _line(rows: Rows, name: str, metric: str, look: Theme) -> go.Figure:
-    import plotly.graph_objects as go
-
     numeric = all(
         isinstance(row[name], int | float) and not isinstance(row[name], bool) for row in rows
     )
+    texts = [value_text(row[name]) for row in rows]
     x: list[Any] = [float(row[name]) if numeric else _cell(row[name]) for row in rows]
     y = np.array([row["value"] for row in rows], dtype=np.float64)
     spread = np.nan_to_num(np.array([row["standard_error"] for row in rows], dtype=np.float64))
-    figure = go.Figure()
-    figure.add_trace(
-        go.Scatter(
-            x=[*x, *x[::-1]],
-            y=[*(y + spread), *(y - spread)[::-1]],
-            fill="toself",
-            fillcolor=translucent(look.accent, 0.14),
-            line={"width": 0},
-            mode="lines",
-            hoverinfo="skip",
-            name="± one standard error",
-        )
+    chart = Chart(look)
+    figure = chart.figure
+    figure.add_scatter(
+        x=[*x, *x[::-1]],
+        y=[*(y + spread), *(y - spread)[::-1]],
+        fill="toself",
+        fillcolor=translucent(look.accent, 0.14),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        name="± one standard error",
     )
-    figure.add_trace(
-        go.Scatter(
-            x=x,
-            y=y,
-            mode="lines+markers",
-            line={"color": look.accent, "width": 2.4},
-            marker={"size": 7, "color": look.accent},
-            customdata=[[value_text(row[name]), s] for row, s in zip(rows, spread, strict=True)],
-            hovertemplate=(
-                f"{safe_text(name, 40)} %{{customdata[0]}}<br>%{{y:.3f}} ± "
-                "%{customdata[1]:.3f}<extra></extra>"
-            ),
-            name=safe_text(metric, 40),
-        )
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines+markers",
+        line={"color": look.accent, "width": 2.4},
+        marker={"size": 7, "color": look.accent},
+        customdata=list(zip(texts, spread, strict=True)),
+        hovertemplate=(
+            f"{safe_text(name, 40)} %{{customdata[0]}}<br>%{{y:.3f}} ± "
+            "%{customdata[1]:.3f}<extra></extra>"
+        ),
+        name=safe_text(metric, 40),
     )
     for i, row in enumerate(rows):
         if row["chosen"]:
-            told = f"chosen: {_cell(row[name])}"
-            add_ring(figure, look.second, [x[i]], [y[i]], 17, 2.2, name=told)
+            chart.ring(look.second, [x[i]], [y[i]], 17, 2.2, name=f"chosen: {_cell(row[name])}")
     apply_theme(figure, look)
     figure.update_xaxes(title_text=safe_text(name, 40), showgrid=False, showline=True)
-    if numeric:
-        texts = [value_text(row[name]) for row in rows]
-        figure.update_xaxes(tickvals=x, ticktext=texts)
-        if x[0] > 0 and x[-1] >= _WIDE * x[0]:
-            figure.update_xaxes(type="log")
-    else:
+    if not numeric:
         figure.update_xaxes(type="category")
+    else:
+        is_wide = x[0] > 0 and x[-1] >= _WIDE * x[0]
+        figure.update_xaxes(tickvals=x, ticktext=texts, type="log" if is_wide else None)
     figure.update_yaxes(title_text=safe_text(metric, 40), tickformat=".2~f")
-    figure.update_layout(
+    return figure.update_layout(
         margin={"l": 60, "r": 26, "t": 8, "b": 92},
         legend={"orientation": "h", "x": 0.0, "yref": "container", "y": 0.0, "yanchor": "bottom"},
     )
-    return figure
 
 
 def _heat(
@@ -202,19 +194,14 @@ def _heat(
     )
     apply_theme(figure, look)
     if ring is not None:
-        row_at, column_at = ring
+        y, x = ring
+        edge = {"color": look.accent, "width": 3}
         figure.add_shape(
-            type="rect",
-            x0=column_at - 0.48,
-            x1=column_at + 0.48,
-            y0=row_at - 0.48,
-            y1=row_at + 0.48,
-            line={"color": look.accent, "width": 3},
+            type="rect", x0=x - 0.48, x1=x + 0.48, y0=y - 0.48, y1=y + 0.48, line=edge
         )
     figure.update_xaxes(title_text=safe_text(first, 40), type="category", showgrid=False)
     figure.update_yaxes(title_text=safe_text(second, 40), type="category", showgrid=False)
-    figure.update_layout(margin={"l": 70, "r": 20, "t": 8, "b": 56})
-    return figure
+    return figure.update_layout(margin={"l": 70, "r": 20, "t": 8, "b": 56})
 
 
 class WeightCurve(NamedTuple):
@@ -236,43 +223,37 @@ def blend_figure(
     theme: ThemeName | Theme = "light",
 ) -> go.Figure:
     """Draw a metric against the weight of a blend, on validation and on test pairs."""
-    import plotly.graph_objects as go
-
-    look = get_theme(theme)
-    figure = go.Figure()
-    told = []
+    chart = Chart(theme)
+    look, figure = chart.look, chart.figure
+    described = []
     lines = [(validation, look.accent, "solid", 2.6), (test, look.second, "dash", 2.0)]
     for given, colour, dash, width in lines:
         if given is None:
             continue
         curve = _checked(given)
         alphas, values = np.asarray(curve.alphas), np.asarray(curve.values, dtype=np.float64)
-        here = float(np.interp(alpha, alphas, values))
+        value = float(np.interp(alpha, alphas, values))
         label = safe_text(curve.label, 28)
-        told.append(f"{clean_text(curve.label, 28)} {here:.3f}")
-        figure.add_trace(
-            go.Scatter(
-                x=alphas,
-                y=values,
-                mode="lines",
-                name=f"{label} {here:.3f} at {alpha:g}",
-                line={"color": colour, "dash": dash, "width": width},
-                hovertemplate=f"{label}<br>%{{y:.3f}} at α = %{{x:.2f}}<extra></extra>",
-            )
+        described.append(f"{clean_text(curve.label, 28)} {value:.3f}")
+        figure.add_scatter(
+            x=alphas,
+            y=values,
+            mode="lines",
+            name=f"{label} {value:.3f} at {alpha:g}",
+            line={"color": colour, "dash": dash, "width": width},
+            hovertemplate=f"{label}<br>%{{y:.3f}} at α = %{{x:.2f}}<extra></extra>",
         )
-        figure.add_trace(
-            go.Scatter(
-                x=[alpha],
-                y=[here],
-                mode="markers",
-                marker={"size": 9, "color": colour, "line": {"width": 2, "color": look.paper}},
-                hoverinfo="skip",
-                showlegend=False,
-            )
+        figure.add_scatter(
+            x=[alpha],
+            y=[value],
+            mode="markers",
+            marker={"size": 9, "color": colour, "line": {"width": 2, "color": look.paper}},
+            hoverinfo="skip",
+            showlegend=False,
         )
         if given is validation and best is not None:
             at_best = [float(np.interp(best, alphas, values))]
-            add_ring(figure, colour, [best], at_best, 17, name=f"best on {label}: {best:g}")
+            chart.ring(colour, [best], at_best, 17, name=f"best on {label}: {best:g}")
     figure.add_vline(x=alpha, line={"color": look.muted, "width": 1, "dash": "dot"})
     # Names grow inwards from the ends of the axis, where they always fit.
     for x, anchor, end in ((0, "left", ends[0]), (1, "right", ends[1])):
@@ -288,12 +269,10 @@ def blend_figure(
             font={"size": 12, "color": look.muted},
         )
     chosen = "" if best is None else f" The weight chosen on validation pairs is {best:g}."
-    finish(
-        figure,
-        look,
+    chart.finish(
         f"{clean_text(metric, 40)} against the weight of the blend, from "
         f"{clean_text(ends[0], 40)} alone at 0 to {clean_text(ends[1], 40)} alone at 1. At "
-        f"{alpha:g}: {', '.join(told)}.{chosen}",
+        f"{alpha:g}: {', '.join(described)}.{chosen}",
         x={
             "title_text": "weight α",
             "range": [-0.03, 1.03],

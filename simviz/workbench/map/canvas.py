@@ -13,14 +13,12 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from simviz.charts import canvas
-
-if TYPE_CHECKING:
-    from simviz.charts.canvas import Part
+from simviz.charts.canvas import Part
 
 SOURCE = Path(canvas.__file__).parent
 _IMPORT = re.compile(r"^import\s.*?from\s+\"\./(\w+\.js)\";\n", re.MULTILINE | re.DOTALL)

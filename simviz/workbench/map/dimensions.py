@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from simviz.charts.canvas import pack_places, unpack
 from simviz.charts.style import Theme, apply_theme, get_theme, method_style
+from simviz.data.pairs import PairSet
+from simviz.evaluation import AUC, Evaluation, evaluate
+from simviz.methods import all_methods
+from simviz.projection import align, balance_sides, mds_map, pca_map
+from simviz.projection.drawing import Placed
+from simviz.projection.space import ModelSpace
+from simviz.store.run import Part, Run
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View, bound
 from simviz.workbench.shell import display, drawings, progress, runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
 if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation import Evaluation
-    from simviz.projection.drawing import Placed
-    from simviz.projection.space import ModelSpace
-    from simviz.store.run import Part, Run
     from simviz.workbench.map.scene import Scene
 
 _HEIGHT = 220
@@ -28,8 +31,6 @@ _HEIGHT = 220
 
 def measured_dimensions(run: Run) -> list[int]:
     """Return the numbers of dimensions that a nested run was measured at; else none."""
-    from simviz.methods import all_methods
-
     method = all_methods().get(run.info.method)
     if method is None or not method.tags.nested:
         return []
@@ -92,9 +93,6 @@ def _space(run_id: str, k: int, _run: Run, _pairs: PairSet) -> ModelSpace:
 @st.cache_resource(show_spinner=False, max_entries=24)
 def _drawn(run_id: str, places: str, k: int, _scene: Scene) -> tuple[Placed, Any]:
     """Return the items drawn by k dimensions, turned onto the drawing by all."""
-    from simviz.charts.canvas import pack_places, unpack
-    from simviz.projection import align, balance_sides, mds_map, pca_map
-
     whole, found = _scene.placed, space(_scene, k)
     sides = found.x_rows[whole.x_rows], found.y_rows[whole.y_rows]
     draw = pca_map if whole.drawing.method == "pca" else mds_map
@@ -164,8 +162,6 @@ def show(view: View, scene: Scene) -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=48)
 def _evaluated(run_id: str, k: int, part: Part, _scene: Scene) -> Evaluation:
-    from simviz.evaluation import AUC, evaluate
-
     measured = _part(_scene, part)
     pipeline = drawings.pipeline(_scene.run).truncate(k)
     return evaluate(pipeline, measured.x, measured.y, measured.relevance, [AUC()])

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from simviz.charts import map_records
+from simviz.data.pairs import PairSet
+from simviz.data.splitting import is_in_part, parts_present
+from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
+from simviz.projection import JointMap, Quality
+from simviz.projection.drawing import Placed
+from simviz.projection.quality import trust_level
+from simviz.store import RunInfo
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
 from simviz.workbench.map.view import BALANCES, COLOURS, DRAWINGS, FIRST_DRAWING, View, bound
 from simviz.workbench.shell import display, drawings, empty, forms, frame, runs, state
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.projection import JointMap, Quality
-    from simviz.projection.drawing import Placed
-    from simviz.store import RunInfo
 
 TITLE = "What does it look like?"
 WORDS = (
@@ -160,8 +162,6 @@ def _choose_items(
     view: View, placed: Placed, parts: tuple[Any, Any], pairs: PairSet
 ) -> tuple[Any, Any]:
     """Choose which items to show, by side and part; return masks of the drawing."""
-    from simviz.data.splitting import is_in_part, parts_present
-
     x_parts, y_parts = parts[0][placed.x_rows], parts[1][placed.y_rows]
     present = parts_present(np.concatenate([x_parts, y_parts]))
     if view.part not in present:
@@ -198,9 +198,6 @@ def _choose_items(
 
 def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str:
     """Return the rows behind the map: where each item stands, and in which part it is."""
-    from simviz.charts import map_records
-    from simviz.evaluation.tables import csv_text
-
     items = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
     part = np.concatenate([parts[0][placed.x_rows], parts[1][placed.y_rows]])
     records = map_records(placed.drawing, *items)
@@ -210,8 +207,6 @@ def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str
 
 def _show_trust(view: View, drawing: JointMap) -> None:
     """Show in words how far to trust the drawing, with the figures behind it."""
-    from simviz.projection.quality import trust_level
-
     quality = drawing.quality
     with st.popover(
         "About this drawing" if quality is None else trust_level(quality),

@@ -6,24 +6,24 @@ import hashlib
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from simviz.charts.canvas import Part, bits, importance, map_alt, pack_items, pack_places
+from simviz.charts.colours import Grouping, group_items, mix
+from simviz.charts.style import clean_text, get_theme
+from simviz.data.description import joined_column
+from simviz.data.pairs import PairSet
+from simviz.explain.topics import RunTopics
+from simviz.projection import Neighbors, Quality, Spot, place_among
+from simviz.projection.drawing import GROUPS, Found, Placed, find_all
+from simviz.projection.space import Space, ranked
+from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.view import Item, Side, View, follow_canvas, write_link
 from simviz.workbench.shell import code, drawings, links, state
-
-if TYPE_CHECKING:
-    from simviz.charts.canvas import Part
-    from simviz.charts.colours import Grouping
-    from simviz.data.pairs import PairSet
-    from simviz.explain.topics import RunTopics
-    from simviz.projection import Neighbors, Quality, Spot
-    from simviz.projection.drawing import Found, Placed
-    from simviz.projection.space import Space
-    from simviz.store.run import Run
 
 NEIGHBORS, _PARTNERS, _LONGEST_LINE = 10, 60, 34
 #: Seconds by which the map goes ahead of the list beside it. A browser draws in one go what
@@ -80,17 +80,11 @@ class Scene:
 
 @st.cache_resource(show_spinner=False, max_entries=6)
 def _found(run_id: str, items: str, _scene: Scene) -> Found:
-    from simviz.projection.drawing import find_all
-
     return find_all(drawings.pipeline(_scene.run), _scene.pairs, _scene.placed)
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
 def _grouping(run_id: str, items: str, colour: str, theme: str, _scene: Scene) -> Grouping:
-    from simviz.charts.colours import group_items
-    from simviz.charts.style import get_theme
-    from simviz.projection.drawing import GROUPS
-
     pairs, placed = _scene.pairs, _scene.placed
     return group_items(
         _colour_values(_scene),
@@ -104,8 +98,6 @@ def _grouping(run_id: str, items: str, colour: str, theme: str, _scene: Scene) -
 
 def _colour_values(scene: Scene) -> Any:
     """Return a value for each item of the drawing, the x side first; "side" for the side."""
-    from simviz.data.description import joined_column
-
     pairs, placed = scene.pairs, scene.placed
     if scene.colour == "side":
         return "side"
@@ -150,8 +142,6 @@ def scene_of(
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _items_part(key: str, _placed: Placed, _pairs: PairSet) -> Part:
     """Return the items as the browser keeps them; the key says which data set and items."""
-    from simviz.charts.canvas import pack_items
-
     return pack_items(
         _pairs.x.take(_placed.x_rows),
         _pairs.y.take(_placed.y_rows),
@@ -172,8 +162,6 @@ def _places_part(
     _topics: RunTopics | None,
 ) -> Part:
     """Return where the items of a drawing stand, and what the run says of them."""
-    from simviz.charts.canvas import importance, pack_places
-
     x_rows, y_rows = _placed.x_rows, _placed.y_rows
     x, y = _placed.drawing.x, _placed.drawing.y
     relevance = _pairs.relevance.take(x_rows, y_rows)
@@ -236,8 +224,6 @@ def data(
     spot: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what the canvas is sent, beside what it keeps."""
-    from simviz.charts.canvas import bits, map_alt
-
     pairs, placed = scene.pairs, scene.placed
     grouping = scene.grouping()
     selected = _selected(view, scene, found)
@@ -305,9 +291,6 @@ def _selected(view: View, scene: Scene, found: Neighbors | None) -> dict[str, An
 
 def _undrawn(item: Item, space: Space, scene: Scene) -> dict[str, Any] | None:
     """Return a selected item that the sample left out, among its nearest that are drawn."""
-    from simviz.projection import place_among
-    from simviz.projection.space import ranked
-
     side, row = item
     if scene.placed.row_of(side, row) is not None:
         return None
@@ -367,9 +350,6 @@ def _halos(quality: Quality, n_items: int) -> dict[str, str]:
 
 def _look() -> dict[str, Any]:
     """Return the colours of the theme by what they are for."""
-    from simviz.charts.colours import mix
-    from simviz.charts.style import get_theme
-
     theme = get_theme(state.theme())
     return {
         "name": theme.name,
@@ -406,6 +386,4 @@ def _marks(
 
 
 def _short(line: str) -> str:
-    from simviz.charts.style import clean_text
-
     return clean_text(line, _LONGEST_LINE)

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from simviz.charts.style import clean_text, is_glyph, safe_line
+from simviz.data.pairs import Items, PairSet
+from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
+from simviz.projection import Neighbors, Spot, place_among
+from simviz.projection.drawing import Found, Placed
+from simviz.projection.space import Space, ranked
 from simviz.workbench.map import topics as map_topics
 from simviz.workbench.map.view import Item, Side, View, bound, rows_inside
 from simviz.workbench.shell import display, forms
@@ -19,10 +25,6 @@ from simviz.workbench.shell import display, forms
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simviz.data import Items, PairSet
-    from simviz.projection import Neighbors, Spot
-    from simviz.projection.drawing import Found, Placed
-    from simviz.projection.space import Space
     from simviz.workbench.map.scene import Scene
 
 _LONGEST, _LONGEST_CELL = 600, 300  # characters of a text that is read, and of one in a table
@@ -42,10 +44,6 @@ def ask(
     query: tuple[Side, str], space: Space, pairs: PairSet, placed: Placed, k: int
 ) -> Answer | None:
     """Ask a model for what is nearest to a query; None where the query cannot be read."""
-    from simviz.data.pairs import Items
-    from simviz.projection import Neighbors, place_among
-    from simviz.projection.space import ranked
-
     side, text = query
     items, _ = _side(pairs, side)
     if items.kind not in ("text", "keyword"):
@@ -194,8 +192,6 @@ def relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
 
 def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:
     """Return what an item says: its text, with its glyph before it, else its id."""
-    from simviz.charts.style import clean_text, is_glyph
-
     text = items.content[row] if items.kind in ("text", "keyword") else items.labels[row]
     label = str(items.metadata["label"][row]) if "label" in items.metadata else ""
     glyph = f"{label} " if is_glyph(label) and label != text else ""
@@ -314,8 +310,6 @@ def region_frame(scene: Scene, rows: Any, found: Found | None = None) -> pd.Data
     """Return items as a table: side, id, text, part of the split and columns of the data."""
     import pandas as pd
 
-    from simviz.charts.style import safe_line
-
     pairs, placed = scene.pairs, scene.placed
     tables = []
     rows = np.asarray(rows, dtype=np.intp)
@@ -348,8 +342,6 @@ def region_frame(scene: Scene, rows: Any, found: Found | None = None) -> pd.Data
 
 def region_csv(scene: Scene, rows: Any, found: Found | None = None) -> str:
     """Return the same table as a file, safe to open in a spreadsheet."""
-    from simviz.evaluation.tables import csv_text
-
     table = region_frame(scene, rows, found).drop(columns=["key"])
     cells = table.astype(object).where(table.notna(), "").values.tolist()
     return csv_text([list(table.columns), *cells])

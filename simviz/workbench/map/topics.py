@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from simviz.data import Items, PairSet
+from simviz.explain.topics import RunTopics, has_topics
+from simviz.projection import topic_regions, word_regions
+from simviz.projection.drawing import Placed
+from simviz.projection.regions import Region
+from simviz.store.run import Run
 from simviz.workbench.compare import topics
 from simviz.workbench.map.view import Item, Side, View
 from simviz.workbench.shell import state
 from simviz.workbench.shell.frame import page_link
-
-if TYPE_CHECKING:
-    from simviz.data import Items, PairSet
-    from simviz.explain.topics import RunTopics
-    from simviz.projection.drawing import Placed
-    from simviz.projection.regions import Region
-    from simviz.store.run import Run
 
 #: Topics of an item that are told when it is pointed at, and when it is selected.
 _HOVERED, _SELECTED = 3, 4
@@ -35,15 +33,11 @@ Tiers = list[tuple[int, int, int, "Region"]]
 
 def topics_of(run: Run, pairs: PairSet) -> RunTopics | None:
     """The topics of a run; None where its method has none."""
-    from simviz.explain.topics import has_topics
-
     return topics.topics_of(run, pairs) if has_topics(run.info.method) else None
 
 
 def choose_labels(view: View, run: Run) -> bool:
     """Choose whether regions of the map are labelled."""
-    from simviz.explain.topics import has_topics
-
     is_on = view.regions is not False
     name = "Topics" if has_topics(run.info.method) else "Regions"
     st.session_state["map-regions"] = [name] if is_on else []
@@ -68,8 +62,6 @@ def regions(
     run_id: str, drawing: str, _placed: Placed, _pairs: PairSet, _topics: RunTopics | None
 ) -> Tiers:
     """Return parts of a drawing and what they are about, coarse ones for afar, fine for near."""
-    from simviz.projection import topic_regions, word_regions
-
     sides = [
         (_placed.drawing.x, _pairs.x, _placed.x_rows),
         (_placed.drawing.y, _pairs.y, _placed.y_rows),

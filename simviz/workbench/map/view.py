@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import streamlit as st
 
+from simviz.charts.canvas import rows_of_bits
+from simviz.data.description import telling_columns
+from simviz.data.pairs import PairSet
+from simviz.store import RunInfo
+from simviz.store.run import Run
 from simviz.workbench.map import canvas
 from simviz.workbench.shell import links, settings, state
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.store import RunInfo
-    from simviz.store.run import Run
 
 Side = Literal["x", "y"]
 Item = tuple[Side, int]
@@ -123,8 +123,6 @@ def choose_run(view: View, infos: Sequence[RunInfo]) -> str:
 @st.cache_resource(show_spinner=False, max_entries=12)
 def columns(digest: str, _pairs: PairSet) -> tuple[str, ...]:
     """Return the columns of the data that colours can mean."""
-    from simviz.data.description import telling_columns
-
     return telling_columns(_pairs.x, _pairs.y)
 
 
@@ -248,8 +246,6 @@ def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
 
 def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
     """Take over what was clicked, enclosed or asked on the map since the last run."""
-    from simviz.charts.canvas import rows_of_bits
-
     picked = canvas.news("picked")
     if picked is not None:
         key = picked.get("key")

@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from simviz.data.cells import counted
+from simviz.data.pairs import Items, PairSet
+from simviz.evaluation.assignment import Assignment, assign, group_names, keeping_threshold
+from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
+from simviz.jobs import JobSpec
 from simviz.markdown import escape_markdown
+from simviz.methods import all_methods
+from simviz.store import Run, RunInfo
+from simviz.store.run import Part
 from simviz.workbench.shell import code, display, drawings, forms, progress, runs, settings, state
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation.assignment import Assignment
-    from simviz.store import Run, RunInfo
-    from simviz.store.run import Part
 
 MOST_LINES = 2_000
 LONGEST = 500  # characters of a line
@@ -155,8 +155,6 @@ def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
 
 def groups_of(pairs: PairSet) -> list[tuple[str, ...]]:
     """Return the groups of each item of the y side."""
-    from simviz.evaluation.assignment import group_names
-
     return group_names(pairs)
 
 
@@ -164,9 +162,6 @@ def groups_of(pairs: PairSet) -> list[tuple[str, ...]]:
 def _assigned(
     run_id: str, digest: str, _run: Run, _pairs: PairSet, _lines: tuple[str, ...]
 ) -> Assignment:
-    from simviz.data.pairs import Items
-    from simviz.evaluation.assignment import assign
-
     items = Items([str(i) for i in range(len(_lines))], list(_lines), _pairs.x.kind)
     return assign(drawings.pipeline(_run), items, _pairs.y, groups_of(_pairs))
 
@@ -196,8 +191,6 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
 @st.cache_data(show_spinner="Looking for a threshold", max_entries=64)
 def threshold(run_id: str, _run: Run, _pairs: PairSet) -> float:
     """Return the score above which most right answers of the validation part lie, or NaN."""
-    from simviz.evaluation.assignment import assign, keeping_threshold
-
     arrays = _run.arrays()
     rows = arrays.get("x_validation", np.empty(0, dtype=np.intp))
     if not len(rows):
@@ -215,8 +208,6 @@ def threshold(run_id: str, _run: Run, _pairs: PairSet) -> float:
 def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> list[Verdict]:
     """Show the table with its download; return what was corrected in it."""
     import pandas as pd
-
-    from simviz.evaluation.tables import csv_text
 
     assigned = found.assigned
     inside = np.isfinite(assigned.score) & (assigned.score >= limit)
@@ -323,8 +314,6 @@ def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> None:
 
 def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
     """Show what was corrected so far, and the button that trains with it."""
-    from simviz.methods import all_methods
-
     kept = state.store().feedback.find(dataset_id, state.workspace())
     if not kept:
         display.quiet(
@@ -371,8 +360,6 @@ def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
 
 def _train_again(dataset_id: str, run_id: str, kept: tuple[Verdict, ...]) -> None:
     """Ask for the same method on the same split, with the corrections among its pairs."""
-    from simviz.jobs import JobSpec
-
     store, mine = state.store(), state.workspace()
     run = state.run(run_id)
     try:

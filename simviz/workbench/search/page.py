@@ -13,7 +13,15 @@ import numpy as np
 import streamlit as st
 
 from simviz.charts.pictures import AGAINST, FOR, heat_picture, highlighted
+from simviz.data import Items, PairSet
+from simviz.data.splitting import is_in_part
+from simviz.evaluation.differences import Answers
+from simviz.explain.terms import Contributions, explain, occlude
+from simviz.features.spans import character_weights
 from simviz.markdown import escape_markdown
+from simviz.pipeline import PairPipeline, Pipeline
+from simviz.store import Run, RunInfo
+from simviz.store.run import Part
 from simviz.workbench.search import normalise, query as search_query
 from simviz.workbench.search.query import Query, Side
 from simviz.workbench.shell import (
@@ -31,13 +39,6 @@ from simviz.workbench.shell import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from simviz.data import Items, PairSet
-    from simviz.evaluation.differences import Answers
-    from simviz.explain.terms import Contributions
-    from simviz.pipeline import PairPipeline, Pipeline
-    from simviz.store import Run, RunInfo
-    from simviz.store.run import Part
 
 TITLE = "What does it answer?"
 WORDS = (
@@ -171,8 +172,6 @@ def _examples(run: Run, pairs: PairSet, part: Part) -> dict[Side, int]:
 
 
 def _first(labels: Any, part: Part) -> int:
-    from simviz.data.splitting import is_in_part
-
     for rows in (labels == part, is_in_part(labels, part)):
         if rows.any():
             return int(rows.argmax())
@@ -180,8 +179,6 @@ def _first(labels: Any, part: Part) -> int:
 
 
 def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
-    from simviz.evaluation.differences import Answers
-
     own = query.item.content[0]
     asked = f"{query.side}{query.at}" if query.at is not None else ""
     key = asked or (own if isinstance(own, str) else own.tobytes())
@@ -338,9 +335,6 @@ def _show_exact(
     pipeline: Pipeline, x: Items, y: Items, names: tuple[str, str], label: str
 ) -> bool:
     """Show the score as a sum over pairs of terms; return False where it is none."""
-    from simviz.explain.terms import explain
-    from simviz.pipeline import PairPipeline
-
     if not isinstance(pipeline, PairPipeline) or {x.kind, y.kind} & {"image", "vector"}:
         return False
     try:
@@ -368,8 +362,6 @@ def _weighted_texts(
     pipeline: PairPipeline, x: Items, y: Items, parts: Contributions
 ) -> list[tuple[str, NDArray[np.float64]]] | None:
     """Return both texts with the weight of each character; None where terms are no text."""
-    from simviz.features.spans import character_weights
-
     shown = [
         character_weights(features, str(item.content[0]), terms, totals)
         for item, features, terms, totals in (
@@ -385,8 +377,6 @@ def _show_hidden(
     pipeline: Pipeline, x: Items, y: Items, names: tuple[str, str], label: str
 ) -> None:
     """Show what hiding each part changes, for methods whose score is no sum."""
-    from simviz.explain.terms import occlude
-
     if getattr(pipeline, "normalization", "") in ("minmax_query", "z_query"):
         display.quiet(
             "This blend scales each query's scores by all of its answers, so no part of one "

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import streamlit as st
 
+from simviz.data.images import ImageError, as_kept, make_sprite
+from simviz.data.pairs import Items, PairSet
 from simviz.markdown import escape_markdown
+from simviz.store.run import Part
 from simviz.workbench.shell import display, forms, links, state
-
-if TYPE_CHECKING:
-    from simviz.data import Items, PairSet
-    from simviz.store.run import Part
 
 Side = Literal["x", "y"]
 #: Items offered in a list; more would make every answer of the page heavy.
@@ -98,8 +97,6 @@ def _choose_side(pairs: PairSet) -> Side:
 
 def _ask_own(items: Items, side: Side, name: str) -> Items | None:
     """Take something that need not be in the data."""
-    from simviz.data.pairs import Items
-
     key = f"{_OWN}-{side}"
     if items.kind in ("text", "keyword"):
         written: str = st.text_input(
@@ -122,9 +119,6 @@ def _ask_own(items: Items, side: Side, name: str) -> Items | None:
 
 def _picture(data: bytes, like: Items) -> Items | None:
     """Return a picture as those of the data are kept."""
-    from simviz.data.images import ImageError, as_kept, make_sprite
-    from simviz.data.pairs import Items
-
     try:
         pixels = as_kept(make_sprite(data), like.content)
     except ImageError as error:

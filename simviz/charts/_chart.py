@@ -1,0 +1,170 @@
+"""Lines, bands and rings as every chart of the app draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from simviz.charts.style import (
+    MethodStyle,
+    Theme,
+    ThemeName,
+    apply_theme,
+    clean_text,
+    describe,
+    get_theme,
+    legend_below,
+    method_style,
+    safe_text,
+)
+
+#: Most points of a curve that are drawn; the rest would be less than a pixel.
+MAX_POINTS = 400
+#: An axis with ticks at what was measured.
+MEASURED_AXIS = {"showgrid": False, "ticks": "outside", "ticklen": 4, "showline": True}
+
+
+class Curve(Protocol):
+    """What is drawn in the style of a method."""
+
+    @property
+    def method(self) -> str:
+        """Id of the method."""
+
+    @property
+    def label(self) -> str:
+        """What to call it."""
+
+
+class Chart:
+    """A figure that is being drawn in a theme."""
+
+    def __init__(self, theme: ThemeName | Theme) -> None:
+        import plotly.graph_objects as go
+
+        self.look = get_theme(theme)
+        self.figure = go.Figure()
+
+    def style(self, curve: Curve) -> MethodStyle:
+        """Colour, dash and marker of a curve."""
+        return method_style(curve.method, self.look)
+
+    def line(
+        self,
+        curve: Curve,
+        value: str,
+        x: ArrayLike,
+        y: ArrayLike,
+        hover: str,
+        *columns: Iterable[Any],
+        markers: bool = False,
+        pressed: bool = False,
+    ) -> None:
+        """Add a method's curve; each point carries the method, then its row of the columns."""
+        style = self.style(curve)
+        marker = {"symbol": style.symbol, "size": 7, "color": style.colour}
+        if pressed:
+            marker |= {"symbol": "circle", "opacity": 0, "size": 0}
+        rows = zip(*columns, strict=True)
+        self.figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines+markers" if markers or pressed else "lines",
+            name=f"{safe_text(curve.label, 28)} {value}",
+            line={"color": style.colour, "dash": style.dash, "width": 2.2},
+            marker=marker if markers or pressed else None,
+            selected={"marker": {"opacity": 1, "size": 9}} if pressed else None,
+            customdata=[[curve.method, *row] for row in rows]
+            if columns
+            else [curve.method] * len(np.asarray(x)),
+            # The name by reference: a label may hold what Plotly would fill in.
+            hovertemplate=f"<b>%{{fullData.name}}</b><br>{hover}<extra></extra>",
+        )
+
+    def band(self, colour: str, x: ArrayLike, low: ArrayLike, high: ArrayLike) -> None:
+        """Add a confidence band, which no pointer catches and no legend names."""
+        across = np.asarray(x)
+        self.figure.add_scatter(
+            x=np.r_[across, across[::-1]],
+            y=np.r_[np.asarray(high), np.asarray(low)[::-1]],
+            fill="toself",
+            fillcolor=translucent(colour, 0.13),
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            showlegend=False,
+        )
+
+    def dotted(self, x: ArrayLike, y: ArrayLike, colour: str = "") -> None:
+        """Add a thin dotted line, such as that of a score that knows nothing."""
+        line = {"color": colour or self.look.muted, "width": 1, "dash": "dot"}
+        self.figure.add_scatter(
+            x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False
+        )
+
+    def ring(
+        self,
+        colour: str,
+        x: ArrayLike,
+        y: ArrayLike,
+        size: float,
+        width: float = 1.8,
+        **more: object,
+    ) -> None:
+        """Add a ring around points; no legend names it unless it is given a name."""
+        marker = {"symbol": "circle-open", "size": size, "color": colour, "line": {"width": width}}
+        quiet: dict[str, object] = {} if "name" in more else {"showlegend": False}
+        if "hovertext" not in more:
+            quiet["hoverinfo"] = "skip"
+        self.figure.add_scatter(x=x, y=y, mode="markers", marker=marker, **quiet, **more)
+
+    def finish(
+        self,
+        alt: str,
+        *,
+        x: Mapping[str, object],
+        y: Mapping[str, object],
+        legend: str,
+        square: float | None = None,
+    ) -> Any:
+        """Return the figure with its look, axes, legend below and description.
+
+        Both axes are equally long where the x axis spans `square` times what the y axis does.
+        """
+        apply_theme(self.figure, self.look)
+        self.figure.update_xaxes(**x)
+        self.figure.update_yaxes(**y)
+        if square is not None:
+            self.figure.update_yaxes(scaleanchor="x", scaleratio=square, constrain="domain")
+            self.figure.update_xaxes(constrain="domain")
+        legend_below(self.figure, legend)
+        return describe(self.figure, alt)
+
+
+def floats(*columns: ArrayLike) -> list[NDArray[np.float64]]:
+    """Return columns as arrays of double precision."""
+    return [np.asarray(column, dtype=np.float64) for column in columns]
+
+
+def listed(values: Iterable[tuple[str, float]]) -> str:
+    """Labels with their values, for a description."""
+    return ", ".join(f"{clean_text(label, 40)} {value:.3f}" for label, value in values) or "none"
+
+
+def translucent(colour: str, opacity: float) -> str:
+    """Turn "#rrggbb" into an rgba colour."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
+def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Which points to draw of a path in the unit square, evenly along it."""
+    # Steep parts keep their shape; what is left out lies within a pixel.
+    if len(x) <= MAX_POINTS:
+        return np.arange(len(x))
+    path = np.r_[0.0, np.cumsum(np.hypot(np.diff(x), np.diff(y)))]
+    wanted = np.linspace(0, path[-1], MAX_POINTS)
+    return np.unique(np.r_[0, np.searchsorted(path, wanted[1:-1]), len(x) - 1])
