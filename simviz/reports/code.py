@@ -42,6 +42,11 @@ def repeat_code(
         For a demo they run as they are; else the name of the file has to be
         put in.
 
+    Raises
+    ------
+    ValueError
+        If the run was imported, and so cannot be trained again.
+
     Examples
     --------
     >>> from simviz.jobs import JobSpec
@@ -57,15 +62,13 @@ def repeat_code(
     print(result.value("MRR"))
     <BLANKLINE>
     """
-    imports = ["import simviz"]
-    body = _data_lines(str(spec["dataset_id"]), spec["split"])
-    body += _fit_lines(spec, dict(others or {}), imports)
+    imports, body = _trained(spec, others)
     asked = _quoted(metric) if direction is None else f"{_quoted(metric)}, {_quoted(direction)}"
     body += [
         f"result = simviz.evaluate(model, parts.{part}.x, parts.{part}.y, parts.{part}.relevance)",
         f"print(result.value({asked}))",
     ]
-    return "\n".join([*imports, "", *body]) + "\n"
+    return _joined(imports, body)
 
 
 def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
@@ -346,7 +349,8 @@ def normalise_code(
 
 def _can_repeat(spec: Spec) -> bool:
     """Whether what was asked for can be trained; answers of another system cannot."""
-    return bool(spec["method"] != IMPORTED)
+    parts = (spec["params"].get(f"{role}_method") for role in ("learned", "lexical"))
+    return IMPORTED not in (spec["method"], *parts)
 
 
 def _trained(spec: Spec, others: Mapping[str, Spec] | None) -> tuple[list[str], list[str]]:

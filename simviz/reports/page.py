@@ -6,13 +6,13 @@ import base64
 import hashlib
 import json
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import resources
 from importlib.metadata import version
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,28 +20,31 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from simviz.charts import RocCurve, dimension_figure, map_figure, roc_figure
-from simviz.charts.style import DARK, FONT, LIGHT, ThemeName, clean_text, method_style
+from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style
 from simviz.charts.tables import Cell, environment, html_table
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparisons
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.roc import Roc
-from simviz.evaluation.tables import TableRow, best_values
 from simviz.exceptions import DatasetError
 from simviz.projection.drawing import DRAWING
 from simviz.reports import summary
 from simviz.reports.code import repeat_code
 from simviz.reports.summary import (
+    Column,
     Entry,
     dimension_curve,
+    dimensions_column,
+    metric_column,
     milestones,
     part_words,
     ranked,
     read_runs,
     shared_metrics,
     table_rows,
+    time_column,
 )
-from simviz.store.results import load_map, stopped_by_validation
+from simviz.store.results import load_map
 from simviz.store.run import Part, Run
 
 if TYPE_CHECKING:
@@ -172,9 +175,7 @@ def html_report(
         metrics=[(name, parse_metric(name).description) for name in metrics],
         charts=drawn,
         compared=summary.facts(entries, pairs, direction),
-        runs=[
-            _run(one, repeat_code(one.run.spec, main, direction, specs, part)) for one in entries
-        ],
+        runs=[_run(one, main, direction, specs) for one in entries],
         made=made or f"{datetime.now(UTC):%Y-%m-%d}",
         version=version("simviz"),
         style=Markup(_style()),
@@ -208,7 +209,7 @@ def _figures(charts: Sequence[Chart]) -> str:
     """Both looks of every chart as JSON, with the pictures that they share once."""
     figures = {}
     for chart in charts:
-        looks = {"light": _chart_data(chart.light), "dark": _chart_data(chart.dark)}
+        looks = {name: _chart_data(figure) for name, figure in chart.figures.items()}
         images = [look["layout"].pop("images", []) for look in looks.values()]
         figures[chart.id] = {"images": images[0], **looks}
     return _json(figures)
@@ -220,8 +221,7 @@ class Chart:
 
     id: str
     title: str
-    light: go.Figure
-    dark: go.Figure
+    figures: Mapping[str, go.Figure]
     height: int
     caption: str
     table: str = ""
@@ -229,7 +229,11 @@ class Chart:
     @property
     def alt(self) -> str:
         """What it shows, for those who cannot see it."""
-        return str(self.light.layout.meta["alt"])
+        return str(self.figures["light"].layout.meta["alt"])
+
+
+def _both_looks(draw: Callable[..., go.Figure], *given: Any, **how: Any) -> dict[str, Any]:
+    return {theme.name: draw(*given, theme=theme, **how) for theme in (LIGHT, DARK)}
 
 
 def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
@@ -243,8 +247,7 @@ def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
     return Chart(
         id="roc",
         title="How well one threshold separates pairs",
-        light=roc_figure(curves, theme="light"),
-        dark=roc_figure(curves, theme="dark"),
+        figures=_both_looks(roc_figure, curves),
         height=540,
         caption=(
             f"Over {first.n_positive + first.n_negative:,} pairs of the {entries[0].part} part, "
@@ -268,8 +271,7 @@ def _dimension_chart(entries: Sequence[Entry], pairs: PairSet, direction: str) -
     return Chart(
         id="dimensions",
         title="How many dimensions it takes",
-        light=dimension_figure(curves, metric=metric, theme="light"),
-        dark=dimension_figure(curves, metric=metric, theme="dark"),
+        figures=_both_looks(dimension_figure, curves, metric=metric),
         height=540,
         caption=(
             f"{metric} of the first dimensions of each model, all from one training, with 95 % "
@@ -294,21 +296,17 @@ def _map_chart(one: Entry, pairs: PairSet, drawing: str) -> Chart | None:
         x_rows, y_rows = x_rows[keep[0]], y_rows[keep[1]]
         notes.append(f"At most {MAX_POINTS:,} items of a side are shown here, drawn at random.")
     x, y = pairs.x.take(x_rows), pairs.y.take(y_rows)
-    relevance = pairs.relevance.take(x_rows, y_rows)
-
-    def figure(theme: ThemeName) -> go.Figure:
-        return map_figure(
-            drawn,
-            x,
-            y,
-            relevance,
-            theme=theme,
-            x_name=pairs.x_name,
-            y_name=pairs.y_name,
-            width=1100,
-            height=720,
-        )
-
+    figures = _both_looks(
+        map_figure,
+        drawn,
+        x,
+        y,
+        pairs.relevance.take(x_rows, y_rows),
+        x_name=pairs.x_name,
+        y_name=pairs.y_name,
+        width=1100,
+        height=720,
+    )
     told = [f"{len(x):,} {pairs.x_name} and {len(y):,} {pairs.y_name} of all parts."]
     if drawn.quality is not None:
         told.append(drawn.quality.describe())
@@ -316,8 +314,7 @@ def _map_chart(one: Entry, pairs: PairSet, drawing: str) -> Chart | None:
     return Chart(
         id="map",
         title="Both sides on one map",
-        light=figure("light"),
-        dark=figure("dark"),
+        figures=figures,
         height=720,
         caption=" ".join([f"As seen by {one.label}.", *told]),
     )
@@ -351,36 +348,18 @@ def _results_table(
 ) -> Markup:
     """The runs by metric in their order."""
     rows = table_rows(entries, metrics, direction)
-    letters = None if compared is None else compared.letters()
-    best = best_values(rows, metrics)
-    head = ["run", *metrics, "dimensions", "time"]
-    lines: list[list[object]] = []
-    for i, row in enumerate(rows):
-        name: object = row.label
-        if not row.is_baseline:
-            name = _named(entries[i])
-            if _stopped_early(entries[i]):
-                name += Markup(' <span class="se">{}</span>').format(_EARLY)
-        dimensions = "–" if row.dimensions is None else f"{row.dimensions:,}"
-        seconds = "–" if row.seconds is None else f"{row.seconds:.1f} s"
-        figures = [_figure(row, metric, best.get(metric)) for metric in metrics]
-        lines.append([name, *figures, dimensions, seconds])
-    if letters is not None:
-        head.insert(2, "ties")
-        for row, line in zip(rows, lines, strict=True):
-            line.insert(2, letters.get(row.label, "") or "–")
-    return _table(head, lines, ["base" if row.is_baseline else "" for row in rows])
-
-
-def _figure(row: TableRow, metric: str, best: float | None) -> object:
-    value, reach = row.values[metric]
-    if isnan(value):
-        return "–"
-    shown = Markup(f"{value:.3f}")
-    if not isnan(reach) and not row.is_baseline:
-        shown += Markup(f' <span class="se">±{reach:.3f}</span>')
-    is_best = value == best and not row.is_baseline
-    return Cell(shown, {"class": "best"}) if is_best else shown
+    names: list[object] = [row.label for row in rows]
+    for i, one in enumerate(entries):
+        early = Markup(' <span class="sv-se">{}</span>').format(_EARLY)
+        names[i] = _named(one) + (early if one.is_stopped_early else "")
+    columns = [metric_column(rows, metric) for metric in metrics]
+    if compared is not None:
+        letters = compared.letters()
+        columns.insert(1, Column("ties", "", [letters.get(row.label) or "–" for row in rows]))
+    columns += [dimensions_column(rows), time_column(rows)]
+    lines = list(zip(names, *(column.cells for column in columns), strict=True))
+    looks = ["base" if row.is_baseline else "" for row in rows]
+    return _table(["run", *(column.head for column in columns)], lines, looks)
 
 
 def _named(one: Entry) -> Markup:
@@ -397,10 +376,6 @@ def _named(one: Entry) -> Markup:
     return made + clean_text(one.label, 300)
 
 
-def _stopped_early(one: Entry) -> bool:
-    return one.part == "validation" and stopped_by_validation(one.run)
-
-
 def _notes(
     entries: Sequence[Entry], pairs: PairSet, compared: Comparisons | None, main: str
 ) -> list[str]:
@@ -409,7 +384,7 @@ def _notes(
         f"On the {part_words(entries[0], pairs)}; ± 95 % intervals; the best of each column is "
         f"bold. Runs are ordered {summary.order(entries)}."
     ]
-    if any(map(_stopped_early, entries)):
+    if any(one.is_stopped_early for one in entries):
         words.append(f"What {_EARLY} does a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
@@ -422,8 +397,13 @@ def _notes(
     return words
 
 
-def _run(one: Entry, code: str) -> Mapping[str, Any]:
+def _run(
+    one: Entry, metric: str, direction: str, specs: Mapping[str, Mapping[str, Any]]
+) -> Mapping[str, Any]:
     """Everything that it takes to have a run again."""
+    code = ""
+    with suppress(ValueError):  # answers of another system, which nothing here trains
+        code = repeat_code(one.run.spec, metric, direction, specs, one.part)
     seconds, versions = (one.run.meta.get(name, {}) for name in ("seconds", "versions"))
     settings = summary.settings(one)
     rows = [[name, Cell(clean_text(value, 2_000), _LEFT)] for name, value, _ in settings]

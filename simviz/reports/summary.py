@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from markupsafe import Markup
 
 from simviz.charts import DimensionCurve
 from simviz.data.pairs import PairSet
@@ -27,11 +28,11 @@ from simviz.evaluation import (
 from simviz.evaluation.differences import REACH, query_metric
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking
-from simviz.evaluation.tables import Estimate, TableRow, finding, ranked_against
+from simviz.evaluation.tables import Estimate, TableRow, best_values, finding, ranked_against
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
 from simviz.store.records import DEMO_PREFIX
-from simviz.store.results import load_evaluation, load_figures
+from simviz.store.results import load_evaluation, load_figures, stopped_by_validation
 from simviz.store.run import MEASURED, Part, Run
 
 Record = Mapping[str, Any]
@@ -40,7 +41,7 @@ BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
 #: A curve has nearly reached its best from this share of it on.
 NEARLY = 0.95
 _SPLITS = {
-    "pair": "new pairs: no item of either side is in two parts",
+    "pair": "new pairs",
     "x": "new {x}",
     "y": "new {y}",
     "group": "new groups ({key})",
@@ -139,9 +140,10 @@ class Entry:
         """The record of a metric, see `find_record`."""
         return self.measured.record(metric, direction)
 
-    def value(self, metric: str, direction: str) -> float:
-        """The value of a metric; NaN where it was not measured."""
-        return self.measured.value(metric, direction)
+    @property
+    def is_stopped_early(self) -> bool:
+        """Whether its training watched the part shown, which then flatters it."""
+        return self.part == "validation" and stopped_by_validation(self.run)
 
 
 def read_runs(
@@ -252,6 +254,46 @@ def table_rows(entries: Sequence[Entry], metrics: Sequence[str], direction: str)
             values = {m: estimate(find_record(known[name], m, direction)) for m in metrics}
             rows.append(TableRow(label, values, is_baseline=True))
     return rows
+
+
+class Column(NamedTuple):
+    """A column of the table."""
+
+    head: str
+    hover: str
+    cells: Sequence[str]
+
+
+def metric_column(rows: Sequence[TableRow], name: str) -> Column:
+    """A metric with its interval; the best is bold."""
+    best = best_values(rows, [name]).get(name)
+    cells = []
+    for row in rows:
+        value, reach = row.values[name]
+        cell = Markup("{}").format("–" if isnan(value) else f"{value:.3f}")
+        if value == best and not row.is_baseline:
+            cell = bold(cell)
+        if not isnan(reach) and not row.is_baseline:
+            cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
+        cells.append(cell)
+    return Column(name, parse_metric(name).description, cells)
+
+
+def bold(cell: str) -> Markup:
+    """What stands out in a column."""
+    return Markup('<span class="sv-best">{}</span>').format(cell)
+
+
+def dimensions_column(rows: Sequence[TableRow]) -> Column:
+    """How many dimensions each model has."""
+    cells = ["–" if row.dimensions is None else f"{row.dimensions:,}" for row in rows]
+    return Column("dimensions", "", cells)
+
+
+def time_column(rows: Sequence[TableRow]) -> Column:
+    """How long each run took."""
+    cells = ["–" if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
+    return Column("time", "To train, measure and draw", cells)
 
 
 def dimension_curve(
@@ -369,24 +411,7 @@ def findings(
     record = best.record(metric, direction)
     if record is None or isnan(record["value"]):
         return [f"{metric} could not be measured on this {best.part} part."]
-    who = asked(best, pairs, direction)
-    if record["direction"] == "pairs":
-        who = Asked("pairs", who.answers, True)
-    baselines = best.measured.evaluation.get("baselines", {})
-    popular = estimate(find_record(baselines.get("popularity", []), metric, direction)).value
-    sentences = [
-        finding(
-            best.label,
-            metric,
-            record["value"],
-            record["n"],
-            query_name=who.queries,
-            answer_name=who.answers,
-            baseline=None if isnan(popular) else popular,
-            unseen=who.unseen,
-            part=best.part,
-        )
-    ]
+    sentences = [finding_of(best, pairs, metric, direction)]
     if len(entries) > 1 and best.part == "validation":
         lead = _lead(entries[:2], pairs, metric, direction)
         if "[" in lead:  # where runs are level there is no interval to explain
@@ -403,6 +428,30 @@ def findings(
         )
         sentences.append(f"{words}.")
     return sentences
+
+
+def finding_of(
+    best: Entry, pairs: PairSet, metric: str, direction: str, *, candidates: str = ""
+) -> str:
+    """What the best run can do, in a sentence; the metric has to be measured."""
+    record = best.record(metric, direction)
+    assert record is not None
+    who = asked(best, pairs, direction)
+    by_pairs = record["direction"] == "pairs"
+    baselines = best.measured.evaluation.get("baselines", {})
+    popular = estimate(find_record(baselines.get("popularity", []), metric, direction)).value
+    return finding(
+        best.label,
+        metric,
+        record["value"],
+        record["n"],
+        query_name="pairs" if by_pairs else who.queries,
+        answer_name=who.answers,
+        baseline=None if isnan(popular) else popular,
+        unseen=by_pairs or who.unseen,
+        part=best.part,
+        candidates=candidates,
+    )
 
 
 def compare_runs(
@@ -491,9 +540,17 @@ def _judgments(pairs: PairSet) -> str:
     return told
 
 
+def split_words(split: Mapping[str, Any], names: tuple[str, str]) -> str:
+    """Name what a part holds that training did not."""
+    by = split["by"]
+    key = split.get("group_key") or {"column": "split", "time": "date"}.get(by, "group")
+    return _SPLITS[by].format(x=names[0], y=names[1], key=key)
+
+
 def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
-    key = split["group_key"] or {"column": "split", "time": "date"}.get(split["by"], "group")
-    what = _SPLITS[split["by"]].format(x=pairs.x_name, y=pairs.y_name, key=key)
+    what = split_words(split, (pairs.x_name, pairs.y_name))
+    if split["by"] == "pair":
+        what += ": no item of either side is in two parts"
     if split["by"] == "column":
         return f"{what}; where it names no validation part, one is drawn with seed {split['seed']}"
     shares = " / ".join(f"{100 * share:g}" for share in split["fractions"])

@@ -11,12 +11,12 @@ from simviz.charts import RocCurve, dimension_figure, roc_figure
 from simviz.charts.canvas import map_alt
 from simviz.data.pairs import PairSet
 from simviz.evaluation.roc import Roc
-from simviz.reports.summary import Entry, dimension_curve, ranked, table_rows
+from simviz.reports import summary
 from simviz.store.run import Run
 from simviz.workbench.compare import table
 from simviz.workbench.map import canvas, scene as map_scene
 from simviz.workbench.map.view import FIRST_DRAWING, View
-from simviz.workbench.shell import drawings, progress, runs as shell_runs, settings, state
+from simviz.workbench.shell import drawings, forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
 _KEY = "map-alone"
@@ -39,7 +39,7 @@ def show(
     """Show what runs on one split found on the part that is looked at."""
     part = settings.current_part(dataset_id)
     measured = {run.id: shell_runs.read_measured(run) for run in runs}
-    ordered = ranked(runs, measured, metric, direction, part)
+    ordered = summary.ranked(runs, measured, metric, direction, part)
     entries = shell_runs.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -66,13 +66,13 @@ def show(
 
 
 def show_table(
-    entries: Sequence[Entry], metrics: Sequence[str], direction: str, pairs: PairSet
+    entries: Sequence[summary.Entry], metrics: Sequence[str], direction: str, pairs: PairSet
 ) -> None:
     """Compare runs in a few columns, the best on validation first, what knows nothing last."""
     metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
-    rows = table_rows(entries, metrics, direction)
-    columns = [table.metric_column(rows, metric) for metric in metrics]
-    columns += [table.dimensions_column(rows), table.time_column(rows)]
+    rows = summary.table_rows(entries, metrics, direction)
+    columns = [summary.metric_column(rows, metric) for metric in metrics]
+    columns += [summary.dimensions_column(rows), summary.time_column(rows)]
     table.draw_columns(rows, entries, columns)
     record = entries[0].record(metrics[0], direction) if metrics else None
     if record is None:
@@ -92,7 +92,7 @@ def show_table(
     )
 
 
-def show_curves(entries: Sequence[Entry], direction: str) -> None:
+def show_curves(entries: Sequence[summary.Entry], direction: str) -> None:
     """Draw ROC and quality against dimensions side by side."""
     left, right = st.columns(2, gap="large")
     with left:
@@ -106,7 +106,7 @@ def show_curves(entries: Sequence[Entry], direction: str) -> None:
         show_chart(roc_figure(rocs, theme=state.theme()), "roc")
     with right:
         st.markdown("#### How many dimensions it takes")
-        drawn = [dimension_curve(entry, direction) for entry in entries]
+        drawn = [summary.dimension_curve(entry, direction) for entry in entries]
         metrics = [r["metric"] for entry in entries for r in entry.measured.curve]
         metric = metrics[0] if metrics else "MRR"
         figure = dimension_figure([c for c in drawn if c], metric=metric, theme=state.theme())
@@ -116,17 +116,10 @@ def show_curves(entries: Sequence[Entry], direction: str) -> None:
 def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
     """Draw both sides as one of the runs sees them."""
     st.markdown("#### Both sides on one map")
+    by_id = {run.id: run for run in runs}
     titles = {run.id: shell_runs.run_title(run.info) for run in runs}
-    chosen = st.segmented_control(
-        "As seen by",
-        list(titles),
-        format_func=lambda run_id: titles[run_id],
-        default=runs[0].id,
-        required=True,
-        key="home-map-run",
-        label_visibility="collapsed",
-    )
-    show_map_alone(next(run for run in runs if run.id == chosen), pairs)
+    chosen = forms.segmented("As seen by", titles, "home-map-run", default=runs[0].id)
+    show_map_alone(by_id[chosen], pairs)
 
 
 def show_map_alone(run: Run, pairs: PairSet) -> None:

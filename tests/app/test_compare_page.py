@@ -517,6 +517,7 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
 
 
 def test_files_say_what_was_tested(home):
+    from simviz.evaluation.tables import table_latex
     from simviz.reports.summary import table_rows
     from simviz.workbench.compare import files, significance
 
@@ -535,7 +536,7 @@ def test_files_say_what_was_tested(home):
     assert other["test"] == "paired t, two-sided, 385 pairs"
     low, high = (float(base[f"bootstrap 95 % {end}"]) for end in ("low", "high"))
     assert low < float(base["MRR"]) < high
-    text = files.latex_table(*given)
+    text = files.printed_table(table_latex, *given)
     assert r"ties & $\Delta$ to BM25 & p & dimensions" in text
     assert "(paired t, two-sided, 385 pairs)" in text
 

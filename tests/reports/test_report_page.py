@@ -188,7 +188,7 @@ def test_the_best_on_validation_is_first_and_its_value_is_the_stored_one(world, 
     text = html_report(runs, pairs, metric="top-1", part=part)
     best = max(runs, key=lambda run: means(run, "validation"))
     assert order_in(text, runs)[0].id == best.id
-    cells = re.findall(r"<td[^>]*>(\d\.\d{3}) ", text)
+    cells = re.findall(r'<td>(?:<span class="sv-best">)?(\d\.\d{3})<?', text)
     assert cells[0] == f"{means(best, part):.3f}"
     assert "Runs are ordered by the validation part." in text
 
@@ -259,12 +259,12 @@ def test_runs_without_a_validation_part_stand_by_the_part_shown(world, tmp_path)
 def test_what_stopped_early_by_the_part_is_marked(world, monkeypatch):
     runs, pairs, _ = world
     monkeypatch.setattr(
-        "simviz.reports.page.stopped_by_validation", lambda run: run.id == runs[1].id
+        "simviz.reports.summary.stopped_by_validation", lambda run: run.id == runs[1].id
     )
     assert "stopped early by this part" not in html_report(runs, pairs)
     text = html_report(runs, pairs, part="validation", labels={runs[1].id: "watched"})
-    assert 'watched <span class="se">stopped early by this part</span>' in text
-    assert text.count('<span class="se">stopped early by this part</span>') == 1
+    assert 'watched <span class="sv-se">stopped early by this part</span>' in text
+    assert text.count('<span class="sv-se">stopped early by this part</span>') == 1
 
 
 def test_a_single_run_needs_no_test(world):
@@ -295,3 +295,14 @@ def test_labels_are_told_apart(world):
     text = html_report(runs[:2], pairs, labels={run.id: "same" for run in runs})
     assert "same (1)" in text
     assert "same (2)" in text
+
+
+def test_answers_of_another_system_have_no_code(world, tmp_path):
+    runs, pairs, _ = world
+    theirs = tmp_path / "theirs"
+    shutil.copytree(runs[0].folder, theirs)
+    spec = {**runs[0].spec, "method": "imported", "params": {"name": "theirs"}}
+    (theirs / "spec.json").write_text(json.dumps(spec))
+    text = html_report([replace(runs[0], folder=theirs), runs[1]], pairs)
+    assert text.count("<pre><code>") == 1
+    assert 'default_pipeline("imported"' not in "".join(Page(text).seen)

@@ -13,7 +13,14 @@ from simviz.datasets import load_demo
 from simviz.evaluation.assignment import assign, group_names
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
 from simviz.projection.drawing import DRAWING
-from simviz.reports import compare_code, data_code, map_code, normalise_code, search_code
+from simviz.reports import (
+    compare_code,
+    data_code,
+    map_code,
+    normalise_code,
+    repeat_code,
+    search_code,
+)
 from simviz.store import Store, load_map
 
 
@@ -139,7 +146,13 @@ def test_imported_runs_are_left_out(runs):
     code = compare_code({"theirs": imported, "BM25": runs[0].spec}, test="t")
     assert '# "theirs" was imported' in code
     assert "compare_all" not in code
-    for write in (lambda: map_code(imported), lambda: compare_code({"theirs": imported})):
+    blend = {**runs[0].spec, "method": "blend", "params": {"learned_method": "imported"}}
+    for write in (
+        lambda: map_code(imported),
+        lambda: repeat_code(imported),
+        lambda: repeat_code(blend),
+        lambda: compare_code({"theirs": imported}),
+    ):
         with pytest.raises(ValueError, match="imported"):
             write()
 

@@ -17,7 +17,7 @@ from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry, Measured, MeasuredRun, ranked
 from simviz.store import load_evaluation
 from simviz.store.run import Part, Run, metric_name
-from simviz.workbench.shell import progress, runs as shell_runs, settings, state
+from simviz.workbench.shell import forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.display import aside, mark_pills
 
 #: Tabs by what the link calls them.
@@ -177,11 +177,8 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
             runs.append(run)
             measured[run.id] = shell_runs.read_measured(run)
     if damaged := len(runs) - len(measured):
-        one = damaged == 1
-        aside(
-            f"{damaged} run{' is' if one else 's are'} left out: {'its' if one else 'their'} "
-            "results cannot be read."
-        )
+        words = "run is left out: its" if damaged == 1 else "runs are left out: their"
+        aside(f"{damaged} {words} results cannot be read.")
     if st.session_state.get("compare-data") != dataset_id:
         # What suits one data set need not suit another.
         for name in ("metric", "a", "b"):
@@ -193,24 +190,30 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
         return None
     wanted = _wanted_runs(runs)
     part = settings.current_part(dataset_id)
-    group = _choose_group(groups, shell_runs.group_labels(groups, measured, _names(pairs)), wanted)
-    first = _measured_on(group, measured, part)
-    metric = _usual_metric(dataset_id, pairs, first)
+    names = pairs.x_name, pairs.y_name
+    group = _choose_group(groups, shell_runs.group_labels(groups, measured, names), wanted)
+    first = _measured_on(group, measured, part).evaluation
+    metric = shell_runs.usual_metric(dataset_id, pairs)
+    if metric not in first["metrics"]:
+        metric = str(first["metrics"][0])
     # The pills keep this order whatever metric is looked at.
-    direction = settings.current_direction(dataset_id, pairs, first.evaluation["directions"])
+    direction = settings.current_direction(dataset_id, pairs, first["directions"])
     group = ranked(group, measured, metric, direction, part)
     infos = [run.info for run in group]
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
     chosen = _choose_runs(group, labels, looks, wanted)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         settings.part_switch(dataset_id)
-        direction = settings.choose_direction(dataset_id, pairs, first.evaluation["directions"])
+        direction = settings.choose_direction(dataset_id, pairs, first["directions"])
         shared = _shared_metrics([_measured_on([run], measured, part) for run in chosen or group])
         metric = _choose_metric(shared, metric)
     if not chosen:
         st.info("Choose at least one run above.")
         return None
-    _remember(dataset_id, [run.id for run in chosen], metric)
+    # Kept for other pages and in the address.
+    run_ids = [run.id for run in chosen]
+    st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
+    put_in_link(data=dataset_id, demo=None, run=None, runs=",".join(run_ids), metric=metric)
     if missing := [(run, labels[run.id]) for run in chosen if part not in measured[run.id].parts]:
         progress.offer_missing_part(missing, part, pairs, key="compare")
     entries = [
@@ -239,19 +242,10 @@ def choose_two(
     chosen: list[str] = []
     columns = st.columns(2, gap="medium")
     for column, key, label in zip(columns, keys, labels.values(), strict=True):
-        run_id = column.selectbox(
-            label,
-            [i for i in by_id if i not in chosen],
-            format_func=lambda run_id: by_id[run_id].label,
-            key=key,
-            persist_state="session",
-        )
+        names = {i: entry.label for i, entry in by_id.items() if i not in chosen}
+        run_id = column.selectbox(label, **forms.options(names), key=key, persist_state="session")
         chosen.append(run_id)
     return by_id[chosen[0]], by_id[chosen[1]]
-
-
-def _names(pairs: PairSet) -> tuple[str, str]:
-    return pairs.x_name, pairs.y_name
 
 
 def _measured_on(runs: Sequence[Run], measured: Mapping[str, MeasuredRun], part: Part) -> Measured:
@@ -263,18 +257,16 @@ def _measured_on(runs: Sequence[Run], measured: Mapping[str, MeasuredRun], part:
 
 def _wanted_runs(runs: Sequence[Run]) -> list[str]:
     """Runs that were asked for since this page was last shown: by link, or on another page."""
-    linked = _run_ids(_new_in_link("runs") or _new_in_link("run"))
-    elsewhere = list(st.session_state.get("run_ids", []))
     known = {run.id for run in runs}
-    missing = sum(run_id not in known for run_id in linked)
-    if missing:
+    wanted = _run_ids(_new_in_link("runs") or _new_in_link("run"))
+    if missing := sum(run_id not in known for run_id in wanted):
         aside(
-            f"{missing} of the {len(linked)} runs in this link {'is' if missing == 1 else 'are'} "
+            f"{missing} of the {len(wanted)} runs in this link {'is' if missing == 1 else 'are'} "
             "not here: deleted, on other data, or in somebody else's workspace."
         )
-    wanted = linked
+    elsewhere = list(st.session_state.get("run_ids", []))
     is_back = _GROUP not in st.session_state  # from another page
-    if not linked and (is_back or elsewhere != st.session_state.get("compare-seen")):
+    if not wanted and (is_back or elsewhere != st.session_state.get("compare-seen")):
         wanted = elsewhere
     return [run_id for run_id in wanted if run_id in known]
 
@@ -292,14 +284,12 @@ def _choose_group(
         st.selectbox(
             f"These runs were measured on {len(groups)} different splits, and figures compare "
             "only within one. Shown here:",
-            list(groups),
-            format_func=labels.__getitem__,
+            **forms.options(labels),
             key=_GROUP,
         )
     group = groups[st.session_state[_GROUP]]
     inside = {run.id for run in group}
-    outside = sum(run_id not in inside for run_id in wanted)
-    if outside:
+    if outside := sum(run_id not in inside for run_id in wanted):
         aside(
             f"{outside} of the runs asked for {'was' if outside == 1 else 'were'} measured on "
             "another split and left out: such figures do not compare with these."
@@ -317,20 +307,15 @@ def _choose_runs(
     ids = [run.id for run in group]
     key = f"compare-runs-{st.session_state[_GROUP]}"
     start = [run_id for run_id in wanted if run_id in ids]
-    if start or key not in st.session_state:
-        before = [i for i in st.session_state.get("run_ids", []) if i in ids]
-        start = start or before or ids[: shell_runs.FEW]
-        st.session_state[key] = [run_id for run_id in ids if run_id in start]
-    else:
-        st.session_state[key] = [run_id for run_id in st.session_state[key] if run_id in ids]
+    if not start and key in st.session_state:
+        start = st.session_state[key]
+    elif not start:
+        before = [run_id for run_id in st.session_state.get("run_ids", []) if run_id in ids]
+        start = before or ids[: shell_runs.FEW]
+    st.session_state[key] = [run_id for run_id in ids if run_id in start]
     mark_pills(key, [looks[run_id] for run_id in ids])
-    chosen = st.pills(
-        "Runs",
-        ids,
-        selection_mode="multi",
-        format_func=lambda run_id: escape_markdown(labels[run_id]),
-        key=key,
-    )
+    names = {run_id: escape_markdown(labels[run_id]) for run_id in ids}
+    chosen = st.pills("Runs", **forms.options(names), selection_mode="multi", key=key)
     return [run for run in group if run.id in chosen]
 
 
@@ -354,24 +339,11 @@ def _choose_metric(metrics: Sequence[str], usual: str) -> str:
     return chosen
 
 
-def _usual_metric(dataset_id: str, pairs: PairSet, measured: Measured) -> str:
-    """The metric to look at first, of those that were measured."""
-    known, usual = measured.evaluation["metrics"], shell_runs.usual_metric(dataset_id, pairs)
-    return usual if usual in known else str(known[0])
-
-
-def _remember(dataset_id: str, run_ids: list[str], metric: str) -> None:
-    """Keep the choice for other pages and in the address."""
-    st.session_state.run_ids = run_ids
-    st.session_state["compare-seen"] = run_ids
-    put_in_link(data=dataset_id, demo=None, run=None, runs=",".join(run_ids), metric=metric)
-
-
 # -- what a run found -----------------------------------------------------------------
 
 
 @state.cached(24)
-def evaluation(entry: Entry, pairs: PairSet) -> Evaluation:
+def evaluation_of(entry: Entry, pairs: PairSet) -> Evaluation:
     """All that a chosen run found out on the part."""
     return load_evaluation(entry.run, entry.part, pairs)
 

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import isnan
 from typing import Any
 
 import streamlit as st
 
-from simviz import exports
 from simviz.evaluation.tables import TableRow, table_csv, table_latex, table_markdown
 from simviz.evaluation.trec import why_no_qrels
 from simviz.exceptions import SimvizError
-from simviz.exports import why_not
+from simviz.exports import dense_modules, numpy_files, onnx_graphs, why_not
 from simviz.exports.linear import Form
 from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
-from simviz.store import stopped_by_validation
+from simviz.reports.summary import Entry
 from simviz.store.run import Run
 from simviz.workbench.compare import significance
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.significance import Verdicts
-from simviz.workbench.shell import code, settings, state
+from simviz.workbench.shell import code, forms, settings, state
 from simviz.workbench.shell.runs import describe_split
 
 Cells = Mapping[str, Any]
@@ -31,35 +29,59 @@ _LOAD = """from simviz.pipeline import load_pipeline
 
 model = load_pipeline("{file}")
 scores = model.similarity(x_items, y_items)  # simviz.data.Items of both sides"""
-#: Forms for other programs: what the button says, its file, and what is in it.
-_FORMS: dict[Form, tuple[str, str, str]] = {
+#: Forms for other programs: what the button says, its file, what is in it, and what writes it.
+_FORMS: dict[Form, tuple[str, str, str, Callable[..., bytes]]] = {
     "numpy": (
         "NumPy arrays",
         "numpy-model.zip",
         "One matrix a side, the terms of its rows, and a Python file that needs numpy and "
         "scipy only.",
+        numpy_files,
     ),
     "onnx": (
         "ONNX graphs",
         "onnx-model.zip",
         "One graph a side, from features to vectors, for any ONNX runtime.",
+        onnx_graphs,
     ),
     "dense": (
         "sentence-transformers",
         "dense-modules.zip",
         "One Dense module a side, to be put behind the pretrained encoder.",
+        dense_modules,
     ),
 }
+
+
+def _download(
+    label: str,
+    key: str,
+    file: str,
+    mime: str,
+    write: Callable[[], str | bytes],
+    words: str = "",
+    reason: str = "",
+    **more: Any,
+) -> None:
+    """A button for a file that is made when it is pressed, or the reason why there is none."""
+    st.download_button(
+        label,
+        write,
+        file,
+        mime,
+        key=key,
+        on_click="ignore",
+        disabled=bool(reason),
+        help=escape_markdown(reason) or words or None,
+        **more,
+    )
 
 
 # -- tables ---------------------------------------------------------------------------
 
 
 def show(
-    choice: Choice,
-    rows: Sequence[TableRow],
-    metrics: Sequence[str],
-    verdicts: Verdicts | None,
+    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], verdicts: Verdicts | None
 ) -> None:
     """Buttons that save the table and what is behind it; each file is made when asked for."""
     # The files are made outside of this page's run: nothing there may ask the page.
@@ -69,16 +91,9 @@ def show(
     pairs, part, others = choice.pairs, choice.part, code.parts_of(runs)
 
     def report() -> bytes:
-        return html_report(
-            runs,
-            pairs,
-            metric=choice.metric,
-            direction=choice.direction,
-            labels=labels,
-            looks=looks,
-            others=others,
-            part=part,
-        ).encode()
+        given: dict[str, Any] = {"metric": choice.metric, "direction": choice.direction}
+        given |= {"labels": labels, "looks": looks, "others": others, "part": part}
+        return html_report(runs, pairs, **given).encode()
 
     def queries() -> bytes:
         text = query_csv(runs, pairs, list(choice.metrics), labels=labels, part=part)
@@ -88,53 +103,44 @@ def show(
         sides = settings.asking_sides(choice.direction)
         return trec_zip(runs, pairs, directions=sides, labels=labels, part=part)
 
-    given = choice, rows, metrics, verdicts
+    table = choice, rows, metrics, verdicts
     name = f"comparison-{part}"
-    for label, write, file, mime, key in (
-        ("Table as CSV", csv_table, f"{name}.csv", "text/csv", "compare-csv"),
-        ("Table as LaTeX", latex_table, f"{name}.tex", "text/x-tex", "compare-tex"),
-        ("Table as Markdown", markdown_table, f"{name}.md", "text/markdown", "compare-md"),
-    ):
-        st.download_button(label, partial(write, *given), file, mime, key=key, on_click="ignore")
+    _download("Table as CSV", "compare-csv", f"{name}.csv", "text/csv", partial(csv_table, *table))
+    latex, markdown = (partial(printed_table, w, *table) for w in (table_latex, table_markdown))
+    _download("Table as LaTeX", "compare-tex", f"{name}.tex", "text/x-tex", latex)
+    _download("Table as Markdown", "compare-md", f"{name}.md", "text/markdown", markdown)
     # A demo is read from installed packages, and those may have been renewed.
     same = all(run.info.spec.get("dataset_digest") == pairs.digest for run in runs)
     stale = "" if same else "The data changed since these runs were trained. Train them again."
-    st.download_button(
+    _download(
         "Queries of all runs as CSV",
-        queries,
+        "compare-every-query",
         f"{name}-queries.csv",
         "text/csv",
-        key="compare-every-query",
-        on_click="ignore",
-        disabled=not same,
-        help=stale
-        or f"One line a query of the {part} part with the rank of its first relevant answer and "
+        queries,
+        f"One line a query of the {part} part with the rank of its first relevant answer and "
         "the metrics of each run.",
+        stale,
     )
-    reason = stale or why_no_qrels(pairs.relevance)
-    st.download_button(
+    _download(
         "TREC run and judgments",
-        trec,
+        "compare-trec",
         f"{name}-trec.zip",
         "application/zip",
-        key="compare-trec",
-        on_click="ignore",
-        disabled=bool(reason),
-        help=escape_markdown(reason)
-        or f"For trec_eval and its kin: up to 1,000 answers to each query of the {part} part.",
+        trec,
+        f"For trec_eval and its kin: up to 1,000 answers to each query of the {part} part.",
+        stale or why_no_qrels(pairs.relevance),
     )
-    st.download_button(
+    _download(
         "Report as one page",
-        report,
+        "compare-report",
         f"{name}.html",
         "text/html",
-        key="compare-report",
-        icon=":material/description:",
-        on_click="ignore",
-        disabled=not same,
-        help=stale
-        or f"Table and curves of the {part} part, map, settings, seeds, versions and the code to "
+        report,
+        f"Table and curves of the {part} part, map, settings, seeds, versions and the code to "
         "repeat it, in one HTML file that opens without a network.",
+        stale,
+        icon=":material/description:",
     )
 
 
@@ -144,7 +150,7 @@ def csv_table(
     """Every figure, for a spreadsheet."""
     measured = choice.entries[0].measured
     part: Cells = {"part": choice.part, "x items": measured.n_x, "y items": measured.n_y}
-    early = _stopped_early(choice)
+    early = [entry.label for entry in choice.entries if entry.is_stopped_early]
     further = [] if verdicts is None else _all_figures(choice, verdicts)
     lines = []
     for row in _with_cells(rows, further):
@@ -153,68 +159,58 @@ def csv_table(
     return table_csv(lines, metrics)
 
 
-def latex_table(
-    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], verdicts: Verdicts | None
+def printed_table(
+    write: Callable[..., str],
+    choice: Choice,
+    rows: Sequence[TableRow],
+    metrics: Sequence[str],
+    verdicts: Verdicts | None,
 ) -> str:
-    """Tie groups, differences and p-values beside the metrics, for a paper."""
-    return table_latex(_printed(choice, rows, verdicts), metrics, _caption(choice, verdicts))
-
-
-def markdown_table(
-    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], verdicts: Verdicts | None
-) -> str:
-    """The same for notes and issues."""
-    return table_markdown(_printed(choice, rows, verdicts), metrics, _caption(choice, verdicts))
+    """Tie groups, differences and p-values beside the metrics, for a paper or for notes."""
+    further = [] if verdicts is None else _printed(choice, verdicts)
+    return write(_with_cells(rows, further), metrics, _caption(choice, verdicts))
 
 
 def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
     """All of it in figures, one mapping a run, for files; the verdict on the test part alone."""
-    now, found = verdicts.setting, verdicts.found
+    found, base = verdicts.found, verdicts.setting.against
     letters = found.letters()
-    mean = found.means[found.names.index(now.against.run.id)]
+    mean = found.means[found.names.index(base.run.id)]
     lines: list[Cells] = []
     for entry, one in zip(choice.entries, significance.against(choice, verdicts), strict=True):
         low, high = significance.interval(choice, entry)
-        cells: dict[str, Any] = {
-            "bootstrap 95 % low": _known(low),
-            "bootstrap 95 % high": _known(high),
-            "ties": letters[entry.run.id],
-        }
-        wins = (None if one is None else significance.outcomes(found, one)) or (None, None, None)
-        cells |= {
-            f"Δ to {now.against.label}": one and _known(one.difference),
-            "Δ 95 % low": one and _known(one.low),
-            "Δ 95 % high": one and _known(one.high),
-            "Δ %": one and _known(100 * one.difference / mean) if mean else None,
-            "better": wins[0],
-            "level": wins[1],
-            "worse": wins[2],
-            "p": one and _known(one.p_value),
-            "test": one and significance.test_name(found),
-            "effect size": one and _known(one.effect_size),
-        }
+        cells: dict[str, Any] = {"bootstrap 95 % low": low, "bootstrap 95 % high": high}
+        cells["ties"] = letters[entry.run.id]
+        if one is not None:
+            wins = significance.outcomes(found, one) or (None, None, None)
+            cells |= {
+                f"Δ to {base.label}": one.difference,
+                "Δ 95 % low": one.low,
+                "Δ 95 % high": one.high,
+                "Δ %": 100 * one.difference / mean if mean else None,
+                **dict(zip(("better", "level", "worse"), wins, strict=True)),
+                "p": one.p_value,
+                "test": significance.test_name(found),
+                "effect size": one.effect_size,
+            }
         hidden = ("ties", "p", "test") if choice.part == "validation" else ()
         lines.append({name: cell for name, cell in cells.items() if name not in hidden})
     return lines
 
 
-def _printed(
-    choice: Choice, rows: Sequence[TableRow], verdicts: Verdicts | None
-) -> list[TableRow]:
-    """Rows with tie groups, differences and p-values, for a printed table."""
-    if verdicts is None:
-        return list(rows)
-    # On the validation part the interval of the difference takes the place of the verdict.
+def _printed(choice: Choice, verdicts: Verdicts) -> list[Cells]:
+    """Tie groups, differences and p-values, one mapping a run, for a printed table."""
     delta, letters = f"Δ to {verdicts.setting.against.label}", verdicts.found.letters()
-    cells: list[Cells] = []
+    lines: list[Cells] = []
     for entry, one in zip(choice.entries, significance.against(choice, verdicts), strict=True):
-        difference = one and _known(one.difference)
-        if choice.part == "validation":
-            cells.append({delta: difference, "Δ, 95 %": one and significance.interval_text(one)})
-        else:
-            p = one and significance.p_text(one.p_value)
-            cells.append({"ties": letters[entry.run.id], delta: difference, "p": p})
-    return _with_cells(rows, cells)
+        cells: dict[str, Any] = {"ties": letters[entry.run.id]}
+        if one is not None:
+            cells |= {delta: one.difference, "p": significance.p_text(one.p_value)}
+        if choice.part == "validation":  # the interval takes the place of the verdict
+            reach = one and significance.interval_text(one)
+            cells = {delta: cells.get(delta), "Δ, 95 %": reach}
+        lines.append(cells)
+    return lines
 
 
 def _caption(choice: Choice, verdicts: Verdicts | None) -> str:
@@ -227,7 +223,7 @@ def _caption(choice: Choice, verdicts: Verdicts | None) -> str:
         f"{choice.pairs.name}: {arrows[choice.direction].format(*choice.names)}, ± 95 % interval; "
         f"{choice.part} part, {size}: {split}; ranked against {choice.pool}."
     )
-    if early := _stopped_early(choice):
+    if early := [entry.label for entry in choice.entries if entry.is_stopped_early]:
         words += f" Stopped early by this part: {', '.join(early)}."
     if verdicts is None:
         return words
@@ -241,45 +237,29 @@ def _caption(choice: Choice, verdicts: Verdicts | None) -> str:
     )
 
 
-def _stopped_early(choice: Choice) -> list[str]:
-    """Labels of the runs that the part shown flatters: their training watched it."""
-    if choice.part == "test":
-        return []
-    return [entry.label for entry in choice.entries if stopped_by_validation(entry.run)]
-
-
 def _with_cells(rows: Sequence[TableRow], cells: Sequence[Cells]) -> list[TableRow]:
-    """Rows with further cells; those that are left over have none."""
-    known = [replace(row, further=more) for row, more in zip(rows, cells, strict=False)]
+    """Rows with further cells, none for what is not known; those that are left over have none."""
+    further = [
+        {name: None if cell != cell else cell for name, cell in line.items()} for line in cells
+    ]
+    known = [replace(row, further=more) for row, more in zip(rows, further, strict=False)]
     return [*known, *rows[len(known) :]]
-
-
-def _known(value: float) -> float | None:
-    return None if isnan(value) else float(value)
 
 
 # -- models ---------------------------------------------------------------------------
 
 
-def show_model_files(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
+def show_model_files(entries: Sequence[Entry]) -> None:
     """Buttons with every form in which one of the runs can leave."""
-    by_id = {run.id: run for run in runs}
-    chosen = runs[0].id
-    if len(runs) > 1:
-        chosen = st.selectbox(
-            "Model of", list(by_id), format_func=labels.__getitem__, key="take-model"
-        )
+    by_id = {entry.run.id: entry.run for entry in entries}
+    chosen = entries[0].run.id
+    if len(entries) > 1:
+        labels = {entry.run.id: entry.label for entry in entries}
+        chosen = st.selectbox("Model of", **forms.options(labels), key="take-model")
     run = by_id[chosen]
     name = f"{run.info.method}.simviz"
-    st.download_button(
-        "Whole model",
-        run.pipeline_bytes,
-        name,
-        "application/zip",
-        key="take-whole",
-        on_click="ignore",
-        help="Features and method in one file of JSON and arrays, for simviz.",
-    )
+    words = "Features and method in one file of JSON and arrays, for simviz."
+    _download("Whole model", "take-whole", name, "application/zip", run.pipeline_bytes, words)
     st.code(_LOAD.format(file=name), language="python")
     # Reading a model takes its time: once a run, and only when this is opened.
     if not st.toggle("For other programs", key=f"take-forms-{run.id}"):
@@ -289,20 +269,19 @@ def show_model_files(runs: Sequence[Run], labels: Mapping[str, str]) -> None:
     except SimvizError as error:
         st.text(str(error))
         return
-    for form, (label, file, words) in _FORMS.items():
-        reason = reasons[form]
+    for form, (label, file, words, write) in _FORMS.items():
         st.download_button(
             label,
-            partial(_written, run, form),
+            partial(_written, run, write),
             file,
             "application/zip",
             key=f"take-{form}",
             on_click="ignore",
-            disabled=reason is not None,
+            disabled=reasons[form] is not None,
             help=words,
         )
-        if reason is not None:
-            st.caption(reason)
+        if reasons[form] is not None:
+            st.caption(reasons[form])
 
 
 @state.cached(64, "Reading the model")
@@ -312,10 +291,5 @@ def _reasons(run: Run) -> dict[str, str | None]:
     return {form: why_not(pipeline, form) for form in _FORMS}
 
 
-def _written(run: Run, form: Form) -> bytes:
-    write: dict[str, Callable[..., bytes]] = {
-        "numpy": exports.numpy_files,
-        "onnx": exports.onnx_graphs,
-        "dense": exports.dense_modules,
-    }
-    return write[form](run.pipeline())
+def _written(run: Run, write: Callable[..., bytes]) -> bytes:
+    return write(run.pipeline())

@@ -28,6 +28,11 @@ from simviz.workbench.compare.choice import (
 from simviz.workbench.shell import display, drawings, empty, frame, progress, runs, settings, state
 
 _STYLE = Path(__file__).with_name("style.css")
+_TITLE = "Which is better?"
+_WORDS = (
+    "Runs on one data set are compared here: which finds the right answers, how sure that is, and "
+    "for which queries they differ. Choose a data set first."
+)
 #: Metrics shown against all items, beside the main one.
 _FEW = ("top-1", "MRR")
 
@@ -35,23 +40,18 @@ _FEW = ("top-1", "MRR")
 def show_page() -> None:
     """Show the Compare page."""
     follow_link()
-    frame.begin("Compare")
-    st.title("Which is better?")
-    dataset_id = state.current_dataset_id()
-    if dataset_id is None:
-        st.markdown(
-            "Runs on one data set are compared here: which finds the right answers, how sure that "
-            "is, and for which queries they differ. Choose a data set first."
-        )
-        empty.show_demos("compare")
-    else:
+    with frame.page("Compare"):
+        dataset_id = state.current_dataset_id()
+        if dataset_id is None:
+            empty.show_no_data("compare", _TITLE, _WORDS)
+            return
+        st.title(_TITLE)
         try:
             show(dataset_id, state.dataset(dataset_id))
         except SimvizError as error:
             st.html(f'<p role="alert">{escape(str(error))}</p>')
             st.markdown("These are always there:")
             empty.show_demos("compare")
-    frame.end()
 
 
 def show(dataset_id: str, pairs: PairSet) -> None:

@@ -9,21 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from simviz.charts import RocCurve, roc_figure, roc_records
+from simviz.charts import RocCurve, roc_figure, roc_records, scores
 from simviz.charts.roc import (
     DetectionCurve,
     det_figure,
     detection_records,
     precision_recall_figure,
-)
-from simviz.charts.scores import (
-    CLASSES,
-    ReliabilityCurve,
-    ScoreHistogram,
-    histogram_figure,
-    histogram_records,
-    reliability_figure,
-    reliability_records,
 )
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation import (
@@ -367,14 +358,14 @@ def show_histograms(choice: Choice) -> None:
         for entry in choice.entries[:_MOST]:
             part = part_of(entry, choice.pairs)
             counts = _score_counts(entry.run, asking_side(choice), part)
-            shown.append(ScoreHistogram(entry.look, entry.label, *counts.histogram()))
-    totals = {words: int(shown[0].counts[name].sum()) for name, words in CLASSES.items()}
+            shown.append(scores.ScoreHistogram(entry.look, entry.label, *counts.histogram()))
+    totals = {words: int(shown[0].counts[name].sum()) for name, words in scores.CLASSES.items()}
     n_runs = len(choice.entries)
     show_beside(
         st.columns([4, 3], gap="large"),
         "scores",
-        histogram_figure(shown, theme=state.theme()),
-        lambda: histogram_records(shown),
+        scores.histogram_figure(shown, theme=state.theme()),
+        lambda: scores.histogram_records(shown),
         [f"pairs of the {choice.part} part", "number"],
         [[words, f"{n:,}"] for words, n in totals.items() if n],
         "Each class adds up to 100 %. The less the outlines overlap, the better one "
@@ -406,16 +397,16 @@ def show_reliability(choice: Choice) -> None:
             "with pairs that belong together and pairs that do not."
         )
         return
-    shares, names = (0.1, 0.5, 0.9), ReliabilityCurve._fields[2:]
+    shares, names = (0.1, 0.5, 0.9), scores.ReliabilityCurve._fields[2:]
     curves = [
-        ReliabilityCurve(entry.look, entry.label, *(getattr(found, name) for name in names))
+        scores.ReliabilityCurve(entry.look, entry.label, *(getattr(found, name) for name in names))
         for entry, _, found in measured
     ]
     show_beside(
         st.columns([4, 3], gap="large"),
         "reliability",
-        reliability_figure(curves, theme=state.theme()),
-        lambda: reliability_records(curves),
+        scores.reliability_figure(curves, theme=state.theme()),
+        lambda: scores.reliability_records(curves),
         ["method", *map(_rate, shares)],
         [
             [entry.label, *(_score_for(calibration, share) for share in shares)]

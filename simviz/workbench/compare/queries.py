@@ -28,7 +28,7 @@ from simviz.workbench.compare.choice import (
     part_of,
     put_in_link,
 )
-from simviz.workbench.shell import display, drawings, state
+from simviz.workbench.shell import display, drawings, forms, state
 from simviz.workbench.shell.display import mark, mark_pills
 
 #: Most lines that are sent to the browser; with pictures each weighs more.
@@ -162,21 +162,18 @@ def _why_none(choice: Choice) -> str:
 def _choose_group(both: Both, key: str) -> tuple[str, NDArray[Any]]:
     """Let the visitor narrow the queries down; answers with a name and their places."""
     name, queries = "", np.arange(len(both.found))
-    groups = _groups(key, both)
-    if groups:
+    if groups := _groups(key, both):
         value = st.selectbox(
             "Only queries with",
-            list(groups),
+            **forms.options({name: f"{name} ({len(at):,})" for name, at in groups.items()}),
             index=None,
-            format_func=lambda option: f"{option} ({len(groups[option]):,})",
             placeholder="All queries",
             key=f"compare-column-{key}",
             width=320,
         )
         if value is not None:
             name, queries = value, groups[value]
-    term = _choose_term(both, key)
-    if term is not None:
+    if (term := _choose_term(both, key)) is not None:
         queries = np.intersect1d(queries, term.queries)
         name = f"{name}, “{term.term}”".removeprefix(", ")
     return name, queries
@@ -296,15 +293,11 @@ def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) ->
         if len(rows) > limit:
             words = f"The {limit:,} biggest movers of {len(rows):,} queries. " + words
         st.caption(words)
-        st.download_button(
+        forms.download(
             "All queries as CSV",
             lambda: queries_csv(every),
             "queries.csv",
-            "text/csv",
             key="compare-queries-csv",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
         )
     picked = [row for row in event.selection.rows if row < len(lines)]
     return lines[picked[0] if picked else start]
@@ -316,45 +309,42 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
 
     found, sides, make = both.found, both.sides, st.column_config
     metric = found.metric
-    data: dict[str, Any] = {}
-    config: dict[str, Any] = {}
+    columns: list[tuple[str, Any, Any]] = []
     pictures = [display.item_picture(sides[line.direction], line.query) for line in lines]
     glyphs = [display.item_glyph(sides[line.direction], line.query) for line in lines]
     if any(pictures):
-        data["picture"] = pictures
-        config["picture"] = make.ImageColumn("", width=50)
+        columns.append(("picture", pictures, make.ImageColumn("", width=50)))
     if any(glyphs):
-        data["glyph"] = glyphs
-        config["glyph"] = make.TextColumn("", width=40)
-    data["text"] = [display.item_text(sides[line.direction], line.query) for line in lines]
-    config["text"] = make.TextColumn("query", width=120 if state.is_narrow() else 300)
+        columns.append(("glyph", glyphs, make.TextColumn("", width=40)))
+    texts = [display.item_text(sides[line.direction], line.query) for line in lines]
+    width = 120 if state.is_narrow() else 300
+    columns.append(("text", texts, make.TextColumn("query", width=width)))
     for name, entry, values, ranks in (
         ("a", both.a, found.a, found.a_rank),
         ("b", both.b, found.b, found.b_rank),
     ):
         by = escape_markdown(entry.label)
-        data[f"{name}_rank"] = ranks[shown]
-        config[f"{name}_rank"] = make.NumberColumn(
+        rank = make.NumberColumn(
             f"{name.upper()}: first right",
             format="%.4g",
             help=f"Rank of the first relevant answer by {by}; among ties, the expected one.",
             width=105,
         )
-        data[name] = values[shown]
-        config[name] = make.NumberColumn(
+        value = make.NumberColumn(
             f"{name.upper()}: {metric}",
             format="%.3f",
             help=f"{metric.description} By {by}.",
             width=40 + 8 * max(5, len(metric.name)),
         )
-    data["difference"] = found.difference[shown]
-    config["difference"] = make.NumberColumn(
-        "Δ", format="%+.3f", help="Above 0 where run A is better.", width="small"
-    )
+        columns += [(f"{name}_rank", ranks[shown], rank), (name, values[shown], value)]
+    words = "Above 0 where run A is better."
+    delta = make.NumberColumn("Δ", format="%+.3f", help=words, width="small")
+    columns.append(("difference", found.difference[shown], delta))
     if both.choice.direction == "mean":
-        data["side"] = [_side_name(both, line.direction) for line in lines]
-        config["side"] = make.TextColumn("one of", width=130)
-    return pd.DataFrame(data), config
+        names = [_side_name(both, line.direction) for line in lines]
+        columns.append(("side", names, make.TextColumn("one of", width=130)))
+    data = pd.DataFrame({name: cells for name, cells, _ in columns})
+    return data, {name: column for name, _, column in columns}
 
 
 def queries_csv(both: Both) -> str:
@@ -394,34 +384,26 @@ def _show_answers(both: Both, line: Line) -> None:
     row = relevance.matrix[[line.query]]
     grades = {int(i): float(g) for i, g in zip(row.indices, row.data, strict=True)}
     pool = np.sort(row.indices) if relevance.unjudged == "ignore" else None
-    entries = both.a, both.b
     with st.spinner("Asking both", show_time=False):
         a, b = (
-            Answers.from_scores(_scores(entry, line.direction, line.query, both.part), pool)
-            for entry in entries
+            Listed.of(entry, _scores(entry, line.direction, line.query, both.part), pool, grades)
+            for entry in (both.a, both.b)
         )
-    places = _shown(a, grades), _shown(b, grades)
-    left = _answers_table(both.a, both.b, places[0], a, b, seen.y, grades)
-    right = _answers_table(both.b, both.a, places[1], b, a, seen.y, grades)
-    left_list, right_list = (
-        [int(answers.candidate[at]) if isinstance(at, int) else None for at in shown]
-        for shown, answers in zip(places, (a, b), strict=True)
-    )
-    between = _lines_between(
-        left_list, right_list, {c for c, grade in grades.items() if grade > 0}
-    )
+    left, right = (_answers_table(*pair, seen.y, grades) for pair in ((a, b), (b, a)))
+    between = _lines_between(a, b, {c for c, grade in grades.items() if grade > 0})
     st.html(
         f'<div class="sv-asked">{_item_html(seen.x, line.query)}</div>'
         f'<div class="sv-two">{left}<div class="sv-lines">{between}</div>{right}</div>'
     )
-    st.html(_ideal_order(seen.y, grades) + _travelled(entries, a, b, seen.y))
+    st.html(_ideal_order(seen.y, grades) + _travelled(a, b, seen.y))
     n_right = sum(grade > 0 for grade in grades.values())
     among = "the judged" if relevance.unjudged == "ignore" else "all"
     wrong = ", ✗ what was judged wrong" if any(grade <= 0 for grade in grades.values()) else ""
+    candidates = f"{among} {len(a.answers):,} {escape_markdown(seen.y_name)}"
     st.caption(
-        f"Answers among {among} {len(a):,} {escape_markdown(seen.y_name)} of the {both.a.part} "
-        f"part, with their similarity. ✓ marks what is right ({n_right:,} in all){wrong}; ▲ and "
-        "▼ say how many places higher or lower an answer stands here than in the other list."
+        f"Answers among {candidates} of the {both.a.part} part, with their similarity. "
+        f"✓ marks what is right ({n_right:,} in all){wrong}; ▲ and ▼ say how many places "
+        "higher or lower an answer stands here than in the other list."
     )
 
 
@@ -434,66 +416,75 @@ def _scores(entry: Entry, direction: str, query: int, part: PairSet) -> NDArray[
     return pipeline.similarity(part.x, part.y.take([query]))[:, 0]
 
 
-def _shown(answers: Answers, grades: Mapping[int, float]) -> list[int | tuple[int, int]]:
-    """Places of the first answers, and of right ones wherever they stand; gaps as ranges."""
-    right = [c for c in answers.candidate.tolist() if grades.get(c, 0) > 0][:_ALWAYS]
-    places: list[int | tuple[int, int]] = []
-    before = 0
-    for at in answers.shown(_PLACES, always=right).tolist():
-        if at > before:
-            places.append((before, at))
-        places.append(at)
-        before = at + 1
-    if before < min(_PLACES, len(answers)):
-        places.append((before, len(answers)))
-    return places
+class Listed(NamedTuple):
+    """Answers of a run, and which places are listed: single ones, and gaps as ranges."""
+
+    entry: Entry
+    answers: Answers
+    places: Sequence[int | tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls, entry: Entry, scores: NDArray[Any], pool: Any, grades: Mapping[int, float]
+    ) -> Listed:
+        """List the first answers, and right ones wherever they stand."""
+        answers = Answers.from_scores(scores, pool)
+        right = [c for c in answers.candidate.tolist() if grades.get(c, 0) > 0][:_ALWAYS]
+        places: list[int | tuple[int, int]] = []
+        before = 0
+        for at in answers.shown(_PLACES, always=right).tolist():
+            if at > before:
+                places.append((before, at))
+            places.append(at)
+            before = at + 1
+        if before < min(_PLACES, len(answers)):
+            places.append((before, len(answers)))
+        return cls(entry, answers, places)
+
+    @property
+    def lines(self) -> dict[int, int]:
+        """The line in which each listed candidate stands."""
+        candidate = self.answers.candidate
+        return {int(candidate[p]): i for i, p in enumerate(self.places) if isinstance(p, int)}
 
 
-def _answers_table(
-    entry: Entry,
-    other: Entry,
-    places: Sequence[int | tuple[int, int]],
-    mine: Answers,
-    theirs: Answers,
-    items: Items,
-    grades: Mapping[int, float],
-) -> str:
+def _answers_table(mine: Listed, other: Listed, items: Items, grades: Mapping[int, float]) -> str:
     """One run's answers as a table."""
     graded = len({g for g in grades.values() if g > 0}) > 1
-    moved = mine.moved_from(theirs)
+    entry, answers, places = mine
+    moved = answers.moved_from(other.answers)
     rows: list[list[Cell]] = []
     looks = []
     for place in places:
         if isinstance(place, tuple):
             start, stop = place
             n = stop - start
-            level = mine.first[start] == mine.first[stop - 1] and n > 1
+            level = answers.first[start] == answers.first[stop - 1] and n > 1
             words = f"{n:,} more{' with the same score' if level else ''}"
             rows.append([Cell("⋮", {"class": "sv-place"}), Cell(words, {"colspan": 4})])
             looks.append("sv-gap")
             continue
-        candidate = int(mine.candidate[place])
+        candidate = int(answers.candidate[place])
         grade = grades.get(candidate, 0)
         tick = ""
         if grade > 0:
             tick = f"✓{f' {grade:.3g}' if graded else ''}"
         elif candidate in grades:
             tick = Markup('<span class="sv-wrong" title="judged not relevant">✗</span>')
-        rows.append(
-            [
-                Cell(_rank(mine, place), {"class": "sv-place"}),
-                Cell(_item_html(items, candidate), {"class": "sv-item"}),
-                Cell(tick, {"class": "sv-tick"}),
-                Cell(_move(moved[place], other.label), {"class": "sv-move"}),
-                Cell(f"{mine.score[place]:.3f}".replace("-", "−"), {"class": "sv-score"}),
-            ]
-        )
+        cells = {
+            "sv-place": _rank(answers, place),
+            "sv-item": _item_html(items, candidate),
+            "sv-tick": tick,
+            "sv-move": _move(moved[place], other.entry.label),
+            "sv-score": f"{answers.score[place]:.3f}".replace("-", "−"),
+        }
+        rows.append([Cell(content, {"class": look}) for look, content in cells.items()])
         looks.append("sv-gold" if grade > 0 else "")
     look = f"sv-list-{entry.run.id[:8]}"
     caption = Markup('<span class="sv-mark {}"></span>{}').format(look, entry.label)
-    answers = html_table([], rows, look="sv-answers", row_looks=looks, caption=caption)
+    table = html_table([], rows, look="sv-answers", row_looks=looks, caption=caption)
     style = f"<style>.{look} {{ background-image: {mark(entry.look)}; }}</style>"
-    return f'<div class="sv-scroll">{style}{answers}</div>'
+    return f'<div class="sv-scroll">{style}{table}</div>'
 
 
 def _rank(answers: Answers, at: int) -> str:
@@ -519,10 +510,10 @@ def _item_html(items: Items, at: int) -> Markup:
     return image + Markup('<span dir="auto">{}</span>').format(words)
 
 
-def _lines_between(left: Sequence[int | None], right: Sequence[int | None], gold: set[int]) -> str:
+def _lines_between(left: Listed, right: Listed, gold: set[int]) -> str:
     """Lines from where each answer stands in one list to where it stands in the other."""
-    places = [{c: i for i, c in enumerate(side) if c is not None} for side in (left, right)]
-    height = _HEAD + _ROW * max(len(left), len(right))
+    places = left.lines, right.lines
+    height = _HEAD + _ROW * max(len(left.places), len(right.places))
 
     def y(place: int) -> float:
         return _HEAD + (place + 0.5) * _ROW
@@ -567,21 +558,19 @@ def _ideal_order(items: Items, grades: Mapping[int, float]) -> str:
     return f'<div class="sv-ideal"><b>{name}</b><ol>{chips}</ol>{more}</div>'
 
 
-def _travelled(entries: tuple[Entry, Entry], a: Answers, b: Answers, items: Items) -> str:
+def _travelled(a: Listed, b: Listed, items: Items) -> str:
     """Which answer of either list's top stands furthest away in the other one."""
-    moved = a.moved_from(b)
-    there = dict(zip(b.candidate.tolist(), range(len(b)), strict=True))
-    at_b = np.array([there[c] for c in a.candidate.tolist()], dtype=np.int64)
-    top = (a.first <= _PLACES) | (b.first[at_b] <= _PLACES)
-    at = int(np.argmax(np.where(top, np.abs(moved), 0.0))) if len(a) else 0
-    if not len(a) or not moved[at]:
+    mine, theirs = a.answers, b.answers
+    moved = mine.moved_from(theirs)
+    there = dict(zip(theirs.candidate.tolist(), range(len(theirs)), strict=True))
+    at_b = np.array([there[c] for c in mine.candidate.tolist()], dtype=np.int64)
+    top = (mine.first <= _PLACES) | (theirs.first[at_b] <= _PLACES)
+    at = int(np.argmax(np.where(top, np.abs(moved), 0.0))) if len(mine) else 0
+    if not len(mine) or not moved[at]:
         return ""
-    ranks = _rank(a, at), _rank(b, int(at_b[at]))
-    words = " to ".join(
-        f"{rank} by {escape(entry.label)}" for rank, entry in zip(ranks, entries, strict=True)
-    )
-    item = _item_html(items, int(a.candidate[at]))
     return (
-        f'<div class="sv-ideal"><b>Travelled most</b><ol><li>{item}</li></ol>'
-        f"<span>place {words}</span></div>"
+        '<div class="sv-ideal"><b>Travelled most</b>'
+        f"<ol><li>{_item_html(items, int(mine.candidate[at]))}</li></ol>"
+        f"<span>place {_rank(mine, at)} by {escape(a.entry.label)} to "
+        f"{_rank(theirs, int(at_b[at]))} by {escape(b.entry.label)}</span></div>"
     )

@@ -39,7 +39,7 @@ from simviz.evaluation.significance import mean, plural
 from simviz.methods import all_methods
 from simviz.reports.summary import Entry
 from simviz.store.run import Run
-from simviz.workbench.compare.choice import Choice, evaluation, part_of, put_in_link
+from simviz.workbench.compare.choice import Choice, evaluation_of, part_of, put_in_link
 from simviz.workbench.shell import drawings, forms, settings, state
 
 #: Tests of queries by what the link calls them: on the control, and what each does.
@@ -249,18 +249,18 @@ def _judged_pairs(choice: Choice) -> JudgedPairs | None:
     """The pairs that tests draw again; None where queries are compared."""
     if is_by_query(choice):
         return None
-    return judged_pairs(evaluation(choice.entries[0], choice.pairs))
+    return judged_pairs(evaluation_of(choice.entries[0], choice.pairs))
 
 
 @state.cached(400)
 def _compared_metric(entry: Entry, metric: str, pairs: PairSet) -> Metric:
-    return compared_metric(evaluation(entry, pairs), metric)
+    return compared_metric(evaluation_of(entry, pairs), metric)
 
 
 @state.cached(400)
 def _values(entry: Entry, metric: str, direction: str, pairs: PairSet) -> QueryValues:
     sides = settings.asking_sides(direction)
-    return query_values(evaluation(entry, pairs), metric, sides)
+    return query_values(evaluation_of(entry, pairs), metric, sides)
 
 
 # -- what is found --------------------------------------------------------------------
@@ -284,7 +284,7 @@ def compare_all(choice: Choice, test: str, correction: Correction) -> Comparison
         if metric.level == "query":
             means = [mean(values(choice, entry).values) for entry in choice.entries]
         else:
-            means = [evaluation(entry, choice.pairs).value(metric) for entry in choice.entries]
+            means = [evaluation_of(entry, choice.pairs).value(metric) for entry in choice.entries]
     ids = tuple(entry.run.id for entry in choice.entries)
     return Comparisons(ids, np.array(means), correct(found, correction), metric.higher_is_better)
 
@@ -335,7 +335,7 @@ def power(choice: Choice, found: Comparisons) -> str:
 
 def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
-    one, other = (evaluation(entry, choice.pairs) for entry in (a, b))
+    one, other = (evaluation_of(entry, choice.pairs) for entry in (a, b))
     sides = settings.asking_sides(choice.direction)
     return paired_differences(one, other, query_metric(choice.metric), sides)
 
@@ -398,7 +398,7 @@ def p_text(p: float) -> str:
 def _interval(
     entry: Entry, metric: str, direction: str, by_query: bool, pairs: PairSet
 ) -> tuple[float, float]:
-    if not by_query and (known := judged_pairs(evaluation(entry, pairs))) is not None:
+    if not by_query and (known := judged_pairs(evaluation_of(entry, pairs))) is not None:
         return interval_of_pairs(known, parse_metric(metric))
     return confidence_interval(_values(entry, metric, direction, pairs).values)
 
@@ -419,7 +419,7 @@ def _compare(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
 def _compare_by_pairs(entries: list[Entry], metric: str, test: str, pairs: PairSet) -> Comparisons:
     """What a test says of the judged pairs of runs, all drawn alike."""
     # Pairs are the same whichever side asks.
-    evaluations = {entry.run.id: evaluation(entry, pairs) for entry in entries}
+    evaluations = {entry.run.id: evaluation_of(entry, pairs) for entry in entries}
     return compare_all_evaluations(evaluations, metric, test=test, correction="none")
 
 

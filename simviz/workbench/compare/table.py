@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from math import isnan
 from pathlib import Path
-from typing import NamedTuple
 
 import streamlit as st
 from markupsafe import Markup
@@ -16,14 +15,23 @@ from simviz.charts.tables import Cell, html_table
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparison, Comparisons
 from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.tables import TableRow, best_values, finding
+from simviz.evaluation.tables import TableRow
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import Entry, asked, find_record, table_rows
-from simviz.store import stopped_by_validation
+from simviz.reports.summary import (
+    Column,
+    Entry,
+    asked,
+    bold,
+    dimensions_column,
+    finding_of,
+    metric_column,
+    table_rows,
+    time_column,
+)
 from simviz.workbench.compare import files, significance
-from simviz.workbench.compare.choice import Choice, evaluation, view
+from simviz.workbench.compare.choice import Choice, evaluation_of, view
 from simviz.workbench.compare.significance import Verdicts
-from simviz.workbench.shell import code, links, settings
+from simviz.workbench.shell import code, display, links, settings
 from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
 
@@ -32,14 +40,6 @@ _FEW = ("top-1", "MRR", "AUC")
 _NOTHING = "–"
 _LONGEST = 16  # characters of a run's name in a heading
 _STYLE = Path(__file__).with_name("table.css")
-
-
-class Column(NamedTuple):
-    """A column of the table."""
-
-    head: str
-    hover: str
-    cells: Sequence[str]
 
 
 # -- the finding ----------------------------------------------------------------------
@@ -52,34 +52,27 @@ def show_finding(choice: Choice) -> None:
     if record is None or isnan(record["value"]):
         st.markdown(f"{choice.metric} could not be measured on the {choice.part} part.")
         return
-    unseen = record["direction"] == "pairs" or asked(best, choice.pairs, choice.direction).unseen
-    show_best(best, choice.metric, choice.direction, choice.pairs, unseen=unseen)
+    show_best(best, choice.metric, choice.direction, choice.pairs)
     if len(choice.entries) > 1:
         show_lead(choice, best, choice.entries[1])
     if choice.part == "validation":
-        _offer_test(choice)
+        # In place of a verdict: why there is none, and the way there.
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(
+                "Choose methods and settings by these figures; whether one is better than "
+                "another is for the test part to say.",
+                width="content",
+            )
+            dataset_id = best.run.info.dataset_id
+            settings.part_button(dataset_id, "test", "See the test", "compare-see-test")
 
 
-def show_best(best: Entry, metric: str, direction: str, pairs: PairSet, **unseen: bool) -> None:
+def show_best(best: Entry, metric: str, direction: str, pairs: PairSet) -> None:
     """Say in a sentence what the best run can do."""
-    record = best.record(metric, direction)
-    if record is None:
+    if best.record(metric, direction) is None:
         return
-    baselines = best.measured.evaluation["baselines"]
-    popular = find_record(baselines.get("popularity", []), metric, direction)
-    sides = asked(best, pairs, direction)
-    words = finding(
-        best.label,
-        metric,
-        record["value"],
-        record["n"],
-        query_name="pairs" if record["direction"] == "pairs" else sides.queries,
-        answer_name=sides.answers,
-        baseline=None if popular is None else popular["value"],
-        part=best.part,
-        candidates=best.measured.ranked_against(direction, best.part, pairs),
-        **unseen,
-    )
+    candidates = best.measured.ranked_against(direction, best.part, pairs)
+    words = finding_of(best, pairs, metric, direction, candidates=candidates)
     # A figure and its per cent stay on one line.
     words = words.replace(" %", "\N{NO-BREAK SPACE}%")
     st.html(f'<p class="sv-finding">{escape(words)}</p>')
@@ -88,18 +81,6 @@ def show_best(best: Entry, metric: str, direction: str, pairs: PairSet, **unseen
 def show_lead(choice: Choice, a: Entry, b: Entry) -> None:
     """Say which of two runs is ahead, and how sure that is."""
     st.html(f'<p class="sv-next">{escape(significance.verdict(choice, a, b))}</p>')
-
-
-def _offer_test(choice: Choice) -> None:
-    """In place of a verdict on the validation part: one line that says why, and the way there."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(
-            "Choose methods and settings by these figures; whether one is better than another is "
-            "for the test part to say.",
-            width="content",
-        )
-        dataset_id = choice.entries[0].run.info.dataset_id
-        settings.part_button(dataset_id, "test", "See the test", "compare-see-test")
 
 
 # -- the table ------------------------------------------------------------------------
@@ -123,7 +104,7 @@ def show_table(choice: Choice) -> None:
         with st.popover("Export", icon=":material/download:", type="tertiary"):
             files.show(choice, rows, metrics, verdicts)
             st.divider()
-            files.show_model_files(runs, {entry.run.id: entry.label for entry in choice.entries})
+            files.show_model_files(choice.entries)
         code.show_compare(choice, now.test, now.correction)
         links.show_button("compare", runs, view())
     columns = [metric_column(rows, metric) for metric in metrics]
@@ -147,13 +128,10 @@ def draw_columns(
 ) -> None:
     """Draw a table of runs, then of what knows nothing, in grey."""
     # On the validation part a dagger marks the runs that stopped by it.
-    stopped = [
-        entry.part == "validation" and stopped_by_validation(entry.run) for entry in entries
-    ]
     names: list[str] = [row.label for row in rows]
-    for i, is_stopped in enumerate(stopped):
+    for i, entry in enumerate(entries):
         marked = Markup('<span class="sv-mark sv-run-{}"></span>{}{}')
-        names[i] = marked.format(i, names[i], "†" * is_stopped)
+        names[i] = marked.format(i, names[i], "†" * entry.is_stopped_early)
     cells = [[name] for name in names]
     for column in columns:
         for i, line in enumerate(cells):
@@ -171,71 +149,46 @@ def draw_columns(
     )
     st.html(_STYLE)
     st.html(f"<style>{marks}</style>{table}")
-    if any(stopped):
+    if any(entry.is_stopped_early for entry in entries):
         st.caption("† Stopped training by this part, so that its figures here flatter it.")
-
-
-def metric_column(rows: Sequence[TableRow], name: str) -> Column:
-    """A metric with its interval; the best is bold."""
-    best = best_values(rows, [name]).get(name)
-    cells = []
-    for row in rows:
-        value, reach = row.values[name]
-        cell = Markup("{}").format(_NOTHING if isnan(value) else f"{value:.3f}")
-        if value == best and not row.is_baseline:
-            cell = _bold(cell)
-        if not isnan(reach) and not row.is_baseline:
-            cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
-        cells.append(cell)
-    return Column(name, parse_metric(name).description, cells)
-
-
-def dimensions_column(rows: Sequence[TableRow]) -> Column:
-    """How many dimensions each model has."""
-    cells = [_NOTHING if row.dimensions is None else f"{row.dimensions:,}" for row in rows]
-    return Column("dimensions", "", cells)
-
-
-def time_column(rows: Sequence[TableRow]) -> Column:
-    """How long each run took."""
-    cells = [_NOTHING if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
-    return Column("time", "To train, measure and draw", cells)
 
 
 def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Column]:
     """What tests found: tie groups, differences and p-values; more of it where asked."""
     now, found = verdicts.setting, verdicts.found
     base = now.against.label
-    lines = significance.against(choice, verdicts)
-    name, test = significance.tested_name(choice, now), significance.test_name(found)
     by_pairs, counted = significance.is_by_pairs(found), significance.counted(found)
+
+    def column(
+        head: str, hover: str, text: Callable[[Comparison], str], found: Comparisons = found
+    ) -> Column:
+        lines = significance.against(choice, verdicts._replace(found=found))
+        return Column(head, hover, [_NOTHING if one is None else text(one) for one in lines])
+
+    name, test = significance.tested_name(choice, now), significance.test_name(found)
+    delta = column(
+        f"Δ to {clean_text(base, _LONGEST)}",
+        f"{name} minus that of {base}, on the same queries.",
+        lambda one: significance.signed(one.difference),
+    )
+    kind = "BCa" if now.test == "bootstrap" else "Student"
+    if by_pairs:
+        kind = "normal" if now.test == "delong" else "Student"
+    hover = f"Interval of the difference: {kind}."
+    reach = column("Δ, 95 %", hover, significance.interval_text)
+    if choice.part == "validation":
+        return [delta, reach]
     letters = found.letters()
     ties = Column(
         "ties",
         f"Runs that share a letter cannot be told apart at 5 %: {test}.",
         [letters[entry.run.id] for entry in choice.entries],
     )
-    delta = Column(
-        f"Δ to {clean_text(base, _LONGEST)}",
-        f"{name} minus that of {base}, on the same queries.",
-        [_NOTHING if one is None else significance.signed(one.difference) for one in lines],
-    )
-    kind = "BCa" if now.test == "bootstrap" else "Student"
-    if by_pairs:
-        kind = "normal" if now.test == "delong" else "Student"
-    reach = Column(
-        "Δ, 95 %",
-        f"Interval of the difference: {kind}.",
-        [_NOTHING if one is None else significance.interval_text(one) for one in lines],
-    )
-    if choice.part == "validation":
-        return [delta, reach]
-    tests = [Column(f"p, {now.short}", f"Against {base}: {test}.", [_p(one) for one in lines])]
-    if verdicts.beside is not None:
-        others = significance.against(choice, verdicts._replace(found=verdicts.beside))
-        short = "bootstrap" if significance.is_by_pairs(verdicts.beside) else "randomisation"
-        hover = f"The better test: {significance.test_name(verdicts.beside)}."
-        tests.append(Column(f"p, {short}", hover, [_p(one) for one in others]))
+    tests = [column(f"p, {now.short}", f"Against {base}: {test}.", _p)]
+    if (beside := verdicts.beside) is not None:
+        short = "bootstrap" if significance.is_by_pairs(beside) else "randomisation"
+        hover = f"The better test: {significance.test_name(beside)}."
+        tests.append(column(f"p, {short}", hover, _p, beside))
     if not everything:
         return [ties, delta, *tests]
     tested = significance.tested_metric(choice)
@@ -256,34 +209,30 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
         ties,
         delta,
         reach,
-        Column(
+        column(
             "Δ %",
             f"The difference as a share of {base}'s mean.",
-            [_NOTHING if one is None else _percent(one.difference, mean) for one in lines],
+            lambda one: _percent(one.difference, mean),
         ),
-        Column(
+        column(
             "better / level / worse",
             f"{counted} on which the run does better than {base}, as well, and worse.",
-            [_counts(found, one) for one in lines],
+            lambda one: (
+                " / ".join(f"{n:,}" for n in significance.outcomes(found, one) or ()) or _NOTHING
+            ),
         ),
         *tests,
-        Column(
+        column(
             "effect",
             f"Difference in standard deviations {unit}, corrected for small samples (Hedges).",
-            [_effect(one) for one in lines],
+            lambda one: _effect(one.effect_size),
         ),
     ]
 
 
-def _bold(cell: str) -> Markup:
-    return Markup('<span class="sv-best">{}</span>').format(cell)
-
-
-def _p(one: Comparison | None) -> str:
-    if one is None:
-        return _NOTHING
+def _p(one: Comparison) -> str:
     text = significance.p_text(one.p_value)
-    return _bold(text) if one.is_significant() else text
+    return bold(text) if one.is_significant() else text
 
 
 def _percent(difference: float, base: float) -> str:
@@ -293,15 +242,8 @@ def _percent(difference: float, base: float) -> str:
     return f"{'0.0' if float(text) == 0 else text.replace('-', '−')} %"
 
 
-def _counts(found: Comparisons, one: Comparison | None) -> str:
-    counts = None if one is None else significance.outcomes(found, one)
-    return _NOTHING if counts is None else " / ".join(f"{n:,}" for n in counts)
-
-
-def _effect(one: Comparison | None) -> str:
-    if one is None or isnan(one.effect_size):
-        return _NOTHING
-    return f"{one.effect_size:+.2f}".replace("-", "−").replace("inf", "∞")
+def _effect(size: float) -> str:
+    return _NOTHING if isnan(size) else display.signed(size, 2).replace("inf", "∞")
 
 
 # -- notes below it -------------------------------------------------------------------
@@ -365,15 +307,17 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
         return ""
     metric = parse_metric(choice.metric)
     by = metric if metric.level == "query" else "MRR"
-    n = evaluation(first, choice.pairs).n_certain(choice.direction, by)
+    n = evaluation_of(first, choice.pairs).n_certain(choice.direction, by)
     if not n:
         return ""
     one = n == 1
+    words = f"{n:,} quer{'y' if one else 'ies'}"
     if anything_ranked:
-        words = f" {n:,} quer{'y' if one else 'ies'} with nothing but right candidates"
-        return f"{words} {'is' if one else 'are'} left out."
-    words = f"{n:,} quer{'y has' if one else 'ies have'} nothing but right candidates"
-    return f" Metrics of ranks have nothing to measure: {words}, the others none."
+        return f" {words} with nothing but right candidates {'is' if one else 'are'} left out."
+    return (
+        f" Metrics of ranks have nothing to measure: {words} {'has' if one else 'have'} nothing "
+        "but right candidates, the others none."
+    )
 
 
 def _empty_items(choice: Choice) -> list[str]:

@@ -17,7 +17,7 @@ from simviz.exceptions import SimvizError
 from simviz.explain.topics import RunTopics, TopicTerms, has_topics, topic_rows
 from simviz.store.run import Run
 from simviz.workbench.compare.choice import Choice
-from simviz.workbench.shell import display, state
+from simviz.workbench.shell import display, forms, state
 from simviz.workbench.shell.figures import segments
 
 Side = Literal["x", "y"]
@@ -45,7 +45,11 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
     """Show the topics of one of several runs."""
     # Run by itself, so that a search leaves the rest of the page alone.
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        run = _choose_run(labelled)
+        by_id, labels = {run.id: run for _, run in labelled}, {run.id: n for n, run in labelled}
+        if st.session_state.get("topics-run") not in by_id:
+            st.session_state["topics-run"] = next(iter(by_id))
+        chosen = st.selectbox("Topics of", **forms.options(labels), key="topics-run", width=220)
+        run = by_id[chosen]
         order = segments("Order by", _ORDERS, "topics-order")
         wanted = st.text_input(
             "Find a term",
@@ -69,37 +73,23 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
     _show_below(run, pairs, found, matching)
 
 
-def _choose_run(labelled: Sequence[tuple[str, Run]]) -> Run:
-    names = {run.id: name for name, run in labelled}
-    if st.session_state.get("topics-run") not in names:
-        st.session_state["topics-run"] = labelled[0][1].id
-    chosen = st.selectbox(
-        "Topics of", list(names), format_func=names.__getitem__, key="topics-run", width=220
-    )
-    return next(run for _, run in labelled if run.id == chosen)
-
-
 def _show_below(
     run: Run, pairs: PairSet, found: RunTopics, matching: Sequence[TopicTerms]
 ) -> None:
+    link = {"data": run.info.dataset_id, "run": run.id}
+    if "share" in st.query_params:
+        link = {"share": st.query_params["share"]}
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(matching) > _FEW:
             st.toggle(f"All {len(matching):,} topics", key="topics-all")
-        st.download_button(
-            "Topics as CSV",
-            lambda: topics_csv(found, pairs),
-            "topics.csv",
-            "text/csv",
-            key="topics-csv",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
+        forms.download(
+            "Topics as CSV", lambda: topics_csv(found, pairs), "topics.csv", key="topics-csv"
         )
         st.page_link(
             "pages/map.py",
             label="See them on the map",
             icon=":material/scatter_plot:",
-            query_params=_map_link(run),
+            query_params=link,
         )
     if found.perplexities:
         first, last = found.perplexities[0], found.perplexities[-1]
@@ -118,12 +108,6 @@ def _show_below(
         + "NPMI says how much more often its terms occur in one item than by chance: 1 always "
         "together, 0 independent, −1 never. Below the terms: what is most about the topic."
     )
-
-
-def _map_link(run: Run) -> dict[str, str]:
-    if "share" in st.query_params:
-        return {"share": st.query_params["share"]}
-    return {"data": run.info.dataset_id, "run": run.id}
 
 
 def ordered(topics: Sequence[TopicTerms], order: str) -> list[TopicTerms]:
@@ -157,11 +141,9 @@ def table_html(
     found: RunTopics, shown: Sequence[TopicTerms], pairs: PairSet, wanted: str = ""
 ) -> str:
     """The table; whatever was uploaded is escaped."""
-    sides: list[tuple[Side, Items, str]] = [
-        ("x", pairs.x, pairs.x_name),
-        ("y", pairs.y, pairs.y_name),
-    ]
-    sides = sides[:1] if found.one_side else sides
+    sides: list[tuple[Side, Items, str]] = [("x", pairs.x, pairs.x_name)]
+    if not found.one_side:
+        sides.append(("y", pairs.y, pairs.y_name))
     most = max((topic.share for topic in found.topics), default=0.0) or 1.0
     tip = "Normalised pointwise mutual information of the terms, from −1 to 1"
     head: list[object] = [Cell("weight", {"title": "Share of all tokens"})]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from simviz.exceptions import SimvizError
-from simviz.reports.summary import Entry, MeasuredRun, group_key, numbered, rank_key
+from simviz.reports.summary import Entry, MeasuredRun, group_key, numbered, rank_key, split_words
 from simviz.store.run import Part
 from simviz.workbench.shell import settings, state
 
@@ -76,17 +76,9 @@ def group(runs: Sequence[Run], measured: Mapping[str, MeasuredRun]) -> dict[str,
 
 
 def describe_split(split: Mapping[str, Any], names: tuple[str, str], part: Part = "test") -> str:
-    """Name what a part holds that training did not."""
-    by, key = split["by"], split.get("group_key")
-    what = {
-        "pair": "new pairs",
-        "x": f"new {names[0]}",
-        "y": f"new {names[1]}",
-        "group": f"new groups ({key or 'group'})",
-        "column": f"as the column {key or 'split'} says",
-        "time": f"the latest by {key or 'date'}",
-    }[by]
-    if by == "column":
+    """Name what a part holds that training did not, and its share."""
+    what = split_words(split, names)
+    if split["by"] == "column":
         return what
     share = split["fractions"][2 if part == "test" else 1]
     return f"{what}, {100 * share:g} % of the data, seed {split['seed']}"
