@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
 from typing import Any, Literal
+
+from jinja2 import Environment, StrictUndefined
 
 from simviz.store.records import BLEND, DEMO_PREFIX, IMPORTED
 from simviz.store.run import Part
@@ -11,6 +15,7 @@ from simviz.store.run import Part
 Spec = Mapping[str, Any]
 #: Lines of a column that are written out.
 _MOST_LINES = 25
+_AUGMENT = "from simviz.data.augment import augment, from_json"
 
 
 def repeat_code(
@@ -62,13 +67,8 @@ def repeat_code(
     print(result.value("MRR"))
     <BLANKLINE>
     """
-    imports, body = _trained(spec, others)
-    asked = _quoted(metric) if direction is None else f"{_quoted(metric)}, {_quoted(direction)}"
-    body += [
-        f"result = simviz.evaluate(model, parts.{part}.x, parts.{part}.y, parts.{part}.relevance)",
-        f"print(result.value({asked}))",
-    ]
-    return _joined(imports, body)
+    value = _value(metric, direction)
+    return _write("repeat", spec, others, part=part, value=value)
 
 
 def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
@@ -100,13 +100,9 @@ def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
         print(finding.title)
     <BLANKLINE>
     """
-    body = [
-        *_data_lines(dataset_id, split),
-        "print(len(parts.train.x), len(parts.validation.x), len(parts.test.x))",
-        "for finding in check_health(pairs, parts):",
-        "    print(finding.title)",
-    ]
-    return _joined(["import simviz", "from simviz.data.health import check_health"], body)
+    data = _data({"dataset_id": dataset_id, "split": split})
+    imports = ["from simviz.data.health import check_health"]
+    return str(_macros().data(data, imports))
 
 
 def compare_code(
@@ -153,40 +149,22 @@ def compare_code(
     able = {label: spec for label, spec in specs.items() if _can_repeat(spec)}
     if not able:
         raise ValueError("None of these runs can be trained again: they were imported.")
-    first = next(iter(able.values()))
-    imports = ["import simviz"]
-    body = _data_lines(str(first["dataset_id"]), first["split"])
-    body += [f"{part} = parts.{part}", "results = {}"]
-    known = dict(others or {})
-    for label, spec in able.items():
-        body += ["", *_fit_lines(spec, known, imports)]
-        measured = f"simviz.evaluate(model, {part}.x, {part}.y, {part}.relevance)"
-        body.append(f"results[{_quoted(label)}] = {measured}")
-    body += [""]
-    for label in specs.keys() - able.keys():
-        body.append(f"# {_quoted(label)} was imported: its scores come from its file alone.")
-    asked = _quoted(metric) if direction is None else f"{_quoted(metric)}, {_quoted(direction)}"
-    body += ["for name, result in results.items():", f"    print(name, result.value({asked}))"]
-    wanted = "" if direction is None else f"[{_quoted(direction)}], "
+    runs = {label: _run(spec, others) for label, spec in able.items()}
+    imports = [_AUGMENT for run in runs.values() if run["is_augmented"]]
+    sides = "" if direction is None else f", [{_python(direction)}]"
     if direction == "mean":
-        wanted = '["x2y", "y2x"], '
+        sides = ', ["x2y", "y2x"]'
+    compared, ahead, tested = f"{_python(metric)}{sides}", "", None
     if test is not None and len(able) > 1 and part == "validation":
         imports.append("from simviz.evaluation import compare_evaluations")
-        body += [
-            "first, second, *_ = results.values()",
-            f'ahead = compare_evaluations(first, second, {_quoted(metric)}, {wanted}test="t")',
-            "print(ahead.difference, ahead.low, ahead.high)  # with its 95 % interval",
-        ]
+        ahead = compared
     elif test is not None and len(able) > 1:
         imports.append("from simviz.evaluation import compare_all_evaluations")
-        body += [
-            "found = compare_all_evaluations(",
-            f"    results, {_quoted(metric)}, {wanted}test={_quoted(test)},",
-            f"    correction={_quoted(correction)},",
-            ")",
-            "print(found.letters())  # runs that share a letter cannot be told apart",
-        ]
-    return _joined(imports, body)
+        tested = {"compared": compared, "name": test, "correction": correction}
+    imported = [label for label in specs if label not in able]
+    value = _value(metric, direction)
+    data = _data(next(iter(able.values())))
+    return str(_macros().compare(data, imports, runs, imported, part, value, ahead, tested))
 
 
 def map_code(
@@ -218,20 +196,8 @@ def map_code(
     ValueError
         If the run was imported, and so cannot be trained again.
     """
-    imports, body = _trained(spec, others)
-    imports.append("from simviz.projection import draw")
-    options = f"method={_quoted(method)}, balance={_quoted(balance)}"
-    body += [
-        "drawing, x, y = draw(",
-        f"    model, pairs, seed={spec['split']['seed']!r}, {options}",
-        ")",
-        "print(drawing.quality.trustworthiness, drawing.quality.overlap)",
-        "figure = simviz.map_figure(",
-        "    drawing, pairs.x.take(x), pairs.y.take(y), pairs.relevance.take(x, y)",
-        ")",
-        'figure.write_html("map.html")',
-    ]
-    return _joined(imports, body)
+    draw = "from simviz.projection import draw"
+    return _write("map", spec, others, draw, method=method, balance=balance)
 
 
 def search_code(
@@ -268,28 +234,9 @@ def search_code(
     ValueError
         If the run was imported, and so cannot be trained again.
     """
-    imports, body = _trained(spec, others)
-    other = "y" if side == "x" else "x"
-    if isinstance(query, int):
-        body.append(f"query = pairs.{side}.take([{query}])")
-    elif query is not None:
-        body.append(f'query = simviz.Items(["query"], [{_quoted(query)}], pairs.{side}.kind)')
-    else:
-        imports.append("from simviz.data.images import as_kept, make_sprite")
-        body += [
-            'with open("YOUR_PICTURE", "rb") as file:',
-            "    sprite = make_sprite(file.read())",
-            f"kept = as_kept(sprite, pairs.{side}.content)",
-            'query = simviz.Items(["query"], kept[None], "image")',
-        ]
-    asked = "query, pairs.y)[0]" if side == "x" else "pairs.x, query)[:, 0]"
+    imports = ["from simviz.data.images import as_kept, make_sprite"] if query is None else []
     words = "content" if answer_has_words else "labels"
-    body += [
-        f"scores = model.similarity({asked}",
-        "for i in (-scores).argsort()[:10]:",
-        f'    print(f"{{scores[i]:.3f}}", pairs.{other}.{words}[i])',
-    ]
-    return _joined(imports, body)
+    return _write("search", spec, others, *imports, side=side, query=query, words=words)
 
 
 def normalise_code(
@@ -322,29 +269,13 @@ def normalise_code(
     ValueError
         If the run was imported, and so cannot be trained again.
     """
-    imports, body = _trained(spec, others)
-    imports.append("from simviz.evaluation.assignment import assign, group_names")
-    if len(lines) > _MOST_LINES:
-        body += [
-            'with open("YOUR_COLUMN.txt", encoding="utf-8") as file:',
-            "    lines = file.read().splitlines()",
-        ]
-    else:
-        body += ["lines = [", *(f"    {_quoted(line)}," for line in lines), "]"]
-    body += [
-        "column = simviz.Items([str(i) for i in range(len(lines))], lines, pairs.x.kind)",
-        "found = assign(model, column, pairs.y, group_names(pairs))",
-        "for line, group, score in zip(lines, found.group, found.score):",
-    ]
+    few = lines if len(lines) <= _MOST_LINES else None
     # A score that is not known is below no threshold and above none.
     known = "group >= 0"
     if threshold > float("-inf"):
         known += f" and score >= {threshold:.6g}"
-    body += [
-        f'    name = found.names[group] if {known} else "not in the taxonomy"',
-        '    print(f"{score:.3f}", line, "→", name)',
-    ]
-    return _joined(imports, body)
+    imported = "from simviz.evaluation.assignment import assign, group_names"
+    return _write("normalise", spec, others, imported, lines=few, known=known)
 
 
 def _can_repeat(spec: Spec) -> bool:
@@ -353,98 +284,89 @@ def _can_repeat(spec: Spec) -> bool:
     return IMPORTED not in (spec["method"], *parts)
 
 
-def _trained(spec: Spec, others: Mapping[str, Spec] | None) -> tuple[list[str], list[str]]:
-    """Imports, and lines that end with a fitted `model`."""
+def _write(
+    page: str, spec: Spec, others: Mapping[str, Spec] | None, *imports: str, **given: Any
+) -> str:
+    """The code of a page that needs one run."""
     if not _can_repeat(spec):
         raise ValueError("This run cannot be trained again: it was imported.")
-    imports = ["import simviz"]
-    body = _data_lines(str(spec["dataset_id"]), spec["split"])
-    return imports, body + _fit_lines(spec, dict(others or {}), imports)
+    run = _run(spec, others)
+    needed = [*imports, _AUGMENT] if run["is_augmented"] else imports
+    return str(getattr(_macros(), page)(_data(spec), needed, run, **given))
 
 
-def _joined(imports: list[str], body: list[str]) -> str:
-    # Whole modules before what is taken out of them, as is usual.
-    return "\n".join([*imports[:1], *sorted(imports[1:]), "", *body]) + "\n"
+@lru_cache(maxsize=1)
+def _macros() -> Any:
+    made = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["py"] = _python
+    text = resources.files("simviz.reports").joinpath("code.jinja").read_text(encoding="utf-8")
+    return made.from_string(text).module
 
 
-def _data_lines(dataset: str, split: Mapping[str, Any]) -> list[str]:
-    """Lines that read the data into `pairs` and split them into `parts`."""
-    if dataset.startswith(DEMO_PREFIX):
-        lines = [f"pairs = simviz.load_demo({_quoted(dataset.removeprefix(DEMO_PREFIX))})"]
-    else:
-        lines = ['pairs = simviz.read_pairs("YOUR_FILE").pairs']
-    how = f"by={_quoted(split['by'])}, fractions={tuple(split['fractions'])!r}, "
-    how += f"seed={split['seed']!r}"
-    if split.get("group_key") is not None:
-        how += f", group_key={_quoted(split['group_key'])}"
-    return [*lines, f"parts = simviz.split(pairs, {how})"]
+def _data(spec: Spec) -> dict[str, Any]:
+    """Where the data come from, and how they are split."""
+    dataset, split = str(spec["dataset_id"]), spec["split"]
+    return {
+        "demo": dataset.removeprefix(DEMO_PREFIX) if dataset.startswith(DEMO_PREFIX) else "",
+        "by": split["by"],
+        "fractions": tuple(split["fractions"]),
+        "seed": split["seed"],
+        "group_key": split.get("group_key"),
+    }
 
 
-def _fit_lines(spec: Spec, known: Mapping[str, Spec], imports: list[str]) -> list[str]:
-    """Lines that fit what was asked for as `model`; what they need to be imported is added."""
+def _run(spec: Spec, others: Mapping[str, Spec] | None) -> dict[str, Any]:
+    """The models that a request is fitted by: one, or both parts of a blend."""
+    params, known = spec["params"], others or {}
     if spec["method"] != BLEND:
-        return _model_lines("model", spec, imports)
-    body: list[str] = []
-    params = spec["params"]
-    for role in ("learned", "lexical"):
-        part = known.get(params[role])
-        if part is None or part["method"] == BLEND:
-            method = params[f"{role}_method"]
-            body.append(f"# Settings of run {params[role]} are not known here: the usual ones.")
-            part = {"method": method, "params": {}}
-        body += _model_lines(role, part, imports)
-    return [
-        *body,
-        "model = simviz.BlendPipeline.of(",
-        f"    learned, lexical, parts.train, {params['alpha']!r}, "
-        f"normalization={_quoted(params['normalization'])}",
-        ")",
-    ]
+        models = [_model("model", spec)]
+    else:
+        models = []
+        for role in ("learned", "lexical"):
+            part = known.get(params[role])
+            is_known = part is not None and part["method"] != BLEND
+            usual = {"method": params[f"{role}_method"]}
+            models.append(_model(role, part if is_known and part else usual, is_known=is_known))
+    is_augmented = any(model["augment"] for model in models)
+    is_blend = spec["method"] == BLEND
+    return {
+        "params": params,
+        "models": models,
+        "is_blend": is_blend,
+        "is_augmented": is_augmented,
+    }
 
 
-def _model_lines(name: str, spec: Spec, imports: list[str]) -> list[str]:
-    """Lines that fit one pipeline; what they need to be imported is added."""
-    lines, train = [], "parts.train"
-    if spec.get("augment"):
-        if (wanted := "from simviz.data.augment import augment, from_json") not in imports:
-            imports.append(wanted)
-        train = "train" if name == "model" else f"{name}_train"
-        lines += [
-            "held_out = [",
-            "    text",
-            "    for part in (parts.validation, parts.test)",
-            "    for side in (part.x, part.y)",
-            '    if side.kind == "text"',
-            "    for text in side.content",
-            "]",
-            f"{train} = augment(parts.train, from_json({_literal(spec['augment'])}), held_out)",
-        ]
-    given = dict(spec.get("params", {}))
+def _model(name: str, spec: Spec, *, is_known: bool = True) -> dict[str, Any]:
+    params, augment, train = dict(spec.get("params", {})), spec.get("augment"), "parts.train"
     if spec.get("features", "usual") != "usual":
-        given = {"features": spec["features"], **given}
-    params = "".join(f", {key}={_literal(value)}" for key, value in given.items())
-    return [
-        *lines,
-        f"{name} = simviz.default_pipeline({_quoted(spec['method'])}, {train}{params}).fit(",
-        f"    {train}, parts.validation",
-        ")",
-    ]
+        params = {"features": spec["features"], **params}
+    if augment:
+        train = "train" if name == "model" else f"{name}_train"
+    return {
+        "name": name,
+        "method": spec["method"],
+        "params": params,
+        "augment": augment,
+        "train": train,
+        "is_known": is_known,
+    }
 
 
-def _literal(value: object) -> str:
+def _value(metric: str, direction: str | None) -> str:
+    """The arguments that ask a result for a metric."""
+    return ", ".join(_python(word) for word in (metric, direction) if word is not None)
+
+
+def _python(value: object) -> str:
     """A value of JSON's types as Python reads it, on one line whatever stands in it."""
     if isinstance(value, str):
-        return _quoted(value)
+        return '"' + "".join(map(_visible, value)) + '"'
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_python(k)}: {_python(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_literal, value)) + "]"
+        return "[" + ", ".join(map(_python, value)) + "]"
     return repr(value)
-
-
-def _quoted(text: str) -> str:
-    """A Python string in double quotes that ends where it should, in visible characters."""
-    return '"' + "".join(map(_visible, str(text))) + '"'
 
 
 def _visible(c: str) -> str:

@@ -121,7 +121,10 @@ def test_two_runs_are_one_pair(show):
 def test_without_validation_pairs_no_weight_is_chosen(show, monkeypatch):
     from simviz.workbench.compare import blend
 
-    monkeypatch.setattr(blend, "_validation_curve", lambda *given: None)
+    curve = blend._curve
+    monkeypatch.setattr(
+        blend, "_curve", lambda of, part: None if part == "validation" else curve(of, part)
+    )
     page = show("cl_lsi", "bm25", part="test")
     assert page.slider[0].value == 0.5
     assert "no weight could be chosen" in said(page)

@@ -10,7 +10,6 @@ import streamlit as st
 
 from simviz.charts.search import WeightCurve, blend_figure
 from simviz.charts.style import clean_text
-from simviz.data.pairs import PairSet
 from simviz.evaluation import BlendCurve, blend_curve
 from simviz.evaluation.differences import query_metric
 from simviz.exceptions import SimvizError
@@ -19,7 +18,7 @@ from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline
 from simviz.reports.summary import Entry
-from simviz.store.run import Part, Run
+from simviz.store.run import Part
 from simviz.workbench.compare.choice import Choice, choose_two, held_out
 from simviz.workbench.shell import display, forms, state
 from simviz.workbench.shell.figures import show_chart
@@ -47,12 +46,6 @@ class Blend(NamedTuple):
         """Where the weight is in the session: other runs or scales have their own."""
         learned, lexical = self.learned.run.id[:8], self.lexical.run.id[:8]
         return f"compare-alpha-{learned}-{lexical}-{self.normalization}"
-
-    def curve(self, part: Part) -> BlendCurve | None:
-        """The blend at 101 weights on a part; None where nothing is relevant there."""
-        measure = _validation_curve if part == "validation" else _test_curve
-        runs = self.learned.run, self.lexical.run
-        return measure(*runs, self.normalization, self.metric, self.choice.pairs)
 
     def best_weight(self, curve: BlendCurve | None) -> float | None:
         """The weight with the highest value; None where no query has an answer."""
@@ -97,7 +90,7 @@ def _show_blend(choice: Choice) -> None:
     try:
         with st.spinner("Weighing the two against each other", show_time=False):
             for part in parts if choice.part == "test" else parts[:1]:
-                if (curve := blend.curve(part)) is not None:
+                if (curve := _curve(blend, part)) is not None:
                     curves[part] = curve
     except (SimvizError, ValueError) as error:
         display.problem(error)
@@ -181,7 +174,7 @@ def _offer_search(blend: Blend) -> None:
     with st.spinner(f"Trying {len(pairs)} pairs", show_time=False):
         for learned, lexical in pairs:
             one = blend._replace(learned=learned, lexical=lexical)
-            curve = one.curve("validation")
+            curve = _curve(one, "validation")
             if curve is not None and (alpha := one.best_weight(curve)) is not None:
                 value, *ends = one.values_at(curve, alpha)
                 tried.append((value, value - max(ends), alpha, one))
@@ -211,32 +204,19 @@ def _take(blend: Blend, alpha: float) -> None:
 # -- curves ---------------------------------------------------------------------------
 
 
-@state.cached(48)
-def _validation_curve(
-    learned: Run, lexical: Run, normalization: str, metric: str, pairs: PairSet
-) -> BlendCurve | None:
-    part = held_out(learned, "validation", pairs)
-    if not (len(part.x) and len(part.y) and part.relevance.positives.nnz):
+@state.cached(60)
+def _curve(blend: Blend, part: Part) -> BlendCurve | None:
+    """A blend at 101 weights on a part; None where there is no pair to choose a weight by."""
+    learned, lexical, pairs = blend.learned.run, blend.lexical.run, blend.choice.pairs
+    held = held_out(learned, part, pairs)
+    is_empty = not (len(held.x) and len(held.y) and held.relevance.positives.nnz)
+    if part == "validation" and is_empty:
         return None
-    return _measured(learned, lexical, normalization, metric, pairs, part)
-
-
-@state.cached(12)
-def _test_curve(
-    learned: Run, lexical: Run, normalization: str, metric: str, pairs: PairSet
-) -> BlendCurve:
-    part = held_out(learned, "test", pairs)
-    return _measured(learned, lexical, normalization, metric, pairs, part)
-
-
-def _measured(
-    learned: Run, lexical: Run, normalization: str, metric: str, pairs: PairSet, part: PairSet
-) -> BlendCurve:
     at = learned.arrays()
     train = pairs.take(at["x_train"], at["y_train"])
     pipelines = learned.pipeline(), lexical.pipeline()
-    blend = BlendPipeline.of(*pipelines, train, normalization=normalization)
-    return blend_curve(blend, part.x, part.y, part.relevance, metrics=[metric])
+    whole = BlendPipeline.of(*pipelines, train, normalization=blend.normalization)
+    return blend_curve(whole, held.x, held.y, held.relevance, metrics=[blend.metric])
 
 
 # -- the weight -----------------------------------------------------------------------

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -57,6 +58,11 @@ class Choice:
     direction: str
     metric: str
     metrics: Sequence[str]
+
+    @property
+    def measured_by(self) -> tuple[Any, ...]:
+        """What the figures of one run depend on, for caches: not on the other runs."""
+        return self.pairs, self.part, self.direction, self.metric
 
     @property
     def names(self) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import Any, NamedTuple
@@ -76,7 +76,7 @@ _PAIR_TESTS = {
     "published": TESTS["published"],
 }
 #: Tests in the heading of a column.
-_SHORT = {
+SHORT = {
     "delong": "DeLong",
     "randomization": "randomisation",
     "t": "paired t",
@@ -100,11 +100,6 @@ class Setting(NamedTuple):
     correction: Correction
     against: Entry
     caution: str = ""
-
-    @property
-    def short(self) -> str:
-        """The test, as a column's heading names it."""
-        return _SHORT[self.test]
 
 
 class Verdicts(NamedTuple):
@@ -225,9 +220,14 @@ def _test_key(tests: Mapping[str, tuple[str, str]]) -> str:
 
 def tested_metric(choice: Choice) -> Metric:
     """What tests compare: the main metric of judged pairs, or what stands for it by query."""
-    metrics = {_compared_metric(e, choice.metric, choice.pairs) for e in choice.entries}
+    metrics = {_compared_metric(choice, entry) for entry in choice.entries}
     # One run whose scores are not to be had makes all stand back.
     return metrics.pop() if len(metrics) == 1 else query_metric(choice.metric)
+
+
+@state.cached(400)
+def _compared_metric(choice: Choice, entry: Entry) -> Metric:
+    return compared_metric(evaluation_of(entry, choice.pairs), choice.metric)
 
 
 def is_by_query(choice: Choice) -> bool:
@@ -240,9 +240,11 @@ def tested_name(choice: Choice, now: Setting) -> str:
     return choice.metric if now.test == "subsets" else tested_metric(choice).name
 
 
+@state.cached(400)
 def values(choice: Choice, entry: Entry) -> QueryValues:
     """What a run did query by query, by the main metric or what stands for it."""
-    return _values(entry, choice.metric, choice.direction, choice.pairs)
+    sides = settings.asking_sides(choice.direction)
+    return query_values(evaluation_of(entry, choice.pairs), choice.metric, sides)
 
 
 def _judged_pairs(choice: Choice) -> JudgedPairs | None:
@@ -250,17 +252,6 @@ def _judged_pairs(choice: Choice) -> JudgedPairs | None:
     if is_by_query(choice):
         return None
     return judged_pairs(evaluation_of(choice.entries[0], choice.pairs))
-
-
-@state.cached(400)
-def _compared_metric(entry: Entry, metric: str, pairs: PairSet) -> Metric:
-    return compared_metric(evaluation_of(entry, pairs), metric)
-
-
-@state.cached(400)
-def _values(entry: Entry, metric: str, direction: str, pairs: PairSet) -> QueryValues:
-    sides = settings.asking_sides(direction)
-    return query_values(evaluation_of(entry, pairs), metric, sides)
 
 
 # -- what is found --------------------------------------------------------------------
@@ -322,7 +313,7 @@ def power(choice: Choice, found: Comparisons) -> str:
         if not found.between(a.run.id, b.run.id).p_value > _ALPHA:
             continue
         alpha = _ALPHA / len(found.pairs)
-        plan = _plan(a, b, choice.metric, choice.direction, alpha, choice.pairs)
+        plan = _plan(choice, a, b, alpha)
         if not plan.separated:
             words = plan.in_words(a.label, b.label)
             name = values(choice, a).metric.name
@@ -342,8 +333,15 @@ def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
 
 def interval(choice: Choice, entry: Entry) -> tuple[float, float]:
     """95 % bootstrap interval of a run's mean, or of what it does on judged pairs."""
-    by_query = is_by_query(choice)
-    return _interval(entry, choice.metric, choice.direction, by_query, choice.pairs)
+    return _interval(choice, entry, is_by_query(choice))
+
+
+@state.cached(400)
+def _interval(choice: Choice, entry: Entry, by_query: bool) -> tuple[float, float]:
+    pairs = None if by_query else judged_pairs(evaluation_of(entry, choice.pairs))
+    if pairs is not None:
+        return interval_of_pairs(pairs, parse_metric(choice.metric))
+    return confidence_interval(values(choice, entry).values)
 
 
 def is_by_pairs(found: Comparisons) -> bool:
@@ -394,48 +392,39 @@ def p_text(p: float) -> str:
     return f"{p:.3f}" if p < 0.9995 else "1"
 
 
-@state.cached(400)
-def _interval(
-    entry: Entry, metric: str, direction: str, by_query: bool, pairs: PairSet
-) -> tuple[float, float]:
-    if not by_query and (known := judged_pairs(evaluation_of(entry, pairs))) is not None:
-        return interval_of_pairs(known, parse_metric(metric))
-    return confidence_interval(_values(entry, metric, direction, pairs).values)
-
-
 def _compare(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
     """Two runs in either order: tested once, kept for both; not corrected."""
     first, second = sorted((a, b), key=lambda entry: entry.run.id)
-    if test != "subsets" and not is_by_query(choice):
-        entries = sorted(choice.entries, key=lambda entry: entry.run.id)
-        every = _compare_by_pairs(entries, choice.metric, test, choice.pairs)
-        found = every.between(first.run.id, second.run.id)
+    if test == "subsets":
+        found = _compare_subsets(choice, first, second)
+    elif is_by_query(choice):
+        found = _compare_queries(choice, first, second, test)
     else:
-        found = _compare_two(first, second, choice.metric, choice.direction, test, choice.pairs)
+        entries = sorted(choice.entries, key=lambda entry: entry.run.id)
+        every = _compare_pairs(entries, choice.metric, test, choice.pairs)
+        found = every.between(first.run.id, second.run.id)
     return found if first is a else found.swapped()
 
 
+@state.cached(4_000)
+def _compare_queries(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
+    one, other = values(choice, a), values(choice, b)
+    return replace(compare(one.values, other.values, test), unit=one.unit)
+
+
 @state.cached(200)
-def _compare_by_pairs(entries: list[Entry], metric: str, test: str, pairs: PairSet) -> Comparisons:
-    """What a test says of the judged pairs of runs, all drawn alike."""
-    # Pairs are the same whichever side asks.
+def _compare_pairs(
+    entries: Sequence[Entry], metric: str, test: str, pairs: PairSet
+) -> Comparisons:
+    """What a test says of the judged pairs of runs, all drawn alike, whichever side asks."""
     evaluations = {entry.run.id: evaluation_of(entry, pairs) for entry in entries}
     return compare_all_evaluations(evaluations, metric, test=test, correction="none")
 
 
-@state.cached(4_000)
-def _compare_two(
-    a: Entry, b: Entry, metric: str, direction: str, test: str, pairs: PairSet
-) -> Comparison:
-    """What a test says of two runs."""
-    if test == "subsets":
-        return _compare_subsets(a, b, metric, part_of(a, pairs))
-    one, other = (_values(entry, metric, direction, pairs) for entry in (a, b))
-    return replace(compare(one.values, other.values, test), unit=one.unit)
-
-
-def _compare_subsets(a: Entry, b: Entry, metric: str, part: PairSet) -> Comparison:
+@state.cached(400)
+def _compare_subsets(choice: Choice, a: Entry, b: Entry) -> Comparison:
     """The pooled AUC, or the rank loss, of 50 subsets of a part's pairs."""
+    part = part_of(a, choice.pairs)
     relevant = part.relevance.positives.toarray() != 0
     judged = np.ones(part.shape, dtype=bool)
     if part.relevance.unjudged == "ignore":
@@ -446,7 +435,7 @@ def _compare_subsets(a: Entry, b: Entry, metric: str, part: PairSet) -> Comparis
     n_subsets = min(50, len(np.unique(query)) // 2)
     one, other = (_scores(entry.run, part)[judged] for entry in (a, b))
     found = partitioned_auc_t(one, other, relevant[judged], query=query, n_subsets=n_subsets)
-    return found if parse_metric(metric).higher_is_better else found.swapped()
+    return found if parse_metric(choice.metric).higher_is_better else found.swapped()
 
 
 @state.cached(8)
@@ -455,8 +444,6 @@ def _scores(run: Run, part: PairSet) -> NDArray[np.floating[Any]]:
 
 
 @state.cached(400)
-def _plan(
-    a: Entry, b: Entry, metric: str, direction: str, alpha: float, pairs: PairSet
-) -> PowerAnalysis:
-    one, other = (_values(entry, metric, direction, pairs) for entry in (a, b))
+def _plan(choice: Choice, a: Entry, b: Entry, alpha: float) -> PowerAnalysis:
+    one, other = values(choice, a), values(choice, b)
     return replace(power_analysis(one.values, other.values, alpha=alpha), unit=one.unit)

@@ -184,7 +184,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
         f"Runs that share a letter cannot be told apart at 5 %: {test}.",
         [letters[entry.run.id] for entry in choice.entries],
     )
-    tests = [column(f"p, {now.short}", f"Against {base}: {test}.", _p)]
+    tests = [column(f"p, {significance.SHORT[now.test]}", f"Against {base}: {test}.", _p)]
     if (beside := verdicts.beside) is not None:
         short = "bootstrap" if significance.is_by_pairs(beside) else "randomisation"
         hover = f"The better test: {significance.test_name(beside)}."

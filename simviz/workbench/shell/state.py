@@ -28,6 +28,12 @@ _KEYS: dict[str | type, Callable[[Any], Any]] = {
     "simviz.store.run.Run": lambda run: run.id,
     "simviz.data.pairs.PairSet": lambda pairs: (pairs.digest, pairs.x_name, pairs.y_name),
     "simviz.reports.summary.Entry": lambda entry: (entry.run.id, entry.part),
+    # What the figures of one run depend on; which others are chosen does not matter to it.
+    "simviz.workbench.compare.choice.Choice": lambda choice: choice.measured_by,
+    "simviz.workbench.compare.blend.Blend": lambda blend: (
+        *(entry.run.id for entry in (blend.learned, blend.lexical)),
+        *(blend.normalization, blend.metric, blend.choice.pairs),
+    ),
 }
 COOKIE = "simviz_workspace"
 _YEAR, _HOUR = 31_536_000, 3_600  # seconds
