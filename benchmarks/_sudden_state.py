@@ -13,7 +13,7 @@ from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue, JobStatus
 from simviz.store import Store, load_evaluation, load_map
-from simviz.store.records import LOCAL_WORKSPACE as MINE
+from simviz.store.directory import LOCAL_WORKSPACE as MINE
 
 #: Pairs of every data set: enough to train on, little enough to be quick.
 N_PAIRS = 60

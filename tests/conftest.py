@@ -7,6 +7,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import importlib.util
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,12 @@ from hypothesis import HealthCheck, settings
 from tiny_clip import TINY_CLIP, make
 
 from simviz.data import PairSet
+from simviz.evaluation import evaluate
+from simviz.evaluation.curves import dimension_curve
 from simviz.jobs import JobQueue, JobSpec
 from simviz.pipeline import default_pipeline
-from simviz.store import PartFiles, RunFiles, Store
+from simviz.projection import draw
+from simviz.store import Measured, RunResult, Store
 
 # A machine may be slow, or make its tables of characters for the first time.
 settings.register_profile("simviz", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -60,29 +64,26 @@ def pairs():
 
 
 @pytest.fixture(scope="session")
-def files(pairs):
+def result(pairs):
     pipeline = default_pipeline("cca", pairs, n_components=2).fit(pairs)
-    return RunFiles(
-        spec={"method": "cca", "params": {"n_components": 2}},
+    drawing, x_drawn, y_drawn = draw(pipeline, pairs)
+    measured = {}
+    for part, at in (("validation", np.arange(4)), ("test", np.arange(4, 12))):
+        some = pairs.take(at, at)
+        sides = some.x, some.y, some.relevance
+        curve = dimension_curve(
+            pipeline.transform(some.x), pipeline.transform_y(some.y), some.relevance
+        )
+        measured[part] = Measured(evaluate(pipeline, *sides), {"chance": []}, curve)
+    return RunResult(
         pipeline=pipeline,
-        measured={
-            part: PartFiles(
-                evaluation={
-                    "records": [{"metric": "MRR", "direction": "x2y", "value": value}],
-                    "directions": ["x2y"],
-                    "pool": "split",
-                },
-                per_query={"x2y:MRR": np.array([value, np.nan])},
-                roc={"false_positives": np.arange(3), "true_positives": np.arange(3)},
-                rankings={"ranking:x2y:above": np.arange(2)},
-                curve=[{"metric": "MRR", "dimension": 2, "value": 0.5}],
-            )
-            for part, value in (("validation", 0.5), ("test", 0.25))
-        },
-        arrays={"x_test": np.arange(4)},
-        maps={"mds-2": ({"x": np.zeros((2, 2)), "y": np.ones((3, 2))}, {"notes": ["näher"]})},
-        meta={"notes": ["a"]},
-        seconds=1.5,
+        measured=measured,
+        parts={"x_test": np.arange(4, 12)},
+        drawing=replace(drawing, notes=("näher",)),
+        x_drawn=x_drawn,
+        y_drawn=y_drawn,
+        notes=("a",),
+        seconds={"training": 1.0, "scoring": 0.5},
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from simviz.exceptions import SimvizError
 from simviz.jobs.spec import JobSpec
 from simviz.jobs.status import Record
-from simviz.store.files import is_alive, own_process, read_json, write_bytes, write_json
+from simviz.store.directory import is_alive, own_process, read_json, write_bytes, write_json
 
 #: Events kept at most; beyond, every second one goes.
 MAX_EVENTS = 400

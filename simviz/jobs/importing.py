@@ -9,8 +9,7 @@ from simviz.data import PairSet
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import JobError, StoreError
 from simviz.jobs.spec import ImportSpec, SplitSpec
-from simviz.store.records import IMPORTED
-from simviz.store.run import RunFiles
+from simviz.store.run import IMPORTED, RunResult
 from simviz.store.store import Store
 
 #: Pairs of a test part that are ranked at once, while somebody waits.
@@ -45,7 +44,7 @@ def keep_run(
     if store.runs.has(run_id):
         return run_id
     found = spec.run(pairs, {"scores": run.pipeline}, lambda stage, fraction, metrics: False)
-    if not store.runs.put(run_id, cast(RunFiles, found), dataset_id, IMPORTED, workspace):
+    if not store.runs.put(run_id, cast(RunResult, found), spec.to_json(), workspace):
         raise StoreError("There is such a run already.")
     return run_id
 

@@ -16,8 +16,7 @@ from simviz.jobs.training import augmented_part, has_scores, measure
 from simviz.pipeline import Pipeline, default_pipeline
 from simviz.projection.drawing import draw
 from simviz.projection.joint import METHODS, Balance, Method
-from simviz.store.records import usual_asking
-from simviz.store.results import pack_map, part_files
+from simviz.store.datasets import usual_asking
 from simviz.store.run import Part, Run
 from simviz.store.store import Store
 
@@ -41,7 +40,7 @@ def measure_run(store: Store, run: Run, pairs: PairSet, part: Part, tell: Tell) 
     sides = _part(run, pairs, "train"), _part(run, pairs, part)
     asks = usual_asking(run.info.dataset_id, pairs).direction
     found = measure(run.pipeline(), *sides, points, _callback(tell), asks=asks)
-    store.runs.put_part(run.id, part, part_files(found))
+    store.runs.put_part(run.id, part, found)
 
 
 def _part(run: Run, pairs: PairSet, part: str) -> PairSet:
@@ -106,7 +105,7 @@ def draw_run(
         made = draw(
             run.pipeline(), pairs, seed=seed, callback=callback, method=method, balance=balance
         )
-        run.put_map(name, *pack_map(*made))
+        run.put_map(name, *made)
 
     return background.submit(key, work, workspace)
 

@@ -29,8 +29,8 @@ from simviz.jobs.status import (
     make_status,
 )
 from simviz.jobs.work import run_job
-from simviz.store.files import own_process
-from simviz.store.run import RunFiles
+from simviz.store.directory import own_process
+from simviz.store.run import RunResult
 from simviz.store.store import Store
 
 _INTERRUPTED = "The app was restarted before this was finished. Repeat it to start anew."
@@ -52,7 +52,7 @@ class Job:
         self, id: str, spec: JobSpec, folder: JobFolder, record: Record, flag: Any
     ) -> None:
         self.id, self.spec, self.folder, self.record, self.flag = id, spec, folder, record, flag
-        self.future: Future[RunFiles | JobResult] | None = None
+        self.future: Future[RunResult | JobResult] | None = None
         #: Workspaces that wait for it; replaced as a whole, so that it may be read at any time.
         self.workspaces: tuple[str, ...] = (spec.workspace,)
         self.history: list[Mapping[str, Any]] = []
@@ -470,7 +470,7 @@ class JobQueue:
         # Called in the worker's thread, or here if the executor is that fast.
         job.future.add_done_callback(lambda future: self._finish(job, future))
 
-    def _finish(self, job: Job, future: Future[RunFiles | JobResult]) -> None:
+    def _finish(self, job: Job, future: Future[RunResult | JobResult]) -> None:
         """Turn what a worker left into a state; must not raise."""
         try:
             if future.cancelled():
@@ -484,7 +484,7 @@ class JobQueue:
         finally:
             job.future = None  # what it holds may be large
 
-    def _keep(self, job: Job, found: RunFiles | JobResult) -> None:
+    def _keep(self, job: Job, found: RunResult | JobResult) -> None:
         """Store what was found, unless the job was cancelled before it is there."""
         if not job.is_active:
             return
@@ -494,7 +494,7 @@ class JobQueue:
             return
         spec = job.spec
         run_id = spec.digest
-        is_new = self.store.runs.put(run_id, found, spec.dataset_id, spec.method, spec.workspace)
+        is_new = self.store.runs.put(run_id, found, spec.to_json(), spec.workspace)
         if not self._end(job, "succeeded", run_id=run_id) and is_new:
             self.store.runs.drop(run_id)
 

@@ -11,7 +11,7 @@ from simviz.evaluation._search_fits import UnitBy, grouped
 from simviz.evaluation.search import development, make_candidates, search
 from simviz.jobs.cost import MAX_SECONDS, Estimate, estimate
 from simviz.pipeline import default_pipeline
-from simviz.store.records import usual_asking
+from simviz.store.datasets import usual_asking
 
 if TYPE_CHECKING:
     from simviz.jobs.spec import JobSpec, Report, SplitSpec

@@ -20,15 +20,16 @@ from simviz.methods import all_methods, get_method
 from simviz.params import param_specs, validate_params
 from simviz.pipeline import BlendPipeline, Features, Pipeline, encoder_of, why_no_adapter
 from simviz.registry import unknown_name
-from simviz.store.records import BLEND, DEMO_PREFIX, EXPERIMENT, IMPORTED, LOCAL_WORKSPACE
+from simviz.store.datasets import DEMO_PREFIX
+from simviz.store.directory import LOCAL_WORKSPACE
+from simviz.store.run import BLEND, EXPERIMENT, IMPORTED
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.evaluation.search import Selection
     from simviz.experiments import Findings, Size
     from simviz.jobs.cost import Estimate
-    from simviz.store.records import RunInfo
-    from simviz.store.run import RunFiles
+    from simviz.store.run import RunInfo, RunResult
     from simviz.store.store import Store
 
 #: Normalisations under which a score depends on its two items alone, which a run's must.
@@ -301,7 +302,7 @@ class JobSpec:
 
         return estimate(self.method, pairs, self.params, self.features)
 
-    def run(self, pairs: PairSet, models: Models, report: Report) -> RunFiles | JobResult:
+    def run(self, pairs: PairSet, models: Models, report: Report) -> RunResult | JobResult:
         """Do the job.
 
         Parameters
@@ -315,13 +316,12 @@ class JobSpec:
 
         Returns
         -------
-        RunFiles or JobResult
+        RunResult or JobResult
             What is kept.
         """
         from simviz.jobs.training import train
-        from simviz.store.results import to_files
 
-        return to_files(self.to_json(), train(self, pairs, report, self._without_fit(models)))
+        return train(self, pairs, report, self._without_fit(models))
 
     def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline] | None:
         """Return what makes a pipeline of the training part where none is fitted."""

@@ -17,9 +17,8 @@ from simviz.evaluation.scoring import Scorer, evaluate
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
 from simviz.projection.drawing import draw
-from simviz.store.records import usual_asking
-from simviz.store.results import Measured, RunResult
-from simviz.store.run import Part
+from simviz.store.datasets import usual_asking
+from simviz.store.run import Measured, Part, RunResult
 
 if TYPE_CHECKING:
     from simviz.jobs.spec import JobSpec, Report

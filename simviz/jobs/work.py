@@ -10,7 +10,7 @@ from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, JobError
 from simviz.jobs.pool import limit_threads
 from simviz.jobs.spec import JobResult, JobSpec, Models
-from simviz.store.run import RunFiles
+from simviz.store.run import RunResult
 from simviz.store.store import Store
 
 #: Progress within a stage is reported at most so often, in seconds.
@@ -45,7 +45,7 @@ def run_job(
     channel: Channel,
     stop: Flag,
     n_threads: int,
-) -> RunFiles | JobResult:
+) -> RunResult | JobResult:
     """Read the data set unless it was sent along, do the job, return what is kept."""
     if stop.is_set():
         raise JobCancelled("Cancelled.")

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from jinja2 import Environment, StrictUndefined
 
-from simviz.store.records import BLEND, DEMO_PREFIX, IMPORTED
-from simviz.store.run import Part
+from simviz.store.datasets import DEMO_PREFIX
+from simviz.store.run import BLEND, IMPORTED, Part
 
 Spec = Mapping[str, Any]
 #: Lines of a column that are written out.

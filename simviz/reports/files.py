@@ -17,8 +17,7 @@ from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.tables import csv_text
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
 from simviz.reports.summary import Entry, part_words, read_runs
-from simviz.store.results import load_evaluation
-from simviz.store.run import Part, Run
+from simviz.store.run import Part, Run, load_evaluation
 
 _README = """\
 Answers and judgments of a comparison, in the format of TREC:

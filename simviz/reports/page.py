@@ -44,8 +44,7 @@ from simviz.reports.summary import (
     table_rows,
     time_column,
 )
-from simviz.store.results import load_map
-from simviz.store.run import Part, Run
+from simviz.store.run import Part, Run, load_map
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -31,9 +31,15 @@ from simviz.evaluation.result import DIRECTIONS, Asking
 from simviz.evaluation.tables import Estimate, TableRow, best_values, finding, ranked_against
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
-from simviz.store.records import DEMO_PREFIX
-from simviz.store.results import load_evaluation, load_figures, stopped_by_validation
-from simviz.store.run import MEASURED, Part, Run
+from simviz.store.datasets import DEMO_PREFIX
+from simviz.store.run import (
+    MEASURED,
+    Part,
+    Run,
+    load_evaluation,
+    load_figures,
+    stopped_by_validation,
+)
 
 Record = Mapping[str, Any]
 #: Scorers that know nothing of the items, as tables call them.

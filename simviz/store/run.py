@@ -1,140 +1,234 @@
-"""A run: what was asked for, what was learned, how well it did."""
+"""A run: what was asked for, what was learned, how well it did, in memory and on disk."""
 
 from __future__ import annotations
 
 import json
+import platform
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.data.pairs import PairSet
+from simviz.evaluation.curves import DimensionCurve
 from simviz.evaluation.metrics import parse_metric
-from simviz.exceptions import StoreError
-from simviz.pipeline import Pipeline, load_pipeline
-from simviz.store.files import read_arrays, read_json, sync_tree, write_arrays, write_json
-from simviz.store.records import RunInfo
+from simviz.evaluation.result import Direction, Evaluation, Record
+from simviz.evaluation.roc import Roc
+from simviz.evaluation.scoring import evaluate
+from simviz.exceptions import SimvizError, StoreError
+from simviz.methods import all_methods
+from simviz.pipeline import BlendPipeline, Pipeline, load_pipeline
+from simviz.projection import Gap, JointMap, Quality
+from simviz.projection.drawing import drawing_name
+from simviz.ranking import Ranking
+from simviz.store.datasets import DEMO_PREFIX
+from simviz.store.directory import read_arrays, read_json, sync_tree, write_arrays, write_json
 
 Part = Literal["validation", "test"]
 #: What is chosen of how a data set is looked at.
 Shown = Literal["part", "direction"]
 #: Parts of a split that a run is measured on, in the order of work.
 MEASURED: tuple[Part, ...] = ("validation", "test")
+#: What stands in place of a method's id where no method was trained.
+BLEND, EXPERIMENT, IMPORTED = "blend", "experiment", "imported"
 #: Most drawings kept with a run.
 MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")
-_INFO = "info"
+#: Begins the names of what is known of single points of a drawing.
+_QUALITY = "quality:"
 Arrays = dict[str, NDArray[Any]]
+Index = NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PartFiles:
-    """What a run found out on one part of its split.
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """A run as a list shows it.
 
     Parameters
     ----------
-    evaluation : mapping
-        As JSON: "records" (tidy metrics), and whatever belongs beside them.
-    per_query : mapping of str to ndarray
-        Values of each query by "direction:metric".
-    roc : mapping of str to ndarray or None
-        Arrays that describe the curve, by the names of `Roc`.
-    rankings : mapping of str to ndarray
-        Ranks of the queries by "ranking:direction:name", and both scores
-        ("judged", "predicted") where judgments are scores.
-    curve : list of mapping
-        Tidy quality by dimension; empty where there is none.
+    id : str
+        Its id.
+    dataset_id : str
+        What it was trained on.
+    method : str
+        Id of the method.
+    spec : mapping
+        What was asked for, as JSON.
+    summary : mapping of str to float
+        The figures a list shows.
+    name, note : str
+        Given by its owner; empty at first.
+    seconds : float
+        It took to train and measure.
+    n_bytes : int
+        On disk.
+    created : float
+        Seconds since 1970.
     """
 
-    evaluation: Mapping[str, Any]
-    per_query: Mapping[str, NDArray[Any]]
-    roc: Mapping[str, NDArray[Any]] | None
-    rankings: Mapping[str, NDArray[Any]]
-    curve: list[Any]
+    id: str
+    dataset_id: str
+    method: str
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    summary: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
+    note: str = ""
+    seconds: float = 0.0
+    n_bytes: int = 0
+    created: float = 0.0
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether it was trained on a demo, and so belongs to all."""
+        return self.dataset_id.startswith(DEMO_PREFIX)
+
+    @property
+    def is_blend(self) -> bool:
+        """Whether it is made of two other runs."""
+        return self.method == BLEND
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether its scores are those of another system."""
+        return self.method == IMPORTED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What was found out on one part of a split.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        Of what was trained.
+    baselines : mapping of str to list of dict
+        Tidy metrics of what knows nothing.
+    curve : DimensionCurve or None
+        Quality by dimension, where the method has such a curve.
+    """
+
+    evaluation: Evaluation
+    baselines: Mapping[str, list[Record]]
+    curve: DimensionCurve | None
 
     def write(self, folder: Path) -> None:
-        """Write all files.
-
-        Parameters
-        ----------
-        folder : Path
-            An empty directory.
-        """
-        write_json(folder / "evaluation.json", dict(self.evaluation))
-        write_arrays(folder / "per_query.npz", self.per_query)
-        if self.roc is not None:
-            write_arrays(folder / "roc.npz", self.roc)
-        write_arrays(folder / "arrays.npz", self.rankings)
-        write_json(folder / "curve.json", self.curve)
+        """Write all files into an empty directory, see `RunPart`."""
+        evaluation = self.evaluation
+        arrays: Arrays = {}
+        per_query: Arrays = {}
+        for direction, ranking in evaluation.rankings.items():
+            for part in fields(Ranking):
+                arrays[f"ranking:{direction}:{part.name}"] = getattr(ranking, part.name)
+            for metric in evaluation.metrics:
+                if metric.level == "query":
+                    values = evaluation.per_query(metric, direction)
+                    per_query[f"{direction}:{metric.name}"] = values
+        for name in ("judged", "predicted"):
+            scores = getattr(evaluation, name)
+            if scores is not None:
+                arrays[name] = scores
+        tree = {
+            "records": evaluation.to_records(),
+            "baselines": dict(self.baselines),
+            "metrics": [metric.name for metric in evaluation.metrics],
+            "directions": list(evaluation.directions),
+            "pool": evaluation.pool,
+            "x_empty": evaluation.x_empty,
+            "y_empty": evaluation.y_empty,
+        }
+        write_json(folder / "evaluation.json", tree)
+        write_arrays(folder / "per_query.npz", per_query)
+        if (roc := evaluation.roc) is not None:
+            write_arrays(folder / "roc.npz", {f.name: getattr(roc, f.name) for f in fields(Roc)})
+        write_arrays(folder / "arrays.npz", arrays)
+        write_json(folder / "curve.json", [] if self.curve is None else self.curve.to_records())
 
     def summary(self) -> dict[str, float]:
         """The figures that a list of runs shows: of the side that asks first, and of all pairs."""
-        wanted = (*self.evaluation["directions"][:1], "pairs")
-        told = self.evaluation["records"]
-        return {r["metric"]: r["value"] for r in told if r["direction"] in wanted}
+        wanted = (*self.evaluation.directions[:1], "pairs")
+        records = self.evaluation.to_records()
+        return {r["metric"]: r["value"] for r in records if r["direction"] in wanted}
+
+
+def _versions() -> dict[str, str]:
+    known = {name: version(name) for name in ("simviz", "numpy", "scikit-learn")}
+    return known | {"python": platform.python_version()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RunFiles:
-    """Everything a run keeps.
+class RunResult:
+    """Everything that a run keeps.
 
     Parameters
     ----------
-    spec : mapping
-        What was asked for, as JSON.
     pipeline : PairPipeline or BlendPipeline
         What was trained.
-    measured : mapping of {"validation", "test"} to PartFiles
-        What was found out, by part; at least one.
-    arrays : mapping of str to ndarray
-        Parts of the split: "x_train", "y_test", ...
-    maps : mapping of str to (arrays, info)
-        Drawings by name: arrays "x" and "y", and JSON about them.
-    meta : mapping
-        Times, sizes, versions, notes, as JSON.
-    seconds : float
-        The whole took so long.
+    measured : mapping of {"validation", "test"} to Measured
+        How it did, by part of the split; an imported run may have one alone.
+    parts : mapping of str to ndarray of int
+        "x_train", "y_test", ...: the items of each part by their position.
+    drawing : JointMap
+        Both sides on one map.
+    x_drawn, y_drawn : ndarray of int
+        The items on it by their position.
+    notes : tuple of str
+        What to know about split and training.
+    seconds : mapping of str to float
+        Each stage took so long.
+    versions : mapping of str to str
+        Of Python and libraries, where it was trained.
     """
 
-    spec: Mapping[str, Any]
     pipeline: Pipeline
-    measured: Mapping[Part, PartFiles]
-    arrays: Mapping[str, NDArray[Any]]
-    maps: Mapping[str, tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]]
-    meta: Mapping[str, Any]
-    seconds: float
+    measured: Mapping[Part, Measured]
+    parts: Mapping[str, Index]
+    drawing: JointMap
+    x_drawn: Index
+    y_drawn: Index
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+    versions: Mapping[str, str] = field(default_factory=_versions)
 
-    @property
     def summary(self) -> dict[str, float]:
         """What runs are ranked by: figures on the validation part, never on the test."""
         measured = self.measured.get("validation")
         return {} if measured is None else measured.summary()
 
-    def write(self, folder: Path) -> int:
-        """Write all files into an empty directory.
+    def write(self, folder: Path, spec: Mapping[str, Any]) -> int:
+        """Write all files, and what was asked for, into an empty directory.
 
         Parameters
         ----------
         folder : Path
             The directory.
+        spec : mapping
+            The request, as JSON.
 
         Returns
         -------
         int
             Bytes written.
         """
-        write_json(folder / "spec.json", dict(self.spec))
+        write_json(folder / "spec.json", dict(spec))
         self.pipeline.save(folder / "pipeline.simviz")
-        for part, files in self.measured.items():
+        for part, measured in self.measured.items():
             (folder / part).mkdir()
-            files.write(folder / part)
-        write_arrays(folder / "arrays.npz", self.arrays)
-        for drawing, (arrays, info) in self.maps.items():
-            write_map(folder, drawing, arrays, info)
-        write_json(folder / "meta.json", dict(self.meta))
+            measured.write(folder / part)
+        write_arrays(folder / "arrays.npz", self.parts)
+        name = drawing_name(self.drawing)
+        _write_map(folder, name, self.drawing, self.x_drawn, self.y_drawn)
+        meta = {
+            "notes": list(self.notes),
+            "seconds": dict(self.seconds),
+            "sizes": {name: len(index) for name, index in self.parts.items()},
+            "versions": dict(self.versions),
+        }
+        write_json(folder / "meta.json", meta)
         return sync_tree(folder)
 
 
@@ -155,14 +249,14 @@ class RunPart:
 
     def evaluation(self) -> dict[str, Any]:
         """Tidy metrics under "records", baselines and pool beside them."""
-        told = dict(read_json(self.folder / "evaluation.json"))
-        if "records" in told:
-            told["records"] = _renamed(told["records"])
-        if "metrics" in told:
-            told["metrics"] = [metric_name(name) for name in told["metrics"]]
-        if "baselines" in told:
-            told["baselines"] = {k: _renamed(lines) for k, lines in told["baselines"].items()}
-        return told
+        tree = dict(read_json(self.folder / "evaluation.json"))
+        if "records" in tree:
+            tree["records"] = _renamed(tree["records"])
+        if "metrics" in tree:
+            tree["metrics"] = [metric_name(name) for name in tree["metrics"]]
+        if "baselines" in tree:
+            tree["baselines"] = {k: _renamed(lines) for k, lines in tree["baselines"].items()}
+        return tree
 
     def records(self) -> list[dict[str, Any]]:
         """Tidy metrics, see `simviz.evaluation.Evaluation.to_records`."""
@@ -180,7 +274,7 @@ class RunPart:
         return read_arrays(path) if path.exists() else None
 
     def rankings(self) -> Arrays:
-        """Ranks of the queries, see `PartFiles`."""
+        """Ranks of the queries by "ranking:direction:name", and scores where judgments are."""
         return read_arrays(self.folder / "arrays.npz")
 
     def curve(self) -> list[dict[str, Any]]:
@@ -302,46 +396,17 @@ class Run:
         """Names of the drawings that are kept, sorted."""
         return tuple(sorted(p.stem.removeprefix("map-") for p in self.folder.glob("map-*.npz")))
 
-    def map(self, drawing: str) -> tuple[Arrays, dict[str, Any]]:
-        """One drawing.
-
-        Parameters
-        ----------
-        drawing : str
-            One of `maps`.
-
-        Returns
-        -------
-        arrays : dict of str to ndarray
-            Positions "x" and "y", and the items they stand for.
-        info : dict
-            What is known about it.
-
-        Raises
-        ------
-        StoreError
-            If there is no such drawing.
-        """
-        arrays = read_arrays(map_path(self.folder, drawing))
-        try:
-            info = _decoded(arrays.pop(_INFO))
-        except (KeyError, ValueError) as error:
-            raise StoreError(f"The drawing {drawing!r} of this run is damaged.") from error
-        return arrays, info
-
-    def put_map(
-        self, drawing: str, arrays: Mapping[str, NDArray[Any]], info: Mapping[str, Any]
-    ) -> None:
+    def put_map(self, name: str, drawing: JointMap, x_drawn: Index, y_drawn: Index) -> None:
         """Keep another drawing with the run, in place of one of that name.
 
         Parameters
         ----------
-        drawing : str
-            Its name: lower-case letters, digits and "-".
-        arrays : mapping of str to ndarray
-            Positions "x" and "y", and the items they stand for.
-        info : mapping
-            What is known about it, as JSON.
+        name : str
+            Lower-case letters, digits and "-".
+        drawing : JointMap
+            The map.
+        x_drawn, y_drawn : ndarray of int
+            The items on it by their position in the data set.
 
         Raises
         ------
@@ -349,10 +414,10 @@ class Run:
             If the name does not do or the run has too many drawings.
         """
         present = self.maps()
-        if drawing not in present and len(present) >= MAX_MAPS:
+        if name not in present and len(present) >= MAX_MAPS:
             raise StoreError(f"A run keeps at most {MAX_MAPS} drawings.")
         try:
-            write_map(self.folder, drawing, arrays, info)
+            _write_map(self.folder, name, drawing, x_drawn, y_drawn)
         except FileNotFoundError as error:
             raise StoreError("This run was deleted in the meantime.") from error
 
@@ -370,22 +435,192 @@ def _renamed(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**record, "metric": metric_name(record["metric"])} for record in records]
 
 
-def map_path(folder: Path, drawing: str) -> Path:
-    """The file of a drawing."""
-    if not isinstance(drawing, str) or not _DRAWING.fullmatch(drawing):
+def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None) -> Evaluation:
+    """The evaluation of a run, from which any metric of ranks can be asked.
+
+    Parameters
+    ----------
+    run : Run
+        A stored run.
+    part : {"validation", "test"}, default="test"
+        On which part of its split.
+    pairs : PairSet, optional
+        The data set it was trained on. Scores of judged pairs, which older
+        runs did not keep, are then computed again by its pipeline.
+
+    Returns
+    -------
+    Evaluation
+        Equal to the one it was stored from. Where older runs cannot be asked
+        for their scores, it has none.
+
+    Raises
+    ------
+    StoreError
+        If it was not measured on that part, or a file is missing or damaged.
+    """
+    kept = run.part(part)
+    figures, arrays, roc = kept.evaluation(), kept.rankings(), kept.roc()
+    try:
+        rankings = {
+            cast(Direction, direction): Ranking(
+                **{f.name: arrays[f"ranking:{direction}:{f.name}"] for f in fields(Ranking)}
+            )
+            for direction in figures["directions"]
+        }
+        evaluation = Evaluation(
+            rankings=rankings,
+            pool=figures["pool"],
+            metrics=tuple(parse_metric(name) for name in figures["metrics"]),
+            roc=None if roc is None else Roc(**roc),
+            judged=arrays.get("judged"),
+            predicted=arrays.get("predicted"),
+            x_empty=figures["x_empty"],
+            y_empty=figures["y_empty"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"The evaluation of this run is damaged ({error}).") from error
+    if pairs is None or evaluation.pool != "judged" or evaluation.predicted is not None:
+        return evaluation
+    return replace(evaluation, predicted=_scores_again(run, part, pairs))
+
+
+def load_figures(run: Run, part: Part = "test") -> dict[str, Any]:
+    """The figures of a run on a part of its split, see `RunPart.evaluation`."""
+    figures = run.part(part).evaluation()
+    if missing := {"records", "metrics", "directions", "pool"} - figures.keys():
+        raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
+    is_old = any("n_certain" not in record for record in figures["records"])
+    if figures["pool"] == "judged" and is_old:
+        figures["records"] = load_evaluation(run, part).to_records()
+        figures["baselines"] = {
+            name: [record for record in records if record["direction"] == "pairs"]
+            for name, records in figures.get("baselines", {}).items()
+        }
+    return figures
+
+
+def _scores_again(run: Run, part: Part, pairs: PairSet) -> NDArray[np.float64] | None:
+    """What a run says of the judged pairs of a part; None where its pipeline cannot say it."""
+    at = run.arrays()
+    held_out = pairs.take(at[f"x_{part}"], at[f"y_{part}"])
+    try:
+        pipeline = run.pipeline()
+        sides = held_out.x, held_out.y, held_out.relevance
+        return evaluate(pipeline, *sides, metrics=["MRR"]).predicted
+    except (SimvizError, ValueError):
+        return None
+
+
+def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
+    """One drawing of a run.
+
+    Parameters
+    ----------
+    run : Run
+        A stored run.
+    drawing : str
+        One of ``run.maps()``.
+
+    Returns
+    -------
+    drawing : JointMap
+        The map.
+    x_drawn, y_drawn : ndarray of int
+        The items on it by their position in the data set.
+
+    Raises
+    ------
+    StoreError
+        If there is no such drawing or it is damaged.
+    """
+    arrays = read_arrays(_map_path(run.folder, drawing))
+    try:
+        info = json.loads(arrays["info"].tobytes())
+        if (quality := info["quality"]) is not None:
+            names = [name for name in arrays if name.startswith(_QUALITY)]
+            quality |= {name.removeprefix(_QUALITY): arrays[name] for name in names}
+            quality = Quality(**quality)
+        loaded = JointMap(
+            x=arrays["x"],
+            y=arrays["y"],
+            method=info["method"],
+            balance=info["balance"],
+            seed=info["seed"],
+            quality=quality,
+            gap=Gap(*info["gap"]),
+            gap_balanced=Gap(*info["gap_balanced"]),
+            notes=tuple(info["notes"]),
+        )
+        return loaded, arrays["x_drawn"], arrays["y_drawn"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"The drawing {drawing!r} of this run is damaged ({error}).") from error
+
+
+def _write_map(folder: Path, name: str, drawing: JointMap, x_drawn: Index, y_drawn: Index) -> None:
+    """Write a drawing; arrays and what is known about them are one file."""
+    path = _map_path(folder, name)
+    arrays: Arrays = {"x": drawing.x, "y": drawing.y, "x_drawn": x_drawn, "y_drawn": y_drawn}
+    quality: dict[str, Any] | None = None
+    if drawing.quality is not None:
+        known = {part.name: getattr(drawing.quality, part.name) for part in fields(Quality)}
+        quality = {k: v for k, v in known.items() if not isinstance(v, np.ndarray)}
+        arrays |= {_QUALITY + k: v for k, v in known.items() if k not in quality}
+    info = {
+        "method": drawing.method,
+        "balance": drawing.balance,
+        "seed": drawing.seed,
+        "quality": quality,
+        "gap": [drawing.gap.distance_ratio, drawing.gap.mixing],
+        "gap_balanced": [drawing.gap_balanced.distance_ratio, drawing.gap_balanced.mixing],
+        "notes": list(drawing.notes),
+    }
+    text = np.frombuffer(json.dumps(info).encode(), dtype=np.uint8)
+    write_arrays(path, {**arrays, "info": text})
+
+
+def _map_path(folder: Path, name: str) -> Path:
+    if not isinstance(name, str) or not _DRAWING.fullmatch(name):
         raise StoreError(
             "A drawing is named by at most 40 lower-case letters, digits and '-', such as 'mds-2'."
         )
-    return folder / f"map-{drawing}.npz"
+    return folder / f"map-{name}.npz"
 
 
-def write_map(
-    folder: Path, drawing: str, arrays: Mapping[str, NDArray[Any]], info: Mapping[str, Any]
-) -> None:
-    """Write a drawing; arrays and what is known about them are one file."""
-    text = np.frombuffer(json.dumps(dict(info)).encode(), dtype=np.uint8)
-    write_arrays(map_path(folder, drawing), {**arrays, _INFO: text})
+def stopped_by_validation(run: Run) -> bool:
+    """Whether the training of a run watched the validation part and stopped by it.
+
+    Parameters
+    ----------
+    run : Run
+        A stored run.
+
+    Returns
+    -------
+    bool
+        As the tag ``stops_early`` of its method says; of a blend, whether
+        that holds of any part. What another system did is not known: False.
+
+    Raises
+    ------
+    StoreError
+        If a blend of blends has to be read and cannot be.
+    """
+    if not run.info.is_blend:
+        return _stops_early(run.info.method)
+    params = run.info.spec.get("params", {})
+    parts = [str(params.get(f"{role}_method", "")) for role in ("learned", "lexical")]
+    # What a blend inside a blend is made of stands in its file alone.
+    return any(map(_stops_early, parts)) or ("blend" in parts and _is_inside(run.pipeline()))
 
 
-def _decoded(raw: NDArray[Any]) -> dict[str, Any]:
-    return dict(json.loads(raw.tobytes()))
+def _stops_early(method: str) -> bool:
+    known = all_methods()
+    return method in known and known[method].tags.stops_early
+
+
+def _is_inside(pipeline: Pipeline) -> bool:
+    """Whether a trained pipeline holds a method that stops early."""
+    if isinstance(pipeline, BlendPipeline):
+        return _is_inside(pipeline.learned_) or _is_inside(pipeline.lexical_)
+    return pipeline.model_.tags.stops_early

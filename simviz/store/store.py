@@ -1,15 +1,72 @@
-"""Store: data sets, runs and shares on disk."""
+"""Store: data sets, runs, shares and jobs on disk, by workspace."""
 
 from __future__ import annotations
 
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from simviz.store._datasets import Datasets
-from simviz.store._directory import Directory
-from simviz.store._runs import Runs
-from simviz.store._shares import Shares
-from simviz.store._workspaces import Attempts, Choices, Feedback, Workspaces
-from simviz.store.records import Limits
+from simviz.exceptions import StoreError
+from simviz.store.datasets import Datasets, is_demo
+from simviz.store.directory import (
+    Connection,
+    Directory,
+    Limits,
+    is_workspace_id,
+    not_found,
+    printable,
+    refuse_beyond,
+)
+from simviz.store.run import MEASURED, Shown
+from simviz.store.runs import Runs
+
+#: A workspace is noted as used at most so often, in seconds.
+_TOUCH_SECONDS = 60.0
+#: Finished jobs that a workspace sees at most.
+_LISTED = 200
+#: Longest text of a correction, in characters.
+_LONGEST = 5_000
+#: Values of what is chosen of how a data set is looked at.
+_CHOICES: Mapping[str, tuple[str, ...]] = {"part": MEASURED, "direction": ("x2y", "y2x", "mean")}
+Verdict = tuple[str, str, float]
+#: Longest description of how a view is shown, in characters of JSON.
+_LONGEST_VIEW = 4_000
+_TOKEN_BYTES = 18
+_DAY = 86_400.0
+_ALIVE = "(expires IS NULL OR expires > ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A read-only view that was published.
+
+    Parameters
+    ----------
+    token : str
+        Its unguessable id.
+    kind : str
+        What is shown, such as "map" or "compare".
+    run_ids, dataset_ids : tuple of str
+        What may be read; whatever was deleted since is left out.
+    view : mapping of str to str
+        How it is shown: parameters of the page.
+    created : float
+        Seconds since 1970.
+    expires : float, optional
+        When its link stops working, likewise; None if it does not by itself.
+    """
+
+    token: str
+    kind: str
+    run_ids: tuple[str, ...]
+    dataset_ids: tuple[str, ...]
+    view: Mapping[str, str] = field(default_factory=dict)
+    created: float = 0.0
+    expires: float | None = None
 
 
 class Store:
@@ -83,3 +140,265 @@ class Store:
             How many workspaces were removed.
         """
         return self._directory.sweep()
+
+
+class Workspaces:
+    """Workspaces of a store."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory, self._index = directory, directory.index
+
+    def create(self) -> str:
+        """Make a workspace; return its id."""
+        return self.open(secrets.token_urlsafe(18))
+
+    def open(self, workspace: str) -> str:
+        """Make a workspace of a given id unless it is there."""
+        # Such an id can be guessed: it is for a server that one person uses.
+        if not is_workspace_id(workspace):
+            raise StoreError(f"{workspace!r} cannot be the id of a workspace.")
+        now = time.time()
+        insert = "INSERT INTO workspaces VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+        self._index.execute(insert, workspace, now, now)
+        return workspace
+
+    def has(self, workspace: str) -> bool:
+        """Whether there is such a workspace."""
+        with self._index.reading() as db:
+            return is_workspace_id(workspace) and db.has("workspaces", workspace)
+
+    def touch(self, workspace: str) -> None:
+        """Note that a workspace is in use, which keeps it from being swept."""
+        now, query = time.time(), "SELECT touched FROM workspaces WHERE id=?"
+        for row in self._index.rows(query, workspace, workspace=workspace):
+            if now - row["touched"] > _TOUCH_SECONDS:
+                self._index.execute("UPDATE workspaces SET touched=? WHERE id=?", now, workspace)
+
+    def delete(self, workspace: str) -> None:
+        """Delete a workspace with all that belongs to it."""
+        with self._index.writing() as db:
+            db.require_workspace(workspace)
+            db.execute("DELETE FROM workspaces WHERE id=?", (workspace,))
+        self._directory.sweep()
+
+
+class Attempts:
+    """Directories of jobs and who follows them; what is in them belongs to `simviz.jobs`."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory, self._index = directory, directory.index
+
+    def add(self, digest: str, workspace: str, write: Callable[[Path], object]) -> str:
+        """Make the directory of one more attempt at a request; return its id."""
+        with self._directory.draft() as draft:
+            write(draft)
+            with self._index.writing() as db:
+                db.require_workspace(workspace)
+                query = "SELECT COALESCE(MAX(attempt), 0) FROM jobs WHERE digest=?"
+                (last,) = db.execute(query, (digest,)).fetchone()
+                job_id = f"{digest}-{last + 1}"
+                self._directory.place(draft, "jobs", job_id)
+                db.insert("jobs", (job_id, digest, last + 1, time.time()))
+                db.insert("followers", (job_id, workspace))
+        return job_id
+
+    def last(self, digest: str) -> str | None:
+        """Return the newest attempt at a request, if there is any."""
+        query = "SELECT id FROM jobs WHERE digest=? ORDER BY attempt DESC"
+        row = self._index.one(query, digest)
+        return None if row is None else str(row["id"])
+
+    def folder(self, job_id: str, workspace: str | None = None) -> Path:
+        """Return the directory of an attempt."""
+        folder = self._directory.folder("jobs", job_id)
+        follows = workspace is None or workspace in self.followers(job_id)
+        if not follows or not folder.is_dir():
+            raise not_found("jobs")
+        return folder
+
+    def find(self, workspace: str | None = None) -> list[str]:
+        """Return the attempts that a workspace follows, or all, newest first."""
+        query, values = "SELECT id FROM jobs ORDER BY created DESC, id", []
+        if workspace is not None:
+            query = (
+                "SELECT id FROM jobs JOIN followers ON job_id=id WHERE workspace=? "
+                f"ORDER BY created DESC, id LIMIT {_LISTED}"
+            )
+            values = [workspace]
+        return [row["id"] for row in self._index.rows(query, *values, workspace=workspace)]
+
+    def follow(self, job_id: str, workspace: str) -> None:
+        """Add a workspace to those that see an attempt."""
+        with self._index.writing() as db:
+            db.require_workspace(workspace)
+            db.insert("followers", (job_id, workspace), unless="OR IGNORE")
+
+    def unfollow(self, job_id: str, workspace: str) -> None:
+        """Take a workspace from those that see an attempt."""
+        delete = "DELETE FROM followers WHERE job_id=? AND workspace=?"
+        self._index.execute(delete, job_id, workspace)
+
+    def followers(self, job_id: str) -> frozenset[str]:
+        """Return the workspaces that see an attempt."""
+        rows = self._index.rows("SELECT workspace FROM followers WHERE job_id=?", job_id)
+        return frozenset(row["workspace"] for row in rows)
+
+
+class Feedback:
+    """Corrections of the answers on a data set."""
+
+    def __init__(self, directory: Directory, datasets: Datasets) -> None:
+        self._index, self._limits, self._datasets = directory.index, directory.limits, datasets
+
+    def put(self, dataset_id: str, workspace: str, verdicts: Iterable[Verdict]) -> int:
+        """Keep what somebody said about answers; return how many corrections there are."""
+        self._datasets.info(dataset_id, workspace)
+        now, longest = time.time(), _LONGEST
+        with self._index.writing() as db:
+            db.require_workspace(workspace)
+            for x, y, verdict in verdicts:
+                texts = printable(x)[:longest], printable(y)[:longest]
+                row = (workspace, dataset_id, *texts, float(verdict), now)
+                db.insert("feedback", row, unless="OR REPLACE")
+            query = "SELECT COUNT(*) FROM feedback WHERE workspace=? AND dataset_id=?"
+            (count,) = db.execute(query, (workspace, dataset_id)).fetchone()
+            refuse_beyond(self._limits.corrections, count - 1, "corrections")
+        return int(count)
+
+    def find(self, dataset_id: str, workspace: str) -> list[Verdict]:
+        """Return the corrections of a data set, the oldest first."""
+        query = (
+            "SELECT input, target, verdict FROM feedback WHERE workspace=? AND dataset_id=? "
+            "ORDER BY created, rowid"
+        )
+        rows = self._index.rows(query, workspace, dataset_id)
+        return [(str(r["input"]), str(r["target"]), float(r["verdict"])) for r in rows]
+
+    def drop(self, dataset_id: str, workspace: str, input: str | None = None) -> None:
+        """Take corrections back, all or those of one input."""
+        delete = (
+            "DELETE FROM feedback WHERE workspace=? AND dataset_id=? AND (? IS NULL OR input=?)"
+        )
+        self._index.execute(delete, workspace, dataset_id, input, input)
+
+
+class Choices:
+    """How a data set is looked at: which part of the split, which direction."""
+
+    def __init__(self, directory: Directory, datasets: Datasets) -> None:
+        self._index, self._datasets = directory.index, datasets
+
+    def put(self, dataset_id: str, workspace: str, name: Shown, value: str) -> None:
+        """Remember one choice."""
+        known = _CHOICES.get(name)
+        if known is None:
+            raise ValueError(f"name must be {' or '.join(map(repr, _CHOICES))}, got {name!r}.")
+        if value not in known:
+            raise ValueError(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}.")
+        self._datasets.info(dataset_id, workspace)
+        with self._index.writing() as db:
+            db.require_workspace(workspace)
+            db.insert("shown", (workspace, dataset_id, name, value), unless="OR REPLACE")
+
+    def get(self, dataset_id: str, workspace: str, name: Shown) -> str | None:
+        """Return what was chosen last."""
+        query = "SELECT value FROM shown WHERE workspace=? AND dataset_id=? AND name=?"
+        row = self._index.one(query, workspace, dataset_id, name)
+        return None if row is None else str(row["value"])
+
+
+class Shares:
+    """Views of a store that were published."""
+
+    def __init__(
+        self, directory: Directory, workspaces: Workspaces, datasets: Datasets, runs: Runs
+    ) -> None:
+        self._directory, self._index = directory, directory.index
+        self._workspaces, self._datasets, self._runs = workspaces, datasets, runs
+
+    def publish(
+        self,
+        workspace: str,
+        kind: str,
+        run_ids: Sequence[str] = (),
+        dataset_ids: Sequence[str] = (),
+        view: Mapping[str, str] | None = None,
+        days: float | None = None,
+    ) -> str:
+        """Let everybody who has the token read some runs and data sets."""
+        if days is not None and not days > 0:
+            raise ValueError(f"days must be positive, got {days!r}.")
+        runs = [self._runs.get(run_id, workspace).info for run_id in dict.fromkeys(run_ids)]
+        datasets = dict.fromkeys([*dataset_ids, *(run.dataset_id for run in runs)])
+        for dataset_id in datasets:
+            self._datasets.info(dataset_id, workspace)
+        if not datasets:
+            raise StoreError("There is nothing to share. Choose a run or a data set first.")
+        shown = {printable(k): printable(v) for k, v in (view or {}).items()}
+        if len(json.dumps(shown)) > _LONGEST_VIEW:
+            raise StoreError("The settings of this view are too long to share.")
+        payload = {
+            "run_ids": [run.id for run in runs],
+            "dataset_ids": list(datasets),
+            "view": shown,
+        }
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        now = time.time()
+        expires = None if days is None else now + days * _DAY
+        with self._index.writing() as db:
+            db.require_workspace(workspace)
+            (count,) = db.execute(
+                f"SELECT COUNT(*) FROM shares WHERE workspace=? AND {_ALIVE}", (workspace, now)
+            ).fetchone()
+            refuse_beyond(self._directory.limits.shares, count, "shares")
+            row = token, workspace, printable(kind), json.dumps(payload), now, expires
+            db.insert("shares", row)
+        return token
+
+    def resolve(self, token: str) -> Share:
+        """Find what was published; its ids may be opened without a workspace."""
+        # Looking at a share keeps the workspace it comes from.
+        key = printable(token)
+        with self._index.reading() as db:
+            query = f"SELECT * FROM shares WHERE token=? AND {_ALIVE}"
+            row = db.execute(query, (key, time.time())).fetchone()
+            share = None if row is None else _share(db, row)
+        if share is None or not share.dataset_ids:
+            raise StoreError(
+                "This shared view does not exist. It may have expired or been withdrawn; ask "
+                "whoever sent the link, or look at a demo meanwhile."
+            )
+        self._workspaces.touch(row["workspace"])
+        return share
+
+    def withdraw(self, token: str, workspace: str) -> None:
+        """End a share; its link stops working at once."""
+        delete = "DELETE FROM shares WHERE token=? AND workspace=?"
+        ended = self._index.execute(delete, printable(token), printable(workspace))
+        if not ended:
+            raise StoreError("This workspace has no such share; it may be withdrawn already.")
+
+    def find(self, workspace: str) -> list[Share]:
+        """Shares of a workspace, newest first."""
+        with self._index.reading() as db:
+            db.require_workspace(workspace)
+            rows = db.execute(
+                f"SELECT * FROM shares WHERE workspace=? AND {_ALIVE} "
+                "ORDER BY created DESC, token",
+                (workspace, time.time()),
+            ).fetchall()
+            return [_share(db, row) for row in rows]
+
+
+def _share(db: Connection, row: sqlite3.Row) -> Share:
+    fields = dict(row)
+    fields.pop("workspace")
+    payload = json.loads(fields.pop("payload"))
+    return Share(
+        run_ids=tuple(i for i in payload["run_ids"] if db.has("runs", i)),
+        dataset_ids=tuple(
+            i for i in payload["dataset_ids"] if is_demo(i) or db.has("datasets", i)
+        ),
+        view=payload["view"],
+        **fields,
+    )

@@ -25,7 +25,7 @@ from simviz.experiments import (
 )
 from simviz.jobs import JobStatus, experiment_spec
 from simviz.markdown import escape_markdown
-from simviz.store.records import EXPERIMENT
+from simviz.store.run import EXPERIMENT
 from simviz.workbench.shell import display, forms, frame, progress, state
 from simviz.workbench.shell.figures import show_chart
 

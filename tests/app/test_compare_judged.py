@@ -13,8 +13,8 @@ from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import load_evaluation
-from simviz.store.files import write_arrays
-from simviz.store.results import load_figures
+from simviz.store.directory import write_arrays
+from simviz.store.run import load_figures
 
 pytestmark = pytest.mark.app
 PAGE = "compare"

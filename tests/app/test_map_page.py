@@ -9,6 +9,7 @@ import itertools
 import json
 import shutil
 import time
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -19,6 +20,7 @@ from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec
 from simviz.relevance import Relevance
+from simviz.store import load_map
 
 pytestmark = pytest.mark.app
 PAGE = "map"
@@ -400,9 +402,9 @@ def test_kept_drawing_in_three_dimensions_gives_way_to_the_flat_one(trained):
 
     app, dataset_id, run_id = trained
     run = state.store().runs.get(run_id)
-    arrays, info = run.map("mds-2-center")
-    spatial = {side: np.pad(arrays[side], [(0, 0), (0, 1)]) for side in "xy"}
-    run.put_map("pca-3-center", arrays | spatial, info | {"method": "pca"})
+    drawing, *drawn = load_map(run, "mds-2-center")
+    spatial = {side: np.pad(getattr(drawing, side), [(0, 0), (0, 1)]) for side in "xy"}
+    run.put_map("pca-3-center", replace(drawing, method="pca", **spatial), *drawn)
     draw(app, dataset_id, run_id, "pca-3")
     assert link(app)["drawing"] == "pca-2" and "(PCA)" in canvas(app)["alt"]
     assert "pca-2-center" in run.maps()

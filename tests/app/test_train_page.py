@@ -13,7 +13,7 @@ from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec
 from simviz.relevance import Relevance
-from simviz.store.records import LOCAL_WORKSPACE
+from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.shell.forms import in_words
 
 pytestmark = pytest.mark.app

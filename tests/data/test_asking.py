@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from simviz.data import Items, PairSet, default_direction, who_asks
 from simviz.datasets import DEMOS
 from simviz.relevance import Relevance
-from simviz.store.records import usual_asking
+from simviz.store.datasets import usual_asking
 
 SHORT = ["an ox", "an elk", "a cow"]
 LONG = ["a heavy animal that pulls", "a large deer with antlers", "an animal kept for milk"]

@@ -15,7 +15,7 @@ from simviz.jobs.importing import keep_run
 from simviz.pipeline import default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 from simviz.store import Store
-from simviz.store.results import load_evaluation
+from simviz.store.run import load_evaluation
 
 WORDS = "red blue green gold car bus tram ship".split()
 TEXTS = [f"{a} {b}" for a in WORDS[:4] for b in WORDS[4:]]

@@ -15,7 +15,7 @@ from simviz.jobs.folder import MAX_EVENTS, JobFolder
 from simviz.jobs.queue import Job
 from simviz.jobs.status import Record
 from simviz.store import Store, load_evaluation, load_map
-from simviz.store.files import own_process
+from simviz.store.directory import own_process
 
 LONG = 60.0
 

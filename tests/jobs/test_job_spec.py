@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from simviz.jobs import JobError, JobSpec, SplitSpec
-from simviz.store.records import LOCAL_WORKSPACE
+from simviz.store.directory import LOCAL_WORKSPACE
 
 BASE = JobSpec("d" * 32, "0" * 32, "cca", {"n_components": 5}, workspace="me")
 

@@ -20,7 +20,6 @@ from simviz.jobs.training import measure
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store
-from simviz.store.results import part_files
 from simviz.store.run import MEASURED
 
 HOSTILE = (
@@ -232,7 +231,7 @@ def test_permuting_the_judgments_of_the_test_part_leaves_the_order(world, tmp_pa
         mixed = replace(held_out, relevance=Relevance.from_pairs(range(n), partner, shape=(n, n)))
         shutil.rmtree(folder / "test")
         (folder / "test").mkdir()
-        part_files(measure(run.pipeline(), train, mixed)).write(folder / "test")
+        measure(run.pipeline(), train, mixed).write(folder / "test")
         changed.append(replace(run, folder=folder))
     assert [means(a, "test") for a in runs] != [means(b, "test") for b in changed]
     for part in MEASURED:

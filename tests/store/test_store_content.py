@@ -6,7 +6,7 @@ from hypothesis import given, settings, strategies as st
 from simviz.data import Items, PairSet
 from simviz.exceptions import StoreError
 from simviz.relevance import Relevance
-from simviz.store._datasets import read_pairs, write_pairs
+from simviz.store.datasets import read_pairs, write_pairs
 
 anything = st.text(st.characters(), max_size=8)  # lone surrogates and NUL included
 cell = st.one_of(st.none(), anything, st.booleans(), st.integers(), st.floats())
@@ -102,7 +102,7 @@ def test_damaged_files_are_a_store_error(tmp_path, name, damage):
 
 
 def test_indices_from_a_damaged_file_are_not_trusted(tmp_path):
-    from simviz.store.files import read_arrays, write_arrays
+    from simviz.store.directory import read_arrays, write_arrays
 
     write_pairs(PairSet.from_texts(["a", "b"], ["c", "d"]), tmp_path)
     arrays = read_arrays(tmp_path / "arrays.npz")

@@ -11,7 +11,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.store import Store
-from simviz.store.files import is_alive, own_process
+from simviz.store.directory import is_alive, own_process
 
 # One process imports everything once and forks a child for every moment. The
 # child kills itself at its k-th operation on a file of the store, so that the
@@ -153,7 +153,7 @@ def test_a_process_is_known_by_more_than_its_number():
 
 def test_an_ended_process_is_not_alive():
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    from simviz.store.files import _boot_id, _start_time
+    from simviz.store.directory import _boot_id, _start_time
 
     name = f"{child.pid}-{_start_time(child.pid)}-{_boot_id()}"
     assert is_alive(name)

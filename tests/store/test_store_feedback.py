@@ -5,7 +5,7 @@ import pytest
 
 from simviz.exceptions import StoreError
 from simviz.store import Store
-from simviz.store.records import Limits
+from simviz.store.directory import Limits
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from simviz.evaluation import parse_metric
 from simviz.exceptions import StoreError
 from simviz.jobs.measuring import measure_run, why_not_measured
 from simviz.store import Store, load_evaluation
-from simviz.store.results import load_figures
+from simviz.store.run import load_figures
 
 OLD = Path(__file__).with_name("version-5.zip")
 MINE = "someone"

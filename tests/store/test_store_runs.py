@@ -1,15 +1,20 @@
 import json
 import shutil
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from simviz.exceptions import StoreError
-from simviz.store import Limits, Store
-from simviz.store._directory import Directory
+from simviz.store import Limits, Store, load_map
+from simviz.store.directory import Directory
 
 RUN, OTHER = "1" * 32, "2" * 32
+
+
+def spec(dataset_id):
+    return {"dataset_id": dataset_id, "method": "cca", "params": {"n_components": 2}}
 
 
 @pytest.fixture
@@ -17,67 +22,75 @@ def dataset_id(store, mine, pairs):
     return store.datasets.put(pairs, mine)
 
 
-def test_a_run_comes_back_part_by_part(store, mine, dataset_id, files, pairs):
-    assert store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_a_run_comes_back_part_by_part(store, mine, dataset_id, result, pairs):
+    assert store.runs.put(RUN, result, spec(dataset_id), mine)
     run = store.runs.get(RUN, mine)
-    assert run.spec == files.spec and run.meta == files.meta
+    assert run.spec == spec(dataset_id) and run.meta["notes"] == ["a"]
     assert run.measured == ("validation", "test")
-    for name, value in (("validation", 0.5), ("test", 0.25)):
-        part = run.part(name)
-        assert part.curve() == files.measured[name].curve and part.learning() == []
-        assert part.records()[0]["value"] == value
-        np.testing.assert_array_equal(part.per_query()["x2y:MRR"], [value, np.nan])
-        np.testing.assert_array_equal(part.roc()["true_positives"], [0, 1, 2])
-        np.testing.assert_array_equal(part.rankings()["ranking:x2y:above"], [0, 1])
-    np.testing.assert_array_equal(run.arrays()["x_test"], np.arange(4))
-    assert run.maps() == ("mds-2",)
-    arrays, info = run.map("mds-2")
-    assert (
-        info == {"notes": ["näher"]} and arrays["y"].shape == (3, 2) and set(arrays) == {"x", "y"}
-    )
-    expected = files.pipeline.similarity(pairs.x, pairs.y)
+    for name, expected in result.measured.items():
+        part, evaluation = run.part(name), expected.evaluation
+        assert part.curve() == expected.curve.to_records() and part.learning() == []
+        assert str(part.records()) == str(evaluation.to_records())
+        assert part.evaluation()["baselines"] == {"chance": []}
+        np.testing.assert_array_equal(
+            part.per_query()["x2y:MRR"], evaluation.per_query("MRR", "x2y")
+        )
+        np.testing.assert_array_equal(part.roc()["true_positives"], evaluation.roc.true_positives)
+        ranking = evaluation.rankings["x2y"]
+        np.testing.assert_array_equal(part.rankings()["ranking:x2y:above"], ranking.above)
+    np.testing.assert_array_equal(run.arrays()["x_test"], np.arange(4, 12))
+    assert run.maps() == ("mds-2-center",)
+    drawing, x_drawn, _ = load_map(run, "mds-2-center")
+    np.testing.assert_array_equal(drawing.y, result.drawing.y)
+    np.testing.assert_array_equal(x_drawn, result.x_drawn)
+    assert drawing.notes == ("näher",) and drawing.gap == result.drawing.gap
+    assert drawing.quality.sample.tolist() == result.drawing.quality.sample.tolist()
+    expected = result.pipeline.similarity(pairs.x, pairs.y)
     np.testing.assert_array_equal(run.pipeline().similarity(pairs.x, pairs.y), expected)
     assert run.pipeline_bytes()[:2] == b"PK"
     (info,) = store.runs.find(mine)
     assert (info.id, info.method, info.seconds) == (RUN, "cca", 1.5)
-    assert info.summary == {"MRR": 0.5} and info.spec["params"] == {"n_components": 2}
+    assert info.summary == result.measured["validation"].summary() and info.spec["params"] == {
+        "n_components": 2
+    }
     on_disk = sum(p.stat().st_size for p in (store.root / "runs" / RUN).rglob("*.*"))
     assert info.n_bytes == on_disk
 
 
-def test_a_second_run_of_that_id_changes_nothing(store, mine, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_a_second_run_of_that_id_changes_nothing(store, mine, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     before = store.runs.find(mine)
-    assert not store.runs.put(RUN, files, dataset_id, "cca", mine)
+    assert not store.runs.put(RUN, result, spec(dataset_id), mine)
     assert store.runs.find(mine) == before
     assert not list((store.root / "drafts").iterdir())
 
 
-def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     run = store.runs.get(RUN)
-    for value in (1.0, 2.0):
-        run.put_map("umap-3", {"x": np.full((2, 3), value)}, {"seed": 0})
-    assert run.maps() == ("mds-2", "umap-3")
-    assert run.map("umap-3")[0]["x"][0, 0] == 2.0
+    drawn = result.drawing, result.x_drawn, result.y_drawn
+    for seed in (1, 2):
+        run.put_map("umap-2", replace(result.drawing, seed=seed), *drawn[1:])
+    assert run.maps() == ("mds-2-center", "umap-2")
+    assert load_map(run, "umap-2")[0].seed == 2
     for name in ("../evil", "a/b", "", "A", "x" * 41, None, "\ud800"):
         with pytest.raises(StoreError, match="drawing"):
-            run.put_map(name, {}, {})
+            run.put_map(name, *drawn)
         with pytest.raises(StoreError):
-            run.map(name)
+            load_map(run, name)
     with pytest.raises(StoreError):
-        run.map("pca-2")
+        load_map(run, "pca-2")
     for i in range(38):
-        run.put_map(f"m{i}", {}, {})
+        run.put_map(f"m{i}", *drawn)
     with pytest.raises(StoreError, match="at most 40"):
-        run.put_map("one-more", {}, {})
+        run.put_map("one-more", *drawn)
     store.runs.delete(RUN, mine)
     with pytest.raises(StoreError, match="deleted"):
-        run.put_map("late", {}, {})
+        run.put_map("late", *drawn)
 
 
-def test_runs_belong_to_their_workspace(store, mine, theirs, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_runs_belong_to_their_workspace(store, mine, theirs, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     words = set()
     for run_id in (RUN, OTHER):
         with pytest.raises(StoreError) as error:
@@ -90,11 +103,11 @@ def test_runs_belong_to_their_workspace(store, mine, theirs, dataset_id, files):
     assert len(words) == 1  # the answer does not tell whether it exists
     assert store.runs.find(theirs) == [] and store.runs.find(theirs, dataset_id) == []
     with pytest.raises(StoreError):
-        store.runs.put(OTHER, files, dataset_id, "cca", theirs)  # another's data set
+        store.runs.put(OTHER, result, spec(dataset_id), theirs)  # another's data set
 
 
-def test_runs_of_demos_belong_to_all(store, mine, theirs, files):
-    store.runs.put(RUN, files, "demo:emoji", "cca", mine)
+def test_runs_of_demos_belong_to_all(store, mine, theirs, result):
+    store.runs.put(RUN, result, spec("demo:emoji"), mine)
     assert store.runs.get(RUN, theirs).info.is_demo
     assert [r.id for r in store.runs.find(theirs, "demo:emoji")] == [RUN]
     assert store.runs.find(theirs, "demo:icons") == []
@@ -106,8 +119,8 @@ def test_runs_of_demos_belong_to_all(store, mine, theirs, files):
             change()
 
 
-def test_runs_are_named_noted_and_deleted(store, mine, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_runs_are_named_noted_and_deleted(store, mine, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     store.runs.rename(RUN, mine, name="best \ud800")
     store.runs.rename(RUN, mine, note="n" * 9_999)
     info = store.runs.get(RUN, mine).info
@@ -116,45 +129,50 @@ def test_runs_are_named_noted_and_deleted(store, mine, dataset_id, files):
     assert not store.runs.has(RUN) and not list((store.root / "runs").iterdir())
 
 
-def test_runs_are_bounded(tmp_path, pairs, files):
+def test_runs_are_bounded(tmp_path, pairs, result):
     store = Store(tmp_path, Limits(runs=1))
     mine = store.workspaces.create()
     dataset_id = store.datasets.put(pairs, mine)
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     with pytest.raises(StoreError, match="holds 1 runs"):
-        store.runs.put(OTHER, files, dataset_id, "cca", mine)
+        store.runs.put(OTHER, result, spec(dataset_id), mine)
     assert len(list((tmp_path / "runs").iterdir())) == 1
 
 
-def test_the_demo_run_opened_least_recently_makes_room(tmp_path, files, monkeypatch):
+def test_the_demo_run_opened_least_recently_makes_room(tmp_path, result, monkeypatch):
     store = Store(tmp_path, Limits(demo_runs=2))
     mine = store.workspaces.create()
     clock = iter(range(10**9, 2 * 10**9, 10_000))
     monkeypatch.setattr("time.time", lambda: float(next(clock)))
-    store.runs.put("a" * 32, files, "demo:emoji", "cca", mine)
-    store.runs.put("b" * 32, files, "demo:emoji", "cca", mine)
+    store.runs.put("a" * 32, result, spec("demo:emoji"), mine)
+    store.runs.put("b" * 32, result, spec("demo:emoji"), mine)
     store.runs.get("a" * 32)
-    store.runs.put("c" * 32, files, "demo:icons", "cca", mine)
+    store.runs.put("c" * 32, result, spec("demo:icons"), mine)
     assert [store.runs.has(i * 32) for i in "abc"] == [True, False, True]
     assert sorted(p.name[0] for p in (tmp_path / "runs").iterdir()) == ["a", "c"]
 
 
-def test_damaged_files_of_a_run_are_a_store_error(store, mine, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_damaged_files_of_a_run_are_a_store_error(store, mine, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     run = store.runs.get(RUN)
     for path in run.folder.rglob("*.*"):
         path.write_bytes(b"damaged")
     part = run.part("test")
     reads = (run.pipeline, part.evaluation, part.per_query, part.roc, run.arrays, part.curve)
-    for read in (*reads, lambda: run.meta, lambda: run.spec, lambda: run.map("mds-2")):
+    for read in (
+        *reads,
+        lambda: run.meta,
+        lambda: run.spec,
+        lambda: load_map(run, "mds-2-center"),
+    ):
         with pytest.raises(StoreError):
             read()
 
 
 def test_a_share_shows_what_was_published_until_it_is_withdrawn(
-    store, mine, theirs, dataset_id, files
+    store, mine, theirs, dataset_id, result
 ):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     token = store.shares.publish(mine, "map", run_ids=[RUN], view={"k": "20"})
     share = store.shares.resolve(token)
     assert (share.kind, share.run_ids, share.dataset_ids) == ("map", (RUN,), (dataset_id,))
@@ -190,8 +208,8 @@ def test_a_share_ends_when_it_was_to_end(store, mine, monkeypatch):
             store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=days)
 
 
-def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     with pytest.raises(StoreError):
         store.shares.publish(theirs, "map", run_ids=[RUN])
     with pytest.raises(StoreError):
@@ -208,8 +226,8 @@ def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, fil
     )
 
 
-def test_a_share_leaves_out_what_was_deleted(store, mine, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_a_share_leaves_out_what_was_deleted(store, mine, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     token = store.shares.publish(mine, "compare", run_ids=[RUN])
     store.runs.delete(RUN, mine)
     assert store.shares.resolve(token).run_ids == ()
@@ -236,8 +254,8 @@ def test_attempts_are_counted_and_followed(store, mine, theirs):
         store.jobs.folder(second)
 
 
-def test_a_deleted_run_can_be_brought_back_whole(store, mine, theirs, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_a_deleted_run_can_be_brought_back_whole(store, mine, theirs, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     store.runs.rename(RUN, mine, name="best", note="kept")
     before = store.runs.get(RUN, mine)
     token = store.shares.publish(mine, "map", [RUN])
@@ -259,9 +277,9 @@ def test_a_deleted_run_can_be_brought_back_whole(store, mine, theirs, dataset_id
 
 
 def test_what_was_killed_while_it_deleted_or_brought_back_can_be_brought_back(
-    store, mine, dataset_id, files
+    store, mine, dataset_id, result
 ):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     store.runs.delete(RUN, mine)
     # The directory had been moved back, or not yet away, when the process died.
     (store.root / "trash" / RUN).replace(store.root / "runs" / RUN)
@@ -270,13 +288,13 @@ def test_what_was_killed_while_it_deleted_or_brought_back_can_be_brought_back(
         RUN
     ]
     again.runs.restore(RUN, mine)
-    assert again.runs.get(RUN, mine).spec == files.spec
+    assert again.runs.get(RUN, mine).spec == spec(dataset_id)
 
 
 def test_a_deletion_that_somebody_sweeps_meanwhile_keeps_the_run(
-    store, mine, dataset_id, files, monkeypatch
+    store, mine, dataset_id, result, monkeypatch
 ):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     discard = Directory.discard
 
     def swept(self, kind, ids):  # between both steps of deleting
@@ -288,11 +306,11 @@ def test_a_deletion_that_somebody_sweeps_meanwhile_keeps_the_run(
     store.runs.delete(RUN, mine)
     monkeypatch.undo()
     store.runs.restore(RUN, mine)
-    assert store.runs.get(RUN, mine).spec == files.spec
+    assert store.runs.get(RUN, mine).spec == spec(dataset_id)
 
 
-def test_a_deleted_run_without_its_files_is_offered_no_more(store, mine, dataset_id, files):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+def test_a_deleted_run_without_its_files_is_offered_no_more(store, mine, dataset_id, result):
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     store.runs.delete(RUN, mine)
     shutil.rmtree(store.root / "trash" / RUN)
     store.sweep()
@@ -300,9 +318,9 @@ def test_a_deleted_run_without_its_files_is_offered_no_more(store, mine, dataset
 
 
 def test_deleted_runs_leave_after_an_hour_and_with_what_they_belong_to(
-    store, mine, dataset_id, files, monkeypatch
+    store, mine, dataset_id, result, monkeypatch
 ):
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     store.runs.delete(RUN, mine)
     store.sweep()
     assert list((store.root / "trash").iterdir())
@@ -311,7 +329,7 @@ def test_deleted_runs_leave_after_an_hour_and_with_what_they_belong_to(
     assert store.runs.deleted(mine, dataset_id) == []
     store.sweep()
     assert not list((store.root / "trash").iterdir())
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     store.runs.delete(RUN, mine)
     store.datasets.delete(dataset_id, mine)
     assert not list((store.root / "trash").iterdir())
@@ -319,30 +337,30 @@ def test_deleted_runs_leave_after_an_hour_and_with_what_they_belong_to(
         store.runs.restore(RUN, mine)
 
 
-def test_a_run_trained_again_after_its_deletion_stays(store, mine, dataset_id, files):
+def test_a_run_trained_again_after_its_deletion_stays(store, mine, dataset_id, result):
     for _ in range(2):
-        store.runs.put(RUN, files, dataset_id, "cca", mine)
+        store.runs.put(RUN, result, spec(dataset_id), mine)
         store.runs.delete(RUN, mine)
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     store.runs.restore(RUN, mine)
-    assert store.runs.get(RUN, mine).spec == files.spec
+    assert store.runs.get(RUN, mine).spec == spec(dataset_id)
     assert store.runs.deleted(mine, dataset_id) == []
     store.sweep()
     assert store.runs.get(RUN, mine).spec and not list((store.root / "trash").iterdir())
 
 
 def test_only_the_last_deleted_runs_are_kept_and_none_beyond_the_limits(
-    tmp_path, pairs, files, monkeypatch
+    tmp_path, pairs, result, monkeypatch
 ):
-    monkeypatch.setattr("simviz.store._runs._DELETED", 2)
+    monkeypatch.setattr("simviz.store.runs._DELETED", 2)
     store = Store(tmp_path, Limits(runs=1))
     mine = store.workspaces.create()
     dataset_id = store.datasets.put(pairs, mine)
     for digit in "123":
-        store.runs.put(digit * 32, files, dataset_id, "cca", mine)
+        store.runs.put(digit * 32, result, spec(dataset_id), mine)
         store.runs.delete(digit * 32, mine)
     assert [r.id[0] for r in store.runs.deleted(mine, dataset_id)] == ["3", "2"]
     assert len(list((tmp_path / "trash").iterdir())) == 2
-    store.runs.put(RUN, files, dataset_id, "cca", mine)
+    store.runs.put(RUN, result, spec(dataset_id), mine)
     with pytest.raises(StoreError, match="holds 1 runs"):
         store.runs.restore("3" * 32, mine)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs import JobSpec
     from simviz.params import ParamSpec
-    from simviz.store.records import Share
     from simviz.store.run import Run
+    from simviz.store.store import Share
 
 SHORT = {"k": "n_components"}  # parameters with a short name in links
 _ITEM = re.compile(r"([xy])(\d{1,9})")

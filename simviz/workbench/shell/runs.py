@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs import JobSpec
     from simviz.relevance import Relevance
-    from simviz.store.records import RunInfo
-    from simviz.store.run import Run
+    from simviz.store.run import Run, RunInfo
 
 #: Runs chosen where nobody chose: more would hide one another.
 FEW = 5

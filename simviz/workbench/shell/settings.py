@@ -90,7 +90,7 @@ def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -
 @state.cached(100)
 def usual_direction(dataset_id: str, pairs: PairSet) -> WhoAsks:
     """Who asks where nobody has chosen, and why."""
-    from simviz.store.records import usual_asking
+    from simviz.store.datasets import usual_asking
 
     return usual_asking(dataset_id, pairs)
 

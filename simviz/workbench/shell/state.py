@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import streamlit as st
 
 from simviz.exceptions import SimvizError
-from simviz.store.records import LOCAL_WORKSPACE
+from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.shell.deployment import Deployment, is_this_computer
 
 if TYPE_CHECKING:

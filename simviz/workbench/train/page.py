@@ -11,7 +11,7 @@ import streamlit as st
 
 from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
-from simviz.store.records import LOCAL_WORKSPACE
+from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.shell import code, display, empty, forms, frame, runs, settings, state
 from simviz.workbench.train import cards, jobs, runs as train_runs
 from simviz.workbench.train.cards import Choice, Setting, duration, memory

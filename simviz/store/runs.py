@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from simviz.exceptions import StoreError
-from simviz.store._datasets import is_demo
-from simviz.store._directory import (
+from simviz.store.datasets import is_demo
+from simviz.store.directory import (
     TRASH_SECONDS,
+    Connection,
     Directory,
-    count,
     not_found,
-    placeholders,
     printable,
-    refuse_beyond,
-    refuse_bytes,
-    require_workspace,
-    used_bytes,
+    sync,
+    sync_tree,
 )
-from simviz.store.files import remove_tree, sync_folder, sync_tree
-from simviz.store.records import RunInfo
-from simviz.store.run import Part, PartFiles, Run, RunFiles, metric_name
+from simviz.store.run import Measured, Part, Run, RunInfo, RunResult, metric_name
 
 #: Opening a demo's run is noted at most so often, in seconds.
 _OPENED_SECONDS = 600.0
 #: Deleted runs that a workspace can bring back at most.
 _DELETED = 20
-_LONGEST_NAME = 200
-_LONGEST_NOTE = 5_000
 
 
 class Runs:
@@ -38,59 +34,55 @@ class Runs:
     def __init__(self, directory: Directory) -> None:
         self._directory, self._index = directory, directory.index
 
-    def put(
-        self, run_id: str, files: RunFiles, dataset_id: str, method: str, workspace: str
-    ) -> bool:
-        """Keep a run."""
+    def put(self, run_id: str, result: RunResult, spec: Mapping[str, Any], workspace: str) -> bool:
+        """Keep what came of a request; return False if there is such a run."""
+        dataset_id, method = spec["dataset_id"], spec["method"]
         owner = None if is_demo(dataset_id) else workspace
         evicted: list[str] = []
         with self._directory.draft() as draft:
-            size = files.write(draft)
+            size = result.write(draft, spec)
             with self._index.writing() as db:
-                if db.execute("SELECT 1 FROM runs WHERE id=?", (run_id,)).fetchone():
+                if db.has("runs", run_id):
                     return False
                 if owner is not None:
-                    self._check_run_room(db, owner, dataset_id, size)
+                    self._check_room(db, owner, dataset_id, size)
                 self._directory.place(draft, "runs", run_id)
                 now = time.time()
-                spec, summary = json.dumps(dict(files.spec)), json.dumps(dict(files.summary))
-                named = (run_id, owner, dataset_id, method, spec, summary, "", "")
-                row = (*named, files.seconds, size, now, now)
-                db.execute(f"INSERT INTO runs VALUES ({placeholders(row)})", row)
+                texts = json.dumps(dict(spec)), json.dumps(result.summary()), "", ""
+                seconds = sum(result.seconds.values())
+                row = (run_id, owner, dataset_id, method, *texts, seconds, size, now, now)
+                db.insert("runs", row)
                 if owner is None:
                     evicted = self._make_room_for_demos(db, run_id)
         self._directory.discard("runs", evicted)
         return True
 
-    def put_part(self, run_id: str, part: Part, files: PartFiles) -> None:
+    def put_part(self, run_id: str, part: Part, measured: Measured) -> None:
         """Keep what a run found out on one more part of its split."""
         place = self._directory.folder("runs", run_id) / part
         with self._directory.draft() as draft:
-            files.write(draft)
+            measured.write(draft)
             sync_tree(draft)
             with self._index.writing() as db:
-                if _row(db, run_id) is None:
+                if not db.has("runs", run_id):
                     raise StoreError("This run was deleted in the meantime.")
                 if place.exists():
                     return
                 draft.replace(place)
-                sync_folder(place.parent)
+                sync(place.parent)
                 if part == "validation":  # what runs are ranked by
-                    db.execute(
-                        "UPDATE runs SET summary=? WHERE id=?",
-                        (json.dumps(files.summary()), run_id),
-                    )
+                    summary = json.dumps(measured.summary())
+                    db.execute("UPDATE runs SET summary=? WHERE id=?", (summary, run_id))
 
     def has(self, run_id: str) -> bool:
         """Whether a run is there, whoever owns it."""
         with self._index.reading() as db:
-            return _row(db, run_id) is not None
+            return db.has("runs", run_id)
 
     def get(self, run_id: str, workspace: str | None = None) -> Run:
         """Open a run."""
         folder = self._directory.folder("runs", run_id)
-        with self._index.reading() as db:
-            row = _row(db, run_id)
+        row = self._index.one("SELECT * FROM runs WHERE id=?", run_id)
         if row is None or (workspace is not None and row["workspace"] not in (None, workspace)):
             raise not_found("runs")
         now = time.time()
@@ -100,18 +92,13 @@ class Runs:
 
     def find(self, workspace: str, dataset_id: str | None = None) -> list[RunInfo]:
         """Runs of a workspace, newest first."""
-        query = "SELECT * FROM runs WHERE workspace=?"
-        values: tuple[str, ...] = (workspace,)
+        owned, values = "workspace=?", [workspace]
         if dataset_id is not None:
-            query += " AND dataset_id=?"
-            values += (dataset_id,)
+            owned, values = "workspace=? AND dataset_id=?", [workspace, dataset_id]
             if is_demo(dataset_id):
-                query = "SELECT * FROM runs WHERE workspace IS NULL AND dataset_id=?"
-                values = (dataset_id,)
-        with self._index.reading() as db:
-            require_workspace(db, workspace)
-            rows = db.execute(query + " ORDER BY created DESC, id", values).fetchall()
-        return [_info(row) for row in rows]
+                owned, values = "workspace IS NULL AND dataset_id=?", [dataset_id]
+        query = f"SELECT * FROM runs WHERE {owned} ORDER BY created DESC, id"
+        return [_info(row) for row in self._index.rows(query, *values, workspace=workspace)]
 
     def rename(
         self, run_id: str, workspace: str, name: str | None = None, note: str | None = None
@@ -119,15 +106,10 @@ class Runs:
         """Give a run a name or a note."""
         self._require_own(run_id, workspace)
         with self._index.writing() as db:
-            for column, text, longest in (
-                ("name", name, _LONGEST_NAME),
-                ("note", note, _LONGEST_NOTE),
-            ):
+            for column, text, longest in (("name", name, 200), ("note", note, 5_000)):
                 if text is not None:
-                    db.execute(
-                        f"UPDATE runs SET {column}=? WHERE id=?",
-                        (printable(text)[:longest], run_id),
-                    )
+                    values = printable(text)[:longest], run_id
+                    db.execute(f"UPDATE runs SET {column}=? WHERE id=?", values)
 
     def delete(self, run_id: str, workspace: str) -> None:
         """Delete a run; for an hour, `restore` brings it back."""
@@ -145,12 +127,11 @@ class Runs:
         self._directory.discard("trash", [row["id"] for row in old if row["id"] != run_id])
         with self._index.writing() as db:
             # Nobody has trained it again, or brought it back, since.
-            is_run = _row(db, run_id) is not None
-            if not is_run and db.execute("SELECT 1 FROM trash WHERE id=?", (run_id,)).fetchone():
+            if not db.has("runs", run_id) and db.has("trash", run_id):
                 folder = self._directory.folder("runs", run_id)
                 if folder.is_dir():  # nobody who swept up has moved it to the trash
                     trash = self._directory.folder("trash", run_id)
-                    remove_tree(trash)
+                    shutil.rmtree(trash, ignore_errors=True)
                     folder.replace(trash)
 
     def restore(self, run_id: str, workspace: str) -> None:
@@ -162,13 +143,12 @@ class Runs:
             ).fetchone()
             if row is None:
                 raise not_found("trash")
-            if _row(db, run_id) is None:
-                self._check_run_room(db, workspace, row["dataset_id"], row["n_bytes"])
+            if not db.has("runs", run_id):
+                self._check_room(db, workspace, row["dataset_id"], row["n_bytes"])
                 if not place.is_dir():
                     raise not_found("trash")
                 self._directory.place(place, "runs", run_id)
-                kept = tuple(row)[:-1]
-                db.execute(f"INSERT INTO runs VALUES ({placeholders(kept)})", kept)
+                db.insert("runs", tuple(row)[:-1])
             db.execute("DELETE FROM trash WHERE id=?", (run_id,))
 
     def deleted(self, workspace: str, dataset_id: str) -> list[RunInfo]:
@@ -190,39 +170,26 @@ class Runs:
         if self.get(run_id, workspace).info.is_demo:
             raise StoreError("Runs of a demo belong to all and cannot be changed.")
 
-    def _check_run_room(
-        self, db: sqlite3.Connection, workspace: str, dataset_id: str, size: int
-    ) -> None:
-        require_workspace(db, workspace)
-        owned = db.execute(
-            "SELECT 1 FROM datasets WHERE id=? AND workspace=?", (dataset_id, workspace)
-        ).fetchone()
-        if owned is None:
+    def _check_room(self, db: Connection, workspace: str, dataset_id: str, size: int) -> None:
+        db.require_workspace(workspace)
+        query = "SELECT 1 FROM datasets WHERE id=? AND workspace=?"
+        if db.execute(query, (dataset_id, workspace)).fetchone() is None:
             raise not_found("datasets")
-        limits = self._directory.limits
-        refuse_beyond(limits.runs, count(db, "runs", workspace), "runs")
-        refuse_bytes(limits.bytes, used_bytes(db, workspace), size)
+        db.require_room("runs", workspace, self._directory.limits, size)
 
-    def _make_room_for_demos(self, db: sqlite3.Connection, newest: str) -> list[str]:
+    def _make_room_for_demos(self, db: Connection, newest: str) -> list[str]:
         """Delete the rows of demo runs not opened for longest, beyond the limits."""
         rows = db.execute(
             "SELECT id, n_bytes FROM runs WHERE workspace IS NULL ORDER BY opened DESC"
         ).fetchall()
+        limits = self._directory.limits
         kept, size, evicted = 0, 0, []
         for row in sorted(rows, key=lambda row: row["id"] != newest):
             kept, size = kept + 1, size + row["n_bytes"]
-            beyond = (
-                kept > self._directory.limits.demo_runs or size > self._directory.limits.demo_bytes
-            )
-            if beyond and row["id"] != newest:
+            if row["id"] != newest and (kept > limits.demo_runs or size > limits.demo_bytes):
                 evicted.append(row["id"])
         db.executemany("DELETE FROM runs WHERE id=?", [(run_id,) for run_id in evicted])
         return evicted
-
-
-def _row(db: sqlite3.Connection, run_id: str) -> sqlite3.Row | None:
-    found: sqlite3.Row | None = db.execute("SELECT * FROM runs WHERE id=?", (run_id,)).fetchone()
-    return found
 
 
 def _info(row: sqlite3.Row) -> RunInfo:

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,26 +16,72 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz.data.description import WhoAsks, who_asks
 from simviz.data.pairs import Items, PairSet
 from simviz.datasets import DEMOS, load_demo
 from simviz.exceptions import DatasetError, StoreError
 from simviz.relevance import Relevance
-from simviz.store._directory import (
+from simviz.store.directory import (
+    Connection,
     Directory,
-    count,
     not_found,
-    placeholders,
     printable,
-    refuse_beyond,
-    refuse_bytes,
-    require_workspace,
-    used_bytes,
+    read_arrays,
+    read_json,
+    sync_tree,
+    write_arrays,
+    write_json,
 )
-from simviz.store.files import read_arrays, read_json, sync_tree, write_arrays, write_json
-from simviz.store.records import DEMO_PREFIX, DatasetInfo
 
+#: Data sets whose id begins so are read from installed packages and belong to all.
+DEMO_PREFIX = "demo:"
 FORMAT = "simviz-pairs-1"
 Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetInfo:
+    """A data set as a list shows it.
+
+    Parameters
+    ----------
+    id : str
+        Its id; "demo:..." for a demo.
+    name, x_name, y_name : str
+        As in `PairSet`.
+    digest : str
+        Of the content; empty for a demo, which has not been read yet.
+    x_kind, y_kind : str
+        Kind of the items of each side; empty for a demo.
+    n_x, n_y, n_judged, n_relevant : int
+        Items of each side, judged and relevant pairs; 0 for a demo.
+    n_bytes : int
+        On disk.
+    created : float
+        Seconds since 1970.
+    notes : tuple of str
+        What was said when it was read.
+    """
+
+    id: str
+    name: str
+    x_name: str
+    y_name: str
+    digest: str = ""
+    x_kind: str = ""
+    y_kind: str = ""
+    n_x: int = 0
+    n_y: int = 0
+    n_judged: int = 0
+    n_relevant: int = 0
+    n_bytes: int = 0
+    created: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether it is read from an installed package."""
+        return self.id.startswith(DEMO_PREFIX)
 
 
 def write_pairs(pairs: PairSet, folder: Path) -> None:
@@ -116,7 +163,7 @@ def _unpack_items(tree: dict[str, Any], arrays: Arrays) -> Items:
 
 def _pack_array(array: NDArray[Any], name: str, arrays: Arrays) -> dict[str, Any]:
     if array.dtype.kind == "O":
-        return {"shape": array.shape, "values": [_plain(value) for value in array.ravel()]}
+        return {"shape": array.shape, "values": [_as_json(value) for value in array.ravel()]}
     arrays[name] = array
     return {"array": name}
 
@@ -129,7 +176,7 @@ def _unpack_array(tree: dict[str, Any], arrays: Arrays) -> NDArray[Any]:
     return flat.reshape(tree["shape"])
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """A cell as JSON knows it: what it does not know becomes its text."""
     if value is None or type(value) in (str, bool, float):
         return value
@@ -164,15 +211,16 @@ class Datasets:
     def put(self, pairs: PairSet, workspace: str, notes: Sequence[str] = ()) -> str:
         """Keep a pair set in a workspace; return its id."""
         directory, digest = self._directory, pairs.digest
+        # An id that only who knows the workspace could compute.
+        text = f"{digest}|{workspace}".encode(errors="replace")
+        dataset_id = hashlib.blake2b(text, digest_size=16, person=b"simviz dataset").hexdigest()
         with directory.index.reading() as db:
-            require_workspace(db, workspace)
-            dataset_id = _dataset_id(digest, workspace)
-            self._check_room(db, workspace, dataset_id, 0)
+            self._has_room(db, workspace, dataset_id, 0)
         with directory.draft() as draft:
             write_pairs(pairs, draft)
             size = sync_tree(draft)
             with directory.index.writing() as db:
-                if self._check_room(db, workspace, dataset_id, size):
+                if self._has_room(db, workspace, dataset_id, size):
                     directory.place(draft, "datasets", dataset_id)
                     row = (
                         dataset_id,
@@ -188,7 +236,7 @@ class Datasets:
                         time.time(),
                         json.dumps([str(note) for note in notes]),
                     )
-                    db.execute(f"INSERT INTO datasets VALUES ({placeholders(row)})", row)
+                    db.insert("datasets", row)
         return dataset_id
 
     def get(self, dataset_id: str, workspace: str | None = None) -> PairSet:
@@ -201,10 +249,10 @@ class Datasets:
     def info(self, dataset_id: str, workspace: str | None = None) -> DatasetInfo:
         """Return what is known about a data set, without opening it; see `get`."""
         if is_demo(dataset_id):
-            found = {info.id: info for info in _demos()}
-            if dataset_id not in found:
+            demo = next((info for info in _demos() if info.id == dataset_id), None)
+            if demo is None:
                 raise not_found("datasets")
-            return found[dataset_id]
+            return demo
         self._directory.folder("datasets", dataset_id)
         row = self._directory.index.one("SELECT * FROM datasets WHERE id=?", dataset_id)
         if row is None or (workspace is not None and row["workspace"] != workspace):
@@ -213,10 +261,8 @@ class Datasets:
 
     def find(self, workspace: str) -> list[DatasetInfo]:
         """Return the data sets of a workspace, newest first, then the demos."""
-        with self._directory.index.reading() as db:
-            require_workspace(db, workspace)
-            query = "SELECT * FROM datasets WHERE workspace=? ORDER BY created DESC, id"
-            rows = db.execute(query, (workspace,)).fetchall()
+        query = "SELECT * FROM datasets WHERE workspace=? ORDER BY created DESC, id"
+        rows = self._directory.index.rows(query, workspace, workspace=workspace)
         return [*map(_info, rows), *_demos()]
 
     def delete(self, dataset_id: str, workspace: str) -> None:
@@ -235,22 +281,27 @@ class Datasets:
         for table in ("runs", "trash", "datasets"):
             self._directory.discard(table, gone[table])
 
-    def _check_room(
-        self, db: sqlite3.Connection, workspace: str, dataset_id: str, size: int
-    ) -> bool:
+    def _has_room(self, db: Connection, workspace: str, dataset_id: str, size: int) -> bool:
         """Return whether the data set is new; refuse one for which there is no room."""
-        require_workspace(db, workspace)
-        if db.execute("SELECT 1 FROM datasets WHERE id=?", (dataset_id,)).fetchone():
+        db.require_workspace(workspace)
+        if db.has("datasets", dataset_id):
             return False
-        limits = self._directory.limits
-        refuse_beyond(limits.datasets, count(db, "datasets", workspace), "data sets")
-        refuse_bytes(limits.bytes, used_bytes(db, workspace), size)
+        db.require_room("datasets", workspace, self._directory.limits, size)
         return True
 
 
 def is_demo(dataset_id: object) -> bool:
     """Whether an id is that of a demo."""
     return isinstance(dataset_id, str) and dataset_id.startswith(DEMO_PREFIX)
+
+
+def usual_asking(dataset_id: str, pairs: PairSet) -> WhoAsks:
+    """Which side of a stored data set or a demo asks, and why."""
+    demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX))
+    if demo is None or not dataset_id.startswith(DEMO_PREFIX):
+        return who_asks(pairs)
+    name = pairs.x_name if demo.direction == "x2y" else pairs.y_name
+    return WhoAsks(demo.direction, f"{name} ask: this demo is about them")
 
 
 @lru_cache(maxsize=8)
@@ -266,13 +317,6 @@ def _demos() -> list[DatasetInfo]:
         DatasetInfo(DEMO_PREFIX + demo.id, demo.title, demo.x_name, demo.y_name)
         for demo in DEMOS.values()
     ]
-
-
-def _dataset_id(digest: str, workspace: str) -> str:
-    """An id that only who knows the workspace could compute."""
-    h = hashlib.blake2b(digest_size=16, person=b"simviz dataset")
-    h.update(f"{digest}|{workspace}".encode())
-    return h.hexdigest()
 
 
 def _info(row: sqlite3.Row) -> DatasetInfo:

@@ -1,0 +1,537 @@
+"""The directory of a store: files that appear whole, folders, and the index that counts."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import secrets
+import shutil
+import sqlite3
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.exceptions import StoreError
+from simviz.scale.files import replacing
+
+MAX_BYTES = 8 * 2**30
+#: Kinds of directories, each holding one directory an id.
+FOLDERS = ("datasets", "runs", "jobs", "trash")
+_ID = re.compile(r"[0-9a-f]{32}(-[0-9]{1,6})?")
+_WORKSPACE_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
+#: A deleted run can be brought back for so long, in seconds.
+TRASH_SECONDS = 3_600.0
+#: The workspace of whoever sits at the computer that the app runs on.
+LOCAL_WORKSPACE = "local"
+SCHEMA_VERSION = 6
+#: Seconds to wait for another process that is writing.
+BUSY_SECONDS = 20.0
+
+_SCHEMA = """
+CREATE TABLE workspaces (id TEXT PRIMARY KEY, created REAL, touched REAL);
+CREATE TABLE datasets (
+    id TEXT PRIMARY KEY,
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    digest TEXT, name TEXT, x_name TEXT, y_name TEXT, x_kind TEXT, y_kind TEXT,
+    n_x INTEGER, n_y INTEGER, n_judged INTEGER, n_relevant INTEGER,
+    n_bytes INTEGER, created REAL, notes TEXT
+);
+CREATE INDEX datasets_of ON datasets(workspace);
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    workspace TEXT REFERENCES workspaces(id) ON DELETE CASCADE,  -- NULL: a demo's, for all
+    dataset_id TEXT NOT NULL,
+    method TEXT, spec TEXT, summary TEXT, name TEXT, note TEXT,
+    seconds REAL, n_bytes INTEGER, created REAL, opened REAL
+);
+CREATE INDEX runs_of ON runs(workspace, dataset_id);
+CREATE TABLE shares (
+    token TEXT PRIMARY KEY,
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    kind TEXT, payload TEXT, created REAL
+);
+CREATE INDEX shares_of ON shares(workspace);
+CREATE TABLE jobs (
+    id TEXT PRIMARY KEY, digest TEXT NOT NULL, attempt INTEGER NOT NULL, created REAL,
+    UNIQUE (digest, attempt)
+);
+CREATE TABLE followers (
+    job_id TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE,
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    PRIMARY KEY (workspace, job_id)
+);
+CREATE INDEX followers_of ON followers(job_id);
+"""
+#: What a version added to the one before it.
+_ADDED = {
+    2: """
+CREATE TABLE feedback (
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    input TEXT NOT NULL, target TEXT NOT NULL, verdict REAL, created REAL,
+    PRIMARY KEY (workspace, dataset_id, input, target)
+);
+""",
+    3: "ALTER TABLE shares ADD COLUMN expires REAL",  # NULL: never
+    4: """
+CREATE TABLE trash (
+    id TEXT PRIMARY KEY,
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    method TEXT, spec TEXT, summary TEXT, name TEXT, note TEXT,
+    seconds REAL, n_bytes INTEGER, created REAL, opened REAL, deleted REAL
+);
+""",
+    5: """
+CREATE TABLE looks (
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    part TEXT NOT NULL, times INTEGER, last REAL,
+    PRIMARY KEY (workspace, dataset_id, part)
+);
+""",
+    # Which part of the split is shown and who asks; looks at the test part are no longer counted.
+    # Runs are ranked by their validation part alone, which those of demos and of other systems
+    # lack.
+    6: """
+DROP TABLE looks;
+CREATE TABLE shown (
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (workspace, dataset_id, name)
+);
+UPDATE runs SET summary='{}' WHERE workspace IS NULL OR method='imported';
+UPDATE trash SET summary='{}' WHERE method='imported';
+""",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one workspace may keep, and for how long.
+
+    Parameters
+    ----------
+    datasets, runs, shares : int
+        Most data sets, runs and shares of a workspace.
+    corrections : int
+        Most corrections of the answers on one data set.
+    bytes : int
+        Most bytes of its data sets and runs together.
+    demo_runs, demo_bytes : int
+        The same for the runs of demos, which belong to all; the one that was
+        not opened for longest makes room.
+    idle_days : float
+        Days after which a workspace that nobody opened is removed.
+    """
+
+    datasets: int = 30
+    runs: int = 300
+    shares: int = 100
+    corrections: int = 2_000
+    bytes: int = 4 * 2**30
+    demo_runs: int = 300
+    demo_bytes: int = 4 * 2**30
+    idle_days: float = 30.0
+
+
+class Directory:
+    """Root, index and limits of a store, shared by its parts."""
+
+    def __init__(self, root: Path | str | None = None, limits: Limits | None = None) -> None:
+        if root is None:
+            default = Path.home() / ".local" / "share" / "simviz"
+            root = os.environ.get("SIMVIZ_HOME") or default
+        self.root = Path(root)
+        self.limits = limits or Limits()
+        try:
+            for name in (*FOLDERS, "drafts"):
+                (self.root / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"The store cannot use the directory {self.root} ({error}). Set SIMVIZ_HOME to a "
+                "directory that can be written."
+            ) from error
+        self.index = Index(self.root / "index.sqlite")
+
+    def folder(self, kind: str, item_id: str) -> Path:
+        """Where a thing lives; refuses ids that this store does not give."""
+        if not isinstance(item_id, str) or not _ID.fullmatch(item_id):
+            raise not_found(kind)
+        return self.root / kind / item_id
+
+    @contextmanager
+    def draft(self) -> Iterator[Path]:
+        """A directory to write in, gone at the end unless it was moved."""
+        folder = self._new_draft()
+        try:
+            folder.mkdir()
+            yield folder
+        except OSError as error:
+            raise StoreError(
+                f"The store cannot write to {self.root} ({error}). "
+                "Check that the disk is not full."
+            ) from error
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _new_draft(self) -> Path:
+        return self.root / "drafts" / f"{own_process()}-{secrets.token_hex(6)}"
+
+    def place(self, draft: Path, kind: str, item_id: str) -> None:
+        """Move a draft to its place; to be called inside a writing transaction."""
+        folder = self.folder(kind, item_id)
+        shutil.rmtree(folder, ignore_errors=True)  # without a row it is what a killed process left
+        draft.replace(folder)
+        sync(folder.parent)
+
+    def discard(self, kind: str, item_ids: Iterable[str]) -> None:
+        """Remove directories whose rows are gone, so that no reader meets half of one."""
+        trash = []
+        with self.index.writing() as db:
+            for item_id in item_ids:
+                # Somebody may have put the same thing again in the meantime.
+                if not db.has(kind, item_id):
+                    trash.append(self._to_drafts(self.folder(kind, item_id)))
+        for folder in trash:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _to_drafts(self, folder: Path) -> Path:
+        """Move a directory to where it is removed even if this process dies."""
+        trash = self._new_draft()
+        with suppress(FileNotFoundError):
+            folder.replace(trash)
+        return trash
+
+    def sweep(self) -> int:
+        """Remove what killed processes left and workspaces that nobody opened."""
+        # Called when a store is opened; a long-running app may call it daily.
+        oldest = time.time() - self.limits.idle_days * 86_400
+        with self.index.writing() as db:
+            idle = db.execute("DELETE FROM workspaces WHERE touched < ?", (oldest,)).rowcount
+            db.execute("DELETE FROM shares WHERE expires < ?", (time.time(),))
+            db.execute(
+                "DELETE FROM jobs WHERE created < ? OR id NOT IN (SELECT job_id FROM followers)",
+                (oldest,),
+            )
+            db.execute("DELETE FROM trash WHERE deleted < ?", (time.time() - TRASH_SECONDS,))
+        trash = []
+        # Directories are moved into place inside transactions like this one, so
+        # one without a row belongs to nobody.
+        with self.index.writing() as db:
+            self._bring_to_trash(db)
+            for kind in FOLDERS:
+                known = {row["id"] for row in db.execute(f"SELECT id FROM {kind}")}
+                for folder in (self.root / kind).iterdir():
+                    if folder.name not in known:
+                        trash.append(self._to_drafts(folder))
+        for draft in (self.root / "drafts").iterdir():
+            if not is_alive(draft.name.rpartition("-")[0]):
+                trash.append(draft)
+        for folder in trash:
+            shutil.rmtree(folder, ignore_errors=True)
+        return idle
+
+    def _bring_to_trash(self, db: Connection) -> None:
+        """Finish a deletion, or a return from the trash, that a dead process began."""
+        # Deleting and bringing back move a directory and change the index, and a process may die
+        # in between. What the index says holds.
+        query = "SELECT id FROM trash WHERE id NOT IN (SELECT id FROM runs)"
+        for row in db.execute(query).fetchall():
+            place, other = self.folder("trash", row["id"]), self.folder("runs", row["id"])
+            if not place.is_dir() and other.is_dir():
+                other.replace(place)
+                sync(place.parent)
+            elif not place.is_dir():
+                db.execute("DELETE FROM trash WHERE id=?", (row["id"],))
+
+
+def printable(text: str) -> str:
+    """Text as the index can keep it: what UTF-8 cannot say becomes a question mark."""
+    return str(text).encode("utf-8", "replace").decode()
+
+
+def not_found(kind: str) -> StoreError:
+    """The same words for what never existed, was deleted, or belongs to others."""
+    what = {"datasets": "data set", "runs": "run", "jobs": "job", "trash": "run"}[kind]
+    return StoreError(
+        f"There is no such {what} here. It may have been deleted, or it belongs to another "
+        "workspace; ask its owner to share it."
+    )
+
+
+def is_workspace_id(workspace: object) -> bool:
+    """Return whether something can be the id of a workspace."""
+    return isinstance(workspace, str) and _WORKSPACE_ID.fullmatch(workspace) is not None
+
+
+def refuse_beyond(limit: int, used: int, what: str) -> None:
+    """Refuse one more when `limit` are there."""
+    if used >= limit:
+        raise StoreError(
+            f"This workspace holds {used:,} {what}, as many as it may. Delete some first."
+        )
+
+
+class Connection(sqlite3.Connection):
+    """A connection to the index, with the questions that all parts of a store ask."""
+
+    def has(self, table: str, item_id: str) -> bool:
+        """Return whether a table has a row of this id."""
+        return self.execute(f"SELECT 1 FROM {table} WHERE id=?", (item_id,)).fetchone() is not None
+
+    def insert(self, table: str, row: Sequence[object], *, unless: str = "") -> None:
+        """Add a row; `unless` says what SQLite does where there is one."""
+        values = ",".join("?" * len(row))
+        self.execute(f"INSERT {unless} INTO {table} VALUES ({values})", row)
+
+    def require_workspace(self, workspace: Any) -> None:
+        """Refuse a workspace that does not exist."""
+        if not is_workspace_id(workspace) or not self.has("workspaces", workspace):
+            raise StoreError(
+                "This workspace no longer exists; those that nobody opens for a long time are "
+                "removed. Start a new one."
+            )
+
+    def require_room(self, table: str, workspace: str, limits: Limits, more: int) -> None:
+        """Refuse a data set or run, of so many bytes, beyond what a workspace may keep."""
+        n, used = 0, 0
+        for kind in ("datasets", "runs"):
+            query = f"SELECT COUNT(*), COALESCE(SUM(n_bytes), 0) FROM {kind} WHERE workspace=?"
+            rows, size = self.execute(query, (workspace,)).fetchone()
+            n, used = rows if kind == table else n, used + size
+        refuse_beyond(getattr(limits, table), n, {"datasets": "data sets"}.get(table, table))
+        if used + more > limits.bytes:
+            raise StoreError(
+                f"This needs {more / 1e6:,.1f} MB, and the workspace holds {used / 1e6:,.1f} of "
+                f"{limits.bytes / 1e6:,.0f} MB. Delete data sets or runs first."
+            )
+
+
+class Index:
+    """Short transactions on the index file, each with a connection of its own."""
+
+    # Connections are not shared between threads and not kept: opening one takes a fraction of a
+    # millisecond, and nothing is left behind by a thread, a fork or a killed process.
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._explaining():
+            self._switch_to_wal()
+        with self.writing() as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                _run(connection, _SCHEMA)
+                version = 1
+            for later in range(version + 1, SCHEMA_VERSION + 1):
+                _run(connection, _ADDED[later])
+                version = later
+            connection.execute(f"PRAGMA user_version={version}")
+            if version != SCHEMA_VERSION:
+                raise StoreError(
+                    f"The store at {path.parent} has version {version}, this simviz reads "
+                    f"{SCHEMA_VERSION}. Set SIMVIZ_HOME to another directory, or use the "
+                    "simviz that wrote it."
+                )
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection whose statements see what is committed."""
+        with self._explaining(), closing(self._connect()) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that no other writer overlaps; undone if it raises."""
+        with self._explaining(), closing(self._connect()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def one(self, query: str, *values: Any) -> sqlite3.Row | None:
+        """Return the first row of a query; None if there is none."""
+        with self.reading() as connection:
+            row: sqlite3.Row | None = connection.execute(query, values).fetchone()
+            return row
+
+    def rows(self, query: str, *values: Any, workspace: str | None = None) -> list[sqlite3.Row]:
+        """Return all rows of a query, which may be about a workspace that must exist."""
+        with self.reading() as connection:
+            if workspace is not None:
+                connection.require_workspace(workspace)
+            return connection.execute(query, values).fetchall()
+
+    def execute(self, statement: str, *values: Any) -> int:
+        """Run one statement in a transaction of its own; return how many rows it changed."""
+        with self.writing() as connection:
+            return connection.execute(statement, values).rowcount
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"The index {self.path} cannot be used ({error}). Check that the disk is not "
+                "full and that the file is whole, or set SIMVIZ_HOME to another directory."
+            ) from error
+
+    def _switch_to_wal(self) -> None:
+        """Turn the write-ahead log on; SQLite does not wait for others doing the same."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                with closing(self._connect()) as connection:
+                    connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def _connect(self) -> Connection:
+        # isolation_level None: transactions begin and end where this file says so.
+        connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, factory=Connection
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA synchronous=FULL")
+        return connection
+
+
+def _run(connection: Connection, statements: str) -> None:
+    """Run statements one by one: a script would end the transaction."""
+    for statement in statements.split(";\n"):
+        connection.execute(statement)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file; a reader sees the old content or the new, never a part."""
+    with replacing(path, sync=True) as file:
+        file.write(data)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace a JSON file, see `write_bytes`."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # Text from the web may hold lone surrogates; reading passes them on too.
+    write_bytes(path, text.encode("utf-8", "surrogatepass"))
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"The file {path.name} of the store cannot be read ({error}).") from error
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Replace an npz file, see `write_bytes`; nothing is pickled."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                try:
+                    np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
+                except ValueError as error:
+                    raise StoreError(
+                        f"The array {name!r} holds objects of Python, which cannot be stored."
+                    ) from error
+    write_bytes(path, buffer.getvalue())
+
+
+def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any]]:
+    """All arrays of an npz file by name."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+            if size > max_bytes:
+                raise StoreError(
+                    f"{path.name} unpacks to {size:,} bytes, more than the {max_bytes:,} allowed."
+                )
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise StoreError(f"The file {path.name} of the store cannot be read ({error}).") from error
+
+
+def sync_tree(folder: Path) -> int:
+    """Make sure that a directory and all that is in it are on the disk; return its bytes."""
+    paths = [folder, *folder.rglob("*")]
+    for path in paths:
+        sync(path)
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file, or the names in a directory, are on the disk."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return  # not every platform opens directories
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@cache
+def _own(pid: int) -> str:
+    return f"{pid}-{_start_time(pid)}-{_boot_id()}"
+
+
+def own_process() -> str:
+    """A name for this process that no later process repeats."""
+    return _own(os.getpid())
+
+
+def is_alive(process: str) -> bool:
+    """Whether the process that `own_process` described is still running."""
+    number, _, rest = process.partition("-")
+    if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
+        return False
+    pid = int(number)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it lives and belongs to another user
+    return rest == f"{_start_time(pid)}-{_boot_id()}"
+
+
+def _start_time(pid: int) -> str:
+    """Clock ticks between boot and the start of a process; "0" where nobody tells."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "0"
+    # The name of the program stands in parentheses and may hold anything.
+    fields = stat.rpartition(")")[2].split()
+    return "0" if fields[0] in "ZX" else fields[19]
+
+
+@cache
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().replace("-", "")[:12]
+    except OSError:
+        return "0"
