@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from distributed import Client
 
 from simviz.jobs.local_cluster import cluster_here
-from simviz.jobs.pool import limit_threads
+from simviz.jobs.worker import limit_threads
 from simviz.methods._s2net_losses import Loss, Settings
 from simviz.relevance import Relevance
 from simviz.scale.gradients import ClusterRows, LocalRows, Share

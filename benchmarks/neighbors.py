@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from _synthetic import TopicModel
 
-from simviz.jobs.pool import limit_threads
+from simviz.jobs.worker import limit_threads
 from simviz.methods import get_method
 from simviz.scale import ApproximateIndex, VectorShards, embed, exact_search, write_vectors
 

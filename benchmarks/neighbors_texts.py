@@ -19,7 +19,7 @@ import faiss
 import numpy as np
 from _corpora import Vocabularies, aligned
 
-from simviz.jobs.pool import limit_threads
+from simviz.jobs.worker import limit_threads
 from simviz.methods import get_method
 from simviz.scale import ApproximateIndex, embed, exact_search, write_vectors
 

@@ -88,7 +88,7 @@ def make(folder: Path, n: int, d: int, tokens: int, topics: int) -> None:
 
 def fit(folder: Path, out: Path | None, asked: argparse.Namespace) -> None:
     """Stream S2Net over shards; a line a pass, and memory at the end."""
-    from simviz.jobs.pool import limit_threads
+    from simviz.jobs.worker import limit_threads
     from simviz.methods.s2net import S2Net
     from simviz.scale import fit_s2net
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from simviz.base import EmbeddingModel, PairModel
 from simviz.data import PairSet
+from simviz.evaluation._search_fits import grouped
+from simviz.evaluation.search import make_candidates
 from simviz.features import PretrainedImages, PretrainedText
 from simviz.features.pretrained import encoding_seconds
 from simviz.methods import get_method
 from simviz.params import validate_params
 from simviz.pipeline import Features, PairPipeline, default_pipeline, same_vocabulary
 from simviz.projection.drawing import MAX_DRAWN, MAX_UNFOLDED
+
+if TYPE_CHECKING:
+    from simviz.jobs.spec import JobSpec
 
 #: Longest training and largest memory that is accepted.
 MAX_SECONDS = 3_600.0
@@ -41,6 +45,9 @@ _BASIS = 3.5  # times as many directions are searched as are wanted
 _SAMPLE = 300
 _ENCODERS = (PretrainedText, PretrainedImages)
 _ENCODED = 384  # length of the vectors of an encoder, and about that of a picture
+#: Settings of a search of which so many are estimated; the others cost what lies between.
+_ESTIMATED = 3
+_RIDGE = "model__regularization"
 _PICTURE = 0.12  # seconds that CLIP's ViT-B/32 takes for one
 _GROWTH = 0.7  # vocabulary grows with texts to this power (Heaps' law)
 
@@ -62,25 +69,6 @@ class Estimate:
     seconds: float
     bytes: int
     reason_to_refuse: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Size:
-    """The problem a method meets: rows, columns and filled entries of each side."""
-
-    n_x: int
-    n_y: int
-    d_x: int
-    d_y: int
-    nnz_x: float
-    nnz_y: float
-    n_pairs: int
-    k: int
-    max_iter: int
-
-    @property
-    def filled(self) -> float:
-        return self.nnz_x + self.nnz_y
 
 
 def estimate(
@@ -120,7 +108,12 @@ def estimate(
     (True, None)
     """
     rng = np.random.default_rng(0)
-    index = [_sample(len(side), rng) for side in (pairs.x, pairs.y)]
+    index = [
+        np.sort(rng.choice(len(side), min(_SAMPLE, len(side)), replace=False))
+        if len(side) > _SAMPLE
+        else np.arange(len(side))
+        for side in (pairs.x, pairs.y)
+    ]
     params = dict(params or {})
     try:
         some = PairSet(
@@ -144,24 +137,69 @@ def estimate(
     return Estimate(seconds, needed, _reason(model, seconds, needed))
 
 
-def _sample(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    return np.arange(n) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
+def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
+    """What a search will cost: fits that settings share are counted once."""
+    search: Mapping[str, Any] = spec.search or {}
+    try:
+        candidates = make_candidates(search["params"], search["n_iter"], spec.split.seed)
+        pipeline = searched_pipeline(spec, pairs)
+        groups = grouped(pipeline, candidates)
+    except ValueError as error:
+        return Estimate(0.0, 0, str(error))
+    # The largest setting of some groups, from the first to the last, stands for all.
+    step = max(1, (len(groups) - 1) // (_ESTIMATED - 1))
+    costs = []
+    for group in groups[::step][:_ESTIMATED]:
+        largest = dict(spec.params) | _largest([candidates[i] for i in group.members])
+        costs.append(estimate(spec.method, pairs, largest, spec.features))
+    # Ridges share a decomposition at best; where they do not, each is a fit.
+    n_fits = sum(len({repr(own.get(_RIDGE)) for own in group.free}) for group in groups)
+    if reason := next((c.reason_to_refuse for c in costs if c.reason_to_refuse), None):
+        return Estimate(0.0, 0, reason)
+    share = 1 - spec.split.fractions[2]
+    folds = search["folds"]
+    share *= 1 if folds == 1 else (folds - 1) / folds
+    mean = sum(cost.seconds for cost in costs) / len(costs)
+    seconds = share * mean * n_fits * folds
+    if seconds > MAX_SECONDS:
+        reason = (
+            f"This search would take about {seconds / 3_600:.1f} hours; jobs may take "
+            f"{MAX_SECONDS / 3_600:.0f}. Give fewer values or folds, or draw some at random."
+        )
+    return Estimate(seconds, max(cost.bytes for cost in costs), reason)
 
 
-def _features(pipeline: PairPipeline, some: PairSet) -> tuple[Any, Any]:
+def searched_pipeline(spec: JobSpec, pairs: PairSet) -> PairPipeline:
+    """Return what a search begins with: a first value of each parameter that it varies."""
+    first = {name: values[0] for name, values in (spec.search or {})["params"].items()}
+    return default_pipeline(spec.method, pairs, features=spec.features, **{**spec.params, **first})
+
+
+def _largest(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The most of each number among settings, else the first value."""
+    largest = dict(settings[0])
+    for setting in settings[1:]:
+        for name, value in setting.items():
+            both = (largest[name], value)
+            if all(isinstance(v, int | float) for v in both):
+                largest[name] = max(both)
+    return largest
+
+
+def _features(pipeline: PairPipeline, some: PairSet) -> list[Any]:
     """Return the rows of both sides of the sample."""
-
-    def rows(features: Any, content: Any) -> Any:
-        if isinstance(features, _ENCODERS):
-            # Loading and asking an encoder would take longer than an estimate may.
-            return np.ones((len(content), _ENCODED), dtype=np.float32)
-        return features.fit_transform(content)
-
-    x, y = some.x.content, some.y.content
+    contents = some.x.content, some.y.content
+    sides = pipeline.x_features, pipeline.y_features or pipeline.x_features
     if pipeline.y_features is None and not isinstance(pipeline.x_features, _ENCODERS):
-        fitted = pipeline.x_features.fit(np.concatenate([x, y]))
-        return fitted.transform(x), fitted.transform(y)
-    return rows(pipeline.x_features, x), rows(pipeline.y_features or pipeline.x_features, y)
+        fitted = pipeline.x_features.fit(np.concatenate(contents))
+        return [fitted.transform(content) for content in contents]
+    # Loading and asking an encoder would take longer than an estimate may.
+    return [
+        np.ones((len(content), _ENCODED), dtype=np.float32)
+        if isinstance(features, _ENCODERS)
+        else features.fit_transform(content)
+        for features, content in zip(sides, contents, strict=True)
+    ]
 
 
 def _encoding_seconds(pipeline: PairPipeline, some: PairSet) -> float:
@@ -176,135 +214,138 @@ def _encoding_seconds(pipeline: PairPipeline, some: PairSet) -> float:
     return seconds
 
 
-def _size(pipeline: PairPipeline, pairs: PairSet, rows: tuple[Any, Any]) -> _Size:
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """The problem a method meets; rows, columns and filled entries as (x, y)."""
+
+    n: tuple[int, int]
+    d: tuple[int, int]
+    nnz: tuple[float, float]
+    n_pairs: int
+    k: int
+    max_iter: int
+
+    @property
+    def filled(self) -> float:
+        return sum(self.nnz)
+
+    @property
+    def sides(self) -> list[int]:
+        """What is decomposed to whiten each side."""
+        return [min(n, d) for n, d in zip(self.n, self.d, strict=True)]
+
+    @property
+    def joint(self) -> int:
+        """What is decomposed where both sides meet."""
+        return min(max(self.n), sum(self.d))
+
+
+def _size(pipeline: PairPipeline, pairs: PairSet, rows: Sequence[Any]) -> _Size:
     """Grow the sample to the whole."""
     widths, filled = [], []
     for side, sample in zip((pairs.x, pairs.y), rows, strict=True):
-        growth = len(side) / sample.shape[0]
+        growth, is_sparse = len(side) / sample.shape[0], sp.issparse(sample)
         # Images and vectors keep their width; words keep coming.
-        widths.append(
-            int(sample.shape[1] * growth**_GROWTH)
-            if side.kind in ("text", "keyword") and sp.issparse(sample)
-            else sample.shape[1]
-        )
-        entries = sample.nnz if sp.issparse(sample) else np.count_nonzero(sample)
-        filled.append(float(entries) * growth)
+        more = growth**_GROWTH if side.kind in ("text", "keyword") and is_sparse else 1
+        widths.append(int(sample.shape[1] * more))
+        filled.append(float(sample.nnz if is_sparse else np.count_nonzero(sample)) * growth)
     params = pipeline.model.get_params(deep=False)
     return _Size(
-        n_x=len(pairs.x),
-        n_y=len(pairs.y),
-        d_x=widths[0],
-        d_y=widths[1],
-        nnz_x=filled[0],
-        nnz_y=filled[1],
+        n=pairs.shape,
+        d=(widths[0], widths[1]),
+        nnz=(filled[0], filled[1]),
         n_pairs=pairs.relevance.positives.nnz,
         k=int(params.get("n_components") or 50),
         max_iter=int(params.get("max_iter") or 50),
     )
 
 
-def _spectral(size: _Size) -> float:
-    """Decompose small sides whole, search the leading directions of others block by block."""
-    width, n = size.d_x + size.d_y, max(size.n_x, size.n_y)
-    # The slowest of the family whiten each side before they meet.
-    sides = (min(size.n_x, size.d_x), min(size.n_y, size.d_y), min(n, width))
-    products = 2 * _BASIS * size.k * (size.filled + size.n_pairs) / _PRODUCT
-    return products + sum(_decomposition(side, size.k) for side in sides)
-
-
-def _decomposition(side: int, k: int) -> float:
-    if side <= _WHOLE_SIDE:
-        return 6.0 * side**3 / _FLOPS
-    basis = min(side, _BASIS * k)
-    factored = min(side, _FACTOR_SIDE)
-    flops = factored**3 + 4 * factored**2 * basis + 4 * side * basis**2
-    return flops / _GEMM + 6.0 * basis**3 / _FLOPS
-
-
-def _gradient(size: _Size) -> float:
-    """Triples touch one x row and two y rows each; dense rows are projected once a batch."""
-    row = min(size.nnz_x / size.n_x + 2 * size.nnz_y / size.n_y, _DENSE_ROW)
-    steps = size.max_iter * max(20_000, size.n_pairs)
-    return _spectral(size) + steps * (1e-6 + _TRIPLE * row * size.k)
-
-
-def _batches(size: _Size, batch: int) -> float:
-    """Each pair is compared with its batch, forth and back; half of the passes are made."""
-    products = 6 * (size.filled + size.n_pairs) * size.k / _PRODUCT
-    compared = 6.0 * size.n_pairs * min(batch, size.n_pairs) * size.k / _GEMM
-    return _spectral(size) + 0.5 * size.max_iter * (products + compared)
-
-
-def _metric(size: _Size, n_constraints: int) -> float:
-    """Each pair costs a few products of a matrix with a vector; a third of the passes are made."""
-    pairs = min(n_constraints, size.n_x * size.n_y)
-    return _spectral(size) + size.max_iter / 3 * pairs * (1e-6 + 3 * size.k**2 / _FLOPS)
-
-
-def _sequence(model: PairModel, size: _Size) -> float:
-    """Each pass reads every query and a partner, step by step; half of the passes are made."""
-    chosen: dict[str, Any] = model.settings()
-    hidden = chosen["hidden_units"]
-    wide = 2 * hidden  # what a layer reads from the two directions below it
-    widths = [chosen["embedding_size"], *[wide] * (chosen["n_layers"] - 1)]
-    weights = sum(2 * 4 * hidden * (width + hidden) for width in widths)
-    weights += wide * chosen["embedding_size"] * chosen["convolution"]
-    steps = min(chosen["max_length"], size.filled / (size.n_x + size.n_y))
-    if chosen["padding"] == "fixed":
-        steps = chosen["max_length"]
-    # Two operations a weight, once forth and twice back.
-    return 0.5 * size.max_iter * 2 * size.n_x * steps * 6 * weights / _RECURRENT
-
-
 def _training_seconds(model: PairModel, size: _Size) -> float:
     params = model.get_params(deep=False)
+    n_iter, n_pairs, k = size.max_iter, size.n_pairs, size.k
     if hasattr(model, "settings"):  # a network that is trained, unlike a pretrained encoder
-        return _sequence(model, size)
+        return _network_seconds(model.settings(), size)
     if batch := params.get("batch_size"):
-        return _batches(size, batch)
+        # Each pair is compared with its batch, forth and back; half of the passes are made.
+        products = 6 * (size.filled + n_pairs) * k / _PRODUCT
+        compared = 6.0 * n_pairs * min(batch, n_pairs) * k / _GEMM
+        return _spectral_seconds(size) + 0.5 * n_iter * (products + compared)
     if constraints := params.get("n_constraints"):
-        return _metric(size, constraints)
+        # Each costs a few products of a matrix with a vector; a third of the passes are made.
+        constraints = min(constraints, size.n[0] * size.n[1])
+        passes = n_iter / 3 * constraints * (1e-6 + 3 * k**2 / _FLOPS)
+        return _spectral_seconds(size) + passes
     match model.tags.family:
         case "lexical":
             seconds = size.filled / _SPARSE
         case "spectral":
-            seconds = _spectral(size)
+            seconds = _spectral_seconds(size)
         case "gradient":
-            seconds = _gradient(size)
+            # Triples touch one x row and two y rows each; dense rows are projected once a batch.
+            touched = size.nnz[0] / size.n[0] + 2 * size.nnz[1] / size.n[1]
+            step = 1e-6 + _TRIPLE * min(touched, _DENSE_ROW) * k
+            seconds = _spectral_seconds(size) + n_iter * max(20_000, n_pairs) * step
         case _:
-            seconds = size.max_iter * (size.filled + size.n_pairs) * size.k / _SPARSE
+            seconds = n_iter * (size.filled + n_pairs) * k / _SPARSE
     if landmarks := params.get("max_landmarks"):
-        sides = [(n, min(n, landmarks)) for n in (size.n_x, size.n_y)]
+        sides = [(n, min(n, landmarks)) for n in size.n]
         seconds += sum(6.0 * m**3 + 2.0 * n * m**2 for n, m in sides) / _FLOPS
     return seconds
 
 
+def _spectral_seconds(size: _Size) -> float:
+    """Decompose small sides whole, search the leading directions of others block by block."""
+    seconds = 2 * _BASIS * size.k * (size.filled + size.n_pairs) / _PRODUCT
+    # The slowest of the family whiten each side before they meet.
+    for side in (*size.sides, size.joint):
+        if side <= _WHOLE_SIDE:
+            seconds += 6.0 * side**3 / _FLOPS
+            continue
+        basis, factored = min(side, _BASIS * size.k), min(side, _FACTOR_SIDE)
+        flops = factored**3 + 4 * factored**2 * basis + 4 * side * basis**2
+        seconds += flops / _GEMM + 6.0 * basis**3 / _FLOPS
+    return seconds
+
+
+def _network_seconds(settings: Mapping[str, Any], size: _Size) -> float:
+    """Each pass reads every query and a partner, step by step; half of the passes are made."""
+    hidden = settings["hidden_units"]
+    wide = 2 * hidden  # what a layer reads from the two directions below it
+    widths = [settings["embedding_size"], *[wide] * (settings["n_layers"] - 1)]
+    weights = sum(2 * 4 * hidden * (width + hidden) for width in widths)
+    weights += wide * settings["embedding_size"] * settings["convolution"]
+    steps = settings["max_length"]
+    if settings["padding"] != "fixed":
+        steps = min(steps, size.filled / sum(size.n))
+    # Two operations a weight, once forth and twice back.
+    return float(0.5 * size.max_iter * 2 * size.n[0] * steps * 6 * weights / _RECURRENT)
+
+
 def _measuring_seconds(model: PairModel, size: _Size) -> float:
     """Rank the queries of both held-out parts, three tenths, against all, and draw."""
-    judged = 0.3 * size.n_x * size.n_y
+    judged = 0.3 * size.n[0] * size.n[1]
     scoring = 3 * judged * _PAIR + 2 * judged * 2 * size.k / _FLOPS
-    limit = MAX_DRAWN if isinstance(model, EmbeddingModel) else MAX_UNFOLDED
-    points = min(size.n_x, limit) + min(size.n_y, limit)
+    has_vectors = isinstance(model, EmbeddingModel)
+    drawn = [min(n, MAX_DRAWN if has_vectors else MAX_UNFOLDED) for n in size.n]
+    points = sum(drawn)
     drawing = min(points, 4_000) * points * _NEIGHBOR + points * size.k**2 / _FLOPS
-    if not isinstance(model, EmbeddingModel):
-        drawing += min(size.n_x, limit) * min(size.n_y, limit) * 50 * 20 / _FLOPS
+    if not has_vectors:
+        drawing += drawn[0] * drawn[1] * 50 * 20 / _FLOPS
     return scoring + drawing
 
 
 def _bytes(model: PairModel, size: _Size) -> float:
-    rows = 4 * 12 * size.filled
-    projections = 3 * 8 * (size.d_x + size.d_y + size.n_x + size.n_y) * size.k
-    peak = rows + projections + 2**27
+    params = model.get_params(deep=False)
+    peak = 4 * 12 * size.filled + 2**27
+    peak += 3 * 8 * (sum(size.d) + sum(size.n)) * size.k
     if model.tags.family == "spectral":
-        n, width = max(size.n_x, size.n_y), size.d_x + size.d_y
-        peak += 2 * 4 * min(n, width) * _BASIS * size.k + 4 * 8 * _WHOLE_SIDE**2
-        if "rank" in model.get_params(deep=False):
-            for side in (min(size.n_x, size.d_x), min(size.n_y, size.d_y)):
-                peak += 2 * 4 * min(side, _FACTOR_SIDE) ** 2
-        if landmarks := model.get_params(deep=False).get("max_landmarks"):
-            peak += sum(3 * 8 * n * min(n, landmarks) for n in (size.n_x, size.n_y))
+        peak += 2 * 4 * size.joint * _BASIS * size.k + 4 * 8 * _WHOLE_SIDE**2
+        if "rank" in params:
+            peak += sum(2 * 4 * min(side, _FACTOR_SIDE) ** 2 for side in size.sides)
+        if landmarks := params.get("max_landmarks"):
+            peak += sum(3 * 8 * n * min(n, landmarks) for n in size.n)
     if not isinstance(model, EmbeddingModel):
-        peak += 8 * min(size.n_x, MAX_UNFOLDED) * min(size.n_y, MAX_UNFOLDED)
+        peak += 8 * min(size.n[0], MAX_UNFOLDED) * min(size.n[1], MAX_UNFOLDED)
     return peak
 
 

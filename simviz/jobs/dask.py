@@ -15,10 +15,9 @@ from uuid import uuid4
 
 from simviz.data import PairSet
 from simviz.exceptions import JobError, SimvizError
-from simviz.jobs.pool import DaemonPool
 from simviz.jobs.queue import JobQueue
 from simviz.jobs.spec import JobSpec, Models
-from simviz.jobs.work import Channel, run_job
+from simviz.jobs.worker import DaemonPool, run_job
 from simviz.scale.dask import Link, is_unwanted, lost, same_version
 from simviz.store.store import Store
 
@@ -47,7 +46,7 @@ class _Connection:
 def _work(
     spec: JobSpec, job_id: str, topic: str, asked: str, pairs: PairSet, models: Models
 ) -> Any:
-    """Do a job on a worker, see `simviz.jobs.work.run_job`."""
+    """Do a job on a worker, see `simviz.jobs.worker.run_job`."""
     connection = _Connection(same_version(asked, "the app"), topic)
     n_threads = int(os.environ.get(_THREADS, "1") or 1)
     return run_job(spec, (pairs, models), job_id, connection, connection, n_threads)
@@ -60,7 +59,7 @@ class _Call:
     spec: JobSpec
     store: Store
     job_id: str
-    channel: Channel
+    channel: Any
     #: How many jobs of the same workspace were submitted before it.
     ahead: int = 0
     attempts: int = 0

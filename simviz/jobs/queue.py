@@ -11,25 +11,24 @@ import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, suppress
-from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from simviz.exceptions import JobCancelled, JobError, StoreError
-from simviz.jobs.folder import MAX_EVENTS, JobFolder, is_living, new_owner, retire_owner
-from simviz.jobs.pool import DaemonPool, RoundRobin, submit_for, threads_per_job
+from simviz.exceptions import JobCancelled, JobError, SimvizError, StoreError
 from simviz.jobs.spec import JobResult, JobSpec
 from simviz.jobs.status import (
     ACTIVE,
+    MAX_EVENTS,
+    JobFolder,
     JobStatus,
-    Record,
     State,
-    explain,
-    is_mendable,
-    make_status,
+    is_living,
+    new_owner,
+    retire_owner,
 )
-from simviz.jobs.work import run_job
-from simviz.store.directory import own_process
+from simviz.jobs.worker import DaemonPool, RoundRobin, run_job, submit_for, threads_per_job
+from simviz.store.directory import own_process, write_bytes, write_json
 from simviz.store.run import RunResult
 from simviz.store.store import Store
 
@@ -48,36 +47,28 @@ class Job:
 
     # All but `save` is called under the lock of the queue.
 
-    def __init__(
-        self, id: str, spec: JobSpec, folder: JobFolder, record: Record, flag: Any
-    ) -> None:
-        self.id, self.spec, self.folder, self.record, self.flag = id, spec, folder, record, flag
+    def __init__(self, status: JobStatus, spec: JobSpec, folder: JobFolder, flag: Any) -> None:
+        self.status, self.spec, self.folder, self.flag = status, spec, folder, flag
         self.future: Future[RunResult | JobResult] | None = None
         #: Workspaces that wait for it; replaced as a whole, so that it may be read at any time.
         self.workspaces: tuple[str, ...] = (spec.workspace,)
         self.history: list[Mapping[str, Any]] = []
         self.traceback = ""
-        self.is_changed = False
+        self._is_changed = False
         self._unsaved: list[Mapping[str, Any]] = []
         self._stride, self._n_events = 1, 0
         self._is_thinned = False
         self._saved = 0.0
 
-    @property
-    def is_active(self) -> bool:
-        """Whether it waits or runs."""
-        return self.record.state in ACTIVE
-
-    def start(self, now: float) -> None:
-        """Note that a worker has begun."""
-        self.record.state, self.record.started = "running", now
-        self.is_changed = True
+    def change(self, **changes: Any) -> None:
+        """Note what is new about it."""
+        self.status = replace(self.status, **changes)
+        self._is_changed = True
 
     def add_event(self, event: Mapping[str, Any]) -> None:
         """Note progress; of a long job every second event is dropped, again and again."""
-        self.record.stage = str(event["stage"])
-        self.record.fraction = max(self.record.fraction, float(event["fraction"]))
-        self.is_changed = True
+        fraction = max(self.status.fraction, float(event["fraction"]))
+        self.change(stage=str(event["stage"]), fraction=fraction)
         self._n_events += 1
         if self._n_events % self._stride:
             return
@@ -88,39 +79,35 @@ class Job:
             self._stride *= 2
             self._is_thinned = True
 
-    def end(self, state: State, message: str, run_id: str | None) -> bool:
+    def end(self, state: State, message: str = "", run_id: str | None = None) -> bool:
         """Give it its last state; return False if it has one already."""
-        record = self.record
-        if not self.is_active:
+        if not self.status.is_active:
             return False
-        record.state, record.message, record.run_id = state, message, run_id
-        record.finished = time.time()
-        if state == "succeeded":
-            record.fraction = 1.0
-        self.is_changed = True
+        fraction = 1.0 if state == "succeeded" else self.status.fraction
+        self.change(state=state, message=message, run_id=run_id, fraction=fraction)
+        self.change(finished=time.time())
         return True
 
     def save(self, lock: AbstractContextManager[Any]) -> bool:
         """Write what changed, unless it was a moment ago; return True after the last time."""
         with lock:
-            is_last = not self.is_active
+            status, unsaved, thinned = self.status, self._unsaved, self._is_thinned
+            is_last = not status.is_active
             is_recent = time.monotonic() - self._saved < _SAVE_SECONDS
-            if not self.is_changed or (is_recent and not is_last):
+            if not self._is_changed or (is_recent and not is_last):
                 return False
-            record, unsaved, thinned = copy(self.record), self._unsaved, self._is_thinned
             history = list(self.history)
-            self._unsaved, self._is_thinned, self.is_changed = [], False, False
+            self._unsaved, self._is_thinned, self._is_changed = [], False, False
         try:
-            if thinned:
-                self.folder.write_events(history)
-            elif unsaved:
-                self.folder.append_events(unsaved)
+            if thinned or unsaved:
+                self.folder.write_events(history if thinned else unsaved, append=not thinned)
             if self.traceback:
-                self.folder.write_traceback(self.traceback)
-            self.folder.write_record(record)
+                text = self.traceback.encode("utf-8", "replace")
+                write_bytes(self.folder.path / "traceback.txt", text)
+            self.folder.write_status(status)
         except OSError:
             with lock:
-                self.is_changed, self._is_thinned = True, True
+                self._is_changed, self._is_thinned = True, True
             if not self.folder.path.exists():
                 return is_last  # its workspace was deleted; there is nothing to keep
             raise
@@ -199,7 +186,7 @@ class JobQueue:
         self._is_closed = False
         for job_id in store.jobs.find():  # what a process that is gone has left
             try:
-                self._read_record(job_id, self._folder(job_id))
+                self._read_status(self._folder(job_id))
             except StoreError:
                 _log.warning("Job %s could not be read.", job_id, exc_info=True)
         self._writer = threading.Thread(target=self._write_files, name="simviz-jobs", daemon=True)
@@ -245,17 +232,17 @@ class JobQueue:
                         job.workspaces = (*job.workspaces, spec.workspace)
                     return last
             if self.store.runs.has(digest):
-                return self._add(spec, Record("succeeded", fraction=1.0, run_id=digest))
-            if sum(job.is_active for job in self._jobs.values()) >= self.total_limit:
+                return self._add(spec, "succeeded", fraction=1.0, run_id=digest).id
+            if sum(job.status.is_active for job in self._jobs.values()) >= self.total_limit:
                 raise JobError("Too many jobs are waiting. Try again in a few minutes.")
             own = sum(status.is_active for status in self.jobs(spec.workspace))
             if own >= self.limit:
                 raise JobError(
                     f"{own} of your jobs wait or run, as many as may. Wait for one or cancel it."
                 )
-            job_id = self._add(spec, Record(owner=self._owner))
-            self._start(job_id, spec)
-            return job_id
+            status = self._add(spec, "queued", owner=self._owner)
+            self._start(status, spec)
+            return status.id
 
     def repeat(self, job_id: str, workspace: str) -> str:
         """Ask for the same as an earlier job.
@@ -280,7 +267,7 @@ class JobQueue:
         spec = self.status(job_id, workspace).spec
         if spec is None:
             raise JobError("The request of this job cannot be read. Ask for it anew.")
-        return self.submit(spec.asked_by(workspace))
+        return self.submit(replace(spec, workspace=workspace))
 
     def cancel(self, job_id: str, workspace: str | None = None) -> bool:
         """Stop a job, at once as far as anybody sees.
@@ -319,7 +306,7 @@ class JobQueue:
             return self._stop(job, "cancelled", "Cancelled.")
         if not self._status(job_id, history=False).is_active:
             return False
-        folder.ask_to_cancel()  # the process that runs it looks there
+        folder.request_cancel()  # the process that runs it looks there
         return True
 
     def status(self, job_id: str, workspace: str | None = None) -> JobStatus:
@@ -443,25 +430,24 @@ class JobQueue:
 
     # -- starting and ending jobs -----------------------------------------------------
 
-    def _add(self, spec: JobSpec, record: Record) -> str:
+    def _add(self, spec: JobSpec, state: State, **known: Any) -> JobStatus:
         """Make the directory of a new attempt."""
-        record.created = time.time()
-        if record.state not in ACTIVE:
-            record.started = record.finished = record.created
+        now = time.time()
+        if state not in ACTIVE:
+            known |= {"started": now, "finished": now}
+        status = JobStatus("", state, replace(spec, workspace=""), created=now, **known)
 
         def write(path: Path) -> None:
             folder = JobFolder(path)
             folder.write_spec(spec)
-            folder.write_record(record)
+            folder.write_status(status)
 
-        return self.store.jobs.add(spec.digest, spec.workspace, write)
+        return replace(status, id=self.store.jobs.add(spec.digest, spec.workspace, write))
 
-    def _start(self, job_id: str, spec: JobSpec) -> None:
-        record = Record(created=time.time(), owner=self._owner)
-        job = self._jobs[job_id] = Job(
-            job_id, spec, self._folder(job_id), record, self._new_flag()
-        )
-        call = spec, self.store, job_id, self._channel, job.flag, self._n_threads
+    def _start(self, status: JobStatus, spec: JobSpec) -> None:
+        job = Job(status, spec, self._folder(status.id), self._new_flag())
+        self._jobs[status.id] = job
+        call = spec, self.store, status.id, self._channel, job.flag, self._n_threads
         try:
             job.future = submit_for(self._executor, lambda: job.workspaces, run_job, *call)
         except RuntimeError as error:  # the executor was shut down by somebody else
@@ -484,17 +470,17 @@ class JobQueue:
         finally:
             job.future = None  # what it holds may be large
 
-    def _keep(self, job: Job, found: RunResult | JobResult) -> None:
-        """Store what was found, unless the job was cancelled before it is there."""
-        if not job.is_active:
+    def _keep(self, job: Job, result: RunResult | JobResult) -> None:
+        """Store what came of a job, unless the job was cancelled before it is there."""
+        if not job.status.is_active:
             return
-        if isinstance(found, JobResult):
-            job.folder.write_result(found.tree)
+        if isinstance(result, JobResult):
+            write_json(job.folder.path / "result.json", dict(result.tree))
             self._end(job, "succeeded")
             return
         spec = job.spec
         run_id = spec.digest
-        is_new = self.store.runs.put(run_id, found, spec.to_json(), spec.workspace)
+        is_new = self.store.runs.put(run_id, result, spec.to_json(), spec.workspace)
         if not self._end(job, "succeeded", run_id=run_id) and is_new:
             self.store.runs.drop(run_id)
 
@@ -503,9 +489,16 @@ class JobQueue:
             self._end(job, "cancelled", "Cancelled.")
             return
         job.traceback = "".join(traceback.format_exception(error))
-        if not is_mendable(error):
-            _log.error("Job %s failed.", job.id, exc_info=error)
-        self._end(job, "failed", explain(error))
+        message = str(error)
+        if isinstance(error, MemoryError):
+            message = "There was not enough memory. Take a sample of the data or fewer components."
+        elif not isinstance(error, SimvizError | ValueError):
+            _log.error("Job %s failed.", job.status.id, exc_info=error)
+            message = (
+                f"Something went wrong inside simviz ({type(error).__name__}). This is a bug; "
+                "the details are kept with the job."
+            )
+        self._end(job, "failed", message)
 
     def _end(self, job: Job, state: State, message: str = "", run_id: str | None = None) -> bool:
         """Give a job its last state; return False if it has one already."""
@@ -540,42 +533,40 @@ class JobQueue:
         with self._lock:
             job = self._jobs.get(job_id)
             if job is not None:
-                position = self._position(job) if job.record.state == "queued" else None
+                position = self._position(job) if job.status.state == "queued" else None
                 events = tuple(job.history) if history else ()
-                return make_status(job_id, job.record, job.spec, events, position)
+                return replace(job.status, queue_position=position, history=events)
         folder = self._folder(job_id)
-        record = self._read_record(job_id, folder)
-        events = tuple(folder.read_events()) if history else ()
-        return make_status(job_id, record, folder.read_spec(), events)
+        status = self._read_status(folder)
+        return replace(status, history=folder.read_events()) if history else status
 
     def _position(self, job: Job) -> int:
         """Return the place of a job in the line; 1 if a worker has it but did not say so yet."""
         waiting = [
             other
             for other in self._jobs.values()
-            if other.record.state == "queued" and not (other.future and other.future.running())
+            if other.status.state == "queued" and not (other.future and other.future.running())
         ]
         order = self._order.order([other.workspaces for other in waiting])
         return next((n for n, i in enumerate(order, 1) if waiting[i] is job), 1)
 
-    def _read_record(self, job_id: str, folder: JobFolder) -> Record:
+    def _read_status(self, folder: JobFolder) -> JobStatus:
         """Return the status on disk; a job whose process is gone is interrupted for good."""
-        record = folder.read_record()
-        if record is not None and (record.state not in ACTIVE or is_living(record.owner)):
-            return record
-        record = record or Record()
-        digest = job_id.rpartition("-")[0]
-        if self.store.runs.has(digest):
+        known = folder.read_status()
+        if known is not None and not (known.is_active and not is_living(known.owner)):
+            return known
+        status = known or JobStatus(folder.path.name, "interrupted", folder.read_spec())
+        if self.store.runs.has(status.digest):
             # It was killed between storing its run and saying so.
-            record.state, record.run_id, record.fraction = "succeeded", digest, 1.0
+            status = replace(status, state="succeeded", run_id=status.digest, fraction=1.0)
         elif folder.read_result() is not None:
-            record.state, record.fraction = "succeeded", 1.0
+            status = replace(status, state="succeeded", fraction=1.0)
         else:
-            record.state, record.message = "interrupted", _INTERRUPTED
-        record.finished = record.finished or record.started or record.created
+            status = replace(status, state="interrupted", message=_INTERRUPTED)
+        status = replace(status, finished=status.finished or status.started or status.created)
         with suppress(OSError):  # it may have been deleted meanwhile
-            folder.write_record(record)
-        return record
+            folder.write_status(status)
+        return status
 
     # -- writing the files ------------------------------------------------------------
 
@@ -594,11 +585,13 @@ class JobQueue:
                     jobs = list(self._jobs.values())
                 for job in jobs:
                     folder = job.folder
-                    if job.is_active and (folder.is_asked_to_cancel or not folder.path.exists()):
+                    if job.status.is_active and (
+                        folder.is_cancel_requested or not folder.path.exists()
+                    ):
                         self._stop(job, "cancelled", "Cancelled.")
                     if job.save(self._lock):
                         with self._job_left:
-                            del self._jobs[job.id]
+                            del self._jobs[job.status.id]
                             self._job_left.notify_all()
                 with self._lock:
                     if self._is_closed and not self._jobs:
@@ -622,9 +615,9 @@ class JobQueue:
             job_id, what, content = message
             with self._lock:
                 job = self._jobs.get(job_id)
-                if job is None or not job.is_active:
+                if job is None or not job.status.is_active:
                     continue
                 if what == "started":
-                    job.start(content["time"])
+                    job.change(state="running", started=content["time"])
                 else:
                     job.add_event(content)

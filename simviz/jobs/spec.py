@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import version
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from simviz.data.augment import from_json as augmenters
 from simviz.data.splitting import By
@@ -40,20 +40,13 @@ MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
 MOST_TRAIN, MOST_POOL = 5_000, 1_500
 #: Trained pipelines that a job builds on, by their role.
 Models = Mapping[str, Pipeline]
+#: Hears of the stage, how far the whole is, and metrics; returns True to stop.
+Report = Callable[[str, float, Mapping[str, float]], bool]
 _ROLES = ("learned", "lexical")
 _RUN = re.compile(r"[0-9a-f]{32}")
 _BLEND_PARAMS = (*_ROLES, "alpha", "normalization", "learned_method", "lexical_method")
 _EXPERIMENT_PARAMS = ("name", "size")
 _SEARCH_SETTINGS = ("params", "folds", "metric", "n_iter")
-#: Decides which features there are, so it is no setting among others.
-_FIXED = ("shared",)
-
-
-class Report(Protocol):
-    """Hears how far a job is, and tells it to stop."""
-
-    def __call__(self, stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
-        """Hear of progress; return True to stop."""
 
 
 @cache
@@ -98,12 +91,7 @@ class JobResult:
     tree: Mapping[str, Any]
 
     def selection(self) -> Selection:
-        """All settings that a search tried.
-
-        Returns
-        -------
-        Selection
-            With the chosen one.
+        """All settings that a search tried, with the chosen one.
 
         Raises
         ------
@@ -118,12 +106,7 @@ class JobResult:
             raise StoreError(f"The result of this search is damaged ({error}).") from error
 
     def findings(self) -> Findings:
-        """What an experiment found.
-
-        Returns
-        -------
-        Findings
-            Tables, figures and claims.
+        """What an experiment found: tables, figures and claims.
 
         Raises
         ------
@@ -198,6 +181,8 @@ class JobSpec:
 
     #: Whether it ends with a run of the store, rather than a `JobResult`.
     makes_run: ClassVar[bool] = True
+    #: Whether it costs next to nothing, for its size is limited or its parts were measured.
+    is_cheap: ClassVar[bool] = False
     #: Whether scores of a part may be missing, which is then not measured.
     may_lack_scores: ClassVar[bool] = False
     #: Why its run has no learning curve; empty where it has one.
@@ -212,8 +197,8 @@ class JobSpec:
     def digest(self) -> str:
         """Id (hex) of the request: what is asked, by whom, of which version."""
         owner = None if self.is_demo else self.workspace
-        asked = {"spec": self.to_json(), "simviz": _version(), "workspace": owner}
-        text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+        request = {"spec": self.to_json(), "simviz": _version(), "workspace": owner}
+        text = json.dumps(request, sort_keys=True, separators=(",", ":"))
         return hashlib.blake2b(text.encode(), digest_size=16, person=b"simviz job").hexdigest()
 
     @property
@@ -250,7 +235,7 @@ class JobSpec:
         """
         try:
             self._check()
-            json.dumps(self.to_json())
+            self.to_json()
         except (DatasetError, TypeError, ValueError) as error:
             raise JobError(str(error)) from error
 
@@ -271,35 +256,21 @@ class JobSpec:
             raise ValueError(reason)
 
     def models(self, store: Store) -> Models:
-        """Trained pipelines that the job builds on, by their role.
-
-        Parameters
-        ----------
-        store : Store
-            Where finished runs are.
-
-        Returns
-        -------
-        mapping of str to pipeline
-            Empty unless this is a blend.
-        """
+        """Trained pipelines that the job builds on, by their role; none unless it is a blend."""
         return {}
 
     def estimate(self, pairs: PairSet) -> Estimate:
-        """What the job will cost.
+        """What the job will cost, with a reason to refuse where it is too much.
 
         Parameters
         ----------
         pairs : PairSet
             The data set.
-
-        Returns
-        -------
-        Estimate
-            With a reason to refuse where it is too much.
         """
-        from simviz.jobs.cost import estimate
+        from simviz.jobs.cost import Estimate, estimate
 
+        if self.is_cheap:
+            return Estimate(0.0, 0)
         return estimate(self.method, pairs, self.params, self.features)
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> RunResult | JobResult:
@@ -329,22 +300,13 @@ class JobSpec:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the workspace, as JSON's types."""
-        tree: dict[str, Any] = {
-            "dataset_id": self.dataset_id,
-            "dataset_digest": self.dataset_digest,
-            "method": self.method,
-            "params": dict(self.params),
-            "split": asdict(self.split) | {"fractions": list(self.split.fractions)},
-            "dimensions": None if self.dimensions is None else list(self.dimensions),
-        }
+        tree = asdict(self)
+        del tree["workspace"]
         # Defaults are left out, so that a request keeps the id it always had.
-        if self.features != "usual":
-            tree["features"] = self.features
-        if self.augment:
-            tree["augment"] = [dict(step) for step in self.augment]
-        if self.search is not None:
-            tree["search"] = dict(self.search)
-        return tree
+        for name, default in (("features", "usual"), ("augment", ()), ("search", None)):
+            if tree[name] == default:
+                del tree[name]
+        return dict(json.loads(json.dumps(tree)))
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], workspace: str = "") -> JobSpec:
@@ -368,16 +330,15 @@ class JobSpec:
             If something is missing or of another kind.
         """
         try:
-            split = dict(tree["split"])
-            low, middle, high = split.pop("fractions")
+            low, middle, high = tree["split"]["fractions"]
             dimensions, search = tree["dimensions"], tree.get("search")
-            usual_kind = JobSpec if search is None else SearchSpec
-            return _KINDS.get(str(tree["method"]), usual_kind)(
+            trained = JobSpec if search is None else SearchSpec
+            return _KINDS.get(str(tree["method"]), trained)(
                 dataset_id=str(tree["dataset_id"]),
                 dataset_digest=str(tree["dataset_digest"]),
                 method=str(tree["method"]),
                 params=dict(tree["params"]),
-                split=SplitSpec(fractions=(low, middle, high), **split),
+                split=SplitSpec(**{**tree["split"], "fractions": (low, middle, high)}),
                 dimensions=None if dimensions is None else tuple(dimensions),
                 workspace=workspace,
                 features=tree.get("features", "usual"),
@@ -387,26 +348,12 @@ class JobSpec:
         except (KeyError, TypeError, ValueError) as error:
             raise JobError(f"The request of this job cannot be read ({error}).") from error
 
-    def asked_by(self, workspace: str) -> Self:
-        """The same request by another workspace.
-
-        Parameters
-        ----------
-        workspace : str
-            Its id.
-
-        Returns
-        -------
-        JobSpec
-            Equal but for the workspace.
-        """
-        return replace(self, workspace=workspace)
-
 
 class BlendSpec(JobSpec):
     """A weighted mean of the scores of two finished runs, measured like any run."""
 
     __slots__ = ()
+    is_cheap = True
     why_no_curve = "A blend is not trained; look at the curves of its two parts."
 
     @property
@@ -447,7 +394,7 @@ class BlendSpec(JobSpec):
 
     def models(self, store: Store) -> Models:
         """Open both runs, which must have been trained on the same pairs."""
-        found = {}
+        models = {}
         for role in _ROLES:
             try:
                 run = store.runs.get(self.params[role], self.workspace)
@@ -456,18 +403,12 @@ class BlendSpec(JobSpec):
                     raise JobError(
                         f"The {role} run was trained on other pairs than this blend is of."
                     )
-                found[role] = run.pipeline()
+                models[role] = run.pipeline()
             except StoreError as error:
                 raise JobError(
                     f"The {role} run of this blend cannot be opened: {error}"
                 ) from error
-        return found
-
-    def estimate(self, pairs: PairSet) -> Estimate:
-        """Return next to nothing: its parts were measured within the limits."""
-        from simviz.jobs.cost import Estimate
-
-        return Estimate(0.0, 0)
+        return models
 
     def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline]:
         alpha, normalization = self.params["alpha"], self.params["normalization"]
@@ -490,28 +431,28 @@ class SearchSpec(JobSpec):
 
     def training(self, **params: Any) -> JobSpec:
         """Return the training with some of the settings."""
-        kept = {f.name: getattr(self, f.name) for f in fields(JobSpec)}
-        return JobSpec(**kept | {"params": {**self.params, **params}, "search": None})
+        return _as(JobSpec, self, params={**self.params, **params}, search=None)
 
     def _check(self) -> None:
         from simviz.evaluation.metrics import parse_metric
 
-        asked: Mapping[str, Any] = self.search or {}
+        search: Mapping[str, Any] = self.search or {}
         if self.method in _KINDS or self.augment:
             raise ValueError("Settings are searched for one method on pairs as they are.")
         JobSpec._check(self)
-        _refuse_unknown("part of a search", asked, _SEARCH_SETTINGS)
-        folds, metric, n_iter = asked.get("folds"), asked.get("metric"), asked.get("n_iter")
+        _refuse_unknown("part of a search", search, _SEARCH_SETTINGS)
+        folds, metric, n_iter = search.get("folds"), search.get("metric"), search.get("n_iter")
         if isinstance(folds, bool) or not isinstance(folds, int) or not 1 <= folds <= MAX_FOLDS:
             raise ValueError(f"A search has 1 to {MAX_FOLDS} folds, got {folds!r}.")
         if n_iter is not None and (not isinstance(n_iter, int) or n_iter < 1):
             raise ValueError(f"Settings are drawn at least once, got {n_iter!r}.")
         parse_metric(str(metric))
-        values = asked.get("params")
+        values = search.get("params")
         if not isinstance(values, Mapping) or not values:
             raise ValueError("Name at least one parameter to search.")
         cls = get_method(self.method)
-        known = [s.name for s in param_specs(cls) if s.name not in _FIXED]
+        # "shared" decides which features there are, so it is no setting among others.
+        known = [s.name for s in param_specs(cls) if s.name != "shared"]
         _refuse_unknown(f"parameter of {self.method} to search", values, known)
         for name, some in values.items():
             if not isinstance(some, list) or not 1 <= len(some) <= MAX_VALUES:
@@ -526,14 +467,14 @@ class SearchSpec(JobSpec):
             )
 
     def estimate(self, pairs: PairSet) -> Estimate:
-        """Estimate all fits together, see `simviz.jobs.selection.estimate_search`."""
-        from simviz.jobs.selection import estimate_search
+        """Estimate all fits together, see `simviz.jobs.cost.estimate_search`."""
+        from simviz.jobs.cost import estimate_search
 
         return estimate_search(self, pairs)
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
         """Try all settings."""
-        from simviz.jobs.selection import run_search
+        from simviz.jobs.training import run_search
 
         return JobResult(run_search(self, pairs, report))
 
@@ -543,6 +484,7 @@ class ExperimentSpec(JobSpec):
 
     __slots__ = ()
     makes_run = False
+    is_cheap = True
 
     @property
     def method_title(self) -> str:
@@ -559,12 +501,6 @@ class ExperimentSpec(JobSpec):
         get_experiment(str(self.params.get("name")))
         _refuse_unknown("size", [str(self.params.get("size"))], SIZES)
 
-    def estimate(self, pairs: PairSet) -> Estimate:
-        """Return nothing: the sizes of an experiment are limited."""
-        from simviz.jobs.cost import Estimate
-
-        return Estimate(0.0, 0)
-
     def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
         """Run the experiment on its own data, or on pairs that somebody brought."""
         from simviz.experiments import Progress, get_experiment
@@ -580,11 +516,12 @@ class ExperimentSpec(JobSpec):
         else:
             data = experiment.load(size=size, seed=seed)
         progress = Progress(lambda words, fraction: report(words, fraction, {}))
-        found = experiment.run(data, size=size, seed=seed, progress=progress)
+        findings = experiment.run(data, size=size, seed=seed, progress=progress)
         command = f"python -m simviz.experiments {name} --size {size} --seed {seed}"
         command += f" --data FOLDER --train {MOST_TRAIN} --pool {MOST_POOL}" if own else ""
-        found = replace(found, seconds=round(time.monotonic() - start, 3), command=command)
-        return JobResult({"findings": found.to_json(), "seconds": found.seconds})
+        seconds = round(time.monotonic() - start, 3)
+        findings = replace(findings, seconds=seconds, command=command)
+        return JobResult({"findings": findings.to_json(), "seconds": seconds})
 
 
 class ImportSpec(JobSpec):
@@ -659,10 +596,10 @@ def blend_spec(
                 f"These two runs were not trained on the same {words}, so that one may have seen "
                 "what the other is tested on. Train both on one split and blend those."
             )
-    asked = JobSpec.from_json(learned.spec)
+    trained = JobSpec.from_json(learned.spec)
     spec = BlendSpec(
-        dataset_id=asked.dataset_id,
-        dataset_digest=asked.dataset_digest,
+        dataset_id=trained.dataset_id,
+        dataset_digest=trained.dataset_digest,
         method=BLEND,
         params={
             "learned": learned.id,
@@ -673,7 +610,7 @@ def blend_spec(
             "learned_method": learned.method,
             "lexical_method": lexical.method,
         },
-        split=asked.split,
+        split=trained.split,
         workspace=workspace,
     )
     spec.check()
@@ -714,15 +651,10 @@ def search_spec(
     JobError
         If the request cannot be met.
     """
-    kept = {f.name: getattr(spec, f.name) for f in fields(JobSpec)}
-    kept["params"] = {name: value for name, value in spec.params.items() if name not in params}
-    kept["search"] = {
-        "params": {name: list(values) for name, values in params.items()},
-        "folds": folds,
-        "metric": metric,
-        "n_iter": n_iter,
-    }
-    made = SearchSpec(**kept)
+    fixed = {name: value for name, value in spec.params.items() if name not in params}
+    values = {name: list(some) for name, some in params.items()}
+    search = {"params": values, "folds": folds, "metric": metric, "n_iter": n_iter}
+    made = _as(SearchSpec, spec, params=fixed, search=search)
     made.check()
     return made
 
@@ -757,6 +689,11 @@ def experiment_spec(
     spec = ExperimentSpec(dataset_id, dataset_digest, EXPERIMENT, params, workspace=workspace)
     spec.check()
     return spec
+
+
+def _as(kind: type[JobSpec], spec: JobSpec, **changes: Any) -> JobSpec:
+    """Return a request as one of another kind."""
+    return kind(**{f.name: getattr(spec, f.name) for f in fields(spec)} | changes)
 
 
 def _refuse_unknown(what: str, names: Sequence[str] | Mapping[str, Any], known: Any) -> None:

@@ -1,21 +1,35 @@
-"""What is known about a job."""
+"""What is known about a job, and the directory that keeps it."""
 
 from __future__ import annotations
 
+import json
+import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from simviz.exceptions import SimvizError
 from simviz.jobs.spec import JobSpec
+from simviz.store.directory import is_alive, own_process, read_json, write_bytes, write_json
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled", "interrupted"]
-STATES: tuple[State, ...] = get_args(State)
 #: States that end by themselves.
 ACTIVE: tuple[State, ...] = ("queued", "running")
+#: Events kept at most; beyond, every second one goes.
+MAX_EVENTS = 400
+#: The part of a status that is written down.
+_WRITTEN = (
+    *("state", "stage", "fraction", "message", "created", "started", "finished"),
+    *("run_id", "owner"),
+)
+_MAX_EVENT_BYTES = 4_000_000
 #: An estimate from less than this share of a job would be a guess.
 _KNOWN_FRACTION = 0.02
+Event = Mapping[str, Any]
+#: Queues of this process that still work.
+_LIVING: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +54,8 @@ class JobStatus:
         Seconds since 1970.
     run_id : str or None
         The run of a job that succeeded.
-    eta_seconds : float or None
-        Seconds it may still take.
+    owner : str
+        The queue that runs it.
     queue_position : int or None
         1 for the job that is next.
     history : tuple of mapping
@@ -59,9 +73,9 @@ class JobStatus:
     started: float | None = None
     finished: float | None = None
     run_id: str | None = None
-    eta_seconds: float | None = None
+    owner: str = ""
     queue_position: int | None = None
-    history: tuple[Mapping[str, Any], ...] = ()
+    history: tuple[Event, ...] = ()
 
     @property
     def is_active(self) -> bool:
@@ -69,86 +83,132 @@ class JobStatus:
         return self.state in ACTIVE
 
     @property
+    def digest(self) -> str:
+        """Id of the request, which all attempts at it share."""
+        return self.id.rpartition("-")[0]
+
+    @property
     def attempt(self) -> int:
         """Number of the attempt, from 1."""
         return int(self.id.rpartition("-")[2])
 
-
-@dataclass(slots=True)
-class Record:
-    """The part of a status that is written down."""
-
-    state: State = "queued"
-    stage: str = ""
-    fraction: float = 0.0
-    message: str = ""
-    created: float | None = None
-    started: float | None = None
-    finished: float | None = None
-    run_id: str | None = None
-    owner: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON's types."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    @classmethod
-    def from_json(cls, tree: Any) -> Record | None:
-        """Read what `to_json` answered, or None if it is something else."""
-        if not isinstance(tree, dict) or tree.get("state") not in STATES:
+    @property
+    def eta_seconds(self) -> float | None:
+        """Seconds it may still take; None where that would be a guess."""
+        if self.state != "running" or self.started is None or self.fraction < _KNOWN_FRACTION:
             return None
-        times = {n: _number(tree.get(n)) for n in ("created", "started", "finished")}
+        return max(0.0, time.time() - self.started) * (1 - self.fraction) / self.fraction
+
+
+class JobFolder:
+    """Reads and writes the files of one job, in a directory named by its id."""
+
+    # Only the process that runs a job writes its status. Reading never fails: a damaged file is
+    # an unknown status, a damaged line is left out.
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write_spec(self, spec: JobSpec) -> None:
+        """Keep the request; who asked for a demo is nobody's business."""
+        workspace = "" if spec.is_demo else spec.workspace
+        write_json(self.path / "spec.json", {"spec": spec.to_json(), "workspace": workspace})
+
+    def read_spec(self) -> JobSpec | None:
+        """The request, without the workspace, or None if it cannot be read."""
+        try:
+            return JobSpec.from_json(read_json(self.path / "spec.json")["spec"])
+        except (SimvizError, KeyError, TypeError):
+            return None
+
+    def write_status(self, status: JobStatus) -> None:
+        """Replace the status; a reader sees the old one or the new one."""
+        write_json(self.path / "status.json", {name: getattr(status, name) for name in _WRITTEN})
+
+    def read_status(self) -> JobStatus | None:
+        """The status, or None if it cannot be read."""
+        try:
+            tree = read_json(self.path / "status.json")
+        except SimvizError:
+            return None
+        if not isinstance(tree, dict) or tree.get("state") not in get_args(State):
+            return None
         run_id = tree.get("run_id")
-        return cls(
-            state=cast(State, tree["state"]),
+        return JobStatus(
+            self.path.name,
+            tree["state"],
+            self.read_spec(),
             stage=str(tree.get("stage", "")),
             fraction=min(1.0, max(0.0, _number(tree.get("fraction")) or 0.0)),
             message=str(tree.get("message", "")),
+            created=_number(tree.get("created")),
+            started=_number(tree.get("started")),
+            finished=_number(tree.get("finished")),
             run_id=run_id if isinstance(run_id, str) else None,
             owner=str(tree.get("owner", "")),
-            **times,
         )
+
+    def read_result(self) -> dict[str, Any] | None:
+        """What it found that is no run, or None if there is nothing to read."""
+        try:
+            return dict(read_json(self.path / "result.json"))
+        except (SimvizError, TypeError, ValueError):
+            return None
+
+    def write_events(self, events: Sequence[Event], *, append: bool) -> None:
+        """Write lines of ``events.jsonl``, behind those that are there or in their place."""
+        lines = [json.dumps(dict(event), separators=(",", ":")).encode() for event in events]
+        data = b"".join(line + b"\n" for line in lines)
+        if append:
+            with (self.path / "events.jsonl").open("ab") as file:
+                file.write(data)
+        else:
+            write_bytes(self.path / "events.jsonl", data)
+
+    def read_events(self) -> tuple[Event, ...]:
+        """The events whose lines can be read."""
+        try:
+            with (self.path / "events.jsonl").open("rb") as file:
+                lines = file.read(_MAX_EVENT_BYTES).splitlines()
+        except OSError:
+            return ()
+        events: list[Event] = []
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(event, dict):
+                events.append(event)
+        return tuple(events[-MAX_EVENTS:])
+
+    def request_cancel(self) -> None:
+        """Leave word for the process that runs the job."""
+        (self.path / "cancel").touch()
+
+    @property
+    def is_cancel_requested(self) -> bool:
+        """Whether somebody left word."""
+        return (self.path / "cancel").exists()
 
 
 def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and value == value else None
 
 
-def make_status(
-    job_id: str,
-    record: Record,
-    spec: JobSpec | None,
-    history: tuple[Mapping[str, Any], ...] = (),
-    queue_position: int | None = None,
-) -> JobStatus:
-    """Return what is known about a job, fit to be shown to whoever follows it."""
-    eta, started, done = None, record.started, record.fraction
-    if record.state == "running" and started is not None and done >= _KNOWN_FRACTION:
-        eta = max(0.0, time.time() - started) * (1 - done) / done
-    values = record.to_json()
-    values.pop("owner")
-    return JobStatus(
-        id=job_id,
-        spec=None if spec is None else spec.asked_by(""),
-        eta_seconds=eta,
-        queue_position=queue_position,
-        history=history,
-        **values,
-    )
+def new_owner() -> str:
+    """A name for a queue of this process, which lives until `retire_owner`."""
+    owner = f"{own_process()}/{secrets.token_hex(4)}"
+    _LIVING.add(owner)
+    return owner
 
 
-def is_mendable(error: BaseException) -> bool:
-    """Whether an error says itself what a user can do about it."""
-    return isinstance(error, SimvizError | ValueError | MemoryError)
+def retire_owner(owner: str) -> None:
+    """Note that a queue no longer works; what it left is interrupted."""
+    _LIVING.discard(owner)
 
 
-def explain(error: BaseException) -> str:
-    """A sentence for whoever waits."""
-    if isinstance(error, MemoryError):
-        return "There was not enough memory. Take a sample of the data or fewer components."
-    if is_mendable(error):
-        return str(error)
-    return (
-        f"Something went wrong inside simviz ({type(error).__name__}). This is a bug; "
-        "the details are kept with the job."
-    )
+def is_living(owner: str) -> bool:
+    """Whether the queue that runs a job still works, in this process or another."""
+    process = owner.partition("/")[0]
+    return owner in _LIVING if process == own_process() else is_alive(process)

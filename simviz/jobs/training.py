@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from simviz.base import EmbeddingModel
 from simviz.callbacks import Callback
 from simviz.data import Items, PairSet, Split, split
 from simviz.data.augment import augment, from_json
+from simviz.evaluation._search_fits import UnitBy
 from simviz.evaluation.baselines import ChanceScorer, PopularityScorer
 from simviz.evaluation.curves import DimensionCurve, dimension_curve
 from simviz.evaluation.result import Direction, Evaluation
 from simviz.evaluation.scoring import Scorer, evaluate
+from simviz.evaluation.search import development, search
 from simviz.exceptions import JobCancelled
+from simviz.jobs.cost import searched_pipeline
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
 from simviz.projection.drawing import draw
 from simviz.store.datasets import usual_asking
 from simviz.store.run import Measured, Part, RunResult
 
 if TYPE_CHECKING:
-    from simviz.jobs.spec import JobSpec, Report
+    from simviz.jobs.spec import JobSpec, Report, SplitSpec
 
 #: Stages in their order, each with its share of the bar.
 STAGES = {"reading": 0.02, "features": 0.08, "training": 0.6, "scoring": 0.18, "drawing": 0.12}
@@ -120,6 +123,44 @@ def train(
         notes=tuple(notes),
         seconds=progress.seconds(),
     )
+
+
+def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> dict[str, Any]:
+    """Try the settings without the test part; return the tree of a `JobResult`."""
+    request: Mapping[str, Any] = spec.search or {}
+    how = spec.split
+    start = time.monotonic()
+    parts = split(pairs, how.by, how.fractions, how.seed, how.group_key)
+    pipeline = searched_pipeline(spec, parts.train)
+    validate = request["folds"] == 1
+
+    def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        return report("searching", step / total if total else 0.0, {})
+
+    selection = search(
+        pipeline,
+        parts.train if validate else development(pairs, parts),
+        request["params"],
+        cv=parts.validation if validate else request["folds"],
+        by=unit_of(how, pairs),
+        group_key=how.group_key,
+        metric=request["metric"],
+        direction=usual_asking(spec.dataset_id, pairs).direction,
+        n_iter=request["n_iter"],
+        seed=how.seed,
+        callback=callback,
+    )
+    seconds = time.monotonic() - start
+    return {"selection": selection.to_json(), "seconds": round(seconds, 3)}
+
+
+def unit_of(how: SplitSpec, pairs: PairSet) -> UnitBy:
+    """What is kept apart within train and validation, as the split keeps it apart."""
+    if how.by not in ("column", "time"):
+        return cast("UnitBy", how.by)
+    usual = "split" if how.by == "column" else "date"
+    sides = [(how.group_key or usual) in side.metadata for side in (pairs.x, pairs.y)]
+    return "pair" if all(sides) else "x" if sides[0] else "y"
 
 
 def measure(

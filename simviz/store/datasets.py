@@ -262,7 +262,7 @@ class Datasets:
     def find(self, workspace: str) -> list[DatasetInfo]:
         """Return the data sets of a workspace, newest first, then the demos."""
         query = "SELECT * FROM datasets WHERE workspace=? ORDER BY created DESC, id"
-        rows = self._directory.index.rows(query, workspace, workspace=workspace)
+        rows = self._directory.index.rows_of(workspace, query, workspace)
         return [*map(_info, rows), *_demos()]
 
     def delete(self, dataset_id: str, workspace: str) -> None:

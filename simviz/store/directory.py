@@ -370,11 +370,15 @@ class Index:
             row: sqlite3.Row | None = connection.execute(query, values).fetchone()
             return row
 
-    def rows(self, query: str, *values: Any, workspace: str | None = None) -> list[sqlite3.Row]:
-        """Return all rows of a query, which may be about a workspace that must exist."""
+    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        """Return all rows of a query."""
         with self.reading() as connection:
-            if workspace is not None:
-                connection.require_workspace(workspace)
+            return connection.execute(query, values).fetchall()
+
+    def rows_of(self, workspace: str, query: str, *values: Any) -> list[sqlite3.Row]:
+        """Return all rows of a query about a workspace, which must exist."""
+        with self.reading() as connection:
+            connection.require_workspace(workspace)
             return connection.execute(query, values).fetchall()
 
     def execute(self, statement: str, *values: Any) -> int:

@@ -98,7 +98,7 @@ class Runs:
             if is_demo(dataset_id):
                 owned, values = "workspace IS NULL AND dataset_id=?", [dataset_id]
         query = f"SELECT * FROM runs WHERE {owned} ORDER BY created DESC, id"
-        return [_info(row) for row in self._index.rows(query, *values, workspace=workspace)]
+        return [_info(row) for row in self._index.rows_of(workspace, query, *values)]
 
     def rename(
         self, run_id: str, workspace: str, name: str | None = None, note: str | None = None

@@ -170,7 +170,7 @@ class Workspaces:
     def touch(self, workspace: str) -> None:
         """Note that a workspace is in use, which keeps it from being swept."""
         now, query = time.time(), "SELECT touched FROM workspaces WHERE id=?"
-        for row in self._index.rows(query, workspace, workspace=workspace):
+        for row in self._index.rows_of(workspace, query, workspace):
             if now - row["touched"] > _TOUCH_SECONDS:
                 self._index.execute("UPDATE workspaces SET touched=? WHERE id=?", now, workspace)
 
@@ -218,14 +218,15 @@ class Attempts:
 
     def find(self, workspace: str | None = None) -> list[str]:
         """Return the attempts that a workspace follows, or all, newest first."""
-        query, values = "SELECT id FROM jobs ORDER BY created DESC, id", []
-        if workspace is not None:
+        if workspace is None:
+            rows = self._index.rows("SELECT id FROM jobs ORDER BY created DESC, id")
+        else:
             query = (
                 "SELECT id FROM jobs JOIN followers ON job_id=id WHERE workspace=? "
                 f"ORDER BY created DESC, id LIMIT {_LISTED}"
             )
-            values = [workspace]
-        return [row["id"] for row in self._index.rows(query, *values, workspace=workspace)]
+            rows = self._index.rows_of(workspace, query, workspace)
+        return [row["id"] for row in rows]
 
     def follow(self, job_id: str, workspace: str) -> None:
         """Add a workspace to those that see an attempt."""

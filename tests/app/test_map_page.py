@@ -196,7 +196,7 @@ def test_click_is_taken_once(trained):
 
 def draw(app, dataset_id, run_id, drawing, **query):
     """Open a drawing that must first be made."""
-    from simviz.jobs.measuring import kept_name
+    from simviz.jobs.background import kept_name
     from simviz.workbench.shell import state
 
     name = f"{drawing}-{query['gap']}" if "gap" in query else drawing

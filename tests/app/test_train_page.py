@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -144,9 +145,9 @@ def test_unset_forms_ask_for_what_home_asks_for(app):
     run(app)
     from simviz.workbench.shell import progress, state
 
-    known = {job.id.rpartition("-")[0] for job in state.queue().jobs(app.session_state.workspace)}
+    known = {job.digest for job in state.queue().jobs(app.session_state.workspace)}
     assert known == {
-        progress.demo_spec("icons", method, params).asked_by("x").digest
+        replace(progress.demo_spec("icons", method, params), workspace="x").digest
         for method, params in DEMOS["icons"].methods.items()
     }
 

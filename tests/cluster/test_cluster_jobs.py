@@ -15,7 +15,7 @@ from simviz.data import Items
 from simviz.jobs import JobQueue, SplitSpec, blend_spec, search_spec
 from simviz.jobs.dask import ClusterExecutor, cluster_queue
 from simviz.jobs.local_cluster import cluster_here
-from simviz.jobs.work import run_job
+from simviz.jobs.worker import run_job
 from simviz.store import Store
 
 LONG = 60.0

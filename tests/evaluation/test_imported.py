@@ -11,7 +11,7 @@ from simviz.evaluation import evaluate
 from simviz.evaluation.trec import read_run, trec_run
 from simviz.exceptions import DatasetError, JobError
 from simviz.jobs import SplitSpec
-from simviz.jobs.importing import keep_run
+from simviz.jobs.background import keep_run
 from simviz.pipeline import default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 from simviz.store import Store

@@ -15,7 +15,7 @@ from simviz.experiments import Progress, Team, get_experiment, s2net_languages
 from simviz.experiments.__main__ import main
 from simviz.experiments.s2net_languages import Grid
 from simviz.jobs.local_cluster import cluster_here
-from simviz.jobs.pool import limit_threads
+from simviz.jobs.worker import limit_threads
 from simviz.relevance import Relevance
 
 

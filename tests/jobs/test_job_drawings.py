@@ -10,10 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from simviz import projection
 from simviz.exceptions import StoreError
-from simviz.jobs import measuring
-from simviz.jobs.background import MAX_WAITING, Background
-from simviz.jobs.measuring import draw_run, kept_name
+from simviz.jobs.background import MAX_WAITING, Background, draw_run, kept_name
 from simviz.store import load_map
 
 
@@ -95,10 +94,9 @@ def test_progress_is_told_while_it_draws(run, sentences, monkeypatch):
         for step in (1, 5, 10):
             assert not callback(step, 10, {})
             told.append(background.progress((run.id, "umap-2")))
-        return original(*args, callback=callback, **options)
+        return projection.draw(*args, callback=callback, **options)
 
-    original = measuring.draw
-    monkeypatch.setattr(measuring, "draw", draw)
+    monkeypatch.setattr("simviz.jobs.background.draw", draw)
     draw_run(background, run, sentences, "umap-2")
     later.go()
     assert [(s.state, round(s.fraction, 2)) for s in told] == [
@@ -126,7 +124,7 @@ def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch
 
 
 def test_bug_does_not_leave_anybody_waiting(run, sentences, monkeypatch, caplog):
-    monkeypatch.setattr("simviz.jobs.measuring.draw", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("simviz.jobs.background.draw", lambda *args, **kwargs: 1 / 0)
     later = Later()
     background = Background(later)
     draw_run(background, run, sentences, "pca-2")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from test_job_drawings import Later
 
-from simviz.jobs.background import Background
-from simviz.jobs.measuring import learning_records, why_no_curve
+from simviz.jobs.background import Background, learning_records, why_no_curve
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ import pytest
 from simviz.evaluation import evaluate
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec
-from simviz.jobs.folder import MAX_EVENTS, JobFolder
 from simviz.jobs.queue import Job
-from simviz.jobs.status import Record
+from simviz.jobs.status import MAX_EVENTS, JobFolder, JobStatus
 from simviz.store import Store, load_evaluation, load_map
 from simviz.store.directory import own_process
 
@@ -107,7 +106,7 @@ def test_demos_are_trained_once_for_all(queue, store, mine, theirs):
     demo = store.datasets.get("demo:emoji")
     spec = JobSpec("demo:emoji", demo.digest, "bm25", workspace=mine)
     first = queue.submit(spec)
-    assert queue.submit(spec.asked_by(theirs)) == first
+    assert queue.submit(replace(spec, workspace=theirs)) == first
     status = queue.wait(first, LONG)
     assert (
         [job.id for job in queue.jobs(theirs)] == [first] == [job.id for job in queue.jobs(mine)]
@@ -126,7 +125,7 @@ def test_others_keep_a_demo_that_one_cancels(store, mine, theirs):
         params = {"max_iter": 2_000, "patience": 2_000}
         spec = JobSpec("demo:emoji", digest, "ssi", params, workspace=mine)
         job_id = queue.submit(spec)
-        queue.submit(spec.asked_by(theirs))
+        queue.submit(replace(spec, workspace=theirs))
         assert not queue.cancel(job_id, mine)
         assert queue.jobs(mine) == [] and queue.status(job_id, theirs).is_active
         assert queue.cancel(job_id, theirs)
@@ -311,11 +310,11 @@ def test_closing_interrupts_and_a_new_queue_can_repeat(store, ask, endless, mine
 
 
 def left_behind(store, ask, owner, state="running"):
-    record = Record(state, created=1.0, started=2.0, owner=owner)
+    status = JobStatus("", state, created=1.0, started=2.0, owner=owner)
 
     def write(path):
         JobFolder(path).write_spec(ask())
-        JobFolder(path).write_record(record)
+        JobFolder(path).write_status(status)
 
     return store.jobs.add(ask().digest, ask().workspace, write)
 
@@ -329,7 +328,7 @@ def left_behind(store, ask, owner, state="running"):
 def test_jobs_of_a_process_that_died_read_interrupted(store, ask, owner, state):
     job_id = left_behind(store, ask, owner, state)
     with JobQueue(store) as queue:
-        assert JobFolder(store.jobs.folder(job_id)).read_record().state == "interrupted"
+        assert JobFolder(store.jobs.folder(job_id)).read_status().state == "interrupted"
         assert queue.status(job_id).state == "interrupted"
         assert queue.submit(ask()).endswith("-2")
 
@@ -345,7 +344,9 @@ def test_a_job_killed_after_its_run_was_stored_has_succeeded(store, ask):
 
 
 def test_a_job_of_a_living_process_is_left_alone_but_hears_a_wish(store, ask, mine):
-    code = "from simviz.store.files import own_process; print(own_process(), flush=True); input()"
+    code = (
+        "from simviz.store.directory import own_process; print(own_process(), flush=True); input()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
@@ -355,7 +356,7 @@ def test_a_job_of_a_living_process_is_left_alone_but_hears_a_wish(store, ask, mi
             assert queue.submit(ask()) == job_id
             assert queue.cancel(job_id, mine)
             assert queue.status(job_id).state == "running"  # its process will say
-            assert JobFolder(store.jobs.folder(job_id)).is_asked_to_cancel
+            assert JobFolder(store.jobs.folder(job_id)).is_cancel_requested
             other.communicate("\n", timeout=LONG)
             assert queue.status(job_id).state == "interrupted"
             assert not queue.cancel(job_id, mine)
@@ -402,14 +403,14 @@ def test_odd_values_in_a_status_are_tolerated(store, ask):
 def test_the_history_of_a_long_job_stays_bounded(tmp_path, ask):
     folder = JobFolder(tmp_path / "job")
     folder.path.mkdir()
-    job = Job("x-1", ask(), folder, Record("running", started=1.0), threading.Event())
+    job = Job(JobStatus("x-1", "running", started=1.0), ask(), folder, threading.Event())
     lock = threading.RLock()
     for i in range(5_000):
         job.add_event({"stage": "training", "fraction": i / 5_000, "seconds": i})
         job._saved = 0.0
         if i % 7 == 0:
             job.save(lock)
-    job.end("succeeded", "", None)
+    job.end("succeeded")
     assert job.save(lock)
     kept = [event["seconds"] for event in folder.read_events()]
     assert kept == [event["seconds"] for event in job.history]
@@ -420,16 +421,17 @@ def test_the_history_of_a_long_job_stays_bounded(tmp_path, ask):
 
 def test_a_full_disk_delays_what_is_written_but_loses_nothing(tmp_path, ask, monkeypatch):
     folder = JobFolder(tmp_path)
-    job = Job("x-1", ask(), folder, Record("running", started=1.0), threading.Event())
+    job = Job(JobStatus("x-1", "running", started=1.0), ask(), folder, threading.Event())
     job.add_event({"stage": "training", "fraction": 0.5, "seconds": 1})
     lock = threading.RLock()
     with monkeypatch.context() as patched:
-        patched.setattr(folder, "append_events", lambda events: (_ for _ in ()).throw(OSError))
+        refuse = lambda *_, **__: (_ for _ in ()).throw(OSError)  # noqa: E731
+        patched.setattr(folder, "write_events", refuse)
         with pytest.raises(OSError):
             job.save(lock)
-    job.end("failed", "", None)
+    job.end("failed")
     assert job.save(lock)
-    assert folder.read_record().state == "failed" and len(folder.read_events()) == 1
+    assert folder.read_status().state == "failed" and len(folder.read_events()) == 1
 
 
 def test_two_queues_of_one_store_share_what_is_done(tmp_path, ask):

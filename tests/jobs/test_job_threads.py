@@ -9,7 +9,7 @@ import pytest
 
 from simviz.evaluation import evaluate
 from simviz.jobs import JobQueue
-from simviz.jobs.pool import DaemonPool, limit_threads, threads_per_job
+from simviz.jobs.worker import DaemonPool, limit_threads, threads_per_job
 from simviz.pipeline import default_pipeline
 from simviz.store import load_evaluation
 

@@ -2,12 +2,13 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given, settings, strategies as st
 
 from simviz.jobs import JobQueue, JobSpec
-from simviz.jobs.pool import DaemonPool, RoundRobin
+from simviz.jobs.worker import DaemonPool, RoundRobin
 
 LONG = 60.0
 WAITING = st.lists(st.sets(st.sampled_from("abc"), min_size=1, max_size=2), max_size=12)
@@ -112,11 +113,11 @@ def test_a_demo_that_two_wait_for_comes_at_the_first_turn_of_either(store, mine,
         while queue.status(running).state != "running":
             pass
         ids = [queue.submit(spec) for spec in demo]
-        assert queue.submit(demo[2].asked_by(theirs)) == ids[2]
+        assert queue.submit(replace(demo[2], workspace=theirs)) == ids[2]
         assert [queue.status(i).queue_position for i in ids] == [2, 3, 1]
         assert not queue.cancel(ids[2], theirs)  # it goes on for the other, who has to wait
         assert [queue.status(i).queue_position for i in ids] == [1, 2, 3]
-        queue.submit(demo[2].asked_by(theirs))
+        queue.submit(replace(demo[2], workspace=theirs))
         assert not queue.cancel(ids[2], mine)
         assert queue.status(ids[2]).queue_position == 1
 

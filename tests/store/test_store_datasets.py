@@ -105,9 +105,9 @@ def test_demos_are_there_for_all_and_need_no_state(store, mine):
         store.datasets.delete("demo:emoji", mine)
 
 
-def test_deleting_a_data_set_deletes_its_runs(store, mine, pairs, files):
+def test_deleting_a_data_set_deletes_its_runs(store, mine, pairs, result):
     dataset_id = store.datasets.put(pairs, mine)
-    store.runs.put("1" * 32, files, dataset_id, "cca", mine)
+    store.runs.put("1" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
     store.datasets.delete(dataset_id, mine)
     assert store.runs.find(mine) == []
     for kind in ("datasets", "runs", "drafts"):
@@ -136,13 +136,13 @@ def test_bytes_are_bounded_and_nothing_is_left_of_a_refusal(tmp_path):
     assert not list((tmp_path / "drafts").iterdir())
 
 
-def test_idle_workspaces_are_swept_with_all_they_own(tmp_path, pairs, files, monkeypatch):
+def test_idle_workspaces_are_swept_with_all_they_own(tmp_path, pairs, result, monkeypatch):
     store = Store(tmp_path)
     idle, busy = store.workspaces.create(), store.workspaces.create()
     lost = store.datasets.put(pairs, idle)
     kept = store.datasets.put(pairs, busy)
-    store.runs.put("1" * 32, files, lost, "cca", idle)
-    store.runs.put("2" * 32, files, "demo:emoji", "cca", idle)
+    store.runs.put("1" * 32, result, {"dataset_id": lost, "method": "cca"}, idle)
+    store.runs.put("2" * 32, result, {"dataset_id": "demo:emoji", "method": "cca"}, idle)
     token = store.shares.publish(idle, "map", run_ids=["1" * 32])
     later = time.time() + 31 * 86_400
     monkeypatch.setattr(time, "time", lambda: later)

@@ -14,7 +14,7 @@ import pytest
 
 from simviz.evaluation import parse_metric
 from simviz.exceptions import StoreError
-from simviz.jobs.measuring import measure_run, why_not_measured
+from simviz.jobs.background import measure_run, why_not_measured
 from simviz.store import Store, load_evaluation
 from simviz.store.run import load_figures
 

@@ -21,7 +21,7 @@ from simviz.data.pairs import PairSet
 from simviz.evaluation import dimension_curve as measure_dimensions
 from simviz.exceptions import SimvizError, StoreError
 from simviz.jobs.background import Background, Tell
-from simviz.jobs.measuring import learning_records, why_no_curve
+from simviz.jobs.background import learning_records, why_no_curve
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import NEARLY, Entry, dimension_curve, mean_band, milestones
 from simviz.store.run import Part

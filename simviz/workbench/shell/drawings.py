@@ -31,7 +31,7 @@ def background() -> Background:
 @state.cached(8)
 def kept(run: Run, drawing: str) -> Placed:
     """A kept drawing with the items on it."""
-    from simviz.jobs.measuring import kept_name
+    from simviz.jobs.background import kept_name
     from simviz.projection.drawing import Placed
     from simviz.store import load_map
 
@@ -63,7 +63,7 @@ def parts(run: Run, pairs: PairSet) -> Any:
 
 def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
     """Whether a drawing is kept; if not, have it made and show how far it is."""
-    from simviz.jobs.measuring import draw_run
+    from simviz.jobs.background import draw_run
 
     # Who only looks at what somebody published has no workspace, and needs none.
     whose = st.query_params.get("share") or state.workspace()

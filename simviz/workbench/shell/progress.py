@@ -285,13 +285,13 @@ def offer_missing_part(
 
 @state.cached(200)
 def _why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
-    from simviz.jobs.measuring import why_not_measured
+    from simviz.jobs.background import why_not_measured
 
     return why_not_measured(run, part, pairs)
 
 
 def _measure(runs: Sequence[Run], part: Part, pairs: PairSet) -> None:
-    from simviz.jobs.measuring import measure_run
+    from simviz.jobs.background import measure_run
 
     for run in runs:
         work = partial(measure_run, state.store(), run, pairs, part)

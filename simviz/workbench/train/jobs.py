@@ -240,8 +240,8 @@ def _draw(selection: Selection, key: str) -> None:
 
 
 def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) -> None:
-    again = spec.asked_by(state.workspace()).training(**params)
-    again = replace(again, params=again.set_params)
+    again = spec.training(**params)
+    again = replace(again, params=again.set_params, workspace=state.workspace())
     if state.store().runs.has(again.digest):
         st.caption(":material/check: Trained with these: it is one of the runs below.")
     elif st.button(

@@ -373,7 +373,7 @@ def _show_import(dataset_id: str, pairs: PairSet) -> None:
 
 def _import(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: str) -> None:
     from simviz.evaluation.trec import read_run
-    from simviz.jobs.importing import keep_run
+    from simviz.jobs.background import keep_run
 
     try:
         with st.spinner("Reading and measuring it"):

@@ -1,15 +1,22 @@
-"""A pool of threads that the interpreter does not wait for."""
+"""What does a job, and the threads that wait for jobs to do."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from simviz.data import PairSet
+from simviz.exceptions import JobCancelled, JobError
+from simviz.jobs.spec import JobResult, JobSpec, Models, Report
+from simviz.store.run import RunResult
+from simviz.store.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,6 +26,54 @@ _REMEMBERED = 10_000
 _GIVE_WAY = 10
 #: Read by libraries that are loaded later, such as torch.
 _VARIABLE = "OMP_NUM_THREADS"
+#: Progress within a stage is reported at most so often, in seconds.
+_REPORT_SECONDS = 0.1
+#: What a job needs besides its request: the data set, and trained pipelines by their role.
+Inputs = tuple[PairSet, Models]
+
+
+def run_job(
+    spec: JobSpec, source: Store | Inputs, job_id: str, channel: Any, stop: Any, n_threads: int
+) -> RunResult | JobResult:
+    """Read the data set unless it was sent along, do the job, return what is kept."""
+    # It runs in any process: the channel is a queue of any kind, the flag an event of any kind.
+    if stop.is_set():
+        raise JobCancelled("Cancelled.")
+    channel.put((job_id, "started", {"time": time.time()}))
+    limit_threads(n_threads)
+    report = _reporter(job_id, channel, stop)
+    report("reading", 0.0, {})
+    if isinstance(source, Store):
+        source = source.datasets.get(spec.dataset_id), spec.models(source)
+    pairs, models = source
+    if pairs.digest != spec.dataset_digest:
+        raise JobError(
+            "The data set is no longer the one this was asked for. Open it again and repeat."
+        )
+    if reason := spec.estimate(pairs).reason_to_refuse:
+        raise JobError(reason)
+    return spec.run(pairs, models, report)
+
+
+def _reporter(job_id: str, channel: Any, stop: Any) -> Report:
+    """Return what reports to the channel, but not more often than anybody can see."""
+    start = time.monotonic()
+    last, last_stage = -_REPORT_SECONDS, ""
+    known: set[str] = set()
+
+    def report(stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
+        nonlocal last, last_stage
+        now = time.monotonic() - start
+        is_news = stage != last_stage or not metrics.keys() <= known
+        if is_news or now - last >= _REPORT_SECONDS:
+            last, last_stage = now, stage
+            known.update(metrics)
+            event = {"seconds": round(now, 3), "stage": stage, "fraction": round(fraction, 4)}
+            numbers = {name: float(value) for name, value in metrics.items()}
+            channel.put((job_id, "progress", numbers | event))
+        return bool(stop.is_set())
+
+    return report
 
 
 class RoundRobin:
@@ -35,8 +90,8 @@ class RoundRobin:
     def order(self, waiting: Sequence[Collection[str]]) -> list[int]:
         """Return the order in which all will be served if nobody else comes."""
         with self._lock:
-            found = [i for i, _ in self._rounds(waiting)]
-        return found + [i for i, workspaces in enumerate(waiting) if not workspaces]
+            order = [i for i, _ in self._rounds(waiting)]
+        return order + [i for i, workspaces in enumerate(waiting) if not workspaces]
 
     def take(self, waiting: Sequence[Collection[str]]) -> int:
         """Return which one is served next, and remember for whom."""
@@ -58,16 +113,16 @@ class RoundRobin:
                 lines.setdefault(workspace, deque()).append(i)
         # Those who were never served come first, in the order of their asking.
         order = deque(sorted(lines, key=lambda workspace: self._served.get(workspace, 0)))
-        found: dict[int, str] = {}
+        served: dict[int, str] = {}
         while order:
             workspace = order.popleft()
             line = lines[workspace]
-            while line and line[0] in found:
+            while line and line[0] in served:
                 line.popleft()
             if line:
-                found[line.popleft()] = workspace
+                served[line.popleft()] = workspace
                 order.append(workspace)
-        return list(found.items())
+        return list(served.items())
 
 
 class _Task(NamedTuple):
