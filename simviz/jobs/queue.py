@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import atexit
 import logging
-import queue
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -35,10 +34,8 @@ from simviz.store.store import Store
 _INTERRUPTED = "The app was restarted before this was finished. Repeat it to start anew."
 #: The files of a job that changes are written at most so often, in seconds.
 _SAVE_SECONDS = 0.2
-#: The writer waits for a message at most so long, in seconds.
+#: The writer waits for news at most so long, in seconds.
 _WAIT_SECONDS = 0.2
-#: Messages read before what changed is written.
-_BATCH = 500
 _log = logging.getLogger(__name__)
 
 
@@ -47,8 +44,9 @@ class Job:
 
     # All but `save` is called under the lock of the queue.
 
-    def __init__(self, status: JobStatus, spec: JobSpec, folder: JobFolder, flag: Any) -> None:
-        self.status, self.spec, self.folder, self.flag = status, spec, folder, flag
+    def __init__(self, status: JobStatus, spec: JobSpec, folder: JobFolder) -> None:
+        self.status, self.spec, self.folder = status, spec, folder
+        self.flag = threading.Event()
         self.future: Future[RunResult | JobResult] | None = None
         #: Workspaces that wait for it; replaced as a whole, so that it may be read at any time.
         self.workspaces: tuple[str, ...] = (spec.workspace,)
@@ -83,9 +81,8 @@ class Job:
         """Give it its last state; return False if it has one already."""
         if not self.status.is_active:
             return False
-        fraction = 1.0 if state == "succeeded" else self.status.fraction
-        self.change(state=state, message=message, run_id=run_id, fraction=fraction)
-        self.change(finished=time.time())
+        done = {"fraction": 1.0} if state == "succeeded" else {}
+        self.change(state=state, message=message, run_id=run_id, finished=time.time(), **done)
         return True
 
     def save(self, lock: AbstractContextManager[Any]) -> bool:
@@ -120,13 +117,11 @@ class JobQueue:
 
     Workspaces are served in turn, each in the order of its requests.
 
-    A job is a directory of the store. Workers only put messages into a
-    channel; one thread of this object reads them and writes the files, so
-    that a status has one writer. States change in memory, under one lock, and
-    are seen at once; a job leaves the memory when its last state is on the
-    disk. A request that succeeded is answered from
-    the store; one that waits or runs is joined; anything else is a new
-    attempt.
+    A job is a directory of the store, and one thread of this object writes its
+    files, so that a status has one writer. States change in memory, under one
+    lock, and are seen at once; a job leaves the memory when its last state is
+    on the disk. A request that succeeded is answered from the store; one that
+    waits or runs is joined; anything else is a new attempt.
 
     Parameters
     ----------
@@ -135,13 +130,7 @@ class JobQueue:
     max_workers : int, default=2
         Jobs that run at once.
     executor : concurrent.futures.Executor, optional
-        Runs the jobs; a pool of threads when omitted. Another one, such as a
-        Dask client's ``get_executor()``, may run them elsewhere on the same
-        store, given a `channel` and flags that reach there, in its own order.
-    channel : queue.Queue, optional
-        What workers talk through.
-    new_flag : callable, default=threading.Event
-        Makes what tells a worker to stop.
+        Runs the jobs; a pool of threads when omitted.
     limit : int, default=8
         Jobs of one workspace that may wait or run.
     total_limit : int, default=200
@@ -166,8 +155,6 @@ class JobQueue:
         max_workers: int = 2,
         executor: Executor | None = None,
         *,
-        channel: Any = None,
-        new_flag: Callable[[], Any] = threading.Event,
         limit: int = 8,
         total_limit: int = 200,
     ) -> None:
@@ -177,8 +164,7 @@ class JobQueue:
         self._own_executor = executor is None
         self._order = RoundRobin()
         self._executor = executor or DaemonPool(max_workers, "simviz-job", self._order)
-        self._new_flag = new_flag
-        self._channel = queue.Queue() if channel is None else channel
+        self._has_news = threading.Event()
         self._owner = new_owner()
         self._lock = threading.RLock()
         self._job_left = threading.Condition(self._lock)
@@ -415,7 +401,7 @@ class JobQueue:
             jobs = list(self._jobs.values())
         for job in jobs:
             self._stop(job, "interrupted", _INTERRUPTED)
-        self._wake_writer()
+        self._has_news.set()
         self._writer.join(timeout)
         if self._own_executor:
             self._executor.shutdown(wait=False, cancel_futures=True)
@@ -427,6 +413,19 @@ class JobQueue:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+    def put(self, message: tuple[str, str, Mapping[str, Any]], /) -> None:
+        """Hear from a worker that a job has begun, or how far it is; see `run_job`."""
+        job_id, what, content = message
+        with self._lock:
+            job = self._jobs.get(job_id)
+            if job is None or not job.status.is_active:
+                return
+            if what == "started":
+                job.change(state="running", started=content["time"])
+            else:
+                job.add_event(content)
+        self._has_news.set()
 
     # -- starting and ending jobs -----------------------------------------------------
 
@@ -445,9 +444,9 @@ class JobQueue:
         return replace(status, id=self.store.jobs.add(spec.digest, spec.workspace, write))
 
     def _start(self, status: JobStatus, spec: JobSpec) -> None:
-        job = Job(status, spec, self._folder(status.id), self._new_flag())
+        job = Job(status, spec, self._folder(status.id))
         self._jobs[status.id] = job
-        call = spec, self.store, status.id, self._channel, job.flag, self._n_threads
+        call = spec, self.store, status.id, self, job.flag, self._n_threads
         try:
             job.future = submit_for(self._executor, lambda: job.workspaces, run_job, *call)
         except RuntimeError as error:  # the executor was shut down by somebody else
@@ -504,7 +503,7 @@ class JobQueue:
         """Give a job its last state; return False if it has one already."""
         with self._lock:
             ended = job.end(state, message, run_id)
-        self._wake_writer()
+        self._has_news.set()
         return ended
 
     def _stop(self, job: Job, state: State, message: str) -> bool:
@@ -570,17 +569,12 @@ class JobQueue:
 
     # -- writing the files ------------------------------------------------------------
 
-    def _wake_writer(self) -> None:
-        try:
-            self._channel.put(None)
-        except Exception:  # a channel of a process that is gone; the writer looks up by itself
-            _log.debug("The channel of the jobs is closed.", exc_info=True)
-
     def _write_files(self) -> None:
-        """Read messages and write what changed, until the queue is closed."""
+        """Write what changed, until the queue is closed."""
         while True:
+            self._has_news.wait(_WAIT_SECONDS)
+            self._has_news.clear()
             try:
-                self._read_messages()
                 with self._lock:
                     jobs = list(self._jobs.values())
                 for job in jobs:
@@ -599,25 +593,3 @@ class JobQueue:
             except Exception:
                 _log.exception("The files of a job could not be written; trying again.")
                 time.sleep(1.0)
-
-    def _read_messages(self) -> None:
-        """Take the messages that are there, waiting a moment for the first."""
-        for i in range(_BATCH):
-            try:
-                message = self._channel.get(i == 0, _WAIT_SECONDS)
-            except queue.Empty:
-                return
-            except (EOFError, OSError):  # a channel of a process that is gone
-                time.sleep(_WAIT_SECONDS)
-                return
-            if message is None:
-                continue
-            job_id, what, content = message
-            with self._lock:
-                job = self._jobs.get(job_id)
-                if job is None or not job.status.is_active:
-                    continue
-                if what == "started":
-                    job.change(state="running", started=content["time"])
-                else:
-                    job.add_event(content)

@@ -36,7 +36,7 @@ def run_job(
     spec: JobSpec, source: Store | Inputs, job_id: str, channel: Any, stop: Any, n_threads: int
 ) -> RunResult | JobResult:
     """Read the data set unless it was sent along, do the job, return what is kept."""
-    # It runs in any process: the channel is a queue of any kind, the flag an event of any kind.
+    # It runs in any process: messages go to whatever can `put` them, the flag is any event.
     if stop.is_set():
         raise JobCancelled("Cancelled.")
     channel.put((job_id, "started", {"time": time.time()}))

@@ -403,7 +403,7 @@ def test_odd_values_in_a_status_are_tolerated(store, ask):
 def test_the_history_of_a_long_job_stays_bounded(tmp_path, ask):
     folder = JobFolder(tmp_path / "job")
     folder.path.mkdir()
-    job = Job(JobStatus("x-1", "running", started=1.0), ask(), folder, threading.Event())
+    job = Job(JobStatus("x-1", "running", started=1.0), ask(), folder)
     lock = threading.RLock()
     for i in range(5_000):
         job.add_event({"stage": "training", "fraction": i / 5_000, "seconds": i})
@@ -421,7 +421,7 @@ def test_the_history_of_a_long_job_stays_bounded(tmp_path, ask):
 
 def test_a_full_disk_delays_what_is_written_but_loses_nothing(tmp_path, ask, monkeypatch):
     folder = JobFolder(tmp_path)
-    job = Job(JobStatus("x-1", "running", started=1.0), ask(), folder, threading.Event())
+    job = Job(JobStatus("x-1", "running", started=1.0), ask(), folder)
     job.add_event({"stage": "training", "fraction": 0.5, "seconds": 1})
     lock = threading.RLock()
     with monkeypatch.context() as patched:

@@ -1,8 +1,6 @@
 """Several things at once, and work done elsewhere."""
 
-import multiprocessing
 import threading
-from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from simviz.evaluation import evaluate
 from simviz.jobs import JobQueue
 from simviz.jobs.worker import DaemonPool, limit_threads, threads_per_job
 from simviz.pipeline import default_pipeline
-from simviz.store import load_evaluation
 
 LONG = 120.0
 
@@ -76,22 +73,6 @@ def test_a_pool_that_is_shut_down_can_cancel_what_waits():
     assert waiting.cancelled() and running.result()
     with pytest.raises(ValueError, match="max_workers"):
         DaemonPool(0, "test")
-
-
-def test_an_executor_of_processes_can_take_the_place_of_threads(store, ask, endless):
-    context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager, ProcessPoolExecutor(1, mp_context=context) as pool:
-        elsewhere = {"channel": manager.Queue(), "new_flag": manager.Event}
-        with JobQueue(store, max_workers=1, executor=pool, **elsewhere) as queue:
-            done = queue.submit(ask("cca", n_components=3))
-            long = queue.submit(endless())
-            status = queue.wait(done, LONG)
-            assert status.state == "succeeded"
-            assert {event["stage"] for event in status.history} >= {"reading", "scoring"}
-            assert 0 < load_evaluation(store.runs.get(status.run_id)).value("MRR") <= 1
-            assert queue.cancel(long)
-            last = queue.submit(ask())
-            assert queue.wait(last, LONG).state == "succeeded"
 
 
 @pytest.mark.parametrize(("workers", "cores", "threads"), [(1, 1, 1), (2, 4, 1), (2, 5, 2)])

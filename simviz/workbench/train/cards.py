@@ -524,7 +524,7 @@ def swept(
 def _marks(dataset_id: str) -> dict[str, str]:
     """Return what became of requests: trained, or in training."""
     marks = {
-        status.id.rpartition("-")[0]: "in training"
+        status.digest: "in training"
         for status in state.queue().jobs(state.workspace())
         if status.is_active
     }

@@ -75,7 +75,7 @@ def show_jobs(dataset_id: str) -> None:
                 "clear_all",
                 "train-clear",
                 forget,
-                [s.id for s in ended],
+                {s.digest for s in ended},
             )
     if st.session_state.pop(_SCROLL_DOWN, False):
         # The list of methods may be long: what was just started should be in sight.
@@ -99,13 +99,12 @@ def jobs_on(dataset_id: str) -> tuple[list[JobStatus], list[JobStatus]]:
     runs = {run.id for run in state.runs(dataset_id)}
     active, ended, seen = [], [], set()
     for status in state.queue().jobs(state.workspace()):
-        digest = status.id.rpartition("-")[0]
-        if status.spec is None or status.spec.dataset_id != dataset_id or digest in seen:
+        if status.spec is None or status.spec.dataset_id != dataset_id or status.digest in seen:
             continue
-        seen.add(digest)
+        seen.add(status.digest)
         if status.is_active:
             active.append(status)
-        elif status.state != "succeeded" and digest not in runs:
+        elif status.state != "succeeded" and status.digest not in runs:
             ended.append(status)
     return active[::-1], ended
 
@@ -116,11 +115,10 @@ def _cancel(job_ids: Iterable[str]) -> None:
             state.queue().cancel(job_id, state.workspace())
 
 
-def forget(job_ids: Iterable[str]) -> None:
-    """Take jobs out of sight, and with them the earlier attempts at the same."""
-    digests = {job_id.rpartition("-")[0] for job_id in job_ids}
+def forget(digests: Iterable[str]) -> None:
+    """Take all attempts at some requests out of sight."""
     for status in state.queue().jobs(state.workspace()):
-        if status.id.rpartition("-")[0] in digests and not status.is_active:
+        if status.digest in digests and not status.is_active:
             state.store().jobs.unfollow(status.id, state.workspace())
 
 
@@ -148,7 +146,7 @@ def searches(dataset_id: str) -> list[JobStatus]:
         if status.state != "succeeded" or not isinstance(status.spec, SearchSpec):
             continue
         if status.spec.dataset_id == dataset_id:
-            seen.setdefault(status.id.rpartition("-")[0], status)
+            seen.setdefault(status.digest, status)
     return list(seen.values())
 
 
@@ -249,7 +247,7 @@ def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) ->
     ):
         submit([again])
     if forms.quiet_button("Forget this", "close", f"{key}-forget", None):
-        forget([status.id])
+        forget({status.digest})
         st.rerun(scope="app")
 
 
