@@ -17,9 +17,9 @@ from simviz.evaluation.curves import FRACTIONS, learning_curve
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import JobCancelled, JobError, SimvizError, StoreError
 from simviz.jobs.spec import ImportSpec, JobSpec, SplitSpec
-from simviz.jobs.training import augmented_part, has_scores, measure
+from simviz.jobs.training import fit, has_scores, measure
 from simviz.jobs.worker import DaemonPool, limit_threads, submit_for, threads_per_job
-from simviz.pipeline import Pipeline, default_pipeline
+from simviz.pipeline import Pipeline
 from simviz.projection.drawing import draw
 from simviz.projection.joint import METHODS, Balance, Method
 from simviz.store.datasets import usual_asking
@@ -27,7 +27,7 @@ from simviz.store.run import IMPORTED, Part, Run, RunResult
 from simviz.store.store import Store
 
 #: Takes the share that is done, in [0, 1]; returns True to stop.
-Tell = Callable[[float], bool]
+Report = Callable[[float], bool]
 #: Pieces of work that may wait, and those that failed or were stopped that are remembered.
 MAX_WAITING, _REMEMBERED = 20, 100
 #: Pairs of a test part that are ranked at once, while somebody waits.
@@ -78,7 +78,7 @@ class Background:
         self._known: dict[Hashable, Progress] = {}
 
     def submit(
-        self, key: Hashable, work: Callable[[Tell], object], workspace: str = ""
+        self, key: Hashable, work: Callable[[Report], object], workspace: str = ""
     ) -> Progress:
         """Do a piece of work soon, unless it waits or runs already."""
         with self._lock:
@@ -110,12 +110,12 @@ class Background:
             if known is not None and not known.is_active:
                 del self._known[key]
 
-    def _do(self, key: Hashable, work: Callable[[Tell], object]) -> None:
-        if self._tell(key, 0.0):
+    def _do(self, key: Hashable, work: Callable[[Report], object]) -> None:
+        if self._report(key, 0.0):
             return
         try:
             limit_threads(threads_per_job(2))
-            work(lambda fraction: self._tell(key, fraction))
+            work(lambda fraction: self._report(key, fraction))
         except JobCancelled:
             self._end(key, Progress("stopped"))
         except (SimvizError, ValueError) as error:
@@ -127,7 +127,7 @@ class Background:
             with self._lock:
                 self._known.pop(key, None)
 
-    def _tell(self, key: Hashable, fraction: float) -> bool:
+    def _report(self, key: Hashable, fraction: float) -> bool:
         """Note how far it is; return True if it is to stop."""
         with self._lock:
             if self._known[key].state == "stopped":
@@ -150,13 +150,13 @@ def why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
     return ""
 
 
-def measure_run(store: Store, run: Run, pairs: PairSet, part: Part, tell: Tell) -> None:
+def measure_run(store: Store, run: Run, pairs: PairSet, part: Part, report: Report) -> None:
     """Measure a stored run on a part of its split, and keep what is found out with it."""
     points = run.spec.get("dimensions")
     sides = _part(run, pairs, "train"), _part(run, pairs, part)
     asks = usual_asking(run.info.dataset_id, pairs).direction
-    found = measure(run.pipeline(), *sides, points, _callback(tell), asks=asks)
-    store.runs.put_part(run.id, part, found)
+    measured = measure(run.pipeline(), *sides, points, _callback(report), asks=asks)
+    store.runs.put_part(run.id, part, measured)
 
 
 def _part(run: Run, pairs: PairSet, part: str) -> PairSet:
@@ -169,7 +169,7 @@ def why_no_curve(run: Run) -> str:
     return JobSpec.from_json(run.spec).why_no_curve
 
 
-def learning_records(run: Run, pairs: PairSet, part: Part, tell: Tell) -> list[dict[str, Any]]:
+def learning_records(run: Run, pairs: PairSet, part: Part, report: Report) -> list[dict[str, Any]]:
     """Train a run's method on shares of its training part, and measure on another part."""
     spec = JobSpec.from_json(run.spec)
     train, validation, test = (_part(run, pairs, name) for name in ("train", "validation", "test"))
@@ -177,24 +177,20 @@ def learning_records(run: Run, pairs: PairSet, part: Part, tell: Tell) -> list[d
     whole = train.relevance.positives.nnz
     work = sum(share for share in FRACTIONS if share < 1)
 
-    def fit(part: PairSet) -> Pipeline:
+    def fitted(part: PairSet) -> Pipeline:
         nonlocal done
         if part is train:
             return run.pipeline()
         share = part.relevance.positives.nnz / whole / work
-        learned = augmented_part(spec.augment, part, (validation, test))
-        pipeline = default_pipeline(spec.method, learned, features=spec.features, **spec.params)
-        pipeline.set_callbacks(_callback(tell, done, share))
-        pipeline.fit(learned, validation)
-        pipeline.set_callbacks()
+        pipeline, _ = fit(spec, part, validation, test, _callback(report, done, share))
         done += share
-        if tell(min(1.0, done)):
+        if report(min(1.0, done)):
             raise JobCancelled("Stopped.")
         return pipeline
 
     side: Literal["x", "y"] = "y" if spec.split.by == "y" else "x"
     held_out = test if part == "test" else validation
-    curve = learning_curve(fit, train, held_out, seed=spec.split.seed, side=side)
+    curve = learning_curve(fitted, train, held_out, seed=spec.split.seed, side=side)
     return [dict(record) for record in curve.to_records()]
 
 
@@ -215,9 +211,9 @@ def draw_run(
     if (progress := background.progress(key)) is not None:
         return progress
 
-    def work(tell: Tell) -> None:
+    def work(report: Report) -> None:
         seed = int(run.spec["split"]["seed"])
-        callback = _callback(tell, 0.0, _LAYOUT)
+        callback = _callback(report, 0.0, _LAYOUT)
         made = draw(
             run.pipeline(), pairs, seed=seed, callback=callback, method=method, balance=balance
         )
@@ -227,20 +223,20 @@ def draw_run(
 
 
 def _parsed(drawing: str) -> tuple[Method, Balance]:
-    found = _DRAWING.fullmatch(drawing)
-    if not found:
+    match = _DRAWING.fullmatch(drawing)
+    if not match:
         raise ValueError(
             f"A drawing is a method ({', '.join(METHODS)}) and 2 dimensions, such as "
             f"'umap-2', and may name a balance ({', '.join(_BALANCES)}); got {drawing!r}."
         )
-    return cast(Method, found[1]), cast(Balance, found[2] or _BALANCES[0])
+    return cast(Method, match[1]), cast(Balance, match[2] or _BALANCES[0])
 
 
-def _callback(tell: Tell, start: float = 0.0, share: float = 1.0) -> Callback:
+def _callback(report: Report, start: float = 0.0, share: float = 1.0) -> Callback:
     """Return a callback for a share of the work."""
 
     def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
-        return tell(start + share * (step / total if total else 1.0))
+        return report(start + share * (step / total if total else 1.0))
 
     return callback
 
@@ -272,8 +268,8 @@ def keep_run(
     run_id = spec.digest
     if store.runs.has(run_id):
         return run_id
-    found = spec.run(pairs, {"scores": run.pipeline}, lambda stage, fraction, metrics: False)
-    if not store.runs.put(run_id, cast(RunResult, found), spec.to_json(), workspace):
+    result = spec.run(pairs, {"scores": run.pipeline}, lambda stage, fraction, metrics: False)
+    if not store.runs.put(run_id, cast(RunResult, result), spec.to_json(), workspace):
         raise StoreError("There is such a run already.")
     return run_id
 

@@ -300,12 +300,14 @@ class JobSpec:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the workspace, as JSON's types."""
-        tree = asdict(self)
-        del tree["workspace"]
         # Defaults are left out, so that a request keeps the id it always had.
-        for name, default in (("features", "usual"), ("augment", ()), ("search", None)):
-            if tree[name] == default:
-                del tree[name]
+        left_out = {
+            "workspace": True,
+            "features": self.features == "usual",
+            "augment": not self.augment,
+            "search": self.search is None,
+        }
+        tree = {n: value for n, value in asdict(self).items() if not left_out.get(n)}
         return dict(json.loads(json.dumps(tree)))
 
     @staticmethod

@@ -85,14 +85,11 @@ def train(
     if ready is not None:
         pipeline = ready(parts.train)
     else:
-        learned = augmented(spec.augment, parts)
-        if more := len(learned.x) - len(parts.train.x):
-            notes.append(f"Trained on {more:,} more texts, made from those of the training part.")
-        pipeline = default_pipeline(spec.method, learned, features=spec.features, **spec.params)
         # The method speaks first when its features are there.
-        pipeline.set_callbacks(progress.during("training"))
-        pipeline.fit(learned, parts.validation)
-        pipeline.set_callbacks()
+        held_out = parts.validation, parts.test
+        pipeline, more = fit(spec, parts.train, *held_out, progress.during("training"))
+        if more:
+            notes.append(f"Trained on {more:,} more texts, made from those of the training part.")
         notes += _shortfall(pipeline)
     progress.enter("training", 1.0)
 
@@ -102,9 +99,8 @@ def train(
     done = 0.0
     for part, share in _measurable(parts, pipeline if spec.may_lack_scores else None).items():
         callback = progress.during("scoring", done, done + share)
-        held_out = getattr(parts, part)
         measured[part] = measure(
-            pipeline, parts.train, held_out, spec.dimensions, callback, asks=asks
+            pipeline, parts.train, getattr(parts, part), spec.dimensions, callback, asks=asks
         )
         done += share
         progress.report("scoring", done, _figures(part, measured[part].evaluation))
@@ -123,6 +119,18 @@ def train(
         notes=tuple(notes),
         seconds=progress.seconds(),
     )
+
+
+def fit(
+    spec: JobSpec, train: PairSet, validation: PairSet, test: PairSet, callback: Callback
+) -> tuple[PairPipeline, int]:
+    """Fit what is asked for; return it and how many texts were made to be trained on."""
+    learned = augmented(spec.augment, train, (validation, test))
+    pipeline = default_pipeline(spec.method, learned, features=spec.features, **spec.params)
+    pipeline.set_callbacks(callback)
+    pipeline.fit(learned, validation)
+    pipeline.set_callbacks()
+    return pipeline, len(learned.x) - len(train.x)
 
 
 def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> dict[str, Any]:
@@ -227,15 +235,10 @@ def _within(callback: Callback | None, start: float, stop: float) -> Callback | 
     return inner
 
 
-def augmented(steps: Sequence[Mapping[str, Any]], parts: Split) -> PairSet:
-    """The training part with what augmenting it makes, texts of other parts excepted."""
-    return augmented_part(steps, parts.train, (parts.validation, parts.test))
-
-
-def augmented_part(
+def augmented(
     steps: Sequence[Mapping[str, Any]], part: PairSet, held_out: Sequence[PairSet]
 ) -> PairSet:
-    """Return a share of the training part with what augmenting it makes."""
+    """Return a training part with what augmenting it makes, texts of other parts excepted."""
     if not steps:
         return part
     sides = (side for other in held_out for side in (other.x, other.y))

@@ -12,11 +12,17 @@ from simviz.params import param_specs
 from simviz.workbench.search import query
 from simviz.workbench.shell import figures, frame, state
 from simviz.workbench.train import cards
+from simviz.workbench.train.augment import Augmentation
 from simviz.workbench.train.cards import Setting
 
 
 def setting(pairs: PairSet, *, one_vocabulary: bool = False) -> Setting:
-    return Setting("own", pairs.digest, pairs, SplitSpec(), one_vocabulary, {}, {}, "usual", None)  # type: ignore[arg-type]
+    made = Setting.__new__(Setting)  # without a page, which knows the rest
+    made.dataset_id, made.digest, made.pairs = "own", pairs.digest, pairs
+    made.split, made.features = SplitSpec(), "usual"
+    made.one_vocabulary, made.marks = one_vocabulary, {}
+    made.augmentation = Augmentation()
+    return made
 
 
 def pairs_of(n: int) -> PairSet:
@@ -26,7 +32,7 @@ def pairs_of(n: int) -> PairSet:
 
 @pytest.fixture(autouse=True)
 def _nothing_kept():
-    cards._estimate.clear()
+    cards._cost.clear()
 
 
 def cost(of: Setting, method: str, **params: object) -> float:
@@ -59,7 +65,7 @@ def test_an_estimate_does_not_ask_again_whether_words_are_shared(monkeypatch):
 def test_an_estimate_is_made_once(monkeypatch):
     one = setting(pairs_of(60))
     first = cost(one, "opca")
-    monkeypatch.setattr("simviz.jobs.estimate", lambda *_: pytest.fail("made anew"))
+    monkeypatch.setattr("simviz.jobs.cost.estimate", lambda *_: pytest.fail("made anew"))
     assert cost(one, "opca") == first
 
 

@@ -55,9 +55,10 @@ def test_texts_of_other_parts_are_not_made(pairs):
     kept = [*parts.test.x.content, *parts.validation.x.content]
     exchange = [[a, b] for a in ("red", "blue", "green", "gold", "pink") for b in
                 ("red", "blue", "green", "gold", "pink") if a != b]  # fmt: skip
-    more = augmented([{"kind": "synonyms", "synonyms": exchange}], parts)
+    held_out = parts.validation, parts.test
+    more = augmented([{"kind": "synonyms", "synonyms": exchange}], parts.train, held_out)
     assert not set(more.x.content) & set(kept)
-    assert augmented([], parts) is parts.train
+    assert augmented([], parts.train, held_out) is parts.train
 
 
 def test_a_run_says_how_many_texts_were_made_and_measures_the_same_test(pairs):

@@ -89,8 +89,9 @@ def test_code_augments_as_the_run_did(world, monkeypatch):
     spec = JobSpec("own", "", "bm25", split=SplitSpec(seed=2), augment=steps).to_json()
     names = {}
     exec(repeat_code(spec), names)
-    made = augmented(steps, names["parts"])
-    assert len(made.x) > len(names["parts"].train.x)
+    parts = names["parts"]
+    made = augmented(steps, parts.train, (parts.validation, parts.test))
+    assert len(made.x) > len(parts.train.x)
     assert names["train"].x.content.tolist() == made.x.content.tolist()
 
 

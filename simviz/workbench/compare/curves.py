@@ -20,8 +20,7 @@ from simviz.charts.curves import (
 from simviz.data.pairs import PairSet
 from simviz.evaluation import dimension_curve as measure_dimensions
 from simviz.exceptions import SimvizError, StoreError
-from simviz.jobs.background import Background, Tell
-from simviz.jobs.background import learning_records, why_no_curve
+from simviz.jobs.background import Background, Report, learning_records, why_no_curve
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import NEARLY, Entry, dimension_curve, mean_band, milestones
 from simviz.store.run import Part
@@ -299,8 +298,8 @@ def _key(entry: Entry) -> tuple[str, Part]:
 
 
 def _train(entries: Sequence[Entry], choice: Choice) -> None:
-    def train(entry: Entry, tell: Tell) -> None:
-        records = learning_records(entry.run, choice.pairs, entry.part, tell)
+    def train(entry: Entry, report: Report) -> None:
+        records = learning_records(entry.run, choice.pairs, entry.part, report)
         entry.run.part(entry.part).put_learning(records)
 
     for entry in entries:

@@ -198,7 +198,7 @@ def _preview(dataset_id: str, _pairs: PairSet, split: SplitSpec, steps: str) -> 
 
     try:
         parts = split_pairs(_pairs, split.by, split.fractions, split.seed, split.group_key)
-        more = augmented(json.loads(steps), parts).x
+        more = augmented(json.loads(steps), parts.train, (parts.validation, parts.test)).x
     except DatasetError as error:
         return Preview(problem=str(error))
     samples: dict[str, tuple[int, Sequence[tuple[str, str]]]] = {}

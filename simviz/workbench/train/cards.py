@@ -17,12 +17,11 @@ from simviz.exceptions import SimvizError
 from simviz.params import ParamSpec
 from simviz.workbench.shell import display, forms, runs, settings, state
 from simviz.workbench.train import augment, jobs
-from simviz.workbench.train.augment import Augmentation
 
 if TYPE_CHECKING:
     from simviz.base import PairModel
     from simviz.data.pairs import PairSet
-    from simviz.jobs import Estimate, JobSpec, SplitSpec
+    from simviz.jobs import Estimate, JobSpec
     from simviz.pipeline import Features
 
 #: Ticked at first where they fit: one of each line, the first that fits.
@@ -53,36 +52,25 @@ _MOST_VALUES, _MOST_SETTINGS, _MOST_SPLITS = 30, 40, 10
 Lists = Mapping[str, list[Any]]
 
 
-@dataclass(frozen=True, slots=True)
 class Setting:
     """What every method on the page meets."""
 
-    dataset_id: str
-    digest: str
-    pairs: PairSet
-    split: SplitSpec
-    one_vocabulary: bool
-    start: Mapping[str, Mapping[str, Any]]
-    marks: Mapping[str, str]
-    features: Features
-    augmentation: Augmentation
+    def __init__(self, dataset_id: str, pairs: PairSet, features: Features) -> None:
+        from simviz.datasets import DEMOS
 
-    @classmethod
-    def of(cls, dataset_id: str, pairs: PairSet, features: Features) -> Setting:
-        """The setting of this visitor."""
-        split = settings.current_split(dataset_id)
-        digest, one_vocabulary = _content(dataset_id, pairs)
-        return cls(
-            dataset_id,
-            digest,
-            pairs,
-            split,
-            one_vocabulary,
-            _demo_methods(dataset_id),
-            _marks(dataset_id),
-            features,
-            augment.choose(dataset_id, pairs, split),
-        )
+        self.dataset_id, self.pairs, self.features = dataset_id, pairs, features
+        self.split = settings.current_split(dataset_id)
+        self.digest, self.one_vocabulary = _content(dataset_id, pairs)
+        demo = DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
+        #: What a demo recommends: method to parameters.
+        self.start: Mapping[str, Mapping[str, Any]] = demo.methods if demo else {}
+        #: What became of requests, by their digests.
+        self.marks = {
+            status.digest: "in training"
+            for status in state.queue().jobs(state.workspace())
+            if status.is_active
+        } | {run.id: "trained" for run in state.runs(dataset_id)}
+        self.augmentation = augment.choose(dataset_id, pairs, self.split)
 
     def spec(self, method: str, params: Mapping[str, Any]) -> JobSpec:
         """The request for one method."""
@@ -110,9 +98,9 @@ class Setting:
 
         params = dict(spec.params)
         if get_method(spec.method).tags.space == "either":
-            params.setdefault("shared", self.one_vocabulary)  # or all pairs are read to tell
-        request = json.dumps(params, sort_keys=True)
-        expected = _estimate(self.digest, spec.method, request, spec.features, self.pairs)
+            params.setdefault("shared", self.one_vocabulary)  # or all pairs are read to decide it
+        key = json.dumps([self.digest, spec.method, params, spec.features], sort_keys=True)
+        expected = _cost(key, replace(spec, params=params), self.pairs)
         if spec.augment:
             expected = replace(expected, seconds=expected.seconds * self.augmentation.growth)
         return Task(spec, expected, self.marks.get(spec.digest, ""))
@@ -359,8 +347,7 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     except SimvizError as error:
         display.problem(error)
         return
-    request = json.dumps(spec.to_json(), sort_keys=True)
-    cost = _search_cost(setting.dataset_id, request, spec, setting.pairs)
+    cost = _cost(json.dumps(spec.to_json(), sort_keys=True), spec, setting.pairs)
     if cost.reason_to_refuse:
         display.problem(cost.reason_to_refuse)
         return
@@ -521,24 +508,6 @@ def swept(
     return specs
 
 
-def _marks(dataset_id: str) -> dict[str, str]:
-    """Return what became of requests: trained, or in training."""
-    marks = {
-        status.digest: "in training"
-        for status in state.queue().jobs(state.workspace())
-        if status.is_active
-    }
-    return marks | {run.id: "trained" for run in state.runs(dataset_id)}
-
-
-def _demo_methods(dataset_id: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return what a demo recommends: method to parameters."""
-    from simviz.datasets import DEMOS
-
-    demo = dataset_id.removeprefix("demo:")
-    return DEMOS[demo].methods if demo != dataset_id and demo in DEMOS else {}
-
-
 # The id of a data set stands for its content, which is hashed anew at every asking.
 @st.cache_data(show_spinner=False, max_entries=64)
 def _content(dataset_id: str, _pairs: PairSet) -> tuple[str, bool]:
@@ -548,17 +517,7 @@ def _content(dataset_id: str, _pairs: PairSet) -> tuple[str, bool]:
     return _pairs.digest, same_vocabulary(_pairs)
 
 
-@st.cache_data(show_spinner=False, max_entries=2_000, ttl=3_600)
-def _estimate(
-    digest: str, method: str, params: str, features: Features, _pairs: PairSet
-) -> Estimate:
-    """Return what training will cost; free memory, which it counts, changes with the hour."""
-    from simviz.jobs import estimate
-
-    return estimate(method, _pairs, json.loads(params), features)
-
-
-@st.cache_data(show_spinner=False, max_entries=500, ttl=3_600)
-def _search_cost(dataset_id: str, request: str, _spec: JobSpec, _pairs: PairSet) -> Estimate:
-    """Return what a search will cost."""
+@st.cache_data(show_spinner=False, max_entries=2_500, ttl=3_600)
+def _cost(key: str, _spec: JobSpec, _pairs: PairSet) -> Estimate:
+    """Return what a job will cost; free memory, which it counts, changes with the hour."""
     return _spec.estimate(_pairs)

@@ -108,7 +108,7 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     methods = all_methods()
     reasons = {name: cards.why_not(cls, pairs, features) for name, cls in methods.items()}
     fits = [method for method, reason in reasons.items() if reason is None]
-    setting = Setting.of(dataset_id, pairs, features)
+    setting = Setting(dataset_id, pairs, features)
     first = [m for m in setting.start if m in fits] or list(
         cards.first_choice(fits, one_vocabulary=setting.one_vocabulary)
     )
