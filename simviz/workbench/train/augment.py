@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
@@ -21,35 +21,55 @@ Steps = tuple[Mapping[str, Any], ...]
 #: Lines of a list; a request carries them all.
 MOST_LINES = 2_000
 _SHOWN = 4
-_TITLES = {
-    "synonyms": "Synonyms from a list",
-    "induced": "Synonyms found in groups",
-    "mined": "Real inputs that hold a title",
-    "extra_words": "Extra words around texts",
-    "feedback": "Feedback",
-    "typos": "Typing errors",
+
+
+class _Kind(NamedTuple):
+    """A kind of step as the page offers it."""
+
+    title: str
+    help: str
+    #: Its list in a request, which is also the name of the demos' list.
+    field: str = ""
+    #: The usual share in per cent, where texts are made of some pairs only.
+    share: int = 0
+
+
+_KINDS = {
+    "synonyms": _Kind(
+        "Synonyms from a list",
+        "One a line, such as lawyer = attorney. Whole words are exchanged, one at a time.",
+        "synonyms",
+    ),
+    "induced": _Kind(
+        "Synonyms found in groups",
+        "Where two texts of a group differ in one or two words only, those are taken for "
+        "synonyms within that group.",
+    ),
+    "mined": _Kind(
+        "Real inputs that hold a title",
+        "What people wrote, one a line. Taken are those that hold a known text word for "
+        "word, where an n-gram matcher finds the same one.",
+        "inputs",
+    ),
+    "extra_words": _Kind(
+        "Extra words around texts",
+        "Words that change nothing, one entry a line, such as senior, full time, "
+        "Leeds. Up to three of them are put around a text.",
+        "words",
+        20,
+    ),
+    "feedback": _Kind(
+        "Feedback",
+        "One a line: input = text or group, and a minus before the input where it does "
+        "not belong there.",
+        "pairs",
+    ),
+    "typos": _Kind(
+        "Typing errors",
+        "One character in five replaced, one in twenty left out.",
+        share=10,
+    ),
 }
-_HELP = {
-    "synonyms": "One a line, such as lawyer = attorney. Whole words are exchanged, one at a time.",
-    "induced": "Where two texts of a group differ in one or two words only, those are taken for "
-    "synonyms within that group.",
-    "mined": "What people wrote, one a line. Taken are those that hold a known text word for "
-    "word, where an n-gram matcher finds the same one.",
-    "extra_words": "Words that change nothing, one entry a line, such as senior, full time, "
-    "Leeds. Up to three of them are put around a text.",
-    "feedback": "One a line: input = text or group, and a minus before the input where it does "
-    "not belong there.",
-    "typos": "One character in five replaced, one in twenty left out.",
-}
-#: For each step with a list: its field in a request, which is also the name of the demos' list.
-_LISTS = {
-    "synonyms": "synonyms",
-    "mined": "inputs",
-    "extra_words": "words",
-    "feedback": "pairs",
-}
-#: For each step that makes texts of some pairs only: the usual share in per cent.
-_SHARES = {"typos": 10, "extra_words": 20}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +98,14 @@ def choose(dataset_id: str, pairs: PairSet, split: SplitSpec) -> Augmentation:
     lists = _demo_lists(dataset_id)
     # Runs on a demo are everybody's, so they hold no text of a visitor.
     kinds = [
-        kind for kind in _TITLES if lists is None or kind not in _LISTS or lists.get(_LISTS[kind])
+        name
+        for name, kind in _KINDS.items()
+        if lists is None or not kind.field or lists.get(kind.field)
     ]
     wanted = [kind for kind in kinds if st.session_state.get(f"{key}-{kind}")]
     label = "Augment the training pairs"
     if wanted:
-        label += ": " + ", ".join(_TITLES[kind].lower() for kind in wanted)
+        label += ": " + ", ".join(_KINDS[kind].title.lower() for kind in wanted)
     with st.expander(label, key=f"{key}:form", type="compact"):
         display.quiet(
             "More texts are made from those of the training part; none of them is a text of "
@@ -118,41 +140,38 @@ def _demo_lists(dataset_id: str) -> Mapping[str, Sequence[str]] | None:
 
 
 def _choose_step(
-    kind: str, lists: Mapping[str, Sequence[str]] | None, key: str
+    name: str, lists: Mapping[str, Sequence[str]] | None, key: str
 ) -> list[Mapping[str, Any]]:
     """Show the switch of a step and what it needs; return the step if it is wanted."""
     from simviz.data.augment import from_json
 
-    is_on = st.toggle(
-        _TITLES[kind], key=f"{key}-{kind}", help=_HELP[kind], persist_state="session"
-    )
-    if not is_on:
+    kind, key = _KINDS[name], f"{key}-{name}"
+    if not st.toggle(kind.title, key=key, help=kind.help, persist_state="session"):
         return []
-    step: dict[str, Any] = {"kind": kind}
-    with st.container(key=f"train-set-augment-{kind}", gap="xsmall"):
-        if kind in _LISTS:
-            name = _LISTS[kind]
-            lines = _choose_lines(kind, None if lists is None else lists[name], key)
-            parse = {"synonyms": _sides, "feedback": _verdict}.get(kind)
-            step[name] = lines if parse is None else [parse(line) for line in lines]
-        if kind in _SHARES:
+    step: dict[str, Any] = {"kind": name}
+    with st.container(key=f"train-set-augment-{name}", gap="xsmall"):
+        if kind.field:
+            lines = _choose_lines(kind, None if lists is None else lists[kind.field], key)
+            parse: Any = {"synonyms": _sides, "feedback": _verdict}.get(name, str)
+            step[kind.field] = [parse(line) for line in lines]
+        if kind.share:
             percent = st.slider(
                 "Share of the training pairs, in per cent",
                 1,
                 50,
-                _SHARES[kind],
-                key=f"{key}-{kind}-share",
+                kind.share,
+                key=f"{key}-share",
                 persist_state="session",
             )
             step["share"] = percent / 100
-    if not step.get(_LISTS.get(kind, "kind")):
+    if kind.field and not step[kind.field]:
         display.quiet("Write at least one line.")
         return []
     from_json([step])  # refuses what is wrong
     return [step]
 
 
-def _choose_lines(kind: str, own: Sequence[str] | None, key: str) -> list[str]:
+def _choose_lines(kind: _Kind, own: Sequence[str] | None, key: str) -> list[str]:
     """Return the lines of a list: the demo's own, or what the visitor writes."""
     if own is not None:
         some = ", ".join(own[:5])
@@ -160,16 +179,16 @@ def _choose_lines(kind: str, own: Sequence[str] | None, key: str) -> list[str]:
         return list(own)
     text = st.text_area(
         "One a line",
-        key=f"{key}-{kind}-lines",
+        key=f"{key}-lines",
         height=120,
         persist_state="session",
-        placeholder=_HELP[kind].partition(".")[0],
+        placeholder=kind.help.partition(".")[0],
         label_visibility="collapsed",
     )
     lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
     if len(lines) > MOST_LINES:
         raise DatasetError(
-            f"{_TITLES[kind]}: {len(lines):,} lines, more than the {MOST_LINES:,} that one "
+            f"{kind.title}: {len(lines):,} lines, more than the {MOST_LINES:,} that one "
             "request can carry. Keep the most frequent ones."
         )
     return lines
@@ -219,7 +238,7 @@ def _show_preview(preview: Preview) -> None:
     display.said(f"{preview.before:,} texts become {preview.after:,}.")
     rows: list[Sequence[object]] = []
     for kind, (n, samples) in (preview.samples or {}).items():
-        rows.append([Cell(f"{_TITLES[kind]}: {n:,}", {"colspan": 2, "scope": "rowgroup"})])
+        rows.append([Cell(f"{_KINDS[kind].title}: {n:,}", {"colspan": 2, "scope": "rowgroup"})])
         rows += samples
     label = "Some of the texts that were made: from, and what"
     st.html(html_table([], rows, look="sv-made", label=label))

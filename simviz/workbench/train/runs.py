@@ -254,22 +254,21 @@ def _show_differences(runs: Sequence[RunInfo]) -> None:
 
 def run_settings(run: RunInfo) -> dict[str, str]:
     """Return all that was set for a run, in words."""
-    spec, request = run.spec, shared_runs.request_of(run)
-    split = spec["split"]
-    augmented = [str(step.get("kind", "")) for step in spec.get("augment", ())]
-    chosen: dict[str, Any] = {
-        "method": request.method_title,
-        "features": spec.get("features", "usual"),
-        "augmented by": ", ".join(augmented) or "nothing",
-        "split by": split["by"] + (f" {split['group_key']}" if split.get("group_key") else ""),
-        "split shares": " / ".join(f"{100 * part:.0f}" for part in split["fractions"]),
-        "split seed": split["seed"],
-    }
-    usual = request.usual_params
+    request = shared_runs.request_of(run)
+    split, usual = request.split, request.usual_params
     if "shared" in usual:
         usual["shared"] = "as the data say"
-    params = {**usual, **spec.get("params", {})}
-    chosen |= params
+    augmented = [str(step.get("kind", "")) for step in request.augment]
+    chosen: dict[str, Any] = {
+        "method": request.method_title,
+        "features": request.features,
+        "augmented by": ", ".join(augmented) or "nothing",
+        "split by": split.by + (f" {split.group_key}" if split.group_key else ""),
+        "split shares": " / ".join(f"{100 * part:.0f}" for part in split.fractions),
+        "split seed": split.seed,
+        **usual,
+        **request.params,
+    }
     return {name: forms.in_words({"": value}).strip() for name, value in chosen.items()}
 
 
