@@ -23,6 +23,7 @@ from ground import show
 from simviz.evaluation import (
     NDCG,
     Evaluation,
+    Roc,
     compare_all,
     paired_randomization,
     paired_t,
@@ -36,9 +37,9 @@ from simviz.experiments.s2net_graded import (
     Graded,
     Ranker,
     gains,
+    judged_pairs,
     over_subsets,
     ranked,
-    roc,
 )
 from simviz.relevance import Relevance
 
@@ -83,7 +84,7 @@ def report(rows: Sequence[Ranker], judged: Relevance) -> None:
          *(f"NDCG@{k}" for k in DEPTHS), "NDCG@5 level with"),
         [
             (row.title, row.settings, row.validation, found.value("AUC"),
-             roc(row.scores["test"], judged, CORRECT).auc,
+             Roc.from_scores(*judged_pairs(row.scores["test"], judged, CORRECT)[:2]).auc,
              *(found.value(NDCG(k)) for k in DEPTHS), marks[row.title])
             for row, found in zip(rows, results, strict=True)
         ],

@@ -18,7 +18,7 @@ from simviz.data import PairSet, Split, split
 from simviz.datasets import load_demo
 from simviz.evaluation import evaluate
 from simviz.evaluation._search_fits import PairUnits
-from simviz.evaluation.search import Selection, SharedFits, UnitEstimator, development, search
+from simviz.evaluation.search import Selection, UnitEstimator, development, search
 from simviz.pipeline import default_pipeline
 
 GRIDS: dict[str, Mapping[str, Sequence[Any]]] = {
@@ -34,27 +34,20 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def grid_search(
-    method: str, whole: PairSet, folds: int, shared: SharedFits | None
-) -> GridSearchCV:
+def grid_search(method: str, whole: PairSet, folds: int) -> GridSearchCV:
     """Drive a method with scikit-learn's grid search over the same folds."""
     units = PairUnits.of(whole, "pair")
-    estimator = UnitEstimator(
-        default_pipeline(method, whole), units, direction="mean", shared=shared
-    )
+    estimator = UnitEstimator(default_pipeline(method, whole), units, direction="mean")
     grid = GridSearchCV(estimator, GRIDS[method], cv=units.folds(folds), refit=False)
     return grid.fit(np.arange(len(units)))
 
 
 def on_test(method: str, parts: Split, found: Selection, whole: PairSet) -> list[float]:
     """Test MRR of every candidate, each trained on everything but the test part."""
-    shared = SharedFits(reach=450, most=1)
     units = PairUnits.of(whole, "pair")
     values = []
     for trial in found.trials:
-        estimator = UnitEstimator(
-            default_pipeline(method, whole), units, direction="mean", shared=shared
-        )
+        estimator = UnitEstimator(default_pipeline(method, whole), units, direction="mean")
         fitted = estimator.set_params(**trial.params).fit(np.arange(len(units))).pipeline_
         test = parts.test
         values.append(
@@ -82,10 +75,7 @@ def main() -> None:
             "simviz.evaluation.search.search": lambda p=pipeline, g=params, f=found: f.append(
                 search(p, whole, g, cv=folds, direction="mean")
             ),
-            "GridSearchCV, SharedFits": lambda m=method: grid_search(
-                m, whole, folds, SharedFits(reach=450, most=folds)
-            ),
-            "GridSearchCV, nothing shared": lambda m=method: grid_search(m, whole, folds, None),
+            "GridSearchCV": lambda m=method: grid_search(m, whole, folds),
         }
         times = {name: seconds(way) for name, way in ways.items()}
         first = next(iter(times.values()))

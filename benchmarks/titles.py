@@ -14,10 +14,13 @@ from typing import Any
 from _settings import setting
 
 from simviz.datasets.job_titles import read_synonyms
+from simviz.evaluation import confidence_interval
+from simviz.experiments import Progress
 from simviz.experiments.siamese_blstm import (
     ROWS,
     Material,
     Table3,
+    claims,
     part_of_demo,
     read_material,
     table,
@@ -57,13 +60,16 @@ def main() -> None:
     rows = None if asked.rows is None else [ROWS[i] for i in asked.rows]
     begin = time.perf_counter()
 
-    def say(words: str) -> None:
-        print(f"[{time.perf_counter() - begin:6,.0f} s] {words}", flush=True)
+    def heard(words: str, fraction: float) -> bool:
+        print(f"[{time.perf_counter() - begin:6,.0f} s] {fraction:4.0%} {words}", flush=True)
+        return False
 
-    say(f"{material.name}: {len(material.titles):,} titles")
+    heard(f"{material.name}: {len(material.titles):,} titles", 0.0)
+    progress = Progress(heard)
     found = table(
-        material, settings, rows=rows, most_synonyms=asked.synonyms, seed=asked.seed, heard=say
-    )
+        material, settings, rows=rows, most_synonyms=asked.synonyms, seed=asked.seed,
+        progress=progress,
+    )  # fmt: skip
     if asked.which == "esco":
         whole = read_material(asked.data / "titles.tsv.gz")
         print(f"\nLooking titles up reaches at most {whole.ceiling:.3f} of all rows.")
@@ -83,19 +89,18 @@ def part_of(asked: argparse.Namespace) -> Material:
 
 def show(found: Table3) -> None:
     """Print the table and what became of the claims."""
-    wide = found.wide()
-    frame = found.frame.set_index(["row", "test"])
-    n = found.frame.drop_duplicates("test").set_index("test")["n"]
-    print("\n| row | texts | " + " | ".join(f"{t} (n={n[t]:,})" for t in wide.columns) + " | s |")
-    print("|---|---|" + "---|" * (len(wide.columns) + 1))
-    for row, values in wide.iterrows():
-        half = {t: (frame.loc[(row, t), "high"] - frame.loc[(row, t), "low"]) / 2 for t in wide}
-        cells = " | ".join(f"{values[t]:.3f} ± {half[t]:.3f}" for t in wide.columns)
-        seconds = found.seconds.get(row)
-        spent = "" if seconds is None else f"{seconds:,.0f}"
-        print(f"| {row} | {found.sizes[row]:,} | {cells} | {spent} |")
+    tests = found.tests
+    print("\n| row | texts | " + " | ".join(f"{t} (n={n:,})" for t, n in tests.items()) + " | s |")
+    print("|---|---|" + "---|" * (len(tests) + 1))
+    for row in found.rows:
+        cells = []
+        for test in tests:
+            low, high = confidence_interval(found.hits[row, test])
+            cells.append(f"{found.hits[row, test].mean():.3f} ± {(high - low) / 2:.3f}")
+        spent = f"{found.seconds[row]:,.0f}" if row in found.seconds else ""
+        print(f"| {row} | {found.sizes[row]:,} | {' | '.join(cells)} | {spent} |")
     print("\n| claim | found | needed | verdict |\n|---|---|---|---|")
-    for claim in found.claims:
+    for claim in claims(found.hits):
         number = "" if claim.found != claim.found else f"{claim.found:+.3f}"
         print(f"| {claim.statement} | {number} | {claim.bound:+.2f} | {claim.verdict} |")
 

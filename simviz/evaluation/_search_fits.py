@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
@@ -104,9 +103,8 @@ class TrainFits:
         self._stopped = False
         self._parts: tuple[PairSet, PairSet | None] | None = None
         self._features: dict[Hashable, tuple[Any, Any, Matrix, Matrix]] = {}
-        self._models: dict[Hashable, Any] = {}
 
-    def fitted(self, pipeline: Pipeline, reach: int | None = None) -> Pipeline:
+    def fitted(self, pipeline: Pipeline) -> Pipeline:
         """A fitted pipeline with these parameters."""
         if isinstance(pipeline, BlendPipeline):
             train, watched = self._part(pipeline)
@@ -114,18 +112,21 @@ class TrainFits:
             made.fit(train, watched).set_callbacks()
             self._check_stopped()
             return made
-        model = pipeline.model
-        if not is_nested(model):
-            return self._joined(pipeline, self._fit(pipeline, model))
-        wanted = int(model.n_components)
-        plain = clone(model).set_params(n_components=1)
-        key = self._key(pipeline), key_of(plain)
-        whole = self._models.get(key)
-        if whole is None or whole.n_components < wanted:
-            most = max(wanted, reach or 0)
-            whole = self._fit(pipeline, clone(model).set_params(n_components=most))
-            self._models[key] = whole
-        return self._joined(pipeline, cut(whole, wanted))
+        x, y, X, Y = self.features(pipeline)
+        train, watched = self._part(pipeline)
+        watch = {}
+        if watched is not None:
+            watch = {
+                "X_val": x.transform(watched.x.content),
+                "y_val": y.transform(watched.y.content),
+                "relevance_val": watched.relevance,
+            }
+        joined = clone(pipeline)
+        model = clone(pipeline.model).set_callbacks(self._progress)
+        model.fit(X, Y, train.relevance, **watch).set_callbacks()
+        self._check_stopped()
+        joined.x_features_, joined.y_features_, joined.model_ = x, y, model
+        return joined
 
     def path(self, pipeline: PairPipeline, values: Sequence[float], reach: int) -> Iterator[Any]:
         """Fitted methods for some ridges, `reach` components each, from one decomposition."""
@@ -139,7 +140,11 @@ class TrainFits:
 
     def features(self, pipeline: PairPipeline) -> tuple[Any, Any, Matrix, Matrix]:
         """Fitted transformers of both sides, and what they make of the training items."""
-        key = self._key(pipeline)
+        key = (
+            key_of(pipeline.x_features),
+            key_of(pipeline.y_features),
+            _is_iterative(pipeline),
+        )
         if key not in self._features:
             train, _ = self._part(pipeline)
             # As a pipeline fits them, with a method that takes no time.
@@ -150,27 +155,6 @@ class TrainFits:
             x, y = bare.x_features_, bare.y_features_
             self._features[key] = (x, y, bare.model_.X, bare.model_.Y)
         return self._features[key]
-
-    def _fit(self, pipeline: PairPipeline, model: Any) -> Any:
-        x, y, X, Y = self.features(pipeline)
-        train, watched = self._part(pipeline)
-        watch = {}
-        if watched is not None:
-            watch = {
-                "X_val": x.transform(watched.x.content),
-                "y_val": y.transform(watched.y.content),
-                "relevance_val": watched.relevance,
-            }
-        model = clone(model).set_callbacks(self._progress)
-        model.fit(X, Y, train.relevance, **watch).set_callbacks()
-        self._check_stopped()
-        return model
-
-    def _joined(self, pipeline: PairPipeline, model: Any) -> PairPipeline:
-        made = clone(pipeline)
-        made.x_features_, made.y_features_, *_ = self.features(pipeline)
-        made.model_ = model
-        return made
 
     def _part(self, pipeline: Pipeline) -> tuple[PairSet, PairSet | None]:
         """What is fitted on, and an eighth of it that is watched; never what is scored."""
@@ -186,13 +170,6 @@ class TrainFits:
                 self._parts = self.train, None
         return self._parts
 
-    def _key(self, pipeline: PairPipeline) -> Hashable:
-        return (
-            key_of(pipeline.x_features),
-            key_of(pipeline.y_features),
-            _is_iterative(pipeline),
-        )
-
     def _progress(self, step: int, total: int, metrics: Mapping[str, float], /) -> bool:
         if self._callback is not None and self._callback(step, total, metrics):
             self._stopped = True
@@ -201,31 +178,6 @@ class TrainFits:
     def _check_stopped(self) -> None:
         if self._stopped:
             raise JobCancelled("The search was stopped.")
-
-
-class SharedFits:
-    """Keeps what was fitted on the latest training parts, for candidates to come."""
-
-    # scikit-learn's search classes fit every candidate by itself; given one of these, candidates
-    # meet on what they have in common.
-
-    def __init__(self, reach: int | None = None, most: int = 8) -> None:
-        self.reach = reach
-        self.most = most
-        self._kept: OrderedDict[bytes, TrainFits] = OrderedDict()
-
-    def on(self, units: PairUnits, chosen: NDArray[np.intp]) -> TrainFits:
-        """The fits on some units."""
-        key = np.sort(chosen).tobytes()
-        if key not in self._kept:
-            self._kept[key] = TrainFits(units.take(chosen), units.by, units.group_key)
-        self._kept.move_to_end(key)
-        while len(self._kept) > self.most:
-            self._kept.popitem(last=False)
-        return self._kept[key]
-
-    def __sklearn_clone__(self) -> Self:
-        return self
 
 
 class _Nothing:

@@ -84,24 +84,9 @@ class BlendCurve:
         return tuple(dict.fromkeys(direction for _, direction in self.per_query))
 
     def values(self, metric: Metric | str | None = None, direction: Asking | None = None) -> Reals:
-        """The curve of a metric.
+        """The curve of a metric, shape (K,); the first metric and direction when omitted.
 
-        Parameters
-        ----------
-        metric : Metric or str, optional
-            One of those measured; the first when omitted.
-        direction : {"x2y", "y2x", "mean"}, optional
-            Which side asks; the first when omitted.
-
-        Returns
-        -------
-        ndarray of float64, shape (K,)
-            NaN where no query counts.
-
-        Raises
-        ------
-        ValueError
-            If the metric or the direction was not measured.
+        NaN where no query counts. Raises ValueError for what was not measured.
         """
         name = self._metric(metric).name
         if name in self.pooled:
@@ -111,23 +96,7 @@ class BlendCurve:
     def best(self, metric: Metric | str | None = None, direction: Asking | None = None) -> float:
         """The weight with the best value: to be asked of validation data only.
 
-        Parameters
-        ----------
-        metric : Metric or str, optional
-            One of those measured; the first when omitted.
-        direction : {"x2y", "y2x", "mean"}, optional
-            Which side asks; the first when omitted.
-
-        Returns
-        -------
-        float
-            Of several with that value the middle one; NaN where no query
-            counts.
-
-        Raises
-        ------
-        ValueError
-            If the metric or the direction was not measured.
+        Of several with that value the middle one; NaN where no query counts.
         """
         values = self.values(metric, direction)
         if not np.isfinite(values).any():
@@ -137,15 +106,7 @@ class BlendCurve:
         return float(self.alphas[level[(len(level) - 1) // 2]])
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Tidy table: one record per metric, direction and weight.
-
-        Returns
-        -------
-        list of dict
-            With keys alpha, metric, direction ("x2y", "y2x", or "pairs" for
-            metrics of all pairs), value, standard_error, n (queries; 0 for
-            "pairs") and pool.
-        """
+        """Tidy table: one record per metric, direction ("pairs" for metrics of all) and weight."""
         lines: list[tuple[str, str, list[dict[str, Any]]]] = [
             (name, direction, [summary(line) for line in values])
             for (name, direction), values in self.per_query.items()

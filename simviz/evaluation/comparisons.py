@@ -215,22 +215,9 @@ class Comparisons:
         return p
 
     def between(self, a: str, b: str) -> Comparison:
-        """What was found about two runs.
+        """What was found about run `a` against run `b`, the p-value corrected.
 
-        Parameters
-        ----------
-        a, b : str
-            Their names.
-
-        Returns
-        -------
-        Comparison
-            Of `a` against `b`, the p-value corrected.
-
-        Raises
-        ------
-        ValueError
-            If they were not compared.
+        Raises ValueError if they were not compared.
         """
         known = {name: i for i, name in enumerate(self.names)}
         at = known.get(a, -1), known.get(b, -1)
@@ -243,33 +230,14 @@ class Comparisons:
         )
 
     def order(self) -> list[int]:
-        """Runs by their mean, the best first; runs without a value last.
-
-        Returns
-        -------
-        list of int
-            Run numbers.
-        """
+        """Numbers of the runs by their mean, the best first; runs without a value last."""
         sign = -1.0 if self.higher_is_better else 1.0
         return [int(i) for i in np.argsort(sign * self.means, kind="stable")]
 
     def letters(self, alpha: float = ALPHA) -> dict[str, str]:
         """Compact letter display: runs that share a letter cannot be told apart.
 
-        Parameters
-        ----------
-        alpha : float, default=0.05
-            Highest p-value that tells a pair apart.
-
-        Returns
-        -------
-        dict of str to str
-            Name to letters; "a" is the best group.
-
-        Raises
-        ------
-        ValueError
-            If only a baseline was compared with the others.
+        "a" is the best group. Raises ValueError if only a baseline was compared with the others.
         """
         n = len(self.names)
         if len(self.pairs) < n * (n - 1) // 2:
@@ -552,18 +520,7 @@ class PowerAnalysis:
         return None if self.needed is None else max(1, self.needed - self.n)
 
     def in_words(self, a_name: str, b_name: str) -> str:
-        """One sentence.
-
-        Parameters
-        ----------
-        a_name, b_name : str
-            What the runs are called.
-
-        Returns
-        -------
-        str
-            Without a full stop.
-        """
+        """One sentence, without a full stop."""
         here = f"{self.n:,} {plural(self.unit, self.n)}"
         if self.separated:
             return f"{here} tell {a_name} and {b_name} apart already"

@@ -62,34 +62,11 @@ class DimensionCurve:
     pool: Pool
 
     def values(self, direction: Asking | None = None) -> Reals:
-        """The curve: means over queries.
-
-        Parameters
-        ----------
-        direction : {"x2y", "y2x", "mean"}, optional
-            Which side asks; the first when omitted.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_dimensions,)
-            NaN where no query counts.
-
-        Raises
-        ------
-        ValueError
-            If the direction was not evaluated.
-        """
+        """The curve: means over queries, shape (n_dimensions,); NaN where no query counts."""
         return mean_curve([self.per_query[d] for d in meant(direction, tuple(self.per_query))])
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Tidy table: one record per dimension and direction.
-
-        Returns
-        -------
-        list of dict
-            With keys dimension, metric, direction, value, standard_error, n
-            (queries) and pool.
-        """
+        """Tidy table: one record per dimension and direction."""
         return [
             {"dimension": k, "metric": self.metric.name, "direction": direction}
             | summary(line)
@@ -294,14 +271,7 @@ class LearningCurve:
     per_query: Mapping[tuple[Metric, str], Reals]
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Tidy table: one record per metric, direction and share.
-
-        Returns
-        -------
-        list of dict
-            With keys fraction, n_pairs, metric, direction, value,
-            standard_error (over queries) and n (queries).
-        """
+        """Tidy table: one record per metric, direction and share."""
         return [
             {
                 "fraction": fraction,

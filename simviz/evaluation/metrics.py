@@ -78,22 +78,9 @@ class Metric(ABC):
         return self._level
 
     def per_query(self, ranking: Ranking) -> Reals:
-        """Value of each query.
+        """Value of each query, for metrics whose `level` is "query".
 
-        Parameters
-        ----------
-        ranking : Ranking
-            Where the candidates stand.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_queries,)
-            NaN for a query without a relevant candidate.
-
-        Raises
-        ------
-        ValueError
-            If the metric pools the pairs of all queries.
+        NaN for a query without a relevant candidate. Metrics of another level raise ValueError.
         """
         raise ValueError(
             f"{self.name} pools the pairs of all queries and has no value per query. "
@@ -101,58 +88,18 @@ class Metric(ABC):
         )
 
     def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
-        """Queries that cannot fail: every order of their candidates has one value.
-
-        Parameters
-        ----------
-        ranking : Ranking
-            Of a judged pool, whose candidates are all listed.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_queries,)
-            True where all candidates are relevant.
-        """
+        """Which queries of a judged pool cannot fail: all of their candidates are relevant."""
         n_relevant = ranking.n_relevant
         return np.asarray((n_relevant > 0) & (n_relevant == ranking.n_candidates))
 
     def of_roc(self, roc: Roc) -> float:
-        """Value of a ROC curve, for metrics whose `level` is "roc".
-
-        Parameters
-        ----------
-        roc : Roc
-            Curve over all pairs.
-
-        Returns
-        -------
-        float
-            NaN where one of the classes is empty.
-
-        Raises
-        ------
-        ValueError
-            If the metric has another level.
-        """
+        """Value of a curve over all pairs, for metrics whose `level` is "roc"; else ValueError."""
         raise ValueError(f"{self.name} is not computed from a ROC curve, but from {self.level}.")
 
     def of_scores(self, judged: Reals, predicted: Reals) -> float:
-        """Agreement of two lists of scores, for metrics whose `level` is "scores".
+        """Agreement of judged and predicted scores, for metrics whose `level` is "scores".
 
-        Parameters
-        ----------
-        judged, predicted : ndarray of shape (n_pairs,)
-            What was judged and what the model says.
-
-        Returns
-        -------
-        float
-            NaN where the judged scores do not differ.
-
-        Raises
-        ------
-        ValueError
-            If the metric has another level.
+        NaN where the judged scores do not differ. Metrics of another level raise ValueError.
         """
         raise ValueError(f"{self.name} does not compare scores; it is computed by {self.level}.")
 

@@ -179,15 +179,7 @@ class Roc:
     def tpr_at(self, fpr: float) -> float:
         """Highest share of relevant pairs that pass at a false-positive rate.
 
-        Parameters
-        ----------
-        fpr : float
-            In [0, 1]; between two points of the curve the line counts.
-
-        Returns
-        -------
-        float
-            True-positive rate.
+        Between two points of the curve the line counts.
         """
         x, y = self.fpr, self.tpr
         last = int(np.searchsorted(x, fpr, side="right")) - 1

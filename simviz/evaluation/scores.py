@@ -63,17 +63,9 @@ class ScoreCounts:
     def histogram(self, n_bins: int = 40) -> tuple[Reals, dict[str, Ints]]:
         """Pairs of each class in steps of equal width, as nearly as the cuts allow.
 
-        Parameters
-        ----------
-        n_bins : int, default=40
-            Steps at most.
-
-        Returns
-        -------
-        edges : ndarray of float64, shape (m + 1,)
-            From the lowest score to the highest, all others among the cuts.
-        counts : dict of str to ndarray of int64, shape (m,)
-            By class: "relevant", "rejected" and "unjudged".
+        Returns the m + 1 edges of the steps, and by class ("relevant", "rejected" and
+        "unjudged") the m counts. The first and last edge are the lowest and the
+        highest score, all others are among the cuts.
         """
         wanted = np.linspace(self.lowest, self.highest, n_bins + 1)[1:-1]
         inside = np.flatnonzero((self.cuts > self.lowest) & (self.cuts < self.highest))
@@ -300,18 +292,7 @@ class Calibration:
         return cls(counts.cuts[filled[new] - 1], odds * share / (odds * share + 1 - share))
 
     def of(self, scores: object) -> Reals:
-        """Probability that pairs with these scores belong together.
-
-        Parameters
-        ----------
-        scores : array-like of float
-            Similarities.
-
-        Returns
-        -------
-        ndarray of float64
-            In [0, 1].
-        """
+        """Probability that pairs with these scores belong together."""
         at = np.searchsorted(self.cuts, np.asarray(scores, dtype=np.float64), side="right")
         return np.asarray(self.probability[at], dtype=np.float64)
 

@@ -83,20 +83,7 @@ class Scorer(Protocol[Side_contra]):
     def iter_similarity(
         self, x: Side_contra, y: Side_contra, /, *, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating[Any]]]:
-        """Similarities in blocks of rows, in order.
-
-        Parameters
-        ----------
-        x, y : matrices or Items
-            The two sides.
-        block_size : int, optional
-            Rows of a block.
-
-        Yields
-        ------
-        ndarray of shape (b, n_y)
-            The same numbers each time it is called.
-        """
+        """Similarities in blocks of rows, in order; the same numbers each time it is called."""
 
 
 def evaluate(

@@ -23,7 +23,6 @@ from simviz.evaluation._search_fits import (
     PairUnits,
     Score,
     Scorer,
-    SharedFits,
     TrainFits,
     UnitBy,
     full_name,
@@ -47,7 +46,7 @@ _SIMPLER = {
     "max_iter": -1,
     "regularization": 1,
 }
-_OWN = ("pipeline", "units", "metric", "direction", "shared")
+_OWN = ("pipeline", "units", "metric", "direction")
 
 
 def search(
@@ -392,13 +391,11 @@ class UnitEstimator(BaseEstimator):
         units: PairUnits,
         metric: Metric | str = "MRR",
         direction: Asking | None = None,
-        shared: SharedFits | None = None,
     ) -> None:
         self.pipeline = pipeline
         self.units = units
         self.metric = metric
         self.direction = direction
-        self.shared = shared
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the pipeline and its method by short names too."""
@@ -411,13 +408,9 @@ class UnitEstimator(BaseEstimator):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Train on some units."""
         chosen = np.asarray(X, dtype=np.intp).ravel()
-        if self.shared is None:
-            fits = TrainFits(self.units.take(chosen), self.units.by, self.units.group_key)
-            self.pipeline_ = fits.fitted(self.pipeline)
-        else:
-            fits = self.shared.on(self.units, chosen)
-            self.pipeline_ = fits.fitted(self.pipeline, self.shared.reach)
-        self._train = fits.train
+        self._train = self.units.take(chosen)
+        fits = TrainFits(self._train, self.units.by, self.units.group_key)
+        self.pipeline_ = fits.fitted(self.pipeline)
         return self
 
     def score(self, X: ArrayLike, y: object = None) -> float:

@@ -84,28 +84,11 @@ class Comparison:
     correction: str = ""
 
     def is_significant(self, alpha: float = ALPHA) -> bool:
-        """Whether the runs are told apart.
-
-        Parameters
-        ----------
-        alpha : float, default=0.05
-            Highest p-value that tells them apart.
-
-        Returns
-        -------
-        bool
-            False where there were too few values to test.
-        """
+        """Whether the runs are told apart; False where there were too few values to test."""
         return self.p_value <= alpha
 
     def swapped(self) -> Comparison:
-        """The same with the runs exchanged.
-
-        Returns
-        -------
-        Comparison
-            What the test would have said of the second run against the first.
-        """
+        """What the test would have said of the second run against the first."""
         return replace(
             self,
             statistic=0.0 - self.statistic,  # which is 0 for 0, and not −0
@@ -127,28 +110,13 @@ class Comparison:
     ) -> str:
         """One sentence with the test, its numbers, and how many queries they rest on.
 
-        Parameters
-        ----------
-        a_name, b_name : str
-            What the runs are called.
-        metric : str, optional
-            What was measured.
-        higher_is_better : bool, default=True
-            False for metrics such as rank loss.
-        alpha : float, default=0.05
-            Highest p-value that tells the runs apart.
-
-        Returns
-        -------
-        str
-            Without a full stop.
-
         Examples
         --------
         >>> from simviz.evaluation import paired_t
         >>> paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8]).in_words("OPCA", "LSA", "MRR")
-        'OPCA and LSA cannot be told apart: MRR +0.200 [−0.025, +0.425], p = 0.066, paired t, 4 queries'
-        """  # noqa: E501 -- a sentence is one line
+        'OPCA and LSA cannot be told apart: MRR +0.200 [−0.025, +0.425], p = 0.066,
+        paired t, 4 queries'
+        """
         counted = f"{self.n:,} {plural(self.unit, self.n)}"
         if math.isnan(self.p_value):
             return f"{a_name} and {b_name} cannot be compared on {counted}"
@@ -171,26 +139,13 @@ class Comparison:
     ) -> str:
         """One sentence on which run is ahead, without a verdict: for the part runs are chosen by.
 
-        Parameters
-        ----------
-        a_name, b_name : str
-            What the runs are called.
-        metric : str, optional
-            What was measured.
-        higher_is_better : bool, default=True
-            False for metrics such as rank loss.
-
-        Returns
-        -------
-        str
-            Without a full stop.
-
         Examples
         --------
         >>> from simviz.evaluation import paired_t
-        >>> paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8]).lead_in_words("OPCA", "LSA", "MRR")
+        >>> found = paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8])
+        >>> found.lead_in_words("OPCA", "LSA", "MRR")
         'OPCA is ahead of LSA by MRR +0.200 [−0.025, +0.425], 4 queries'
-        """  # noqa: E501 -- a sentence is one line
+        """
         counted = f"{self.n:,} {plural(self.unit, self.n)}"
         if math.isnan(self.difference):
             return f"{a_name} and {b_name} cannot be compared on {counted}"
@@ -203,7 +158,7 @@ class Comparison:
 
     def _numbers(self, metric: str) -> str:
         """The difference with its interval."""
-        numbers = f"{_signed(self.difference)} [{_signed(self.low)}, {_signed(self.high)}]"
+        numbers = f"{signed(self.difference)} [{signed(self.low)}, {signed(self.high)}]"
         return f"{metric} {numbers}".strip()
 
 
@@ -214,7 +169,7 @@ def plural(unit: str, n: int) -> str:
     return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     """Three decimals and a sign; nothing is −0."""
     text = f"{value:+.3f}"
     return "0.000" if float(text) == 0 else text.replace("-", "−")
@@ -832,11 +787,6 @@ def standard_error(values: ArrayLike) -> float:
     -------
     float
         NaN for fewer than two values.
-
-    Examples
-    --------
-    >>> standard_error([0.0, 1.0, 0.0, 1.0]).__round__(4)
-    0.2887
     """
     kept = _kept(values)
     return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else math.nan

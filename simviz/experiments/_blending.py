@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz.callbacks import Callback
 from simviz.data import Items, PairSet
-from simviz.evaluation.blends import blend_curve
-from simviz.evaluation.metrics import Metric
+from simviz.evaluation.blends import BlendCurve, blend_curve
+from simviz.evaluation.metrics import MAP, Metric, Precision, RankLoss
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.scoring import evaluate
-from simviz.experiments._findings import Cell, Table
+from simviz.evaluation.significance import Comparison
+from simviz.experiments._experiment import Experiment, Found, Size, cut, fitted
+from simviz.experiments._findings import Cell, Claim, Table, claims_ahead
 from simviz.experiments._progress import Progress
+from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, PairPipeline
 
 Block = NDArray[np.floating[Any]]
@@ -37,25 +40,55 @@ class Asked:
         self, scorer: Any, metrics: Sequence[Metric], callback: Callback | None = None
     ) -> Evaluation:
         """Rank y items for every x item."""
-        if self.one_collection:
-            scorer = WithoutItself(scorer)
-        pairs = self.pairs
-        return evaluate(
-            scorer, pairs.x, pairs.y, pairs.relevance, metrics,
-            directions=["x2y"], callback=callback,
-        )  # fmt: skip
+        scorer = WithoutItself(scorer) if self.one_collection else scorer
+        sides = self.pairs.x, self.pairs.y, self.pairs.relevance
+        return evaluate(scorer, *sides, metrics, directions=["x2y"], callback=callback)
 
     def curve(
         self, blend: BlendPipeline, metric: Metric, callback: Callback | None = None
-    ) -> NDArray[np.float64]:
+    ) -> BlendCurve:
         """A metric at each weight of `ALPHAS`."""
-        pairs = self.pairs
-        found = blend_curve(
-            WithoutItself(blend) if self.one_collection else blend,
-            pairs.x, pairs.y, pairs.relevance, ALPHAS,
-            metrics=[metric], directions=["x2y"], callback=callback,
-        )  # fmt: skip
-        return found.values(metric, "x2y") if metric.level == "query" else found.values(metric)
+        scorer: Any = WithoutItself(blend) if self.one_collection else blend
+        sides = self.pairs.x, self.pairs.y, self.pairs.relevance
+        return blend_curve(
+            scorer, *sides, ALPHAS, metrics=[metric], directions=["x2y"], callback=callback
+        )
+
+
+class WithoutItself:
+    """Scores in which an item never is an answer to itself."""
+
+    def __init__(self, scorer: Any) -> None:
+        self._scorer = scorer
+
+    def iter_similarity(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[Block]:
+        """Similarities in blocks of rows, an item's own below all others of its row."""
+        blocks = self._scorer.iter_similarity(x, y, block_size=block_size)
+        return (block for (block,) in _lowered(((block,) for block in blocks), x, y))
+
+    def iter_parts(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[tuple[Block, ...]]:
+        """Both similarities of a blend, treated in the same way."""
+        return _lowered(self._scorer.iter_parts(x, y, block_size=block_size), x, y)
+
+
+def _lowered(blocks: Iterator[tuple[Block, ...]], x: Items, y: Items) -> Iterator[Any]:
+    """Blocks in which an item's own similarity is below all others of its row."""
+    place = {name: j for j, name in enumerate(y.ids)}
+    own = np.array([place.get(name, -1) for name in x.ids], dtype=np.int64)
+    start = 0
+    for parts in blocks:
+        columns = own[start : start + len(parts[0])]
+        rows = np.flatnonzero(columns >= 0)
+        lowered = tuple(part.copy() for part in parts)
+        for part in lowered:
+            # A finite number, which any weight keeps below all others of its row.
+            part[rows, columns[rows]] = part[rows].min(axis=1) - 1
+        yield lowered
+        start += len(columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,85 +110,6 @@ class Scored:
     result: Evaluation
     chosen: str = ""
     validation: float = math.nan
-
-
-def score_table(
-    title: str, first: str, scored: Mapping[str, Scored], metrics: Sequence[Metric], note: str
-) -> Table:
-    """A row for each scorer: its metrics, and what validation chose."""
-    rows: list[tuple[Cell, ...]] = [
-        (name, *(one.result.value(metric, "x2y") for metric in metrics), one.chosen)
-        for name, one in scored.items()
-    ]
-    columns = (first, *map(str, metrics), "chosen by validation")
-    return Table(title, columns, tuple(rows), note)
-
-
-def alone_and_blended(
-    titles: tuple[str, str],
-    candidates: Callable[[Progress], Mapping[str, PairPipeline]],
-    lexical: PairPipeline,
-    task: Task,
-    metrics: Sequence[Metric],
-    metric: Metric,
-    progress: Progress,
-) -> dict[str, Scored]:
-    """Test the best candidate alone and the best one blended, under their titles."""
-    name, blend = titles
-    progress(f"Training {name}")
-    found = choose(
-        candidates(progress.part(0, 0.75)), lexical, task.train, task.validation, metric,
-        callback=progress.part(0.75, 0.9).listen(f"Weighing {name}"),
-    )  # fmt: skip
-    progress(f"Testing {name}", 0.9)
-    alone, mixed = (task.test.evaluate(s, metrics) for s in (found.learned, found.blend))
-    weight = f"α = {found.alpha:.2f}, {found.blend_setting}"
-    return {
-        name: Scored(alone, found.setting, found.value),
-        blend: Scored(mixed, weight, found.blend_value),
-    }
-
-
-class WithoutItself:
-    """Scores in which an item never is an answer to itself."""
-
-    def __init__(self, scorer: Any) -> None:
-        self._scorer = scorer
-
-    def iter_similarity(
-        self, x: Items, y: Items, /, *, block_size: int | None = None
-    ) -> Iterator[Block]:
-        """Similarities in blocks of rows, an item's own below all others of its row."""
-        blocks = self._scorer.iter_similarity(x, y, block_size=block_size)
-        for block, rows, columns in _own(blocks, x, y):
-            yield _lowered(block, rows, columns)
-
-    def iter_parts(
-        self, x: Items, y: Items, /, *, block_size: int | None = None
-    ) -> Iterator[tuple[Block, Block]]:
-        """Both similarities of a blend, treated in the same way."""
-        parts = self._scorer.iter_parts(x, y, block_size=block_size)
-        for (learned, lexical), rows, columns in _own(parts, x, y):
-            yield _lowered(learned, rows, columns), _lowered(lexical, rows, columns)
-
-
-def _own(blocks: Iterator[Any], x: Items, y: Items) -> Iterator[tuple[Any, Any, Any]]:
-    """Each block with the rows whose item stands in the pool, and where."""
-    place = {name: j for j, name in enumerate(y.ids)}
-    own = np.array([place.get(name, -1) for name in x.ids], dtype=np.int64)
-    start = 0
-    for block in blocks:
-        n = len(block[0] if isinstance(block, tuple) else block)
-        rows = np.flatnonzero(own[start : start + n] >= 0)
-        yield block, rows, own[start + rows]
-        start += n
-
-
-def _lowered(block: Block, rows: NDArray[np.intp], columns: NDArray[np.int64]) -> Block:
-    lowered = block.copy()
-    # A finite number, which any weight keeps below all others of its row.
-    lowered[rows, columns] = block[rows].min(axis=1) - 1
-    return lowered
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,22 +134,148 @@ def choose(
     callback: Callback | None = None,
 ) -> Chosen:
     """Choose a setting alone, and a setting and a weight for the blend."""
-    sign = 1.0 if metric.higher_is_better else -1.0
-    best: tuple[float, str] | None = None
-    best_blend: tuple[float, str, BlendPipeline] | None = None
-    for setting, pipeline in candidates.items():
-        made = BlendPipeline.of(pipeline, lexical, train, normalization="global_std")
-        values = sign * validation.curve(made, metric, callback)
-        if best is None or values[-1] > best[0]:
-            best = float(values[-1]), setting
-        if best_blend is None or values.max() > best_blend[0]:
-            level = np.flatnonzero(values >= values.max() - 1e-12)
-            alpha = float(ALPHAS[level[(len(level) - 1) // 2]])
-            best_blend = float(values.max()), setting, made.with_alpha(alpha)
-    if best is None or best_blend is None:
+    if not candidates:
         raise ValueError("There is nothing to choose from. Bring at least one setting.")
-    blend_value, blend_setting, blend = best_blend
+    sign = 1.0 if metric.higher_is_better else -1.0
+    blends = {
+        setting: BlendPipeline.of(pipeline, lexical, train, normalization="global_std")
+        for setting, pipeline in candidates.items()
+    }
+    curves = {s: validation.curve(blend, metric, callback) for s, blend in blends.items()}
+    values = {setting: sign * curve.values() for setting, curve in curves.items()}
+    alone = max(values, key=lambda setting: values[setting][-1])
+    mixed = max(values, key=lambda setting: values[setting].max())
+    alpha = curves[mixed].best()
     return Chosen(
-        best[1], candidates[best[1]], sign * best[0],
-        float(blend.alpha), blend, blend_setting, sign * blend_value,
+        alone, candidates[alone], float(sign * values[alone][-1]),
+        alpha, blends[mixed].with_alpha(alpha), mixed, float(sign * values[mixed].max()),
     )  # fmt: skip
+
+
+class BlendedRanking(Experiment[Task]):
+    """A table of learned scores, alone and blended with lexical ones.
+
+    Attributes
+    ----------
+    names : mapping of str to str
+        Method to what the table calls it, where that is not its title.
+    costs : mapping of str to float
+        Method to how long it takes, about, in any unit.
+    lexical, blend : str
+        What the table calls the lexical scores, and a blend with them.
+    metrics, metric : tuple of Metric, Metric
+        What is shown of the test, and what validation chooses by.
+    sizes, size_label : tuple of int, str
+        Dimensions that methods with nested ones are cut to, and how one is called.
+    table : tuple of three str
+        Title, heading of the first column, and note.
+    claims : tuple of (str, str, str)
+        What is ahead, of what, and how that is said.
+    paper_test : callable, optional
+        The paper's own test of a claim.
+    remarks : tuple of str
+        Notes below the table.
+    """
+
+    names: ClassVar[Mapping[str, str]] = {}
+    costs: ClassVar[Mapping[str, float]]
+    lexical: ClassVar[str] = "TFIDF"
+    blend: ClassVar[str] = "α {} + (1 − α) TFIDF"
+    metrics: ClassVar[tuple[Metric, ...]] = (RankLoss(), MAP(), Precision(10))
+    metric: ClassVar[Metric] = MAP()
+    sizes: ClassVar[tuple[int, ...]] = (50, 100, 200, 400)
+    size_label: ClassVar[str] = "{} dimensions"
+    table: ClassVar[tuple[str, str, str]]
+    claims: ClassVar[tuple[tuple[str, str, str], ...]]
+    paper_test: ClassVar[Callable[..., Comparison] | None] = None
+    remarks: ClassVar[tuple[str, ...]]
+
+    def _run(
+        self, data: Task, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> Found:
+        """Train, choose settings and weights by validation, and test."""
+        progress("Reading texts")
+        task, lexical = self._begun(data)
+        scored = {self.lexical: Scored(task.test.evaluate(lexical, self.metrics))}
+        tested = progress.part(0.05, 1.0).each(
+            lambda method, part: self._tested(method, task, lexical, size, seed, part),
+            {method: self.costs[method] for method in methods if method in self.costs},
+        )
+        for found in tested.values():
+            scored |= found
+        title, first, note = self.table
+        rows: list[tuple[Cell, ...]] = [
+            (name, *(one.result.value(metric) for metric in self.metrics), one.chosen)
+            for name, one in scored.items()
+        ]
+        columns = (first, *map(str, self.metrics), "chosen by validation")
+        return Found(
+            task.about,
+            tables=[Table(title, columns, tuple(rows), note)],
+            claims=self._claims(scored),
+            notes=[*task.notes, *self.remarks],
+        )
+
+    def _begun(self, data: Task) -> tuple[Task, PairPipeline]:
+        """Data as methods take them, and the fitted lexical scorer."""
+        raise NotImplementedError
+
+    def _pipelines(
+        self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
+    ) -> dict[str, PairPipeline]:
+        """What is fitted: settings in words to pipelines that are not fitted yet."""
+        raise NotImplementedError
+
+    def _variants(self, pipeline: PairPipeline) -> dict[str, PairPipeline]:
+        """What one fit gives: a nested method in several numbers of dimensions."""
+        if not pipeline.model.tags.nested:
+            return {"": pipeline}
+        return {self.size_label.format(k): m for k, m in cut(pipeline, self.sizes).items()}
+
+    def _tested(
+        self,
+        method: str,
+        task: Task,
+        lexical: PairPipeline,
+        size: Size,
+        seed: int,
+        progress: Progress,
+    ) -> dict[str, Scored]:
+        """Test the best setting of a method alone, and the best one blended."""
+        name = self._name(method)
+        candidates: dict[str, PairPipeline] = {}
+        grid = self._pipelines(method, task, lexical, size, seed)
+        for setting, part in progress.part(0, 0.75).over(list(grid)):
+            words = _joined(f"Training {name}", setting)
+            part(words)
+            pipeline = grid[setting].set_callbacks(part.listen(words))
+            fitted(pipeline, task.train, task.validation.pairs)
+            part(words, 1.0)
+            for variant, made in self._variants(pipeline).items():
+                candidates[_joined(setting, variant)] = made
+        listen = progress.part(0.75, 0.9).listen(f"Weighing {name}")
+        found = choose(candidates, lexical, task.train, task.validation, self.metric, listen)
+        progress(f"Testing {name}", 0.9)
+        alone, mixed = (task.test.evaluate(s, self.metrics) for s in (found.learned, found.blend))
+        weight = f"α = {found.alpha:.2f}, {found.blend_setting}"
+        return {
+            name: Scored(alone, found.setting, found.value),
+            self.blend.format(name): Scored(mixed, weight, found.blend_value),
+        }
+
+    def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
+        """What the paper concludes, each with its test."""
+        values = {name: one.result.per_query(self.metric) for name, one in scored.items()}
+        wanted = self._wanted(scored)
+        return claims_ahead(wanted, values, str(self.metric), paper=type(self).paper_test)
+
+    def _wanted(self, scored: Mapping[str, Scored]) -> Sequence[tuple[str, str, str]]:
+        """The claims about what was run."""
+        return self.claims
+
+    def _name(self, method: str) -> str:
+        return self.names.get(method) or str(get_method(method).tags.title)
+
+
+def _joined(*words: str) -> str:
+    return ", ".join(filter(None, words))

@@ -52,6 +52,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simviz.data import PairSet
 from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
@@ -67,21 +70,7 @@ D = TypeVar("D")
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """Where a table or figure was published.
-
-    Parameters
-    ----------
-    id : str
-        A short name, by which experiments are grouped.
-    title : str
-        Of the paper.
-    authors : str
-        As they are cited.
-    year : int
-        Of publication.
-    venue : str
-        Where it was published.
-    """
+    """Where a table or figure was published; `id` is the short name that groups experiments."""
 
     id: str
     title: str
@@ -158,6 +147,36 @@ def cut(model: Any, sizes: Iterable[int]) -> dict[int, Any]:
     return {k: model.truncate(k) for k in sorted({min(k, top) for k in sizes})}
 
 
+class GivenScores:
+    """Scores that are known already: those of one scorer, or of both of a blend."""
+
+    def __init__(self, *scores: NDArray[Any]) -> None:
+        self.scores = scores
+
+    def iter_similarity(
+        self, x: object, y: object, /, *, block_size: int | None = None
+    ) -> Iterator[NDArray[Any]]:
+        """All of them at once."""
+        yield self.scores[0]
+
+    def iter_parts(
+        self, x: object, y: object, /, *, block_size: int | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Both of them at once."""
+        yield self.scores
+
+
+def two_texts(pairs: PairSet) -> bool:
+    """Whether both sides are texts, and not the same ones."""
+    return pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
+
+
+def graded(pairs: PairSet) -> bool:
+    """Whether judgments are grades that differ."""
+    relevance = pairs.relevance
+    return relevance.kind == "grade" and len(np.unique(relevance.matrix.data)) > 1
+
+
 class Experiment(Generic[D]):
     """A table or figure of a paper.
 
@@ -215,32 +234,24 @@ class Experiment(Generic[D]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> D:
-        """Read the data.
+        """Read the data: a folder, see `read_parts`, or the bundled demo.
 
         Parameters
         ----------
         path : str or Path, optional
-            Folder, see `simviz.experiments.read_parts`; the bundled demo when
-            omitted.
+            The demo when omitted.
         size : {"demo", "full"}, default="demo"
-            What the data are for; the usual loader reads all of them for
-            both.
+            What the data are for; the usual loader reads all of them for both.
         seed : int, default=0
             Of the split, where the data have none.
         n_train, n_pool : int, optional
-            Items of the x side to keep of train, and of validation and of test; all when
-            omitted.
+            Items of the x side to keep of train, and of validation and of test.
 
         Returns
         -------
         data
-            What `run` takes; `simviz.experiments.Parts` unless the
-            experiment says otherwise.
-
-        Raises
-        ------
-        DatasetError
-            If the folder cannot be understood.
+            What `run` takes; `simviz.experiments.Parts` unless the experiment says
+            otherwise.
         """
         if path is None:
             from simviz.datasets import load_demo
@@ -256,60 +267,25 @@ class Experiment(Generic[D]):
         seed: int = 0,
         n_train: int | None = None,
         n_pool: int | None = None,
+        pool: Pool | None = None,
     ) -> D:
-        """Make data of pairs that somebody brought.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            Pairs for which `refusal` has nothing to say.
-        seed : int, default=0
-            Of the split.
-        n_train, n_pool : int, optional
-            As in `load`.
-
-        Returns
-        -------
-        data
-            What `run` takes.
-        """
+        """Make data of pairs for which `refusal` has nothing to say, as `load` does."""
         given = any("split" in side.metadata for side in (pairs.x, pairs.y))
         by: Any = "column" if given else self.split_by
-        parts = Parts.of(pairs, by=by, pool=self.pool, seed=seed)
-        return self._adapted(parts.thinned(n_train, n_pool, pool=self.pool))
+        pool = pool or self.pool
+        parts = Parts.of(pairs, by=by, pool=pool, seed=seed)
+        return self._adapted(parts.thinned(n_train, n_pool, pool=pool))
 
     def _adapted(self, parts: Parts) -> D:
         """Return the data that `_run` takes."""
         return cast(D, parts)
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty where it can be run.
-        """
+        """Why it cannot be run on these pairs, in a sentence; empty where it can."""
         return "" if self.suits(pairs) else f"It needs {self.needs}."
 
     def suits(self, pairs: PairSet) -> bool:
-        """Whether it can be run on pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        bool
-            False unless they are what it `needs`.
-        """
+        """Whether these pairs are what it `needs`."""
         return pairs.name == self.demo
 
     def run(
@@ -332,8 +308,7 @@ class Experiment(Generic[D]):
         seed : int, default=0
             Of everything random.
         methods : sequence of str, optional
-            Ids of the methods to run, of `methods`; all when omitted. Claims
-            about the others are then not comparable.
+            Ids of those to run; claims about the others are then not comparable.
         progress : Progress, optional
             Hears how far it is, and may stop it.
 
@@ -341,13 +316,6 @@ class Experiment(Generic[D]):
         -------
         Findings
             Tables, figures and claims.
-
-        Raises
-        ------
-        JobCancelled
-            If it was asked to stop.
-        ValueError
-            If a method is not part of the experiment.
         """
         wanted = self.chosen(methods)
         found = self._run(data, wanted, size, seed, progress or Progress())
@@ -363,22 +331,9 @@ class Experiment(Generic[D]):
         raise NotImplementedError
 
     def chosen(self, methods: Iterable[str] | None) -> tuple[str, ...]:
-        """The methods that are asked for, in the experiment's order.
+        """The methods that are asked for, or all, in the experiment's order.
 
-        Parameters
-        ----------
-        methods : iterable of str, optional
-            Ids; all when omitted.
-
-        Returns
-        -------
-        tuple of str
-            Ids.
-
-        Raises
-        ------
-        ValueError
-            If one is not part of the experiment; a near miss is suggested.
+        Raises ValueError if one is not part of the experiment; a near miss is suggested.
         """
         if methods is None:
             return self.methods

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from simviz.data.cells import escape_cell
 from simviz.evaluation.comparisons import Correction, correct
-from simviz.evaluation.significance import ALPHA, Comparison, paired_randomization, plural
+from simviz.evaluation.significance import ALPHA, Comparison, paired_randomization, plural, signed
 
 if TYPE_CHECKING:
     from simviz.experiments._experiment import Experiment
@@ -93,12 +93,13 @@ class Claim:
     def ahead(
         cls,
         statement: str,
-        found: Comparison,
+        found: Comparison | None,
         quantity: str = "",
         *,
         published: str = "",
         paper: Comparison | None = None,
         higher_is_better: bool = True,
+        reason: str = "",
     ) -> Self:
         """A claim that one method is better than another.
 
@@ -106,8 +107,9 @@ class Claim:
         ----------
         statement : str
             What is said, in plain words.
-        found : Comparison
-            The method that is said to be better against the other one.
+        found : Comparison or None
+            The method that is said to be better against the other one; None
+            where one of them was not run.
         quantity : str
             What was compared, such as "MRR, S2Net − OPCA".
         published : str
@@ -116,12 +118,16 @@ class Claim:
             The same by the test that the paper used.
         higher_is_better : bool, default=True
             False for metrics such as rank loss.
+        reason : str
+            Why there is nothing to compare, where that is so.
 
         Returns
         -------
         Claim
             It holds where the difference has the right sign and p ≤ 0.05.
         """
+        if found is None:
+            return cls(statement, published=published, reason=reason)
         if not higher_is_better:
             found = found.swapped()
             paper = None if paper is None else paper.swapped()
@@ -151,25 +157,9 @@ class Claim:
     ) -> Self:
         """A claim that two methods are as good as each other.
 
-        Parameters
-        ----------
-        statement : str
-            What is said, in plain words.
-        found : Comparison
-            One against the other; only its interval is read.
-        margin : float
-            The largest difference that would not matter.
-        quantity : str
-            What was compared.
-        published : str
-            What the paper has, in words.
-
-        Returns
-        -------
-        Claim
-            It holds where the whole interval of the difference lies within
-            the margin: that no difference was found would not show that there
-            is none.
+        It holds where the whole interval of the difference lies within `margin`, the
+        largest difference that would not matter: that no difference was found would
+        not show that there is none.
         """
         furthest = max(abs(found.low), abs(found.high))
         claim = cls(statement, margin - furthest, 0.0, quantity, published)
@@ -177,13 +167,7 @@ class Claim:
         return replace(claim, test=words, low=found.low, high=found.high)
 
     def numbers(self) -> str:
-        """What was found, in words.
-
-        Returns
-        -------
-        str
-            The quantity, its value with its interval, and p; empty where
-            nothing was measured.
+        """What was found, in words; empty where nothing was measured.
 
         Examples
         --------
@@ -210,18 +194,7 @@ class Claim:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered.
-
-        Parameters
-        ----------
-        tree : mapping
-            JSON's types.
-
-        Returns
-        -------
-        Claim
-            The same claim.
-        """
+        """Read what `to_json` answered."""
         fields: dict[str, Any] = {n: v for n, v in tree.items() if n != "verdict"}
         fields = {n: math.nan if v is None else v for n, v in fields.items()}
         return cls(**fields)
@@ -245,17 +218,16 @@ def claims_ahead(
     paper: Callable[..., Comparison] | None = None,
 ) -> list[Claim]:
     """Claim that one is ahead of another, for each that was run: (one, other, statement)."""
-    known = {(a, b): words for a, b, words in wanted if a in values and b in values}
+    known = [(a, b, words) for a, b, words in wanted if a in values and b in values]
+    found = tests_of({(a, b): (values[a], values[b]) for a, b, _ in known}, test)
     return [
         Claim.ahead(
-            known[a, b],
-            found,
+            words,
+            found[a, b],
             f"{metric}, {a} − {b}",
             paper=None if paper is None else paper(values[a], values[b]),
         )
-        for (a, b), found in tests_of(
-            {(a, b): (values[a], values[b]) for a, b in known}, test
-        ).items()
+        for a, b, words in known
     ]
 
 
@@ -267,12 +239,6 @@ def counted(found: Comparison) -> str:
 def test_in_words(found: Comparison) -> str:
     """Which test it was, what was done about others, and what it counted."""
     return ", ".join(filter(None, (found.test, found.correction, counted(found))))
-
-
-def signed(value: float) -> str:
-    """Three decimals and a sign; nothing is −0."""
-    text = f"{value:+.3f}"
-    return "0.000" if float(text) == 0 else text.replace("-", "−")
 
 
 def p_in_words(p: float) -> str:
@@ -427,23 +393,7 @@ class Findings:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered.
-
-        Parameters
-        ----------
-        tree : mapping
-            JSON's types.
-
-        Returns
-        -------
-        Findings
-            The same findings.
-
-        Raises
-        ------
-        ValueError
-            If something is missing or of another kind.
-        """
+        """Read what `to_json` answered; ValueError if something is missing or of another kind."""
         try:
             fields = dict(tree)
             fields["tables"] = tuple(
@@ -499,12 +449,24 @@ def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
     paper = experiment.paper
     where = f"{paper.authors} ({paper.year}), {experiment.shown_as}"
     spent = f", {found.seconds:,.0f} s" if found.seconds else ""
+    head = ("verdict", "claim", "the paper", "ours", "test", "the paper's test")
+    claims = [
+        [
+            f"{SIGNS[claim.verdict]} {claim.verdict}",
+            claim.statement,
+            claim.published,
+            claim.reason or claim.numbers(),
+            claim.test,
+            claim.paper_test,
+        ]
+        for claim in found.claims
+    ]
     parts = [
         f"# {experiment.title}",
         f"{where}. {experiment.sentence}",
         f"Data: {_one_line(found.data)} ({_one_line(found.about)}); size {found.size}, seed "
         f"{found.seed}{spent}.",
-        claims_markdown(found.claims),
+        _grid(head, claims) if claims else "",
     ]
     for table in found.tables:
         parts += [
@@ -517,25 +479,6 @@ def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
     if found.command:
         parts.append(f"```\n{found.command}\n```")
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def claims_markdown(claims: tuple[Claim, ...]) -> str:
-    """A table of claims and verdicts."""
-    if not claims:
-        return ""
-    head = ("verdict", "claim", "the paper", "ours", "test", "the paper's test")
-    rows = [
-        [
-            f"{SIGNS[claim.verdict]} {claim.verdict}",
-            claim.statement,
-            claim.published,
-            claim.reason or claim.numbers(),
-            claim.test,
-            claim.paper_test,
-        ]
-        for claim in claims
-    ]
-    return _grid(head, rows)
 
 
 def tables_csv(tables: Iterable[Table]) -> str:

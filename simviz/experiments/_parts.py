@@ -28,6 +28,8 @@ class Parts:
         once.
     notes : tuple of str
         What to know about the parts.
+    one_collection : bool
+        Whether the items of both sides are the same ones.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Parts:
     validation: PairSet
     test: PairSet
     notes: tuple[str, ...] = ()
+    one_collection: bool = False
 
     @classmethod
     def of(
@@ -55,9 +58,8 @@ class Parts:
         by : {"pair", "x", "y", "group", "column"}, default="pair"
             See `simviz.data.splitting`.
         pool : {"mates", "all"}, default="mates"
-            The y items of a part: those that `simviz.data.splitting` gives it,
-            or all of them, whose texts (not judgments) are then known to
-            training.
+            The y items of a part: those that `simviz.data.splitting` gives it, or all
+            of them, whose texts (not judgments) are then known to training.
         fractions : tuple of 3 float
             Of train, validation and test.
         seed : int, default=0
@@ -69,31 +71,19 @@ class Parts:
             Named as the pairs are.
         """
         made = split(pairs, by, fractions, seed, candidates="judged")
-        parts: dict[str, PairSet] = {name: getattr(made, name) for name in _PARTS}
-        notes = made.notes
-        if pool == "all":
-            notes = ()  # they are about pools
-            parts = {name: pairs.take(made.x_index[name]) for name in _PARTS}
-        return cls(pairs.name, parts["train"], parts["validation"], parts["test"], notes)
+        alone = pairs.x is pairs.y
+        if pool == "mates":
+            return cls(pairs.name, made.train, made.validation, made.test, made.notes, alone)
+        train, validation, test = (pairs.take(made.x_index[name]) for name in _PARTS)
+        return cls(pairs.name, train, validation, test, one_collection=alone)
 
     def thinned(self, n_train: int | None, n_pool: int | None, *, pool: Pool = "mates") -> Self:
-        """The first x items of each part, with what belongs to them.
+        """The first x items of train, and of validation and of test, with what belongs to them.
 
-        Parameters
-        ----------
-        n_train, n_pool : int, optional
-            Items of the x side to keep of train, and of validation and of test.
-        pool : {"mates", "all"}, default="mates"
-            Whether y items that are judged for none of them go too.
-
-        Returns
-        -------
-        Parts
-            The same where nothing is to be left out.
+        With the pool "mates", y items that are judged for none of them go too.
         """
-        sizes = {"train": n_train, "validation": n_pool, "test": n_pool}
         kept: dict[str, Any] = {}
-        for name, size in sizes.items():
+        for name, size in zip(_PARTS, (n_train, n_pool, n_pool), strict=True):
             part: PairSet = getattr(self, name)
             if size is not None and size < len(part.x):
                 x = np.arange(size)
@@ -103,11 +93,9 @@ class Parts:
 
     def in_words(self) -> str:
         """How much there is, in words."""
-        told = []
-        for name in _PARTS:
-            part: PairSet = getattr(self, name)
-            told.append(f"{name} {len(part.x):,} × {len(part.y):,}")
-        return f"{', '.join(told)} ({self.test.x_name} × {self.test.y_name})"
+        parts = {name: getattr(self, name) for name in _PARTS}
+        sizes = (f"{name} {len(part.x):,} × {len(part.y):,}" for name, part in parts.items())
+        return f"{', '.join(sizes)} ({self.test.x_name} × {self.test.y_name})"
 
 
 def read_parts(path: str | Path, *, pool: Pool = "mates", seed: int = 0) -> Parts:
@@ -151,6 +139,7 @@ def read_parts(path: str | Path, *, pool: Pool = "mates", seed: int = 0) -> Part
     if y.kind == "vector" and x.kind == "text":
         x = replace(x, kind="keyword")  # words that were given to what has vectors
     pairs = replace(found, x=x, name=folder.name, x_name="x items", y_name="y items")
+    by: Literal["x", "column"] = "column"
     if "split" in x.metadata:
         listed = np.flatnonzero(x.metadata["split"] != "")
         others = {name: cells for name, cells in y.metadata.items() if name != "split"}
@@ -158,5 +147,6 @@ def read_parts(path: str | Path, *, pool: Pool = "mates", seed: int = 0) -> Part
     elif "split" in y.metadata:
         pairs = pairs.take(None, np.flatnonzero(y.metadata["split"] != ""))
     else:
-        return Parts.of(pairs, by="x", pool=pool, seed=seed)
-    return Parts.of(pairs, by="column", pool=pool, seed=seed)
+        by = "x"
+    parts = Parts.of(pairs, by=by, pool=pool, seed=seed)
+    return replace(parts, one_collection=found.x is found.y)

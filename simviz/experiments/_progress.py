@@ -65,36 +65,15 @@ class Progress:
         self._furthest = [low]
 
     def __call__(self, words: str, fraction: float = 0.0) -> None:
-        """Tell what is done now.
+        """Report what is done now, and how much of this part is behind, in [0, 1].
 
-        Parameters
-        ----------
-        words : str
-            What is done.
-        fraction : float, default=0
-            How much of this part is behind, in [0, 1].
-
-        Raises
-        ------
-        JobCancelled
-            If the experiment is to stop.
+        Raises JobCancelled if the experiment is to stop.
         """
         if self._tell(words, fraction):
             raise JobCancelled("Cancelled.")
 
     def part(self, low: float, high: float) -> Progress:
-        """What tells of a part of this.
-
-        Parameters
-        ----------
-        low, high : float
-            Where the part begins and ends, in [0, 1].
-
-        Returns
-        -------
-        Progress
-            Heard by the same.
-        """
+        """Progress of a part of this, from `low` to `high`, both in [0, 1]."""
         width = self._high - self._low
         part = Progress(
             self._heard, self._low + low * width, self._low + high * width, self._helpers
@@ -103,18 +82,9 @@ class Progress:
         return part
 
     def over(self, things: Mapping[T, float] | Sequence[T]) -> list[tuple[T, Progress]]:
-        """Each thing with a part of its own.
+        """Each thing with a part of its own, in order.
 
-        Parameters
-        ----------
-        things : sequence, or mapping to float
-            What is done one after the other; a mapping says how long each
-            takes, in any unit.
-
-        Returns
-        -------
-        list of (thing, Progress)
-            In order.
+        A mapping says how long each takes, in any unit.
         """
         weights = dict(things) if isinstance(things, Mapping) else dict.fromkeys(things, 1.0)
         total, done, parts = sum(weights.values()) or 1.0, 0.0, []
@@ -160,17 +130,8 @@ class Progress:
     def listen(self, words: str) -> Callback:
         """A callback for a model's `set_callbacks`, or for an evaluation.
 
-        Parameters
-        ----------
-        words : str
-            What is done meanwhile.
-
-        Returns
-        -------
-        callable
-            ``callback(step, total, metrics) -> bool``. A model that is
-            stopped by it stays valid: tell the progress again after the fit,
-            which then raises `JobCancelled`.
+        A model that is stopped by it stays valid: call the progress again after the
+        fit, which then raises `JobCancelled`.
         """
 
         def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
@@ -237,11 +198,6 @@ class Team:
         -------
         dict
             What each thing gave, in order.
-
-        Raises
-        ------
-        SimvizError
-            If the scheduler is lost, or whatever a part raises.
         """
         done: dict[int, R] = {}
         attempt = partial(self._some, do, parts, tell, done)

@@ -15,19 +15,27 @@ from numpy.typing import NDArray
 
 from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
-from simviz.evaluation import corrected_resampled_t, paired_t
+from simviz.evaluation import MAP, blend_curve, corrected_resampled_t, paired_t
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import WXL, Experiment, Found, Size, fitted
+from simviz.experiments._experiment import (
+    WXL,
+    Experiment,
+    Found,
+    GivenScores,
+    Size,
+    fitted,
+    two_texts,
+)
 from simviz.experiments._findings import Cell, Table, claims_ahead
 from simviz.experiments._parts import Parts, read_parts
 from simviz.experiments._progress import Progress
 from simviz.features import TextCounts, Tfidf
 from simviz.methods import get_method
-from simviz.ranking import Ranking, expected_average_precision, rank_block
 from simviz.relevance import Relevance
 
 Ints = NDArray[np.integer[Any]]
 Scores = NDArray[np.floating[Any]]
+Reals = NDArray[np.float64]
 #: Scores of all documents for some queries, by setting, learned from other queries.
 Learner = Callable[[Ints, Ints], dict[str, Scores]]
 
@@ -122,19 +130,13 @@ class Collection:
                     )
         return found
 
-    def blends(self, scores: Scores, rows: Ints) -> list[Scores]:
-        """Weigh learned scores and BM25's, each in units of its spread."""
-        base = self.bm25[rows] / (self.bm25.std() or 1.0)
-        learned = scores / (scores.std() or 1.0)
-        return [alpha * learned + (1 - alpha) * base for alpha in ALPHAS]
-
-    def average_precision(self, scores: Scores, rows: Ints) -> float:
-        """Mean over queries, as expected over ties."""
-        positives = sp.csr_array(self.positives[rows])
-        above, tied, _ = rank_block(scores, positives.indptr, positives.indices)
-        n = np.full(len(scores), scores.shape[1])
-        ranking = Ranking(positives.indptr, positives.indices, positives.data, above, tied, n)
-        return float(np.nanmean(expected_average_precision(ranking)))
+    def curve(self, scores: Scores, rows: Ints) -> Reals:
+        """MAP of some queries by the weight of learned scores, beside BM25's in their spreads."""
+        both = scores / (scores.std() or 1.0), self.bm25[rows] / (self.bm25.std() or 1.0)
+        return blend_curve(
+            GivenScores(*both), self.X[rows], self.Y, self.judged(rows), ALPHAS,
+            metrics=[MAP()], directions=["x2y"],
+        ).values()  # fmt: skip
 
 
 def divided(
@@ -148,8 +150,8 @@ def divided(
     rng = np.random.default_rng(trial)
     test, train = np.split(rng.permutation(len(collection)), [round(TEST_SHARE * len(collection))])
     found = {
-        "VSM": Measured(collection.average_precision(collection.vsm[test], test)),
-        "BM25": Measured(collection.average_precision(collection.bm25[test], test)),
+        "VSM": Measured(float(collection.curve(collection.vsm[test], test)[-1])),
+        "BM25": Measured(float(collection.curve(collection.bm25[test], test)[0])),
     }
     for (name, learn), part in progress.over({item: 1.0 for item in learners.items()}):
         part(f"Trial {trial + 1}: {name}")
@@ -167,28 +169,24 @@ def _chosen(
     rng: np.random.Generator,
 ) -> tuple[Measured, Measured]:
     """Test MAP of a learner alone and with BM25; settings by folds of the training queries."""
-    alone: dict[str, list[float]] = {}
-    curves: dict[str, list[list[float]]] = {}
+    curves: dict[str, list[Reals]] = {}
     for held in np.array_split(rng.permutation(train), n_folds):
         for setting, scores in learn(np.setdiff1d(train, held), held).items():
-            alone.setdefault(setting, []).append(collection.average_precision(scores, held))
-            curves.setdefault(setting, []).append(
-                [
-                    collection.average_precision(blend, held)
-                    for blend in collection.blends(scores, held)
-                ]
-            )
+            curves.setdefault(setting, []).append(collection.curve(scores, held))
     final = learn(train, test)
     # Folds of unequal size may allow one dimension more or less.
-    whole = [name for name, values in alone.items() if len(values) == n_folds and name in final]
-    best = max(whole, key=lambda name: np.mean(alone[name]))
-    means = {name: np.mean(curves[name], axis=0) for name in whole}
-    mixed = max(whole, key=lambda name: means[name].max())
+    means = {
+        name: np.mean(lines, axis=0)
+        for name, lines in curves.items()
+        if len(lines) == n_folds and name in final
+    }
+    best = max(means, key=lambda name: means[name][-1])
+    mixed = max(means, key=lambda name: means[name].max())
     at = int(means[mixed].argmax())
-    blend = collection.blends(final[mixed], test)[at]
+    alone, blend = (collection.curve(final[name], test) for name in (best, mixed))
     return (
-        Measured(collection.average_precision(final[best], test), best),
-        Measured(collection.average_precision(blend, test), f"{mixed}, α = {ALPHAS[at]:.1f}"),
+        Measured(float(alone[-1]), best),
+        Measured(float(blend[at]), f"{mixed}, α = {ALPHAS[at]:.1f}"),
     )
 
 
@@ -205,19 +203,13 @@ class HeterogeneousRanking(Experiment[PairSet]):
     methods = ("tfidf_cosine", "bm25", "mlc", "heterogeneous_svd")
     minutes = 3.0
 
-    def load(self, path: str | Path | None = None, **how: Any) -> PairSet:
+    def load(self, path: str | Path | None = None, *, size: Size = "demo", **how: Any) -> PairSet:
         """Read queries and documents."""
         pairs = load_demo(self.demo) if path is None else _whole(read_parts(path, pool="all"))
-        how.pop("size", None)
         return self.prepared(pairs, **how)
 
     def prepared(
-        self,
-        pairs: PairSet,
-        *,
-        seed: int = 0,
-        n_train: int | None = None,
-        n_pool: int | None = None,
+        self, pairs: PairSet, *, seed: int = 0, n_train: int | None = None, **how: Any
     ) -> PairSet:
         """Make data of pairs that somebody brought."""
         asked = np.flatnonzero(np.diff(pairs.relevance.positives.indptr))
@@ -231,9 +223,8 @@ class HeterogeneousRanking(Experiment[PairSet]):
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
-        texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         asked = int((np.diff(pairs.relevance.positives.indptr) > 0).sum())
-        return texts and asked >= _FEWEST
+        return two_texts(pairs) and asked >= _FEWEST
 
     def _run(
         self, data: PairSet, methods: tuple[str, ...], size: Size, seed: int, progress: Progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -17,14 +17,22 @@ from simviz.evaluation import (
     NDCG,
     Comparison,
     Evaluation,
-    Roc,
     compare_all,
     evaluate,
     paired_randomization,
     paired_t,
     partitioned_auc_t,
 )
-from simviz.experiments._experiment import S2NET, Experiment, Found, Size, fitted
+from simviz.experiments._experiment import (
+    S2NET,
+    Experiment,
+    Found,
+    GivenScores,
+    Size,
+    fitted,
+    graded,
+    two_texts,
+)
 from simviz.experiments._findings import Cell, Claim, Figure, Series, Table, counted, tests_of
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -82,20 +90,8 @@ _ABSTRACT = "high accuracy with few dimensions (abstract)"
 _DRAWN = 200
 #: Part of the ROC that the paper draws.
 LOW_FPR = 0.25
-_MEASURES = ("AUC", f"AUC, FPR ≤ {LOW_FPR}", *(f"NDCG@{k}" for k in DEPTHS))
-
-
-class Given:
-    """Scores that are known already."""
-
-    def __init__(self, scores: Scores) -> None:
-        self.scores = scores
-
-    def iter_similarity(
-        self, x: object, y: object, /, *, block_size: int | None = None
-    ) -> Iterator[Scores]:
-        """All of them at once."""
-        yield self.scores
+_METRICS = ("AUC", *(f"NDCG@{k}" for k in DEPTHS))
+_MEASURES = ("AUC", f"AUC, FPR ≤ {LOW_FPR}", *_METRICS[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +223,7 @@ def ranked(scores: Scores, judged: Relevance, *, with_auc: bool = True) -> Evalu
     """Rank documents for queries, in the pool that the judgments allow."""
     empty = np.zeros((scores.shape[0], 1)), np.zeros((scores.shape[1], 1))
     metrics = [NDCG(k) for k in DEPTHS] + ([AUC()] if with_auc else [])
-    return evaluate(Given(scores), *empty, judged, metrics, directions=["x2y"])
+    return evaluate(GivenScores(scores), *empty, judged, metrics, directions=["x2y"])
 
 
 def judged_pairs(
@@ -241,12 +237,6 @@ def judged_pairs(
         return scores.ravel().astype(np.float64), (grade >= least).ravel(), query
     query = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return scores[query, matrix.indices].astype(np.float64), matrix.data >= least, query
-
-
-def roc(scores: Scores, judged: Relevance, least: int = 1) -> Roc:
-    """The curve over all pairs that count."""
-    score, relevant, _ = judged_pairs(scores, judged, least)
-    return Roc.from_scores(score, relevant)
 
 
 def over_subsets(a: Scores, b: Scores, judged: Relevance, seed: int = 0) -> Comparison:
@@ -274,17 +264,19 @@ class Tested:
 
     ranker: Ranker
     result: Evaluation
-    curve: Roc
 
-    @property
-    def ndcg(self) -> Reals:
-        """NDCG@5 of each query."""
-        return self.result.per_query(NDCG(5))
+    def values(self, metric: str = "NDCG@5") -> Reals:
+        """A metric of each query."""
+        return self.result.per_query("AUC (by query)" if metric == "AUC" else metric)
 
-    @property
-    def auc(self) -> Reals:
-        """AUC of each query."""
-        return self.result.per_query("AUC (by query)")
+    def measures(self) -> tuple[float, ...]:
+        """What the tables show."""
+        metrics = ("AUC", f"pAUC@{LOW_FPR}", *_METRICS[1:])
+        return tuple(self.result.value(metric) for metric in metrics)
+
+    def beside(self, other: Tested, metric: str) -> str:
+        """The values of both."""
+        return f"{self.result.value(metric):.3f} − {other.result.value(metric):.3f}"
 
 
 class QueryDocument(Experiment[Parts]):
@@ -306,9 +298,7 @@ class QueryDocument(Experiment[Parts]):
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
-        texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
-        grades = np.unique(pairs.relevance.matrix.data)
-        return texts and pairs.relevance.kind == "grade" and len(grades) > 1
+        return two_texts(pairs) and graded(pairs)
 
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
@@ -346,21 +336,15 @@ class QueryDocument(Experiment[Parts]):
 
 
 def _tested(ranker: Ranker, judged: Relevance) -> Tested:
-    scores = ranker.scores["test"]
-    return Tested(ranker, ranked(scores, judged), roc(scores, judged))
-
-
-def _measures(t: Tested) -> tuple[float, ...]:
-    ndcg = (t.result.value(NDCG(k)) for k in DEPTHS)
-    return (t.result.value("AUC"), t.curve.partial_auc(LOW_FPR), *ndcg)
+    return Tested(ranker, ranked(ranker.scores["test"], judged))
 
 
 def _table(tested: Mapping[str, Tested]) -> Table:
     letters = dict.fromkeys(tested, "")
     if len(tested) > 1:
-        letters = compare_all({m: t.ndcg for m, t in tested.items()}).letters()
+        letters = compare_all({m: t.values() for m, t in tested.items()}).letters()
     rows: list[tuple[Cell, ...]] = [
-        (t.ranker.title, *_measures(t), letters[m], t.ranker.validation, t.ranker.settings)
+        (t.ranker.title, *t.measures(), letters[m], t.ranker.validation, t.ranker.settings)
         for m, t in tested.items()
     ]
     return Table(
@@ -376,12 +360,17 @@ def _tests(tested: Mapping[str, Tested], judged: Relevance, seed: int) -> Table:
     """The paper's tests against TFIDF, and today's beside them."""
     base = tested["tfidf_cosine"]
     others = {m: t for m, t in tested.items() if m != "tfidf_cosine"}
-    ndcg = tests_of({m: (t.ndcg, base.ndcg) for m, t in others.items()})
-    auc = tests_of({m: (t.auc, base.auc) for m, t in others.items()})
-    rows: list[tuple[Cell, ...]] = []
-    for method, t in others.items():
-        published = papers_tests(t, base, judged, seed)
-        rows.append((t.ranker.title, *map(_told, (*published, auc[method], ndcg[method]))))
+    auc, ndcg = (
+        tests_of({m: (t.values(metric), base.values(metric)) for m, t in others.items()})
+        for metric in ("AUC", "NDCG@5")
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            t.ranker.title,
+            *map(_in_words, (*papers_tests(t, base, judged, seed), auc[m], ndcg[m])),
+        )
+        for m, t in others.items()
+    ]
     return Table(
         "Against TFIDF: difference (p)",
         (
@@ -404,17 +393,18 @@ def papers_tests(a: Tested, b: Tested, judged: Relevance, seed: int) -> list[Com
 def _dimensions(by_size: Mapping[int, Tested], tested: Mapping[str, Tested]) -> list[Table]:
     if not by_size:
         return []
-    rows: list[tuple[Cell, ...]] = [(f"S2Net, {k}", *_measures(t)) for k, t in by_size.items()]
-    rows.append(("TFIDF", *_measures(tested["tfidf_cosine"])))
+    rows: list[tuple[Cell, ...]] = [(f"S2Net, {k}", *t.measures()) for k, t in by_size.items()]
+    rows.append(("TFIDF", *tested["tfidf_cosine"].measures()))
     return [Table("Table 3: S2Net by dimensions", ("method", *_MEASURES), tuple(rows))]
 
 
 def _figure(tested: Mapping[str, Tested]) -> Figure:
     series = []
     for method, t in tested.items():
-        fpr, tpr = t.curve.fpr, t.curve.tpr
+        curve = t.result.roc
+        assert curve is not None  # AUC was asked for
         at = np.unique(np.r_[np.geomspace(1e-4, LOW_FPR, _DRAWN // 2), np.linspace(0, 1, _DRAWN)])
-        drawn = np.interp(at, fpr, tpr)
+        drawn = np.interp(at, curve.fpr, curve.tpr)
         label = t.ranker.title
         series.append(Series(label, tuple(at.tolist()), tuple(drawn.tolist()), method))
     return Figure(
@@ -433,41 +423,34 @@ def _claims(
     judged: Relevance,
     seed: int,
 ) -> list[Claim]:
-    metrics = ["AUC", *(f"NDCG@{k}" for k in DEPTHS)]
-    statements = [f"S2Net is ahead of TFIDF in {metric}." for metric in metrics]
-    alone = "No other learned similarity is ahead of TFIDF."
-    early = "S2Net is ahead of TFIDF with its fewest dimensions, too."
-    if "s2net" not in tested:
-        reason = "S2Net was not run."
-        open_claims = [Claim(told, published=_TABLE_2, reason=reason) for told in statements]
-        open_claims.append(Claim(early, published=_ABSTRACT, reason=reason))
-        return [*open_claims, _alone(alone, tested)]
-    network, base = tested["s2net"], tested["tfidf_cosine"]
-    found = tests_of(
-        {"AUC": (network.auc, base.auc)}
-        | {
-            f"NDCG@{k}": (network.result.per_query(NDCG(k)), base.result.per_query(NDCG(k)))
-            for k in DEPTHS
-        }
-    )
-    published = papers_tests(network, base, judged, seed)
-    claims = []
-    for statement, (metric, one), paper in zip(statements, found.items(), published, strict=True):
-        values = f"{network.result.value(metric):.3f} − {base.result.value(metric):.3f}"
-        what = f"AUC by query (pooled: {values})" if metric == "AUC" else f"{metric}, {values}"
-        claims.append(Claim.ahead(statement, one, what, published=_TABLE_2, paper=paper))
-    least = min(by_size)
-    small = by_size[least]
-    values = f"{small.result.value(NDCG(5)):.3f} − {base.result.value(NDCG(5)):.3f}"
-    claims.append(
+    base, network = tested["tfidf_cosine"], tested.get("s2net")
+    found: Mapping[str, Comparison] = {}
+    published: Mapping[str, Comparison] = {}
+    quantities: dict[str, str] = {}
+    fewest, early = "", None
+    if network is not None:
+        found = tests_of({m: (network.values(m), base.values(m)) for m in _METRICS})
+        published = dict(zip(_METRICS, papers_tests(network, base, judged, seed), strict=True))
+        quantities = {m: f"{m}, {network.beside(base, m)}" for m in _METRICS}
+        quantities["AUC"] = f"AUC by query (pooled: {network.beside(base, 'AUC')})"
+        least = min(by_size)
+        fewest = f"NDCG@5 with {least} dimensions, {by_size[least].beside(base, 'NDCG@5')}"
+        early = paired_randomization(by_size[least].values(), base.values())
+    reason = "S2Net was not run."
+    claims = [
         Claim.ahead(
-            early,
-            paired_randomization(small.ndcg, base.ndcg),
-            f"NDCG@5 with {least} dimensions, {values}",
-            published=_ABSTRACT,
+            f"S2Net is ahead of TFIDF in {metric}.",
+            found.get(metric),
+            quantities.get(metric, ""),
+            published=_TABLE_2,
+            paper=published.get(metric),
+            reason=reason,
         )
-    )
-    return [*claims, _alone(alone, tested)]
+        for metric in _METRICS
+    ]
+    statement = "S2Net is ahead of TFIDF with its fewest dimensions, too."
+    claims.append(Claim.ahead(statement, early, fewest, published=_ABSTRACT, reason=reason))
+    return [*claims, _alone("No other learned similarity is ahead of TFIDF.", tested)]
 
 
 def _alone(statement: str, tested: Mapping[str, Tested]) -> Claim:
@@ -476,7 +459,7 @@ def _alone(statement: str, tested: Mapping[str, Tested]) -> Claim:
     others = {m: t for m, t in tested.items() if m not in ("tfidf_cosine", "s2net")}
     if not others:
         return Claim(statement, published=_TABLE_2, reason="No other was run.")
-    found = tests_of({m: (t.ndcg, base.ndcg) for m, t in others.items()})
+    found = tests_of({m: (t.values(), base.values()) for m, t in others.items()})
     ahead = [m for m, one in found.items() if one.difference > 0 and one.is_significant()]
     best = max(found, key=lambda m: found[m].difference)
     title, one = tested[best].ranker.title, found[best]
@@ -486,11 +469,11 @@ def _alone(statement: str, tested: Mapping[str, Tested]) -> Claim:
         -float(len(ahead)),
         test=f"paired randomisation, Holm, {len(others)} comparisons, {counted(one)}",
         published=_TABLE_2,
-        ours=f"significantly ahead in NDCG@5: {names}; the furthest, {title}: {_told(one)}",
+        ours=f"significantly ahead in NDCG@5: {names}; the furthest, {title}: {_in_words(one)}",
     )
 
 
-def _told(found: Comparison) -> str:
+def _in_words(found: Comparison) -> str:
     """Difference and p-value."""
     p = "< .001" if found.p_value < 0.001 else f"{found.p_value:.3f}".lstrip("0")
     return f"{found.difference:+.3f} ({p})".replace("-", "−")

@@ -32,6 +32,7 @@ from simviz.experiments._experiment import (
     Size,
     cut,
     fewer_dimensions,
+    two_texts,
 )
 from simviz.experiments._findings import Cell, Claim, Figure, Series, Table, tests_of
 from simviz.experiments._parts import Parts
@@ -86,37 +87,28 @@ class Aligned:
 
     def __init__(self, parts: Parts, seed: int) -> None:
         self.parts, self.seed = parts, seed
-        self._sides: dict[tuple[str, bool], dict[str, tuple[Any, Any]]] = {}
+        self._features: dict[tuple[str, bool], tuple[Any, Any]] = {}
+        self._sides: dict[tuple[tuple[str, bool], str], tuple[Any, Any]] = {}
 
     def sides(self, space: tuple[str, bool], part: str) -> tuple[sp.csr_array, sp.csr_array]:
         """Both sides of a part, in a vocabulary that training texts make."""
-        if space not in self._sides:
-            self._sides[space] = self._made(*space)
-        return self._sides[space][part]
-
-    def _made(self, kind: str, shared: bool) -> dict[str, tuple[Any, Any]]:
-        train = self.parts.train
-        texts = [train.x.content, train.y.content]
-        seen = [np.concatenate(texts)] * 2 if shared else texts
-        features = [self._features(kind, side) for side in seen[: 1 if shared else 2]]
-        for made, side in zip(features, seen, strict=False):
-            made.fit(side)
-        features = features * 2 if shared else features
-        return {
-            name: (features[0].transform(part.x.content), features[1].transform(part.y.content))
-            for name, part in (
-                ("train", train),
-                ("validation", self.parts.validation),
-                ("test", self.parts.test),
-            )
-        }
-
-    @staticmethod
-    def _features(kind: str, texts: Any) -> Any:
-        options: dict[str, Any] = {"min_df": 2, "max_features": N_TERMS}
-        if kind == "tfidf":
-            options["tf"] = "log1p"
-        return default_features("text", kind, content=texts, **options)
+        if space not in self._features:
+            kind, shared = space
+            texts = self.parts.train.x.content, self.parts.train.y.content
+            seen = (np.concatenate(texts),) * 2 if shared else texts
+            options: dict[str, Any] = {"min_df": 2, "max_features": N_TERMS}
+            if kind == "tfidf":
+                options["tf"] = "log1p"
+            x = default_features("text", kind, content=seen[0], **options).fit(seen[0])
+            y = x
+            if not shared:
+                y = default_features("text", kind, content=seen[1], **options).fit(seen[1])
+            self._features[space] = x, y
+        if (space, part) not in self._sides:
+            x, y = self._features[space]
+            pairs = getattr(self.parts, part)
+            self._sides[space, part] = x.transform(pairs.x.content), y.transform(pairs.y.content)
+        return self._sides[space, part]
 
     def curve(self, method: str, grid: Grid, progress: Progress) -> dict[int, Point]:
         """The best of a method on validation pairs, for each number of dimensions."""
@@ -213,11 +205,10 @@ class AcrossLanguages(Experiment[Parts]):
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
-        texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
         positives = pairs.relevance.positives
         largest = max(positives.shape)
         aligned = positives.nnz <= 1.5 * largest and largest <= 1.5 * min(positives.shape)
-        return texts and aligned and pairs.relevance.unjudged == "negative"
+        return two_texts(pairs) and aligned and pairs.relevance.unjudged == "negative"
 
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
@@ -274,29 +265,27 @@ class AcrossLanguages(Experiment[Parts]):
         progress: Progress,
     ) -> Claim:
         """Whether S2Net ends higher from OPCA than from CL-LSI, on validation as in the paper."""
-        statement = "S2Net ends higher when it starts from OPCA than from CL-LSI."
-        published = f"{STARTS['opca']} and {STARTS['cl_lsi']} (dev MRR, 1,000 dimensions)"
-        both = points.get("s2net"), points.get("cl_lsi")
-        k = max((k for k in both[0] or () if both[1] and k in both[1]), default=0)
-        if not both[0] or not both[1] or not k:
-            return Claim(statement, published=published, reason=_not_run("S2Net or CL-LSI"))
-        other = bench.learned(k, both[1][k], grid.passes, progress)
-        results = [bench.measured(p.model, p.space, "validation") for p in (both[0][k], other)]
+        network, other = points.get("s2net", {}), points.get("cl_lsi", {})
+        k = max(set(network) & set(other), default=0)
+        found, quantity = None, ""
+        if k:
+            start = bench.learned(k, other[k], grid.passes, progress)
+            found = _compared(
+                *(bench.measured(p.model, p.space, "validation") for p in (network[k], start))
+            )
+            values = f"{network[k].validation:.3f} − {start.validation:.3f}"
+            quantity = f"validation MRR at {k} dimensions, {values}"
         return Claim.ahead(
-            statement,
-            _compared(*results),
-            f"validation MRR at {k} dimensions, {both[0][k].validation:.3f} − "
-            f"{other.validation:.3f}",
-            published=published,
+            "S2Net ends higher when it starts from OPCA than from CL-LSI.",
+            found,
+            quantity,
+            published=f"{STARTS['opca']} and {STARTS['cl_lsi']} (dev MRR, 1,000 dimensions)",
+            reason="S2Net or CL-LSI was not run.",
         )
 
 
 def _title(method: str) -> str:
     return str(get_method(method).tags.title)
-
-
-def _not_run(names: str) -> str:
-    return f"{names} was not run."
 
 
 def _values(result: Evaluation) -> np.ndarray:
@@ -312,13 +301,12 @@ def _compared(a: Evaluation, b: Evaluation) -> Comparison:
 
 def _table(shown: Sequence[str], best: Mapping[str, Point], tested: _Results) -> Table:
     results = {m: tested[m][best[m].k] for m in shown}
-    letters = {m: "" for m in shown}
-    if len(shown) > 1:
-        letters = compare_all({m: _values(results[m]) for m in shown}).letters()
+    values = {m: _values(result) for m, result in results.items()}
+    letters = compare_all(values).letters() if len(shown) > 1 else dict.fromkeys(shown, "")
     rows: list[tuple[Cell, ...]] = []
-    for method in shown:
-        result, point = results[method], best[method]
-        low, high = confidence_interval(_values(result))
+    for method, result in results.items():
+        point = best[method]
+        low, high = confidence_interval(values[method])
         rows.append(
             (_title(method), point.k,
              *(result.value(metric, "mean") for metric in ("top-1", "MRR")),
@@ -340,11 +328,11 @@ def _table(shown: Sequence[str], best: Mapping[str, Point], tested: _Results) ->
 
 
 def _by_direction(shown: Sequence[str], best: Mapping[str, Point], tested: _Results) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for method in shown:
-        result = tested[method][best[method].k]
-        values = [result.value(name, d) for d in ("x2y", "y2x") for name in ("top-1", "MRR")]
-        rows.append((_title(method), *values))
+    measures = [(metric, d) for d in DIRECTIONS for metric in ("top-1", "MRR")]
+    rows: list[tuple[Cell, ...]] = [
+        (_title(m), *(tested[m][best[m].k].value(metric, d) for metric, d in measures))
+        for m in shown
+    ]
     columns = ("method", "accuracy x→y", "MRR x→y", "accuracy y→x", "MRR y→x")
     return Table("Table 1 by direction", columns, tuple(rows))
 
@@ -402,32 +390,30 @@ def _ordered(best: Mapping[str, Point], tested: _Results) -> list[Claim]:
     published = tests_of(queries, unpaired_t, "bonferroni")
     claims = []
     for a, b in pairs:
-        statement = f"{_title(a)} is ahead of {_title(b)}."
-        told = f"{PUBLISHED[a]:.3f} and {PUBLISHED[b]:.3f} (MRR)"
-        if (a, b) in found:
-            values = " − ".join(f"{one.value('MRR', 'mean'):.3f}" for one in results[a, b])
-            claims.append(
-                Claim.ahead(
-                    statement, found[a, b], f"MRR, {values}",
-                    published=told, paper=published[a, b],
-                )
-            )  # fmt: skip
-        else:
-            missing = a if a not in tested else b
-            claims.append(Claim(statement, published=told, reason=_not_run(_title(missing))))
+        values = " − ".join(f"{r.value('MRR', 'mean'):.3f}" for r in results.get((a, b), ()))
+        claims.append(
+            Claim.ahead(
+                f"{_title(a)} is ahead of {_title(b)}.",
+                found.get((a, b)),
+                f"MRR, {values}",
+                published=f"{PUBLISHED[a]:.3f} and {PUBLISHED[b]:.3f} (MRR)",
+                paper=published.get((a, b)),
+                reason=f"{_title(b if a in tested else a)} was not run.",
+            )
+        )
     return claims
 
 
 def _asked(result: Evaluation) -> np.ndarray:
     """Reciprocal ranks of the queries of both sides, as the paper tests them."""
-    return np.concatenate([result.per_query("MRR", d) for d in ("x2y", "y2x")])
+    return np.concatenate([result.per_query("MRR", d) for d in DIRECTIONS])
 
 
 def _everywhere(tested: _Results) -> Claim:
     """S2Net is ahead of OPCA at every number of dimensions: the least lead decides."""
     statement = "S2Net is ahead of OPCA at every number of dimensions."
     if not {"s2net", "opca"} <= set(tested):
-        return Claim(statement, published=ONLY_DRAWN, reason=_not_run("S2Net or OPCA"))
+        return Claim(statement, published=ONLY_DRAWN, reason="S2Net or OPCA was not run.")
     ks = [k for k in tested["s2net"] if k in tested["opca"]]
     leads = {k: _compared(tested["s2net"][k], tested["opca"][k]) for k in ks}
     worst = max(ks, key=lambda k: (leads[k].p_value, -leads[k].difference))

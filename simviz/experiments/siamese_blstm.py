@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,6 @@ from simviz.experiments._experiment import BLSTM, Experiment, Found, Size
 from simviz.experiments._findings import Cell, Claim, Table
 from simviz.experiments._progress import Progress
 from simviz.pipeline import PairPipeline, default_pipeline
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Grouped = Mapping[str, Sequence[str]]
 #: Hits on each text, by row and test.
@@ -94,9 +91,8 @@ def demo_material() -> Material:
         {text: (group,) for text, group in read_inputs(part).items()}
         for part in ("pool", "validation", "test")
     )
-    return Material(
-        read_titles(), "job_titles", read_synonyms(), read_extra_words(), pool, watched, annotated
-    )
+    words = read_synonyms(), read_extra_words()
+    return Material(read_titles(), "job_titles", *words, pool, watched, annotated)
 
 
 def part_of_demo(every: int) -> Material:
@@ -107,13 +103,9 @@ def part_of_demo(every: int) -> Material:
     def of_these(texts: Grouped) -> Grouped:
         return {text: of for text, of in texts.items() if groups.issuperset(of)}
 
-    return replace(
-        whole,
-        titles=of_these(whole.titles),
-        pool=of_these(whole.pool),
-        watched=of_these(whole.watched),
-        annotated=of_these(whole.annotated),
-    )
+    parts = ("titles", "pool", "watched", "annotated")
+    kept: dict[str, Any] = {name: of_these(getattr(whole, name)) for name in parts}
+    return replace(whole, **kept)
 
 
 def read_material(
@@ -212,20 +204,21 @@ def extra_words_test(titles: Grouped, inputs: Iterable[str]) -> Grouped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table3:
-    """Hits of every row on every test."""
+    """Hits of every row on every test, and how many texts and seconds each row was trained."""
 
-    frame: pd.DataFrame
-    claims: tuple[Claim, ...]
-    ceiling: float
+    hits: Hits
     sizes: Mapping[str, int]
     seconds: Mapping[str, float]
 
-    def wide(self) -> pd.DataFrame:
-        """Rows and columns as in the paper."""
-        order = list(dict.fromkeys(self.frame["row"]))
-        tests = list(dict.fromkeys(self.frame["test"]))
-        table = self.frame.pivot(index="row", columns="test", values="hits")
-        return table.loc[order, tests]
+    @property
+    def rows(self) -> list[str]:
+        """Rows as in the paper."""
+        return list(dict.fromkeys(row for row, _ in self.hits))
+
+    @property
+    def tests(self) -> dict[str, int]:
+        """Tests as in the paper, and how many texts each has."""
+        return {test: len(values) for (_, test), values in self.hits.items()}
 
 
 def table(
@@ -236,7 +229,6 @@ def table(
     most_synonyms: int | None = None,
     share_of_words: float = 0.2,
     seed: int = 0,
-    heard: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> Table3:
     """Train and test the rows of the table."""
@@ -246,17 +238,12 @@ def table(
     # Neculoiu, P., Versteegh, M., & Rotaru, M. (2016). "Learning Text Similarity with Siamese
     # Recurrent Networks". Proceedings of the 1st Workshop on Representation Learning for NLP,
     # 148-157. Section 5, table 3.
-    say = heard or (lambda words: None)
     course = _Course(material, most_synonyms, share_of_words, seed)
     wanted = [row for row in (rows or ROWS) if row in course.possible]
     base = taxonomy_pairs(material.titles)
-    say(BASELINE)
-    known: dict[tuple[str, str], NDArray[np.float64]] = {}
     matcher = default_pipeline("ngram_matcher", base).fit(base)
     sizes, seconds = {BASELINE: len(base.x)}, {}
     fitted = {BASELINE: matcher}
-    for test, texts in course.tests.items():
-        known[BASELINE, test] = hits(matcher, material.titles, texts)
     for row, part in (progress or Progress()).over(wanted):
         part(f"Training {row}")
         if row == ROWS[4]:
@@ -265,7 +252,6 @@ def table(
                 continue
             course.ask(teacher)
         train = augment(base, course.steps(row), course.kept_out)
-        say(f"{row}: {len(train.x):,} texts")
         begin = time.perf_counter()
         network = default_pipeline(
             "siamese_blstm", train, **{"shared": True, "random_state": seed, **(params or {})}
@@ -274,15 +260,13 @@ def table(
         fitted[row] = network.fit(train, course.watched)
         part(f"Testing {row}", 1.0)
         seconds[row], sizes[row] = time.perf_counter() - begin, len(train.x)
-        for test, texts in course.tests.items():
-            known[row, test] = hits(fitted[row], material.titles, texts)
-        found = [f"{test} {known[row, test].mean():.3f}" for test in course.tests]
-        watched = max(fitted[row].model_.validation_scores_, default=float("nan"))
-        say(f"  {', '.join(found)}; watched MRR {watched:.3f}; {seconds[row]:,.0f} s")
-    if course.corrected:
-        for row, model in fitted.items():
-            known[row, CORRECTED] = hits(model, material.titles, course.corrected)
-    return Table3(_frame(known), _claims(known), material.ceiling, sizes, seconds)
+    tests = course.tests | ({CORRECTED: course.corrected} if course.corrected else {})
+    found = {
+        (row, test): hits(model, material.titles, texts)
+        for row, model in fitted.items()
+        for test, texts in tests.items()
+    }
+    return Table3(found, sizes, seconds)
 
 
 def hits(pipeline: PairPipeline, titles: Grouped, texts: Grouped) -> NDArray[np.float64]:
@@ -369,43 +353,30 @@ def _some(
     return {names[i]: texts[names[i]] for i in sorted(chosen.tolist())}
 
 
-def _frame(known: Hits) -> pd.DataFrame:
-    import pandas as pd
-
-    lines = []
-    for (row, test), values in known.items():
-        low, high = confidence_interval(values)
-        lines.append((row, test, float(values.mean()), low, high, len(values)))
-    return pd.DataFrame(lines, columns=["row", "test", "hits", "low", "high", "n"])
-
-
-def _claims(known: Hits) -> tuple[Claim, ...]:
+def claims(known: Hits) -> list[Claim]:
+    """What the paper concludes; a difference has to be sure, and as large as the bound."""
     none, typos, synonyms, extra, feedback = ROWS
     last = max((row for row, _ in known if row in ROWS), key=ROWS.index, default=none)
-
-    def lifts(statement: str, row: str, base: str, test: str, bound: float) -> Claim:
-        """What is said of a difference; it has to be sure, and as large as the bound."""
-        pair = known.get((row, test)), known.get((base, test))
-        if pair[0] is None or pair[1] is None:
-            return Claim(statement, bound=bound)
-        found = replace(paired_randomization(pair[0], pair[1]), unit="text")
-        quantity = f"hits on {test}, {pair[0].mean():.3f} − {pair[1].mean():.3f}"
-        return replace(Claim.ahead(statement, found, quantity), bound=bound)
-
-    return (
-        _share("Typos hit from row (1) on.", known.get((typos, TYPOS)), 0.95),
-        lifts("Synonyms lift Composition.", synonyms, typos, COMPOSITION, 0.15),
-        lifts("Extra words lift Extra words.", extra, synonyms, EXTRA, 0.25),
-        lifts("Feedback corrects what it speaks of.", feedback, extra, CORRECTED, 0.5),
-        _unharmed("Feedback costs nothing elsewhere.", known, feedback, extra),
-        *(
-            lifts(
-                f"With all augmentations, ahead of the n-gram matcher on {test}.",
-                last, BASELINE, test, np.nextafter(0.0, 1.0),
-            )
-            for test in (COMPOSITION, ANNOTATIONS)
-        ),
-    )  # fmt: skip
+    ahead = "With all augmentations, ahead of the n-gram matcher on {}."
+    differences = (
+        ("Synonyms lift Composition.", synonyms, typos, COMPOSITION, 0.15),
+        ("Extra words lift Extra words.", extra, synonyms, EXTRA, 0.25),
+        ("Feedback corrects what it speaks of.", feedback, extra, CORRECTED, 0.5),
+        (ahead.format(COMPOSITION), last, BASELINE, COMPOSITION, np.nextafter(0.0, 1.0)),
+        (ahead.format(ANNOTATIONS), last, BASELINE, ANNOTATIONS, np.nextafter(0.0, 1.0)),
+    )
+    found = []
+    for statement, row, base, test, bound in differences:
+        claim = Claim(statement)
+        if (row, test) in known and (base, test) in known:
+            a, b = known[row, test], known[base, test]
+            compared = replace(paired_randomization(a, b), unit="text")
+            quantity = f"hits on {test}, {a.mean():.3f} − {b.mean():.3f}"
+            claim = Claim.ahead(statement, compared, quantity)
+        found.append(replace(claim, bound=bound))
+    share = _share("Typos hit from row (1) on.", known.get((typos, TYPOS)), 0.95)
+    unharmed = _unharmed("Feedback costs nothing elsewhere.", known, feedback, extra)
+    return [share, *found[:3], unharmed, *found[3:]]
 
 
 def _share(statement: str, values: NDArray[np.float64] | None, bound: float) -> Claim:
@@ -413,25 +384,15 @@ def _share(statement: str, values: NDArray[np.float64] | None, bound: float) -> 
         return Claim(statement, bound=bound)
     low, high = confidence_interval(values)
     share = float(values.mean())
-    told = f"{share:.3f} of {len(values):,} texts [{low:.3f}, {high:.3f}] (needed {bound:.2f})"
-    return Claim(statement, share, bound, low=low, high=high, ours=told)
+    numbers = f"{share:.3f} of {len(values):,} texts [{low:.3f}, {high:.3f}] (needed {bound:.2f})"
+    return Claim(statement, share, bound, low=low, high=high, ours=numbers)
 
 
-def _unharmed(
-    statement: str,
-    known: Hits,
-    row: str,
-    base: str,
-    margin: float = 0.02,
-) -> Claim:
+def _unharmed(statement: str, known: Hits, row: str, base: str, margin: float = 0.02) -> Claim:
     """Whether no test lost more than the margin."""
-    lost = {
-        test: float(known[row, test].mean() - known[base, test].mean())
-        for test in TESTS
-        if (row, test) in known and (base, test) in known
-    }
-    if len(lost) < len(TESTS):
+    if not all((one, test) in known for one in (row, base) for test in TESTS):
         return Claim(statement, bound=-margin)
+    lost = {test: float(known[row, test].mean() - known[base, test].mean()) for test in TESTS}
     worst = min(lost, key=lambda test: lost[test])
     return Claim(statement, lost[worst], -margin, f"largest loss, hits on {worst}")
 
@@ -459,7 +420,7 @@ class SiameseTable(Experiment[Material]):
         size: Size = "demo",
         seed: int = 0,
         n_train: int | None = None,
-        n_pool: int | None = None,
+        **how: Any,
     ) -> Material:
         """Read a taxonomy."""
         if path is None:
@@ -487,14 +448,13 @@ class SiameseTable(Experiment[Material]):
         found = table(
             data, _SETTINGS[size], most_synonyms=_SYNONYMS[size], seed=seed, progress=progress
         )
-        wide = found.wide()
-        n = found.frame.drop_duplicates("test").set_index("test")["n"]
-        columns = ("row", "texts", *(f"{test} (n = {n[test]:,})" for test in wide.columns))
+        tests = found.tests
+        columns = ("row", "texts", *(f"{test} (n = {n:,})" for test, n in tests.items()))
         rows: list[tuple[Cell, ...]] = [
-            (str(row), found.sizes[str(row)], *(float(value) for value in values))
-            for row, values in zip(wide.index, wide.to_numpy(), strict=True)
+            (row, found.sizes[row], *(float(found.hits[row, test].mean()) for test in tests))
+            for row in found.rows
         ]
-        told = ", ".join(f"{name} {value}" for name, value in _SETTINGS[size].items())
+        settings = ", ".join(f"{name} {value}" for name, value in _SETTINGS[size].items())
         return Found(
             f"{len(data.titles):,} titles",
             tables=[
@@ -505,9 +465,9 @@ class SiameseTable(Experiment[Material]):
                     "The paper's titles are not public; its numbers are of other tests.",
                 )
             ],
-            claims=found.claims,
+            claims=claims(found.hits),
             notes=[
-                f"Network: {told}.",
-                f"Looking titles up in the taxonomy can reach {found.ceiling:.3f}.",
+                f"Network: {settings}.",
+                f"Looking titles up in the taxonomy can reach {data.ceiling:.3f}.",
             ],
         )

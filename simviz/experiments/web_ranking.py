@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz.base import TopicSimilarity
 from simviz.data import Items, PairSet, split
 from simviz.datasets import load_demo
 from simviz.datasets.pydocs import SAME
 from simviz.evaluation.metrics import NDCG
 from simviz.evaluation.significance import paired_t
-from simviz.experiments._blending import Asked, Scored, Task, alone_and_blended, score_table
-from simviz.experiments._experiment import SLIDES, Experiment, Found, Size, cut, fitted
-from simviz.experiments._findings import Claim, claims_ahead
+from simviz.experiments._blending import Asked, BlendedRanking, Scored, Task
+from simviz.experiments._experiment import SLIDES, Size, graded, two_texts
 from simviz.experiments._parts import Parts
-from simviz.experiments._progress import Progress
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
-Reals = NDArray[np.float64]
-#: What is chosen by, and what is tested.
-METRIC = NDCG(10)
-_METRICS = (NDCG(1), NDCG(3), METRIC)
 _LINK_DEMO = "pydocs_links"
-_SPECTRAL = (50, 100, 200, 400)
 _TOPICS: Mapping[Size, tuple[int, ...]] = {"demo": (50,), "full": (50, 100)}
 _LEARNED = (100, 400)
 _RIDGES = (0.1, 1.0, 10.0)
-#: How long each takes, about.
-_COSTS = {"lsa": 1.0, "plsa": 1.5, "cl_lsi": 1.0, "opca": 2.0, "cplsa": 4.0, "s2net": 8.0}
-_NAMES = {"lsa": "LSA"}
 
 
 def clicks(
@@ -117,28 +108,6 @@ class TermWeights(Vectors):
         return sp.csr_array(super().transform(weighed), dtype=np.float32)
 
 
-def counted(data: Task) -> tuple[Task, NDArray[np.float64]]:
-    """Count the words of all texts once, for they are asked for many times."""
-    clicked = data.train
-    words = TextCounts(min_df=2, stop_words="english")
-    both = words.fit_transform([*clicked.x.content, *clicked.y.content])
-    df = np.bincount(both.indices, minlength=both.shape[1])
-
-    def vectors(pairs: PairSet) -> PairSet:
-        x, y = (
-            Items(side.ids, words.transform(side.content), "vector") for side in (pairs.x, pairs.y)
-        )
-        return replace(pairs, x=x, y=y)
-
-    counts = replace(
-        data,
-        train=vectors(clicked),
-        validation=Asked(vectors(data.validation.pairs)),
-        test=Asked(vectors(data.test.pairs)),
-    )
-    return counts, np.log(both.shape[0] / df)
-
-
 def _clicked(pairs: PairSet) -> PairSet:
     """Relevant pairs alone, each as good as the other, with the items they are of."""
     positives = pairs.relevance.positives.copy()
@@ -149,7 +118,7 @@ def _clicked(pairs: PairSet) -> PairSet:
     return flat.take(x, y)
 
 
-class WebRanking(Experiment[Task]):
+class WebRanking(BlendedRanking):
     """NDCG of models trained on clicks, each alone and combined with the vector space model."""
 
     title = "Trained on clicks, measured by judgments"
@@ -163,142 +132,119 @@ class WebRanking(Experiment[Task]):
     minutes = 2.0
     pool = "all"
     split_by = "x"
+    names: ClassVar[dict[str, str]] = {"lsa": "LSA"}
+    costs: ClassVar[dict[str, float]] = {
+        "lsa": 1.0, "plsa": 1.5, "cl_lsi": 1.0, "opca": 2.0, "cplsa": 4.0, "s2net": 8.0,
+    }  # fmt: skip
+    lexical = "VSM"
+    blend = "{} + VSM"
+    metrics = (NDCG(1), NDCG(3), NDCG(10))
+    metric = NDCG(10)
+    size_label = "k = {}"
+    table = (
+        "Ranking by judgments",
+        "model",
+        "All documents are ranked for each query. The talk's own numbers are of other data "
+        "and are not shown.",
+    )
+    claims = (
+        ("S2Net", "VSM", "S2Net alone ranks better than the vector space model."),
+        ("S2Net + VSM", "VSM", "Combined with S2Net the vector space model ranks better."),
+        ("S2Net + VSM", "S2Net", "S2Net ranks better when combined with the vector space model."),
+    )
+    paper_test = paired_t
+    remarks = (
+        "All models, and the weights of terms, are learned from clicked pairs alone, in "
+        "one vocabulary without English stop words.",
+        f"Dimensions, topics, ridges, similarity of topics and α: chosen by the {metric} "
+        "of the validation queries' judgments. Scores of a blend are divided by their "
+        "spread in training.",
+        "The talk trains on titles clicked in a search engine, which are not public.",
+    )
 
-    def prepared(
-        self,
-        pairs: PairSet,
-        *,
-        seed: int = 0,
-        n_train: int | None = None,
-        n_pool: int | None = None,
-    ) -> Task:
+    def prepared(self, pairs: PairSet, *, seed: int = 0, **how: Any) -> Task:
         """Make data of pairs that somebody brought."""
         if pairs.name == self.demo:
             return of_links(pairs, load_demo(_LINK_DEMO), seed)
-        return super().prepared(pairs, seed=seed, n_train=n_train, n_pool=n_pool)
+        return super().prepared(pairs, seed=seed, **how)
 
     def _adapted(self, parts: Parts) -> Task:
         return of_judgments(parts)
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
-        texts = pairs.x.kind == pairs.y.kind == "text" and pairs.x is not pairs.y
-        graded = pairs.relevance.kind == "grade" and len(set(pairs.relevance.matrix.data)) > 1
-        return texts and graded
+        return two_texts(pairs) and graded(pairs)
 
-    def _run(
-        self, data: Task, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
-    ) -> Found:
-        """Train on clicks, choose by judgments of validation queries, test on others."""
-        progress("Counting words")
-        data, idf = counted(data)
-        vsm = _pipeline("tfidf_cosine", idf, {}).fit(data.train)
-        scored = {"VSM": Scored(data.test.evaluate(vsm, _METRICS))}
+    def _begun(self, data: Task) -> tuple[Task, PairPipeline]:
+        """The words of all texts are counted once, for they are asked for many times."""
+        clicked = data.train
+        words = TextCounts(min_df=2, stop_words="english")
+        both = words.fit_transform([*clicked.x.content, *clicked.y.content])
+        df = np.bincount(both.indices, minlength=both.shape[1])
 
-        def tested(method: str, part: Progress) -> dict[str, Scored]:
-            return alone_and_blended(
-                (_name(method), f"{_name(method)} + VSM"),
-                lambda listening: _candidates(method, data, idf, size, seed, listening),
-                vsm, data, _METRICS, METRIC, part,
-            )  # fmt: skip
+        def vectors(pairs: PairSet) -> PairSet:
+            x, y = (
+                Items(side.ids, words.transform(side.content), "vector")
+                for side in (pairs.x, pairs.y)
+            )
+            return replace(pairs, x=x, y=y)
 
-        costs = {method: _COSTS[method] for method in methods if method in _COSTS}
-        for found in progress.each(tested, costs).values():
-            scored |= found
-        table = score_table(
-            "Ranking by judgments", "model", scored, _METRICS,
-            "All documents are ranked for each query. The talk's own numbers are of other data "
-            "and are not shown.",
-        )  # fmt: skip
-        notes = [
-            *data.notes,
-            "All models, and the weights of terms, are learned from clicked pairs alone, in "
-            "one vocabulary without English stop words.",
-            f"Dimensions, topics, ridges, similarity of topics and α: chosen by the {METRIC} "
-            "of the validation queries' judgments. Scores of a blend are divided by their "
-            "spread in training.",
-            "The talk trains on titles clicked in a search engine, which are not public.",
-        ]
-        return Found(data.about, tables=[table], claims=_claims(scored), notes=notes)
+        counts = replace(
+            data,
+            train=vectors(clicked),
+            validation=Asked(vectors(data.validation.pairs)),
+            test=Asked(vectors(data.test.pairs)),
+        )
+        weights = TermWeights(np.log(both.shape[0] / df))
+        lexical = PairPipeline(get_method("tfidf_cosine")(), weights, weights)
+        return counts, lexical.fit(counts.train)
 
+    def _pipelines(
+        self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
+    ) -> dict[str, PairPipeline]:
+        cls = get_method(method)
+        most = min(max(self.sizes), *task.train.shape)
+        grid: dict[str, dict[str, Any]] = {"": {"n_components": most}}
+        if method == "opca":
+            grid = {f"ridge {r:g}": {"n_components": most, "regularization": r} for r in _RIDGES}
+        elif method in ("plsa", "cplsa"):
+            grid = {f"{k} topics": {"n_components": k} for k in _TOPICS[size]}
+        elif method == "s2net":
+            settings = {"loss": "logistic", "init": "pca", "max_iter": 30, "patience": 5}
+            sizes = sorted({min(k, *task.train.shape) for k in _LEARNED})
+            grid = {f"k = {k}": {"n_components": k, **settings} for k in sizes}
+        features = Vectors() if cls.tags.input == "counts" else lexical.x_features
+        usual: dict[str, Any] = {"shared": True} if cls.tags.space == "either" else {}
+        usual["random_state"] = seed
+        return {
+            setting: PairPipeline(cls(**usual, **params), features, features)
+            for setting, params in grid.items()
+        }
 
-def _name(method: str) -> str:
-    return _NAMES.get(method) or str(get_method(method).tags.title)
+    def _variants(self, pipeline: PairPipeline) -> dict[str, PairPipeline]:
+        """Topics are compared in two ways."""
+        if not isinstance(pipeline.model, TopicSimilarity):
+            return super()._variants(pipeline)
+        found = {}
+        for measure in ("js", "cosine"):
+            found[measure] = copy.copy(pipeline)
+            found[measure].model_ = copy.copy(pipeline.model_).set_params(measure=measure)
+        return found
 
-
-def _pipeline(method: str, idf: Reals, params: Mapping[str, Any]) -> PairPipeline:
-    """Not fitted, for items that are counts in one vocabulary."""
-    cls = get_method(method)
-    features = [Vectors() if cls.tags.input == "counts" else TermWeights(idf) for _ in ("x", "y")]
-    shared = {"shared": True} if cls.tags.space == "either" else {}
-    return PairPipeline(cls(**shared, **params), *features)
-
-
-def _candidates(
-    method: str, data: Task, idf: Reals, size: Size, seed: int, progress: Progress
-) -> dict[str, PairPipeline]:
-    """Fitted pipelines by their settings, in words."""
-    title, grid = _name(method), _grid(method, size, data)
-    found: dict[str, PairPipeline] = {}
-    for setting, part in progress.over(list(grid)):
-        words = f"Training {title}, {setting}" if setting else f"Training {title}"
-        part(words)
-        pipeline = _pipeline(method, idf, {**grid[setting], "random_state": seed})
-        pipeline.set_callbacks(part.listen(words))
-        fitted(pipeline, data.train, data.validation.pairs)
-        part(words, 1.0)
-        before = f"{setting}, " if setting else ""
-        if method in ("plsa", "cplsa"):
-            found |= {f"{before}{m}": _compared(pipeline, m) for m in ("js", "cosine")}
-        elif get_method(method).tags.nested:
-            found |= {f"{before}k = {k}": m for k, m in cut(pipeline, _SPECTRAL).items()}
-        else:
-            found[setting] = pipeline
-    return found
-
-
-def _grid(method: str, size: Size, data: Task) -> dict[str, dict[str, Any]]:
-    """What is fitted: setting, in words, to parameters."""
-    most = min(max(_SPECTRAL), *data.train.shape)
-    if method == "opca":
-        return {f"ridge {r:g}": {"n_components": most, "regularization": r} for r in _RIDGES}
-    if method in ("plsa", "cplsa"):
-        return {f"{k} topics": {"n_components": k} for k in _TOPICS[size]}
-    if method == "s2net":
-        settings = {"loss": "logistic", "init": "pca", "max_iter": 30, "patience": 5}
-        sizes = sorted({min(k, *data.train.shape) for k in _LEARNED})
-        return {f"k = {k}": {"n_components": k, **settings} for k in sizes}
-    return {"": {"n_components": most}}
-
-
-def _compared(fitted: PairPipeline, measure: str) -> PairPipeline:
-    """The same topics, compared in another way."""
-    other = copy.copy(fitted)
-    other.model_ = copy.copy(fitted.model_).set_params(measure=measure)
-    return other
-
-
-def _claims(scored: Mapping[str, Scored]) -> list[Claim]:
-    """What the talk concludes, each with its test."""
-    if "S2Net" not in scored:
-        return []
-    values = {name: one.result.per_query(METRIC, "x2y") for name, one in scored.items()}
-    wanted = [
-        ("S2Net", "VSM", "S2Net alone ranks better than the vector space model."),
-        ("S2Net + VSM", "VSM", "Combined with S2Net the vector space model ranks better."),
-        ("S2Net + VSM", "S2Net", "S2Net ranks better when combined with the vector space model."),
-    ]
-    others = [name for name in scored if f"{name} + VSM" in scored and name != "S2Net"]
-    if others:
+    def _wanted(self, scored: Mapping[str, Scored]) -> Sequence[tuple[str, str, str]]:
+        """What the talk concludes, and S2Net beside the model that validation puts second."""
+        others = [name for name in scored if f"{name} + VSM" in scored and name != "S2Net"]
+        if not others:
+            return self.claims
         best = max(others, key=lambda name: scored[name].validation)
         mixed = max(others, key=lambda name: scored[f"{name} + VSM"].validation)
         in_validation = "in validation the best other model."
-        wanted += [
+        return (
+            *self.claims,
             ("S2Net", best, f"S2Net ranks better than {best}, {in_validation}"),
             (
                 "S2Net + VSM",
                 f"{mixed} + VSM",
                 f"Combined with VSM, S2Net ranks better than {mixed}, {in_validation}",
             ),
-        ]
-    return claims_ahead(wanted, values, str(METRIC), paper=paired_t)
+        )

@@ -22,7 +22,6 @@ from simviz.evaluation import evaluate
 from simviz.evaluation._search_fits import PairUnits
 from simviz.evaluation.search import (
     Selection,
-    SharedFits,
     Trial,
     UnitEstimator,
     development,
@@ -93,22 +92,20 @@ def test_scikit_learns_grid_search_finds_the_same(vectors):
     pipeline = cca(vectors)
     ours = search(pipeline, vectors, GRID, cv=3, by="x")
     X = np.arange(len(units))
-    for shared in (None, SharedFits(reach=12)):
-        grid = GridSearchCV(UnitEstimator(pipeline, units, shared=shared), GRID, cv=folds)
-        grid.fit(X)
-        theirs = {repr(sorted(p.items())): i for i, p in enumerate(grid.cv_results_["params"])}
-        for trial in ours.trials:
-            i = theirs[repr(sorted(trial.params.items()))]
-            assert trial.mean == pytest.approx(grid.cv_results_["mean_test_score"][i], abs=1e-6)
-        assert grid.best_params_ == ours.chosen.params
-        refitted = grid.best_estimator_.pipeline_.similarity(vectors.x, vectors.y)
-        own = ours.refit(pipeline, vectors).similarity(vectors.x, vectors.y)
-        np.testing.assert_allclose(refitted, own, atol=1e-6)
+    grid = GridSearchCV(UnitEstimator(pipeline, units), GRID, cv=folds).fit(X)
+    theirs = {repr(sorted(p.items())): i for i, p in enumerate(grid.cv_results_["params"])}
+    for trial in ours.trials:
+        i = theirs[repr(sorted(trial.params.items()))]
+        assert trial.mean == pytest.approx(grid.cv_results_["mean_test_score"][i], abs=1e-6)
+    assert grid.best_params_ == ours.chosen.params
+    refitted = grid.best_estimator_.pipeline_.similarity(vectors.x, vectors.y)
+    own = ours.refit(pipeline, vectors).similarity(vectors.x, vectors.y)
+    np.testing.assert_allclose(refitted, own, atol=1e-6)
 
 
 def test_the_other_search_classes_drive_it_too(vectors):
     units = PairUnits.of(vectors, "group")
-    estimator = UnitEstimator(cca(vectors), units, shared=SharedFits(reach=12))
+    estimator = UnitEstimator(cca(vectors), units)
     X = np.arange(len(units))
     drawn = {"n_components": [2, 5, 8], "regularization": loguniform(0.01, 10)}
     random = RandomizedSearchCV(estimator, drawn, n_iter=4, cv=KFold(3), random_state=0).fit(X)
@@ -133,11 +130,7 @@ def test_nested_methods_and_features_are_fitted_once_a_fold(vectors, monkeypatch
     search(cca(vectors), vectors, grid, cv=3, by="x")
     assert fits == [12, 12, 12]
     fits.clear()
-    estimator = UnitEstimator(cca(vectors), units, shared=SharedFits(reach=12))
-    GridSearchCV(estimator, grid, cv=3, refit=False).fit(np.arange(len(units)))
-    assert fits == [12, 12, 12]
-    fits.clear()
-    estimator.set_params(shared=None)
+    estimator = UnitEstimator(cca(vectors), units)
     GridSearchCV(estimator, grid, cv=3, refit=False).fit(np.arange(len(units)))
     assert len(fits) == 9
 

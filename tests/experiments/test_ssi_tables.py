@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
-from simviz.experiments import Parts, get_experiment
+from simviz.experiments import get_experiment
 from simviz.experiments._blending import ALPHAS, Asked, WithoutItself, choose
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.features import TextCounts, Vectors
@@ -167,7 +167,7 @@ def test_languages_are_blended(translated):
         x = Items(pairs.x.ids, pairs.x.content, "text", {"translation": pairs.y.content})
         pairs = PairSet(x, pairs.y, pairs.relevance, name="emoji")
     experiment = get_experiment("ssi_languages")
-    found = experiment.run(Parts.of(pairs), methods=["cl_lsi"])
+    found = experiment.run(experiment.prepared(pairs), methods=["cl_lsi"])
     table = {row[0]: row[2] for row in found.tables[0].rows}
     lexical = table["TFIDF on translated queries"]
     assert (lexical > 0.9) == translated

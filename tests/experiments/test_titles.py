@@ -9,7 +9,7 @@ import pytest
 
 from simviz.data.readers import taxonomy_pairs
 from simviz.exceptions import DatasetError
-from simviz.experiments import Claim, siamese_blstm as blstm
+from simviz.experiments import Claim, Progress, siamese_blstm as blstm
 from simviz.experiments.siamese_blstm import (
     Material,
     composition_test,
@@ -137,29 +137,29 @@ QUICK = {"hidden_units": 8, "n_components": 8, "embedding_size": 8, "max_iter": 
 
 
 def test_the_table_has_every_row_and_test():
-    said = []
-    found = blstm.table(part(), QUICK, most_synonyms=40, heard=said.append)
-    wide = found.wide()
-    assert list(wide.index) == [blstm.BASELINE, *blstm.ROWS]
-    assert list(wide.columns) == [
+    heard = []
+    progress = Progress(lambda words, fraction: heard.append(words))
+    found = blstm.table(part(), QUICK, most_synonyms=40, progress=progress)
+    assert found.rows == [blstm.BASELINE, *blstm.ROWS]
+    assert list(found.tests) == [
         blstm.TYPOS, blstm.COMPOSITION, blstm.EXTRA, blstm.ANNOTATIONS, blstm.CORRECTED
     ]  # fmt: skip
-    assert wide.loc[blstm.BASELINE, blstm.EXTRA] > 0.95, "by construction, but for ties"
-    assert ((wide >= 0) & (wide <= 1)).all().all()
+    means = {key: values.mean() for key, values in found.hits.items()}
+    assert means[blstm.BASELINE, blstm.EXTRA] > 0.95, "by construction, but for ties"
+    assert all(0 <= value <= 1 for value in means.values())
+    assert len(means) == len(found.rows) * len(found.tests)
     sizes = [found.sizes[row] for row in blstm.ROWS]
     assert sizes == sorted(sizes) and len(set(sizes)) == len(sizes)
-    assert len(found.claims) == 7
-    assert any("texts" in words for words in said)
-    frame = found.frame
-    assert ((frame["low"] <= frame["hits"]) & (frame["hits"] <= frame["high"])).all()
+    assert len(blstm.claims(found.hits)) == 7
+    assert any(words.startswith("Training") for words in heard)
 
 
 def test_without_real_inputs_there_are_two_tests_and_three_rows():
     whole = part(40)
     found = blstm.table(Material(whole.titles, "bare", whole.synonyms), QUICK)
-    assert list(found.wide().index) == [blstm.BASELINE, *blstm.ROWS[:3]]
-    assert list(found.wide().columns) == [blstm.TYPOS, blstm.COMPOSITION]
-    verdicts = [claim.verdict for claim in found.claims]
+    assert found.rows == [blstm.BASELINE, *blstm.ROWS[:3]]
+    assert list(found.tests) == [blstm.TYPOS, blstm.COMPOSITION]
+    verdicts = [claim.verdict for claim in blstm.claims(found.hits)]
     assert verdicts.count("not comparable") == 4
 
 
