@@ -56,11 +56,6 @@ def adjust(p_values: ArrayLike, correction: Correction = "holm") -> Reals:
     ndarray of float64, shape (n,)
         In the same order, at most 1.
 
-    Raises
-    ------
-    ValueError
-        If a p-value lies outside [0, 1] or the correction is unknown.
-
     References
     ----------
     Holm (1979), A simple sequentially rejective multiple test procedure.
@@ -321,11 +316,6 @@ def correct(
     dict of (int, int) to Comparison
         The same with corrected p-values, each saying how it was corrected.
 
-    Raises
-    ------
-    ValueError
-        If the correction is unknown.
-
     Examples
     --------
     >>> from simviz.evaluation import paired_t
@@ -472,11 +462,6 @@ def compare_evaluations(
     -------
     Comparison
         Of `a` against `b`.
-
-    Raises
-    ------
-    ValueError
-        As in `compare_all_evaluations`.
     """
     found = compare_all_evaluations(
         {"a": a, "b": b}, metric, directions, test, correction="none", baseline=None, **settings
@@ -556,11 +541,6 @@ def power_analysis(
     -------
     PowerAnalysis
         How many, and how to say it.
-
-    Raises
-    ------
-    ValueError
-        If the lists do not belong together or a share is out of range.
 
     Notes
     -----
@@ -695,11 +675,6 @@ def query_values(
         answer and every answer one query: the mean of both, one value a
         pair. Of two otherwise: the queries of both sides, weighted so that
         both sides count alike.
-
-    Raises
-    ------
-    ValueError
-        If a direction was not evaluated.
 
     Examples
     --------

@@ -309,11 +309,6 @@ def nested_parts(
     list of PairSet
         With the items of the other side that are judged with those. At 1 it
         is the whole itself.
-
-    Raises
-    ------
-    ValueError
-        If a share is out of range or they do not ascend.
     """
     shares = [float(share) for share in fractions]
     if not shares or min(shares) <= 0 or max(shares) > 1 or (np.diff(shares) <= 0).any():
@@ -369,13 +364,6 @@ def learning_curve(
     -------
     LearningCurve
         Values of each query.
-
-    Raises
-    ------
-    ValueError
-        If a setting does not fit, or a metric pools all pairs.
-    JobCancelled
-        If the callback asked to stop.
 
     Examples
     --------

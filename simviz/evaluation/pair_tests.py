@@ -290,11 +290,6 @@ def bootstrap_pairs(
         For each two runs, by their numbers, the first below the second. The
         unit is "judged pair"; nothing is corrected.
 
-    Raises
-    ------
-    ValueError
-        If the pairs are not the same, or a setting means nothing.
-
     Notes
     -----
     Where no item is in two pairs, pairs are drawn; where only items of one
@@ -379,12 +374,6 @@ def delong(
     -------
     Comparison
         Its statistic is z; NaN with fewer than two pairs of a class.
-
-    Raises
-    ------
-    ValueError
-        If lengths do not fit, a score is NaN or infinite, or `level` is out
-        of range.
 
     References
     ----------

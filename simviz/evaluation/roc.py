@@ -205,11 +205,6 @@ class Roc:
         float
             NaN where a class is empty.
 
-        Raises
-        ------
-        ValueError
-            If `max_fpr` lies outside (0, 1].
-
         References
         ----------
         .. [1] D. K. McClish. "Analyzing a portion of the ROC curve." Medical

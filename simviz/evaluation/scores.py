@@ -359,11 +359,6 @@ def reliability(
     -------
     Reliability
         By ascending score.
-
-    Raises
-    ------
-    ValueError
-        If the counts have other cuts, or hold no relevant pair.
     """
     if not np.array_equal(counts.cuts, calibration.cuts):
         raise ValueError("These pairs were counted between other cuts than the calibration's.")
@@ -461,11 +456,6 @@ def curve_bands(
     -------
     CurveBands
         Percentiles of what the draws give.
-
-    Raises
-    ------
-    ValueError
-        If a setting is out of range.
 
     Notes
     -----
@@ -605,13 +595,6 @@ def errors_at(
     -------
     ThresholdErrors
         Exact counts, and the pairs that look most alike to the scorer.
-
-    Raises
-    ------
-    ValueError
-        If `k` is not positive or the threshold is NaN.
-    JobCancelled
-        If the callback asked to stop.
 
     Examples
     --------

@@ -429,13 +429,6 @@ def evaluate_part(
     Evaluation
         Against all items, the ROC is that of the queries of the first direction.
 
-    Raises
-    ------
-    ValueError
-        If a score is NaN or a setting is unknown.
-    JobCancelled
-        If the callback asked to stop.
-
     Examples
     --------
     >>> from simviz import default_pipeline

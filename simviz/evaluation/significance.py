@@ -4,7 +4,8 @@ Every test takes two lists of values, one a query, and gives a `Comparison`.
 The paired ones expect the same queries in the same order; a query that has no
 value (NaN) in both lists is left out. Where both directions of aligned pairs
 are measured, give one value a pair, the mean of its two: concatenating the
-directions would count every pair twice.
+directions would count every pair twice. Lists that do not belong together,
+infinite values and settings out of range raise ValueError.
 """
 
 from __future__ import annotations
@@ -204,11 +205,6 @@ def paired_randomization(
     Comparison
         Its statistic is the mean difference.
 
-    Raises
-    ------
-    ValueError
-        If the lists do not belong together or a setting means nothing.
-
     References
     ----------
     Fisher (1935), The design of experiments, section 21.
@@ -242,11 +238,6 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     Comparison
         Its statistic is t. Where all queries differ by the same amount, t is
         infinite and p is 0; where none differs, they are 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If the lists do not belong together or `level` is out of range.
 
     Examples
     --------
@@ -287,11 +278,6 @@ def paired_bootstrap(
     Comparison
         Its statistic is the mean difference.
 
-    Raises
-    ------
-    ValueError
-        If the lists do not belong together or a setting means nothing.
-
     References
     ----------
     Efron (1987), Better bootstrap confidence intervals. JASA 82.
@@ -330,11 +316,6 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     -------
     Comparison
         Its statistic is the sum of signed ranks.
-
-    Raises
-    ------
-    ValueError
-        If the lists do not belong together or `level` is out of range.
 
     Notes
     -----
@@ -382,11 +363,6 @@ def unpaired_t(
     -------
     Comparison
         Its statistic is t; n counts the queries of the shorter list.
-
-    Raises
-    ------
-    ValueError
-        If a value is infinite or `level` is out of range.
 
     Examples
     --------
@@ -495,12 +471,6 @@ def partitioned_auc_t(
     Comparison
         Its n counts the subsets that hold both classes; others have no AUC.
 
-    Raises
-    ------
-    ValueError
-        If lengths do not fit, a score is NaN, or there are fewer queries (or
-        pairs) than subsets.
-
     Notes
     -----
     The subsets are a partition. Random subsets that overlap, such as halves
@@ -558,11 +528,6 @@ def corrected_resampled_t(
     -------
     Comparison
         Its statistic is t with J − 1 degrees of freedom.
-
-    Raises
-    ------
-    ValueError
-        If the lists do not belong together or a share is out of range.
 
     References
     ----------
@@ -821,11 +786,6 @@ def confidence_interval(
     -------
     low, high : float
         NaN for fewer than two values.
-
-    Raises
-    ------
-    ValueError
-        If `level` lies outside (0, 1) or the method is unknown.
 
     Examples
     --------

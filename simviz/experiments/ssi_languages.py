@@ -17,7 +17,6 @@ from simviz.experiments._blending import Asked, BlendedRanking, Task
 from simviz.experiments._experiment import SSI, Size, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Tfidf, default_features
-from simviz.features.dictionary import InducedDictionary
 from simviz.methods import get_method
 from simviz.params import interval
 from simviz.pipeline import PairPipeline
@@ -54,22 +53,99 @@ class TranslatedTfidf(PairModel):
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         Y = sp.csr_array(Y)
-        self.dictionary_ = InducedDictionary(self.n_candidates).fit(X, Y, relevance)
+        self.translation_, _ = induced_dictionary(X, Y, relevance, self.n_candidates)
         df = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1])
         self.idf_ = np.log(np.maximum(Y.shape[0], 1) / np.maximum(df, 1))
 
     def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        P, QT = self._weighed(self.dictionary_.transform(X)), self._weighed(Y).T.tocsr()
+        P, QT = self._weighed(sp.csr_array(X @ self.translation_)), self._weighed(Y).T.tocsr()
         return lambda rows: (P[rows] @ QT).toarray()
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
-        product = self._weighed(self.dictionary_.transform(X)).multiply(self._weighed(Y))
+        product = self._weighed(sp.csr_array(X @ self.translation_)).multiply(self._weighed(Y))
         return np.asarray(product.sum(axis=1)).ravel()
 
     def _weighed(self, counts: Matrix) -> sp.csr_array:
         rows = sp.csr_array(counts, dtype=np.float64, copy=True)
         rows.data = np.log1p(rows.data) * self.idf_[rows.indices]
         return sp.csr_array(unit_rows(rows))
+
+
+def induced_dictionary(
+    X: Matrix,
+    Y: Matrix,
+    relevance: object = None,
+    n_candidates: int = 30,
+    *,
+    max_iter: int = 5,
+    min_probability: float = 0.001,
+) -> tuple[sp.csr_array, list[float]]:
+    """How likely each x term translates to which y terms, and the loss before each iteration."""
+    # Model 1 of Brown, Della Pietra, Della Pietra & Mercer (1993), The mathematics of statistical
+    # machine translation. Computational Linguistics 19(2): each term f of a y item is the
+    # translation of one of the terms e of its x item, whichever, or of none. Expectation
+    # maximisation of sum_(x, y) sum_(f in y) log(sum_(e in x) t(f | e) + p_0(f)). Where the
+    # original normalises by the length of the x item, this one does not, which changes the
+    # balance with "none" alone: p_0(f) is the share of f in the y side. All steps are products of
+    # sparse matrices, so that only terms that were met together cost anything.
+    X, Y = (sp.csr_array(side, dtype=np.float64) for side in (X, Y))
+    pairs = Relevance.coerce(relevance, X.shape[0], Y.shape[0]).positives.tocoo()
+    if not pairs.nnz:
+        raise ValueError(
+            "A dictionary is induced from pairs that belong together; none does here. "
+            "Give relevance with a value above 0."
+        )
+    X, Y = X[pairs.row], Y[pairs.col]
+    T = _row_shares(_likely_translations(X, Y, n_candidates))
+    total = max(Y.sum(), 1.0)
+    none = np.asarray(Y.sum(axis=0)).ravel() / total
+    losses = []
+    for _ in range(max_iter):
+        T, loss = _step(X, Y, T, none)
+        losses.append(loss / total)
+    T.data[T.data < min_probability] = 0
+    T.eliminate_zeros()
+    return T, losses
+
+
+def _likely_translations(X: sp.csr_array, Y: sp.csr_array, n: int) -> sp.csr_array:
+    """Dice's coefficient of each term's best translations; the same place means the same pair."""
+    x, y = (_ones(side) for side in (X, Y))
+    together = sp.csr_array(x.T @ y)
+    often = [np.asarray(side.sum(axis=0)).ravel() for side in (x, y)]
+    rows = np.repeat(np.arange(together.shape[0]), np.diff(together.indptr))
+    dice = 2 * together.data / (often[0][rows] + often[1][together.indices])
+    order = np.lexsort((together.indices, -dice, rows))
+    place = np.arange(len(order)) - together.indptr[rows[order]]
+    kept = order[place < n]
+    return sp.csr_array((dice[kept], (rows[kept], together.indices[kept])), shape=together.shape)
+
+
+def _step(
+    X: sp.csr_array, Y: sp.csr_array, T: sp.csr_array, none: NDArray[np.float64]
+) -> tuple[sp.csr_array, float]:
+    """One step of expectation maximisation, and the loss before it."""
+    # What explains term f of pair i: the sum over the terms of its x item, and none of them.
+    explained = sp.csr_array((X @ T).multiply(_ones(Y))) + _ones(Y) @ sp.diags_array(none)
+    explained = sp.csr_array(explained)
+    explained.sort_indices()
+    shares = sp.csr_array(Y, copy=True)
+    shares.sort_indices()
+    loss = -float(shares.data @ np.log(explained.data))
+    shares.data = shares.data / explained.data
+    return _row_shares(sp.csr_array(T.multiply(X.T @ shares))), loss
+
+
+def _ones(matrix: sp.csr_array) -> sp.csr_array:
+    ones = np.ones(len(matrix.data))
+    return sp.csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _row_shares(T: sp.csr_array) -> sp.csr_array:
+    """Rows scaled to sum to 1; empty ones stay empty."""
+    sums = np.asarray(T.sum(axis=1)).ravel()
+    scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
+    return sp.csr_array(sp.diags_array(scale) @ T)
 
 
 class GivenTranslations(Tfidf):
@@ -147,7 +223,7 @@ class SsiLanguages(BlendedRanking):
             how = "Translations of the queries were given with the data."
         else:
             lexical = PairPipeline(TranslatedTfidf(), TextCounts(), TextCounts()).fit(data.train)
-            known = lexical.model_.dictionary_.translation_
+            known = lexical.model_.translation_
             how = (
                 "No translations were given: queries are translated word by word, with a "
                 f"dictionary induced from the training pairs (IBM model 1; {known.nnz:,} "
