@@ -20,9 +20,9 @@ from simviz.evaluation.result import (
     Pool,
     check_directions,
     check_pool,
+    curve_records,
     mean_curve,
     meant,
-    summary,
     values_in,
 )
 from simviz.evaluation.roc import Roc
@@ -107,20 +107,12 @@ class BlendCurve:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per metric, direction ("pairs" for metrics of all) and weight."""
-        lines: list[tuple[str, str, list[dict[str, Any]]]] = [
-            (name, direction, [summary(line) for line in values])
-            for (name, direction), values in self.per_query.items()
-        ]
-        lines += [
-            (name, "pairs", [{"value": float(v), "standard_error": nan, "n": 0} for v in values])
+        points = [{"alpha": float(alpha)} for alpha in self.alphas]
+        return curve_records(points, self.per_query, pool=self.pool) + [
+            {"alpha": float(alpha), "metric": name, "direction": "pairs", "value": float(value)}
+            | {"standard_error": nan, "n": 0, "pool": self.pool}
             for name, values in self.pooled.items()
-        ]
-        return [
-            {"alpha": float(alpha), "metric": name, "direction": direction}
-            | point
-            | {"pool": self.pool}
-            for name, direction, points in lines
-            for alpha, point in zip(self.alphas, points, strict=True)
+            for alpha, value in zip(self.alphas, values, strict=True)
         ]
 
     def _metric(self, metric: Metric | str | None) -> Metric:

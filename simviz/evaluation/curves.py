@@ -19,9 +19,9 @@ from simviz.evaluation.result import (
     Direction,
     Pool,
     check_directions,
+    curve_records,
     mean_curve,
     meant,
-    summary,
     values_in,
 )
 from simviz.evaluation.scoring import Scorer, evaluate
@@ -67,13 +67,9 @@ class DimensionCurve:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per dimension and direction."""
-        return [
-            {"dimension": k, "metric": self.metric.name, "direction": direction}
-            | summary(line)
-            | {"pool": self.pool}
-            for direction, lines in self.per_query.items()
-            for k, line in zip(self.dimensions, lines, strict=True)
-        ]
+        points = [{"dimension": k} for k in self.dimensions]
+        lines = {(self.metric.name, d): values for d, values in self.per_query.items()}
+        return curve_records(points, lines, pool=self.pool)
 
 
 def dimension_grid(n_components: int, n_points: int = 12) -> tuple[int, ...]:
@@ -272,17 +268,12 @@ class LearningCurve:
 
     def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per metric, direction and share."""
-        return [
-            {
-                "fraction": fraction,
-                "n_pairs": n_pairs,
-                "metric": metric.name,
-                "direction": direction,
-                **summary(line),
-            }
-            for (metric, direction), lines in self.per_query.items()
-            for fraction, n_pairs, line in zip(self.fractions, self.n_pairs, lines, strict=True)
+        points = [
+            {"fraction": fraction, "n_pairs": n}
+            for fraction, n in zip(self.fractions, self.n_pairs, strict=True)
         ]
+        lines = {(metric.name, d): values for (metric, d), values in self.per_query.items()}
+        return curve_records(points, lines)
 
 
 def nested_parts(

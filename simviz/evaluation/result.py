@@ -203,13 +203,25 @@ def values_in(pool: Pool, metric: Metric, ranking: Ranking) -> Reals:
     return np.where(metric.certain(ranking), np.nan, values) if pool == "judged" else values
 
 
-def summary(values: Reals) -> dict[str, Any]:
-    """The mean of per-query values, its standard error, and how many queries count."""
-    return {
-        "value": mean(values),
-        "standard_error": standard_error(values),
-        "n": int((~np.isnan(values)).sum()),
-    }
+def curve_records(
+    points: Sequence[dict[str, Any]],
+    per_query: Mapping[tuple[str, Any], Reals],
+    **constant: str,
+) -> list[dict[str, Any]]:
+    """Tidy table of values by (metric, direction), of shape (n_points, n_queries)."""
+    return [
+        {
+            **point,
+            "metric": metric,
+            "direction": direction,
+            "value": mean(line),
+            "standard_error": standard_error(line),
+            "n": int((~np.isnan(line)).sum()),
+            **constant,
+        }
+        for (metric, direction), lines in per_query.items()
+        for point, line in zip(points, lines, strict=True)
+    ]
 
 
 def mean_curve(directions: Sequence[Reals]) -> Reals:

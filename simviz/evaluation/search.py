@@ -2,7 +2,9 @@
 
 The test part takes no part in it: give `search` the training part and the
 validation part of a `simviz.data.Split`, or let it cut both together
-(`development`) into folds.
+(`development`) into folds. What choosing achieves on pairs that it never saw,
+`sklearn.model_selection.cross_val_score` says of a search class over a
+`UnitEstimator`.
 """
 
 from __future__ import annotations
@@ -97,57 +99,6 @@ def search(
     )
     _ = selection.chosen  # says why, where nothing could be measured
     return selection
-
-
-def nested_search(
-    pipeline: Pipeline,
-    pairs: PairSet,
-    params: Mapping[str, Any],
-    *,
-    outer: int = 5,
-    cv: int = 5,
-    by: UnitBy = "pair",
-    group_key: str | None = None,
-    metric: Metric | str = "MRR",
-    direction: Asking | None = None,
-    n_iter: int | None = None,
-    rule: Rule = "best",
-    seed: int = 0,
-    callback: Callback | None = None,
-) -> NestedResult:
-    """Measure what choosing achieves: search within each outer fold, test on it."""
-    # The value of a chosen candidate on the folds that chose it is flattered (Cawley & Talbot
-    # 2010); those of the outer folds are not.
-    measured = parse_metric(metric)
-    units = PairUnits.of(pairs, by, group_key)
-    values, selections = [], []
-    for i, (inside, outside) in enumerate(units.folds(outer, seed)):
-
-        def within(step: int, total: int, metrics: Any, /, i: int = i) -> bool | None:
-            """Progress of one of several searches."""
-            return callback is not None and callback(i * total + step, outer * total, metrics)
-
-        train = units.take(inside)
-        found = search(
-            pipeline,
-            train,
-            params,
-            cv=cv,
-            by=by,
-            group_key=group_key,
-            metric=measured,
-            direction=direction,
-            n_iter=n_iter,
-            rule=rule,
-            seed=seed,
-            callback=within,
-        )
-        final = found.refit(pipeline, train, by, group_key, seed)
-        test = units.take(outside, train)
-        scorer = Scorer(measured, direction)
-        values.append(scorer.one(final, test.x, test.y, test.relevance).value)
-        selections.append(found)
-    return NestedResult(tuple(values), tuple(selections), measured.name)
 
 
 def development(pairs: PairSet, parts: Split) -> PairSet:
@@ -347,25 +298,6 @@ class Selection:
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"This is no stored search ({error}).") from error
-
-
-@dataclass(frozen=True, slots=True)
-class NestedResult:
-    """What choosing by validation achieves on pairs that it never saw."""
-
-    values: tuple[float, ...]
-    selections: tuple[Selection, ...]
-    metric: str
-
-    @property
-    def mean(self) -> float:
-        """Mean over outer folds."""
-        return mean(self.values)
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error over outer folds."""
-        return standard_error(self.values)
 
 
 def _complexity(params: Mapping[str, Any]) -> tuple[float, ...]:
