@@ -5,7 +5,7 @@ import math
 import pytest
 
 from simviz.exceptions import SimvizError
-from simviz.workbench.shell.deployment import Deployment, is_this_computer
+from simviz.workbench.shell.state import Deployment, is_this_computer
 
 
 def test_a_server_belongs_to_one_person_unless_it_is_said_to_be_public():

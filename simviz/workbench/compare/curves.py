@@ -27,7 +27,8 @@ from simviz.store.run import Part
 from simviz.workbench.compare import pair_curves
 from simviz.workbench.compare.choice import CURVES, Choice, part_of, put_in_link
 from simviz.workbench.shell import display, drawings, forms, progress, state
-from simviz.workbench.shell.figures import segments, show_beside
+from simviz.workbench.shell.figures import show_beside
+from simviz.workbench.shell.forms import segments
 
 #: Metrics that a curve can be drawn of, by what the page calls them.
 METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
@@ -45,7 +46,7 @@ def show(choice: Choice) -> None:
 @st.fragment
 def _show_curve(choice: Choice) -> None:
     """Run by itself, so that what is changed about a curve leaves the rest of the page alone."""
-    kind = segments("Curve", CURVES, "compare-curve", label_visibility="collapsed", wrap=True)
+    kind = segments("Curve", CURVES, "compare-curve", is_labelled=False, wrap=True)
     put_in_link(tab=kind)
     show_kind = {
         "scores": pair_curves.show_histograms,

@@ -38,7 +38,8 @@ from simviz.store.run import MEASURED, Run
 from simviz.workbench.compare.choice import TABS, Choice, held_out, part_of
 from simviz.workbench.compare.significance import is_by_query
 from simviz.workbench.shell import display, drawings, state
-from simviz.workbench.shell.figures import kept_figure, segments, show_beside
+from simviz.workbench.shell.figures import kept_figure, show_beside
+from simviz.workbench.shell.forms import segments
 
 #: Pairs listed on each side of a threshold, and the longest text of an item in a line.
 _LISTED, _LONGEST = 8, 32

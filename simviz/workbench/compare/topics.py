@@ -18,7 +18,7 @@ from simviz.explain.topics import RunTopics, TopicTerms, has_topics, topic_rows
 from simviz.store.run import Run
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.shell import display, forms, state
-from simviz.workbench.shell.figures import segments
+from simviz.workbench.shell.forms import segments
 
 Side = Literal["x", "y"]
 #: Topics shown before all are asked for, and typical items of each.

@@ -75,8 +75,6 @@ def _choose_view() -> str:
 
 def _show_dataset(info: DatasetInfo) -> None:
     """Show a data set the visitor may see."""
-    from simviz.datasets import DEMOS
-
     with st.spinner("Reading the data"):
         pairs = state.dataset(info.id)
     is_shared = state.share() is not None
@@ -88,8 +86,7 @@ def _show_dataset(info: DatasetInfo) -> None:
             )
             if to_train:
                 st.switch_page("pages/train.py", query_params={"data": info.id})
-    if info.is_demo:
-        demo = DEMOS[info.id.removeprefix("demo:")]
+    if demo := state.demo_of(info.id):
         display.quiet(f"{demo.description} Data: {demo.source}. {demo.licence}.")
     review.show_counts(pairs)
     display.quiet(_meaning(pairs))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from simviz import reports
 from simviz.exceptions import SimvizError
 from simviz.workbench.shell import settings, state
 from simviz.workbench.shell.runs import usual_metric
@@ -26,78 +28,64 @@ _MOST_LINES, _HEIGHT = 18, 400
 
 def show_data(dataset_id: str, split: SplitSpec) -> None:
     """How to read and split the data set."""
-    from simviz.reports import data_code
-
-    _show("data", lambda: data_code(dataset_id, _as_json(split)))
+    _show("data", reports.data_code, dataset_id, asdict(split))
 
 
 def show_train(asked: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
     """How to train what is ticked: requests with what each is called."""
-    from simviz.reports import compare_code
-
     if not asked:
         return
-    metric = usual_metric(asked[0][1].dataset_id, pairs)
+    dataset_id = asked[0][1].dataset_id
     named = _named((title, spec.to_json()) for title, spec in asked)
-    part = settings.current_part(asked[0][1].dataset_id)
-    direction = settings.current_direction(asked[0][1].dataset_id, pairs)
-    _show("train", lambda: compare_code(named, metric, direction, part=part))
+    metric = usual_metric(dataset_id, pairs)
+    direction = settings.current_direction(dataset_id, pairs)
+    part = settings.current_part(dataset_id)
+    _show("train", reports.compare_code, named, metric, direction, part=part)
 
 
 def show_compare(choice: Choice, test: str, correction: str) -> None:
     """How to train and compare the chosen runs."""
-    from simviz.reports import compare_code
-
-    named = _named((entry.label, entry.run.spec) for entry in choice.entries)
-    others = parts_of([entry.run for entry in choice.entries])
     # Tests of published tables rest on their own divisions of the pairs.
     tests = ("randomization", "t", "bootstrap", "wilcoxon", "delong")
-    known = test if test in tests else None
     _show(
         "compare",
-        lambda: compare_code(
-            named,
-            choice.metric,
-            choice.direction,
-            others,
-            test=known,
-            correction=correction,
-            part=choice.part,
-        ),
+        reports.compare_code,
+        _named((entry.label, entry.run.spec) for entry in choice.entries),
+        choice.metric,
+        choice.direction,
+        parts_of([entry.run for entry in choice.entries]),
+        test=test if test in tests else None,
+        correction=correction,
+        part=choice.part,
     )
 
 
 def show_map(view: View, run: Run) -> None:
     """How to draw the map."""
-    from simviz.reports import map_code
-
     method = view.drawing.partition("-")[0]
-    others = parts_of([run])
-    _show("map", lambda: map_code(run.spec, method, view.balance, others))
+    _show("map", reports.map_code, run.spec, method, view.balance, parts_of([run]))
 
 
 def show_search(run: Run, pairs: PairSet, query: Query) -> None:
     """How to ask the first of the chosen runs."""
-    from simviz.reports import search_code
-
     asked: int | str | None = query.at
     if asked is None and query.item.kind in ("text", "keyword"):
         asked = str(query.item.content[0])
     other = pairs.y if query.side == "x" else pairs.x
-    written = other.kind in ("text", "keyword")
-    others = parts_of([run])
     _show(
         "search",
-        lambda: search_code(run.spec, query.side, asked, answer_has_words=written, others=others),
+        reports.search_code,
+        run.spec,
+        query.side,
+        asked,
+        answer_has_words=other.kind in ("text", "keyword"),
+        others=parts_of([run]),
     )
 
 
 def show_normalise(run: Run, lines: Sequence[str], threshold: float) -> None:
     """How to find the group of each line of a column."""
-    from simviz.reports import normalise_code
-
-    others = parts_of([run])
-    _show("normalise", lambda: normalise_code(run.spec, lines, threshold, others))
+    _show("normalise", reports.normalise_code, run.spec, lines, threshold, parts_of([run]))
 
 
 def parts_of(runs: Iterable[Run]) -> dict[str, Mapping[str, Any]]:
@@ -115,12 +103,12 @@ def parts_of(runs: Iterable[Run]) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def _show(page: str, write: Callable[[], str]) -> None:
+def _show(page: str, write: Callable[..., str], *args: Any, **how: Any) -> None:
     """A quiet button that opens on the code; nothing where there is none."""
     if st.context.is_embedded:
         return
     try:
-        code = write()
+        code = write(*args, **how)
     except ValueError:  # runs of other systems, which nothing here trains
         return
     with st.popover("Code", icon=":material/code:", type="tertiary", key=f"{page}-code"):
@@ -141,9 +129,3 @@ def _named(asked: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping[
             name = f"{label} ({n})"
         named[name] = spec
     return named
-
-
-def _as_json(split: SplitSpec) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(split)

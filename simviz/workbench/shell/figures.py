@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import streamlit as st
 
-from simviz.workbench.shell import display, state
+from simviz.workbench.shell import display, forms, state
 
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 _IMAGES = {"svg": "SVG", "png": "PNG"}
@@ -27,18 +27,6 @@ def show_chart(figure: Any, key: str, *, alt: str = "", height: int | None = Non
         config=CHART_CONFIG,
         height=height or "content",
     )
-
-
-def segments(label: str, options: Collection[str], key: str, **how: Any) -> str:
-    """A control of which one option is always chosen, at first the first; titles if a mapping."""
-    if st.session_state.get(key) not in options:
-        st.session_state[key] = next(iter(options))
-    if isinstance(options, Mapping):
-        how["format_func"] = options.__getitem__
-    chosen: str = st.segmented_control(
-        label, list(options), key=key, required=True, persist_state="session", **how
-    )
-    return chosen
 
 
 def kept_figure(
@@ -127,7 +115,7 @@ def show_rows(name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> None:
                 icon=":material/download:",
                 type="tertiary",
             )
-            segments("The camera above the chart saves", _IMAGES, "compare-image")
+            forms.segments("The camera above the chart saves", _IMAGES, "compare-image")
 
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -20,13 +20,14 @@ _KINDS = ("int", "float", "bool", "choice")
 _LARGEST = (1 << 53) - 1  # beyond it, a browser's numbers have gaps
 
 
-def options(words: Mapping[Any, str]) -> dict[str, Any]:
-    """Return the options of a widget and what each is called, as its arguments."""
-    return {"options": list(words), "format_func": words.__getitem__}
+def options(words: Collection[Any]) -> dict[str, Any]:
+    """Return the options of a widget as its arguments, and what a mapping calls each."""
+    names = words.__getitem__ if isinstance(words, Mapping) else str
+    return {"options": list(words), "format_func": names}
 
 
 def segmented(
-    label: str, words: Mapping[Any, str], key: str, *, is_labelled: bool = False, **more: Any
+    label: str, words: Collection[Any], key: str, *, is_labelled: bool = False, **more: Any
 ) -> Any:
     """Show options side by side, of which one is always chosen; return it."""
     return st.segmented_control(
@@ -37,6 +38,13 @@ def segmented(
         label_visibility="visible" if is_labelled else "collapsed",
         **more,
     )
+
+
+def segments(label: str, words: Collection[str], key: str, **more: Any) -> Any:
+    """Show options as `segmented` does, labelled, the first of them chosen at first."""
+    if st.session_state.get(key) not in words:
+        st.session_state[key] = next(iter(words))
+    return segmented(label, words, key, persist_state="session", **{"is_labelled": True} | more)
 
 
 def quiet_button(

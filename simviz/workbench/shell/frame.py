@@ -151,11 +151,8 @@ def _show_current(dataset_id: str | None) -> None:
     if dataset_id is None:
         st.caption("Learned similarity, measured honestly")
         return
-    from simviz.datasets import DEMOS
-
-    name = "Your data"
-    if dataset_id.removeprefix("demo:") in DEMOS:
-        name = DEMOS[dataset_id.removeprefix("demo:")].title
+    demo = state.demo_of(dataset_id)
+    name = "Your data" if demo is None else demo.title
     if not state.is_warm():
         st.text(name)
         st.caption("\N{NO-BREAK SPACE}")  # the links below keep their place

@@ -97,11 +97,10 @@ def linked_item(text: str, pairs: PairSet) -> tuple[Literal["x", "y"], int] | No
 
 def _is_default_split(spec: Mapping[str, Any]) -> bool:
     """Whether a run used its demo's own split, the only one that a link can mean."""
-    from simviz.datasets import DEMOS
     from simviz.jobs import JobSpec
 
-    demo = DEMOS[spec["dataset_id"].removeprefix("demo:")]
-    return JobSpec.from_json(spec).split == settings.demo_split(demo)
+    demo = state.demo_of(spec["dataset_id"])
+    return demo is not None and JobSpec.from_json(spec).split == settings.demo_split(demo)
 
 
 def _params(method: type, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -182,10 +181,8 @@ def _base() -> str:
 
 def _show_link(address: str) -> None:
     """A link to copy, its embedded form, and what keeps it from reaching a colleague."""
-    from simviz.workbench.shell.deployment import is_this_computer
-
     st.code(address, language=None, wrap_lines=True)
-    if is_this_computer(urlsplit(address).netloc, None):
+    if state.is_this_computer(urlsplit(address).netloc, None):
         st.caption(
             "It opens on this computer only. To send it, set `SIMVIZ_BASE_URL` to an address that "
             "your colleague can reach, or send *Report as one page* of Compare, which needs no "

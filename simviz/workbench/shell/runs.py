@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
 from simviz.reports.summary import Entry, MeasuredRun, group_key, numbered, rank_key, split_words
 from simviz.store.run import Part
@@ -26,9 +27,7 @@ FEW = 5
 
 def dataset_title(dataset_id: str, name: str) -> str:
     """What a data set is called: a demo by its title, one's own by its name."""
-    from simviz.datasets import DEMOS
-
-    demo = DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
+    demo = state.demo_of(dataset_id)
     return name if demo is None else demo.title
 
 
@@ -94,8 +93,7 @@ def group_labels(
         label = describe_split(runs[0].info.spec["split"], names)
         if any(part.pool == "judged" for part in measured[runs[0].id].parts.values()):
             label += ", among judged items"
-        n = len(runs)
-        labels[key] = f"{label} · {n} run{'' if n == 1 else 's'}"
+        labels[key] = f"{label} · {counted(len(runs), 'run')}"
     return dict(zip(labels, numbered(list(labels.values())), strict=True))
 
 
@@ -138,12 +136,8 @@ def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
 
 def usual_metric(dataset_id: str, pairs: PairSet) -> str:
     """The metric to look at first."""
-    from simviz.datasets import DEMOS
-
-    demo = dataset_id.removeprefix("demo:")
-    if demo != dataset_id and demo in DEMOS:
-        return DEMOS[demo].metric
-    return _default_metric(pairs.digest, pairs.relevance)
+    demo = state.demo_of(dataset_id)
+    return _default_metric(pairs.digest, pairs.relevance) if demo is None else demo.metric
 
 
 @st.cache_data(show_spinner=False, max_entries=64)

@@ -12,7 +12,7 @@ import streamlit as st
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.store.run import Part
-from simviz.workbench.shell import state
+from simviz.workbench.shell import forms, state
 
 if TYPE_CHECKING:
     from simviz.data.description import WhoAsks
@@ -45,7 +45,7 @@ def current_part(dataset_id: str) -> Part:
 def part_switch(dataset_id: str) -> Part:
     """Let the visitor choose the part, and keep the choice in the link."""
     part = current_part(dataset_id)
-    _segments("part", "part-shown", "Part", _PARTS, part, dataset_id, help=_PART_HELP)
+    _switch("part", "part-shown", "Part", _PARTS, part, dataset_id, help=_PART_HELP)
     return part
 
 
@@ -74,7 +74,7 @@ def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -
     words = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
     direction = current_direction(dataset_id, pairs, measured)
     reason = escape_markdown(usual_direction(dataset_id, pairs).reason)
-    _segments(
+    _switch(
         "direction",
         "compare-direction",
         "Query side",
@@ -149,26 +149,22 @@ def _keep(name: Shown, dataset_id: str, value: str) -> None:
             return
 
 
-def _segments(
+def _switch(
     name: Shown,
     key: str,
     label: str,
-    options: Mapping[Any, str],
+    options: Mapping[str, str] | Mapping[Part, str],
     value: str,
     dataset_id: str,
     **how: Any,
 ) -> None:
     """A control of what is shown; what is chosen stands in the link."""
     st.session_state[key] = value
-    st.segmented_control(
-        label,
-        list(options),
-        format_func=options.__getitem__,
-        key=key,
-        required=True,
-        on_change=lambda: _keep(name, dataset_id, st.session_state[key]),
-        **how,
-    )
+
+    def keep() -> None:
+        _keep(name, dataset_id, st.session_state[key])
+
+    forms.segmented(label, options, key, is_labelled=True, on_change=keep, **how)
     _put_in_link(name, value)
 
 
@@ -215,7 +211,7 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
     """How a data set is best split, and why; the demos know it themselves."""
     from simviz.data.splitting import SplitSuggestion
 
-    info = _demo(dataset_id)
+    info = state.demo_of(dataset_id)
     if info is None:
         return suggestion_for(dataset_id, state.dataset(dataset_id))
     if info.split_by == "column":
@@ -227,13 +223,6 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
         else f"The test part asks for new {new} among known {known}."
     )
     return SplitSuggestion(info.split_by, None, reason)
-
-
-def _demo(dataset_id: str) -> Any:
-    from simviz.datasets import DEMOS
-
-    demos: Mapping[str, Any] = DEMOS
-    return demos.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

@@ -1,28 +1,34 @@
-"""Who is looking, at what: workspace, store, queue, data set, runs, theme."""
+"""Who is looking, at what: the server, workspace, store, queue, data set, runs, theme."""
 
 from __future__ import annotations
 
+import math
+import os
 import re
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from simviz.exceptions import SimvizError
 from simviz.store.directory import LOCAL_WORKSPACE
-from simviz.workbench.shell.deployment import Deployment, is_this_computer
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
+    from simviz.datasets._info import DemoInfo
     from simviz.jobs import JobQueue
     from simviz.store import RunInfo, Share, Store
     from simviz.store.run import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 #: What stands for an argument of a cached function: runs never change.
 _KEYS: dict[str | type, Callable[[Any], Any]] = {
     "simviz.store.run.Run": lambda run: run.id,
@@ -37,7 +43,89 @@ _KEYS: dict[str | type, Callable[[Any], Any]] = {
 }
 COOKIE = "simviz_workspace"
 _YEAR, _HOUR = 31_536_000, 3_600  # seconds
+_MEGABYTE = 10**6
 _ID = re.compile(r"[A-Za-z0-9:_-]{1,80}")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What the operator of a server decided."""
+
+    public: bool = False
+    base_url: str = ""
+    workspace_bytes: int = 4 * 2**30
+    idle_days: float = math.inf
+    scheduler: str = ""
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str] | None = None) -> Deployment:
+        """Read the environment."""
+        said = os.environ if environment is None else environment
+
+        def read(name: str, parse: Callable[[str], T], usual: T, wanted: str) -> T:
+            word = said.get(name, "").strip()
+            try:
+                return parse(word) if word else usual
+            except ValueError as error:
+                raise SimvizError(f"{name} is {word!r}; set it to {wanted}.") from error
+
+        public = read("SIMVIZ_PUBLIC", _flag, False, "1 or 0")
+        usual = cls(True, "", 500 * _MEGABYTE, 14.0) if public else cls()
+        number = "a positive number"
+        size = read("SIMVIZ_WORKSPACE_MB", _positive, usual.workspace_bytes / _MEGABYTE, number)
+        app = "the address at which others open the app, such as https://example.org/simviz"
+        dask = "the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
+        return cls(
+            public,
+            read("SIMVIZ_BASE_URL", _address, "", app),
+            int(size * _MEGABYTE),
+            read("SIMVIZ_IDLE_DAYS", _positive, usual.idle_days, number),
+            read("SIMVIZ_SCHEDULER", _scheduler, "", dask),
+        )
+
+
+def is_this_computer(host: str, address: str | None) -> bool:
+    """Whether a visitor sits at the computer that the app runs on."""
+    name = urlsplit(f"//{host}").hostname or ""
+    return _is_loopback(name) and (address is None or _is_loopback(address))
+
+
+def _is_loopback(name: str) -> bool:
+    if name in ("", "localhost"):
+        return True
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return False
+    # A socket for both kinds of address tells 127.0.0.1 as ::ffff:127.0.0.1.
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def _flag(word: str) -> bool:
+    if word.lower() not in ("0", "false", "no", "1", "true", "yes"):
+        raise ValueError(word)
+    return word.lower() in ("1", "true", "yes")
+
+
+def _positive(word: str) -> float:
+    value = float(word)
+    if not value > 0:
+        raise ValueError(word)
+    return value
+
+
+def _address(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError(url)
+    return url.rstrip("/")
+
+
+def _scheduler(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname:
+        raise ValueError(address)
+    return address
 
 
 def cached(max_entries: int, spinner: str = "") -> Callable[[F], F]:
@@ -156,6 +244,14 @@ def dataset(dataset_id: str) -> PairSet:
     seen = share()
     is_open = dataset_id.startswith("demo:") or (seen and dataset_id in seen.dataset_ids)
     return _dataset(dataset_id, "" if is_open else workspace())
+
+
+def demo_of(dataset_id: str) -> DemoInfo | None:
+    """The demo that a data set is, None for one's own."""
+    from simviz.datasets import DEMOS
+
+    demos: Mapping[str, DemoInfo] = DEMOS
+    return demos.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
 
 
 def current_dataset_id() -> str | None:
