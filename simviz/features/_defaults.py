@@ -58,9 +58,8 @@ def default_features(
         vectors of a pretrained sentence encoder, or the characters of a text,
         one by one or three at a time.
     content : sequence of str, array or matrix, optional
-        Content of the training items. Where it is given, short texts (a median
-        below 6 words) get character 3- to 5-grams inside words, longer ones
-        get words; and vectors are checked for negative values.
+        Content of the training items: short texts (a median below 6 words) get
+        character 3- to 5-grams inside words; vectors may have to be positive.
     **options
         Parameters of the transformer; they win over the defaults.
 

@@ -114,11 +114,9 @@ class PretrainedText(_Pretrained):
 
     Raises
     ------
-    ImportError
-        From `fit`, if sentence-transformers is not installed.
-    ValueError
-        From `fit`, if a parameter is out of range, there is no such model, or
-        the texts are not texts.
+    ImportError, ValueError
+        From `fit`, if sentence-transformers is not installed, a parameter is out
+        of range, there is no such model, or the texts are not texts.
     JobCancelled
         If a callback asks to stop while texts are encoded.
 
@@ -166,10 +164,8 @@ class PretrainedImages(_Pretrained):
     Parameters
     ----------
     model : str, default="clip-ViT-B-32"
-        Name of a sentence-transformers model that reads pictures, or a folder
-        that holds one. It is looked for in the local cache of models and then
-        downloaded; none comes along. Only weights in the safetensors format
-        are read, and no code of a model is run.
+        Name or folder of a sentence-transformers model that reads pictures, found
+        and read as by `PretrainedText`; none comes along.
     batch_size : int, default=32
         Pictures that are encoded at once.
 
@@ -180,18 +176,12 @@ class PretrainedImages(_Pretrained):
 
     Raises
     ------
-    ImportError
-        From `fit`, if sentence-transformers is not installed.
-    ValueError
-        From `fit`, if a parameter is out of range, there is no such model, it
-        reads no pictures, or the input is no array of pictures.
-    JobCancelled
-        If a callback asks to stop while pictures are encoded.
+    ImportError, ValueError, JobCancelled
+        As `PretrainedText`; also if the model reads no pictures.
 
     Notes
     -----
-    Rows have length 1. What was encoded once is kept in memory by its digest,
-    in the same 256 MB as texts.
+    Rows have length 1. What was encoded once is kept in memory with the texts.
 
     References
     ----------

@@ -207,10 +207,8 @@ class TextCounts(TermFeatures):
         Least and greatest number of words or characters in a term.
     lowercase : bool, default=True
         Whether case is ignored.
-    min_df : int or float, default=1
-        Terms in fewer training texts are dropped; a float is a share of them.
-    max_df : int or float, default=1.0
-        Terms in more training texts are dropped; a float is a share of them.
+    min_df, max_df : int or float, default=1 and 1.0
+        Terms in fewer or more training texts are dropped; a float is a share.
     max_features : int, optional
         Only so many terms are kept: the most frequent ones, of equally
         frequent ones the first in code point order.
@@ -322,10 +320,8 @@ class Tfidf(TextCounts):
         Least and greatest number of words or characters in a term.
     lowercase : bool, default=True
         Whether case is ignored.
-    min_df : int or float, default=1
-        Terms in fewer training texts are dropped; a float is a share of them.
-    max_df : int or float, default=1.0
-        Terms in more training texts are dropped; a float is a share of them.
+    min_df, max_df : int or float, default=1 and 1.0
+        Terms in fewer or more training texts are dropped; a float is a share.
     max_features : int, optional
         Only so many terms are kept: the most frequent ones, of equally
         frequent ones the first in code point order.

@@ -36,13 +36,11 @@ def fit_s2net(
 ) -> M:
     """Fit S2Net by Adam on data that stay on the disk.
 
-    Every pass reads all training pairs once, a buffer at a time: runs of
-    neighbouring x rows are drawn in random order, `buffer_size` queries of
-    them are read with the y rows that they were judged with, and batches are
-    drawn from all of these at random. Within a buffer any two queries may meet
-    in a batch; a buffer joins 32 runs from anywhere, other ones in each pass.
-    With the same validation set, and a buffer and a start that hold all
-    queries, the model is that of `S2Net.fit`, to the last bit.
+    Every pass reads all training pairs once, a buffer at a time: 32 runs of
+    neighbouring x rows from anywhere, other ones in each pass, with the y rows
+    that they were judged with; batches are drawn from these at random. With the
+    same validation set, and a buffer and a start that hold all queries, the model
+    is that of `S2Net.fit`, to the last bit.
 
     Parameters
     ----------
@@ -76,10 +74,9 @@ def fit_s2net(
     Notes
     -----
     Memory: parameters with their gradient, moments and averages, some eight
-    times (d_x + d_y) k numbers; the buffer; the start on `n_start` queries; and
-    8 bytes a pair. The files are mapped: what was read of them may stay in memory
-    as long as nobody else wants it, and does not count. Partners are read in
-    the order of the y side; on a slow disk, keep partners near one another.
+    times (d_x + d_y) k numbers; the buffer; the start; and 8 bytes a pair.
+    Partners are read in the order of the y side; on a slow disk, keep partners
+    near one another.
 
     References
     ----------

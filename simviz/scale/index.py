@@ -43,7 +43,7 @@ TYPES = {"lists": "IndexIVFScalarQuantizer", "graph": "IndexHNSWSQ"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbors:
-    """What was found for each query, best first.
+    """What was found for each query, best first; equal scores in the order of positions.
 
     Parameters
     ----------
@@ -51,7 +51,6 @@ class Neighbors:
         Numbers of items over all shards; -1 where nothing more was found.
     scores : ndarray of float32, shape (n_queries, k)
         Inner products with the stored vectors, -inf where nothing was found.
-        Equal scores stand in the order of positions.
     """
 
     positions: Positions
@@ -98,18 +97,16 @@ def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neig
 
     Raises
     ------
-    ValueError
-        If queries are not finite or of another width, or k is below 1.
-    StoreError
-        If a shard cannot be read or holds NaN.
+    ValueError, StoreError
+        If queries are not finite or of another width, k is below 1, or a shard
+        cannot be read or holds NaN.
 
     Notes
     -----
-    Sums of float32 depend in their last digits on the shape of the blocks
-    that a library multiplies. Items are therefore chosen with a margin above
-    the largest possible error, and scores computed once more in float64, each
-    alike, and rounded to float32: equal vectors tie, and of those that tie the
-    first ones are taken, however the shards are cut.
+    Sums of float32 depend in their last digits on the shape of the blocks that
+    are multiplied. Items are therefore chosen with a margin above the largest
+    possible error, and scores computed once more in float64: equal vectors tie,
+    and the first of them are taken, however the shards are cut.
 
     Examples
     --------
@@ -264,23 +261,20 @@ class ApproximateIndex:
 
     Notes
     -----
-    *Lists* [1]_: k-means finds middles of directions, every item is in the
-    list of the nearest one, and a query looks through the lists whose middles
-    are nearest to it. *Graph* [2]_: every item knows some neighbours, and a
-    query walks from one to the next. Lists are built much faster, take less
-    memory and found more among a million items of many topics; a graph looks
-    at less among few items.
+    *Lists* [1]_: k-means finds middles of directions, every item is in the list
+    of the nearest one, and a query looks through the lists nearest to it.
+    *Graph* [2]_: every item knows some neighbours, and a query walks from one to
+    the next. Lists are built much faster and take less memory; a graph looks at
+    less among few items (benchmarks/README.md).
 
-    Where lengths differ, who is whose neighbour in a graph is an open
-    question: by inner product [3]_ a few long vectors are everybody's. Here
-    neighbours are those of the greatest cosine and only the walk goes by inner
-    products, unless asked otherwise. A further column that makes all vectors
-    equally long [4]_ was between the two or far behind
-    (benchmarks/README.md).
+    Where lengths differ, a few long vectors are everybody's neighbours in a graph
+    by inner product [3]_. Here neighbours are those of the greatest cosine and
+    only the walk goes by inner products, unless asked otherwise. A further column
+    that makes all vectors equally long [4]_ was no better.
 
     A file that was damaged is refused by its sum. One that was made on purpose
-    brings its own: faiss checks most sizes and places while it reads, but not
-    all. Open only what you built or whose source you trust.
+    brings its own, and faiss does not check all places: open only what you built
+    or whose source you trust.
 
     References
     ----------
@@ -507,11 +501,7 @@ class ApproximateIndex:
 
         Parameters
         ----------
-        queries : array-like of shape (n_queries, n_components)
-            As for `search`; ones that were not built into the graph.
-        k : int, default=10
-            Items wanted.
-        n_probe, ef_search : int
+        queries, k, n_probe, ef_search : array-like and int
             As for `search`.
         exact : Neighbors, optional
             What `simviz.scale.exact_search` finds for these queries, with at

@@ -32,9 +32,8 @@ BATCH_ROWS = 65_536
 class TextFolder:
     """Texts of a folder of Parquet files, which stay there.
 
-    Items are the rows of the files, files in the order of their names: the
-    first item has row 0. Files are looked at when this is made, and read when
-    texts are asked for, in batches of rows.
+    Items are the rows of the files, files in the order of their names. Files are
+    looked at when this is made, and read when texts are asked for.
 
     Parameters
     ----------
@@ -65,17 +64,6 @@ class TextFolder:
         damaged or an id is missing.
     ValueError
         If a batch should have no rows.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import pyarrow as pa
-    >>> import pyarrow.parquet as pq
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"text": ["a heart", "a car"]}), Path(folder, "1.parquet"))
-    ...     source = TextFolder(folder)
-    ...     source.n_items, list(source.batches(0))
-    (2, [(['a heart', 'a car'], None)])
     """
 
     def __init__(
@@ -145,14 +133,9 @@ def write_features(
 
     Raises
     ------
-    NotFittedError
-        If the features are not fitted.
-    ValueError
-        If they are dense.
-    DatasetError
-        If a file is damaged.
-    StoreError
-        If the folder holds shards already.
+    NotFittedError, ValueError, DatasetError, StoreError
+        If the features are not fitted or are dense, a file is damaged, or the
+        folder holds shards already.
 
     Examples
     --------
@@ -161,12 +144,13 @@ def write_features(
     >>> import pyarrow.parquet as pq
     >>> from simviz.features import TextCounts
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"text": ["a heart", "a car"]}), Path(folder, "1.parquet"))
-    ...     counts = TextCounts().fit(["car", "heart"])
-    ...     shards = write_features(counts, TextFolder(folder), Path(folder, "counts"))
-    ...     shards[0].toarray()
-    array([[0., 1.],
-           [1., 0.]], dtype=float32)
+    ...     pq.write_table(pa.table({"text": ["heart", "a car"]}), Path(folder, "1.parquet"))
+    ...     source = TextFolder(folder)
+    ...     counts = fit_vocabulary(TextCounts(), source)
+    ...     shards = write_features(counts, source, Path(folder, "counts"))
+    ...     source.n_items, counts.vocabulary_, shards[0].toarray()
+    (2, ['a', 'car', 'heart'], array([[0., 0., 1.],
+           [1., 1., 0.]], dtype=float32))
     """
     check_is_fitted(features)
     folder = new_folder(folder).absolute()
@@ -216,10 +200,9 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
 
     Raises
     ------
-    DatasetError
-        If a file is damaged.
-    ValueError
-        If there is no source, a parameter is out of range, or no term is left.
+    DatasetError, ValueError
+        If a file is damaged, there is no source, a parameter is out of range, or
+        no term is left.
 
     Notes
     -----
@@ -228,17 +211,6 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
     when all texts were seen. On a cluster a worker holds those of two files or
     of two sums. Where there are too many, as of long character n-grams, use
     `simviz.features.HashedText`, which keeps none.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import pyarrow as pa
-    >>> import pyarrow.parquet as pq
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for i, texts in enumerate([["a heart", "a car"], ["a sun"]]):
-    ...         pq.write_table(pa.table({"text": texts}), Path(folder, f"{i}.parquet"))
-    ...     fit_vocabulary(TextCounts(), TextFolder(folder)).vocabulary_
-    ['a', 'car', 'heart', 'sun']
     """
     if not sources:
         raise ValueError("A vocabulary is learned from texts, got no source. Give a TextFolder.")

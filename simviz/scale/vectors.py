@@ -83,17 +83,6 @@ class VectorShards(Shards):
         `require_model`, if scores of the model would mean nothing here.
     IndexError
         From `take` and `ids_at`, if there is no such item.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from simviz.methods import get_method
-    >>> from simviz.scale import write_vectors
-    >>> model = get_method("cca")(2).fit(np.eye(4), np.eye(4))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     vectors = write_vectors(model, [np.eye(4)[:3], np.eye(4)[3:]], folder, "y")
-    ...     len(vectors), vectors.n_items, vectors.n_components, vectors.similarity
-    (2, 4, 2, 'cosine')
     """
 
     _format = FORMAT
@@ -285,11 +274,10 @@ def write_vectors(
 
     Raises
     ------
-    ValueError
-        If the model has no vectors whose inner products are its
-        similarities, vectors are not finite, or there is nothing to write.
-    StoreError
-        If the folder holds shards already.
+    ValueError, StoreError
+        If the model has no vectors whose inner products are its similarities,
+        vectors are not finite, there is nothing to write, or the folder holds
+        shards already.
 
     Examples
     --------
@@ -365,13 +353,6 @@ def embed(model: PairModel | Pipeline, items: Any, side: Side) -> NDArray[np.flo
     ------
     ValueError
         If the model has no such vectors, or they are not finite.
-
-    Examples
-    --------
-    >>> from simviz.methods import get_method
-    >>> model = get_method("cca")(2).fit(np.eye(4), np.eye(4))
-    >>> embed(model, np.eye(4), "x").shape
-    (4, 2)
     """
     kind = _kind(model)
     own: Any = getattr(model, "model_", model)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,12 @@ class Upload:
     is_fixed: bool
     roles: Roles
     result: ReadResult | None = None
-    pairs_digest: str = ""
     problem: str = ""
+
+    @property
+    def pairs_digest(self) -> str:
+        """What stands for the content of the pairs; empty without any."""
+        return "" if self.result is None else self.result.pairs.digest
 
     def read_as(self, roles: Roles) -> None:
         """Read the table by these roles."""
@@ -53,7 +58,7 @@ class Upload:
 
         self.roles, self.problem, self.result = roles, "", None
         try:
-            self._set(to_pairs(self.table, roles))
+            self.result = to_pairs(self.table, roles)
         except DatasetError as error:
             self.problem = str(error)
 
@@ -64,7 +69,7 @@ class Upload:
             return
         result = self.understood()
         relevance = replace(result.pairs.relevance, **changes)
-        self._set(replace(result, pairs=replace(result.pairs, relevance=relevance)))
+        self.result = replace(result, pairs=replace(result.pairs, relevance=relevance))
 
     def mend(self, finding: Finding) -> None:
         """Take the remedy of something that was found while reading."""
@@ -72,7 +77,8 @@ class Upload:
             raise ValueError(f"{finding.title}: nothing mends this at one stroke.")
         result = self.understood()
         notes = (*result.notes, f"Mended: {finding.title}. {finding.remedy.label}.")
-        self._set(replace(result, pairs=finding.remedy(result.pairs), notes=notes, disputed=None))
+        pairs = finding.remedy(result.pairs)
+        self.result = replace(result, pairs=pairs, notes=notes, disputed=None)
 
     def understood(self) -> ReadResult:
         """Return what was read; refuse a file that is not understood yet."""
@@ -80,27 +86,15 @@ class Upload:
             raise ValueError(f"{self.table.name} is not understood yet: {self.problem}")
         return self.result
 
-    def _set(self, result: ReadResult) -> None:
-        self.result, self.pairs_digest = result, result.pairs.digest
 
+class Pasted(BytesIO):
+    """Lines that were typed or pasted, as if they were an uploaded file."""
 
-@dataclass(frozen=True, slots=True)
-class Pasted:
-    """Lines that were typed or pasted, as if they were a file."""
+    name = "pasted lines"
 
-    text: str
-    name: str = "pasted lines"
-
-    @property
-    def file_id(self) -> str:
-        """The same for the same lines."""
-        return self.text
-
-    def getvalue(self) -> bytes:
-        """Return the lines as a file holds them."""
-        return self.text.encode("utf-8", "replace")
-
-    getbuffer = getvalue
+    def __init__(self, text: str) -> None:
+        super().__init__(text.encode("utf-8", "replace"))
+        self.file_id = text
 
 
 def waiting() -> Upload | None:
@@ -151,34 +145,29 @@ def show_uploader() -> None:
 
 def _one_file() -> list[Any]:
     """Take a table or a zip; a table beside it where the zip holds pictures alone."""
-    file = st.file_uploader(
+    file = _uploader(
         "A table, or a zip of several files",
         ENDINGS,
-        key=f"data-file-{_n_emptied()}",
-        max_upload_size=MAX_MEGABYTES,
+        "file",
         help="CSV, TSV, JSON, JSONL, Parquet, Arrow, Feather or Excel, also gzipped; NumPy .npz "
         "with arrays x and y; or a zip, such as pictures with a table of keywords.",
     )
     keywords = None
     if file is not None and _is_zip(file):
-        keywords = st.file_uploader(
-            "A table of keywords, where pictures have none in the zip",
-            TABLES,
-            key=f"data-keywords-{_n_emptied()}",
-            max_upload_size=MAX_MEGABYTES,
-        )
+        label = "A table of keywords, where pictures have none in the zip"
+        keywords = _uploader(label, TABLES, "keywords")
     return [part for part in (file, keywords) if part is not None]
+
+
+def _uploader(label: str, endings: list[str], name: str, **more: Any) -> Any:
+    key = f"data-{name}-{_n_emptied()}"
+    return st.file_uploader(label, endings, key=key, max_upload_size=MAX_MEGABYTES, **more)
 
 
 def _several_files() -> list[Any]:
     """Take items of the two sides, their judgments, and what else there is."""
-    files = st.file_uploader(
-        "Items of the two sides, and what belongs together",
-        [*ENDINGS, *_PARTS],
-        accept_multiple_files=True,
-        key=f"data-files-{_n_emptied()}",
-        max_upload_size=MAX_MEGABYTES,
-    )
+    label = "Items of the two sides, and what belongs together"
+    files = _uploader(label, [*ENDINGS, *_PARTS], "files", accept_multiple_files=True)
     display.quiet(
         "Names say which is which: x, queries, topics · y, documents, corpus, images · "
         "relevance, qrels · split, folds, groups · ids. Texts, vectors and pictures may be mixed."
@@ -251,9 +240,7 @@ def _read(digest: str, parts: Sequence[Any]) -> Upload:
     else:
         files = {part.name: part.getvalue() for part in parts}
         result = read_collection(files, _common_name(parts))
-    upload = Upload(digest, result.table, result.roles, True, result.roles)
-    upload._set(result)
-    return upload
+    return Upload(digest, result.table, result.roles, True, result.roles, result)
 
 
 def _is_zip(file: Any) -> bool:

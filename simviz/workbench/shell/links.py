@@ -17,6 +17,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
+from simviz.data.cells import counted
 from simviz.workbench.shell import progress, settings, state
 
 if TYPE_CHECKING:
@@ -226,10 +227,11 @@ def _show_published() -> None:
         return
     st.caption(f"Published: {len(published)}")
     for share in published:
+        runs = counted(len(share.run_ids), "run")
         left, right = st.columns([3, 2], vertical_alignment="center")
         left.page_link(
             f"pages/{share.kind}.py",
-            label=f"{share.kind.capitalize()}, {_count(share)}{_until(share)}",
+            label=f"{share.kind.capitalize()}, {runs}{_until(share)}",
             query_params={"share": share.token},
         )
         right.button(
@@ -239,11 +241,6 @@ def _show_published() -> None:
             args=(share.token,),
             type="tertiary",
         )
-
-
-def _count(share: Share) -> str:
-    n_runs = len(share.run_ids)
-    return f"{n_runs} run{'' if n_runs == 1 else 's'}"
 
 
 def _until(share: Share) -> str:
