@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.exceptions import StoreError
 from simviz.scale.files import (
     Shards,
+    columns,
     map_array,
     new_folder,
     write_array,
@@ -100,19 +100,7 @@ class SparseShards(Shards):
         return (self[i] for i in range(len(self)))
 
     def take(self, rows: ArrayLike) -> sp.csr_array:
-        """Copy rows into memory.
-
-        Parameters
-        ----------
-        rows : array-like of int, shape (n,)
-            Numbers of rows from 0, in any order, over all shards. Ascending
-            ones are read from the disk in order.
-
-        Returns
-        -------
-        csr_array of float32, shape (n, n_features)
-            The rows in the order asked for.
-        """
+        """Copy rows into memory."""
         wanted, _ = self._located(rows)
         ascending = bool((np.diff(wanted) >= 0).all())
         order = np.arange(len(wanted)) if ascending else np.argsort(wanted, kind="stable")
@@ -170,21 +158,10 @@ class SparseShards(Shards):
             )
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenShard:
-    """A shard on disk: its name, and how much it holds."""
-
-    name: str
-    n_items: int
-    n_entries: int
-    n_features: int
-    has_ids: bool
-
-
 def write_shard(
     folder: Path, name: str, matrix: sp.csr_array, ids: Sequence[str] | None
-) -> WrittenShard:
-    """Write the files of one shard."""
+) -> dict[str, Any]:
+    """Write the files of one shard; return what is noted of it."""
     matrix = sp.csr_array(matrix)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -198,26 +175,20 @@ def write_shard(
     write_array(folder / f"{name}.indptr.npy", matrix.indptr.astype(np.int64, copy=False))
     write_array(folder / f"{name}.indices.npy", matrix.indices.astype(np.int32, copy=False))
     write_array(folder / f"{name}.data.npy", matrix.data.astype(np.float32, copy=False))
-    return WrittenShard(name, matrix.shape[0], matrix.nnz, matrix.shape[1], has_ids)
+    rows, width = matrix.shape
+    return {"names": name, "rows": rows, "entries": matrix.nnz, "width": width, "ids": has_ids}
 
 
-def finish(folder: Path, written: Sequence[WrittenShard]) -> SparseShards:
+def finish(folder: Path, written: Sequence[dict[str, Any]]) -> SparseShards:
     """Say what a folder holds, which makes it complete."""
-    widths = sorted({shard.n_features for shard in written})
+    widths = sorted({shard["width"] for shard in written})
     if len(widths) != 1:
         raise ValueError(
             f"Shards have one number of features, got {widths or 'no shard'}. "
             "Write at least one matrix, all from one fitted transformer."
         )
-    write_meta(
-        folder,
-        {
-            "format": FORMAT,
-            "n_features": widths[0],
-            "names": [shard.name for shard in written],
-            "rows": [shard.n_items for shard in written],
-            "entries": [shard.n_entries for shard in written],
-            "ids": all(shard.has_ids for shard in written),
-        },
-    )
+    noted = columns(written, "names", "rows", "entries", "ids")
+    has_ids = all(noted.pop("ids"))
+    meta = {"format": FORMAT, "n_features": widths[0], **noted, "ids": has_ids}
+    write_meta(folder, meta)
     return SparseShards(folder)

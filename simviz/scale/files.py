@@ -75,6 +75,11 @@ def write_meta(folder: Path, meta: dict[str, Any]) -> None:
         file.write(json.dumps(meta, indent=1).encode())
 
 
+def columns(shards: Sequence[dict[str, Any]], *names: str) -> dict[str, list[Any]]:
+    """Return what was noted of all shards, one list a name."""
+    return {name: [shard[name] for shard in shards] for name in names}
+
+
 def read_meta(folder: Path, format_name: str) -> dict[str, Any]:
     """Return what `write_meta` wrote."""
     path = folder / META
@@ -145,6 +150,22 @@ class Shards:
     def __len__(self) -> int:
         return len(self._names)
 
+    def take(self, rows: ArrayLike) -> Any:
+        """Copy items into memory.
+
+        Parameters
+        ----------
+        rows : array-like of int, shape (n,)
+            Numbers of items from 0 over all shards, in any order; ascending ones
+            are read from the disk in order.
+
+        Returns
+        -------
+        csr_array or ndarray of float32, shape (n, n_columns)
+            The rows in the order asked for.
+        """
+        raise NotImplementedError
+
     def ids(self, i: int) -> list[str] | None:
         """The ids of the items of a shard.
 
@@ -157,11 +178,6 @@ class Shards:
         -------
         list of str or None
             In the order of rows; None where items have no ids.
-
-        Raises
-        ------
-        StoreError
-            If they are missing or damaged.
         """
         i = range(len(self))[i]
         if not self._has_ids:

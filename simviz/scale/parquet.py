@@ -15,7 +15,7 @@ from simviz.data.arrow import is_string
 from simviz.data.cells import counted, did_you_mean, shown
 from simviz.exceptions import DatasetError
 from simviz.features.text import TermFeatures
-from simviz.scale.csr import SparseShards, WrittenShard, finish, write_shard
+from simviz.scale.csr import SparseShards, finish, write_shard
 from simviz.scale.dask import each, joined
 from simviz.scale.files import new_folder
 
@@ -154,13 +154,13 @@ def write_features(
     """
     check_is_fitted(features)
     folder = new_folder(folder).absolute()
-    written: list[WrittenShard] = []
+    written: list[dict[str, Any]] = []
     for shards in each(_write, range(len(source)), source, features, folder, client=client):
         written += shards
     return finish(folder, written)
 
 
-def _write(i: int, source: TextFolder, features: Any, folder: Path) -> list[WrittenShard]:
+def _write(i: int, source: TextFolder, features: Any, folder: Path) -> list[dict[str, Any]]:
     """The shards of one file."""
     written = []
     for j, (texts, ids) in enumerate(source.batches(i)):

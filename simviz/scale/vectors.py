@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -22,6 +21,7 @@ from simviz.scale.csr import SparseShards
 from simviz.scale.dask import each
 from simviz.scale.files import (
     Shards,
+    columns,
     map_array,
     new_folder,
     write_array,
@@ -119,24 +119,13 @@ class VectorShards(Shards):
         """Shard i as a matrix (rows, n_components) that lies on the disk."""
         return self._mapped(range(len(self))[i])
 
-    def take(self, positions: ArrayLike) -> NDArray[np.float32]:
-        """Copy vectors into memory.
-
-        Parameters
-        ----------
-        positions : array-like of int, shape (n,)
-            Numbers of items from 0 over all shards, in any order.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, n_components)
-            Their vectors, in the order asked for.
-        """
-        wanted, shard = self._located(positions)
+    def take(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """Copy vectors into memory."""
+        wanted, shard = self._located(rows)
         found = np.empty((len(wanted), self.n_components), dtype=np.float32)
         if len(wanted) <= _FEW:
-            rows = (wanted - self.starts[shard]).tolist()
-            for place, (i, row) in enumerate(zip(shard.tolist(), rows, strict=True)):
+            within = (wanted - self.starts[shard]).tolist()
+            for place, (i, row) in enumerate(zip(shard.tolist(), within, strict=True)):
                 found[place] = self._mapped(i)[row]
             return found
         for i in np.unique(shard).tolist():
@@ -223,19 +212,6 @@ def bytes_digest(array: Floats) -> str:
     return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPart:
-    """A shard of vectors on disk, and what is noted of it."""
-
-    name: str
-    n_items: int
-    n_components: int
-    shortest: float
-    longest: float
-    sha256: str
-    has_ids: bool
-
-
 def write_vectors(
     model: PairModel | Pipeline,
     items: SparseShards | Iterable[Any],
@@ -308,10 +284,11 @@ def write_vectors(
             "Workers read features from disk by themselves. Write them as SparseShards first, "
             "or leave out the client."
         )
-    widths = {part.n_components for part in written}
+    widths = {part["width"] for part in written}
     if len(widths) != 1:
         raise ValueError("There is nothing to embed. Give at least one batch of items.")
-    if len({part.has_ids for part in written}) > 1:
+    has_ids = {part["ids"] for part in written}
+    if len(has_ids) > 1:
         raise ValueError("Some batches have ids and others do not. Give ids for all, or for none.")
     meta = {
         "format": FORMAT,
@@ -320,12 +297,8 @@ def write_vectors(
         "n_components": widths.pop(),
         "dtype": dtype,
         "model": model_digest(model),
-        "ids": written[0].has_ids,
-        "names": [part.name for part in written],
-        "rows": [part.n_items for part in written],
-        "shortest": [part.shortest for part in written],
-        "longest": [part.longest for part in written],
-        "sha256": [part.sha256 for part in written],
+        "ids": has_ids.pop(),
+        **columns(written, "names", "rows", "shortest", "longest", "sha256"),
     }
     write_meta(folder, meta)
     return VectorShards(folder)
@@ -436,8 +409,8 @@ def _batches(items: Any) -> Iterator[tuple[int, Any, Sequence[str] | None]]:
 
 def _write_part(
     i: int, content: Any, ids: Sequence[str] | None, model: Any, how: tuple[Path, Side, str]
-) -> WrittenPart:
-    """Embed one batch and write its files."""
+) -> dict[str, Any]:
+    """Embed one batch and write its files; return what is noted of it."""
     folder, side, dtype = how
     name = f"part-{i:05d}"
     vectors = embed(model, content, side)
@@ -448,13 +421,19 @@ def _write_part(
         raise ValueError("Some vectors are too long for float16. Take dtype='float32'.")
     has_ids = write_ids(folder, name, ids, len(vectors))
     write_array(folder / f"{name}.npy", stored)
-    ends = (float(lengths.min()), float(lengths.max())) if len(lengths) else (0.0, 0.0)
-    n, width = vectors.shape
-    return WrittenPart(name, n, width, *ends, bytes_digest(stored), has_ids)
+    return {
+        "names": name,
+        "rows": len(vectors),
+        "width": vectors.shape[1],
+        "shortest": float(lengths.min()) if len(lengths) else 0.0,
+        "longest": float(lengths.max()) if len(lengths) else 0.0,
+        "sha256": bytes_digest(stored),
+        "ids": has_ids,
+    }
 
 
 def _write_shard(
     i: int, model: Any, items: SparseShards, how: tuple[Path, Side, str]
-) -> WrittenPart:
+) -> dict[str, Any]:
     """Embed one shard on a worker, which reads the features itself."""
     return _write_part(i, items[i], items.ids(i), model, how)
