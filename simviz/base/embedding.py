@@ -20,6 +20,12 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
     may be compared in more than one way, the parameter is called ``measure``
     (`similarity` is the method that computes it). Nested methods name their
     fitted arrays over components in ``_component_arrays``.
+
+    Raises
+    ------
+    ValueError
+        As from `PairModel`; from `truncate`, if the method is not nested or has
+        fewer dimensions.
     """
 
     n_components_: int
@@ -143,11 +149,6 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
         -------
         EmbeddingModel
             A fitted model of the same class.
-
-        Raises
-        ------
-        ValueError
-            If the method is not nested or has fewer dimensions.
         """
         check_is_fitted(self)
         if not self.tags.nested:

@@ -126,6 +126,13 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
 
     Subclasses define ``tags``, ``_parameter_constraints``, ``_fit`` and
     ``_row_scorer``. Larger similarities mean closer, always.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a value does not fit; from `pair_score`, if the
+        sides differ in length; from `score`, if no pair is relevant, or the AUC is
+        asked for and all judged pairs are of one sign.
     """
 
     tags: ClassVar[MethodTags]
@@ -152,11 +159,6 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         -------
         self
             The same object.
-
-        Raises
-        ------
-        ValueError
-            If a parameter, a shape or a value does not fit.
         """
         validate_params(self)
         X, Y = self._check_sides(X, y, reset=True)
@@ -232,11 +234,6 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         -------
         ndarray of shape (n,)
             The diagonal of `similarity`.
-
-        Raises
-        ------
-        ValueError
-            If the sides differ in length.
         """
         check_is_fitted(self)
         X, Y = self._check_sides(X, y, reset=False)
@@ -303,12 +300,6 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         float
             MRR over the x items where unjudged pairs count as negative; the
             pooled AUC of the judged pairs where unjudged pairs are ignored.
-
-        Raises
-        ------
-        ValueError
-            If no pair is relevant, or the AUC is asked for and all judged pairs are of one
-            sign.
         """
         from simviz.ranking import Ranking, expected_reciprocal_rank
 

@@ -50,10 +50,6 @@ class Characters(Transformer):
     --------
     Trigrams : Three characters at a time, without their order.
 
-    Notes
-    -----
-    Rows are sparse: most texts are shorter than the longest.
-
     References
     ----------
     Neculoiu, Versteegh & Rotaru (2016), Learning text similarity with Siamese

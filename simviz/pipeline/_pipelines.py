@@ -120,24 +120,7 @@ class _Scorer(CallbackMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | Path) -> Pipeline:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to read.
-
-        Returns
-        -------
-        PairPipeline or BlendPipeline
-            Fitted, with the same similarities to the last bit; a blend where
-            that is what was saved.
-
-        Raises
-        ------
-        StoreError
-            If the file is not a saved pipeline.
-        """
+        """Read what `save` wrote, see `load_pipeline`."""
         return load_pipeline(path)
 
 

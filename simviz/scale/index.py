@@ -269,8 +269,7 @@ class ApproximateIndex:
 
     Where lengths differ, a few long vectors are everybody's neighbours in a graph
     by inner product [3]_. Here neighbours are those of the greatest cosine and
-    only the walk goes by inner products, unless asked otherwise. A further column
-    that makes all vectors equally long [4]_ was no better.
+    only the walk goes by inner products, unless asked otherwise.
 
     A file that was damaged is refused by its sum. One that was made on purpose
     brings its own, and faiss does not check all places: open only what you built
@@ -286,9 +285,6 @@ class ApproximateIndex:
        TPAMI 42(4).
     .. [3] Morozov & Babenko (2018), Non-metric similarity graphs for maximum
        inner product search. NeurIPS.
-    .. [4] Bachrach, Finkelstein, Gilad-Bachrach, Katzir, Koenigstein, Nice &
-       Paquet (2014), Speeding up the Xbox recommender system using a
-       Euclidean transformation for inner-product spaces. RecSys.
 
     Examples
     --------

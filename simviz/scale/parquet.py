@@ -177,10 +177,9 @@ def _write(i: int, source: TextFolder, features: Any, folder: Path) -> list[dict
 def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = None) -> F:
     """Fit features of terms on folders of texts, going through them once.
 
-    The terms of each file are counted on their own: in how many texts each is,
-    and how often. The counts of files are added up, and the vocabulary is
-    chosen from the sums: it is that of ``features.fit`` on all texts in one list,
-    and so are its weights, to the last bit.
+    The terms of each file are counted on their own and the counts added up: the
+    vocabulary is that of ``features.fit`` on all texts in one list, and so are its
+    weights, to the last bit.
 
     Parameters
     ----------
@@ -207,10 +206,9 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
     Notes
     -----
     Memory: a batch of texts with its terms, and all distinct terms met so far,
-    whatever `min_df` is: some 230 bytes each, for a rare term is dropped only
-    when all texts were seen. On a cluster a worker holds those of two files or
-    of two sums. Where there are too many, as of long character n-grams, use
-    `simviz.features.HashedText`, which keeps none.
+    some 230 bytes each: a rare one is dropped only when all texts were seen. On a
+    cluster a worker holds those of two files. Where there are too many, as of long
+    character n-grams, use `simviz.features.HashedText`, which keeps none.
     """
     if not sources:
         raise ValueError("A vocabulary is learned from texts, got no source. Give a TextFolder.")

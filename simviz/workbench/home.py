@@ -119,12 +119,11 @@ def show_demo(demo: str) -> None:
         results.show_map(finished, pairs)
 
 
+@frame.page("Home")
 def show_page() -> None:
     """Show Home: the demo that the link names, else the cards."""
-    frame.begin("Home")
     demo = st.query_params.get("demo")
     if demo in demos():
         show_demo(demo)
     else:
         show_cards()
-    frame.end()

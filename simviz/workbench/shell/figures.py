@@ -51,8 +51,7 @@ def _usual_height() -> int:
 
 
 def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = False) -> Any:
-    """Show a chart, whose camera saves it as was chosen."""
-    # Where points can be pressed, answers with those that are.
+    """Show a chart, whose camera saves it as was chosen; return the points that were pressed."""
     height = height or _usual_height()
     if figure.layout.height != height:  # the figure may be one that others are shown, too
         figure.update_layout(height=height)
@@ -106,15 +105,8 @@ def show_rows(name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> None:
         table = pd.DataFrame(rows()).drop(columns="method", errors="ignore")
         st.dataframe(table, hide_index=True, height=260, key=f"compare-frame-{name}")
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.download_button(
-                "These numbers as CSV",
-                lambda: _csv(rows()),
-                f"simviz-{name}.csv",
-                "text/csv",
-                key=f"compare-csv-{name}",
-                icon=":material/download:",
-                type="tertiary",
-            )
+            label, file_name = "These numbers as CSV", f"simviz-{name}.csv"
+            forms.download(label, lambda: _csv(rows()), file_name, key=f"compare-csv-{name}")
             forms.segments("The camera above the chart saves", _IMAGES, "compare-image")
 
 
