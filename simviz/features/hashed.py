@@ -36,11 +36,10 @@ class HashedTotals:
 class HashedText(TermFeatures):
     r"""Weights of terms in columns that a hash of the term chooses.
 
-    No vocabulary is learned or stored, whatever there is in the texts: term t
-    stands in column h(t), with a sign ξ(t) that another part of the hash tells.
-    Terms that meet in a column add up. Their signs differ as often as not, so
-    that inner products of two texts keep their expected value and vary by
-    about 1 over the number of columns.
+    No vocabulary is learned or stored: term t stands in column h(t), with a sign
+    ξ(t) that another part of the hash gives. Terms that meet in a column add up;
+    as their signs differ as often as not, inner products of two texts keep their
+    expected value and vary by about 1 over the number of columns.
 
     Parameters
     ----------

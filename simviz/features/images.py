@@ -143,9 +143,8 @@ class ImageDescriptor(Transformer):
 
     Notes
     -----
-    Orientations are centred on the axes, because drawn shapes have many
-    horizontal and vertical edges, and pixels are shared between neighbouring
-    cells and orientations. There is no Gaussian window over a block.
+    Orientations are centred on the axes, and pixels are shared between
+    neighbouring cells and orientations. There is no Gaussian window over a block.
 
     References
     ----------

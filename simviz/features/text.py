@@ -348,10 +348,8 @@ class Tfidf(TextCounts):
 
     Notes
     -----
-    N and df belong to the training texts and stay what they were: counted
-    anew on other texts, they would make other features. Fit one for each
-    language. scikit-learn's ``TfidfTransformer(smooth_idf=False)`` is this
-    formula with 1 added to every idf.
+    N and df are those of the training texts; fit one for each language.
+    scikit-learn's ``TfidfTransformer(smooth_idf=False)`` adds 1 to every idf.
 
     References
     ----------

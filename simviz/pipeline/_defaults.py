@@ -40,20 +40,16 @@ def default_pipeline(
         Training pairs; kinds of items decide the features, lengths of texts
         decide between words and character n-grams.
     features : {"usual", "pretrained"} or str, default="usual"
-        What texts and pictures become: what suits the method, or the vectors
-        of pretrained encoders (`simviz.features.PretrainedText` and
-        `simviz.features.PretrainedImages`), on which the method is then an
-        adapter. "pretrained:MODEL", with the name or the folder of a model,
-        has that one read both. Items of other kinds become what they always
-        do.
+        What texts and pictures become: what suits the method, or the vectors of
+        pretrained encoders (`simviz.features.PretrainedText`,
+        `simviz.features.PretrainedImages`), to which the method is an adapter.
+        "pretrained:MODEL", with a name or a folder, has that model read both.
     max_features : int, optional
         Terms of texts that are kept at most, those met most often. None keeps
-        all of them, or as many as a method can hold that learns a weight for
-        every pair of features.
+        all, or as many as a method with a weight for every pair of them can hold.
     **params
-        Parameters of the method. `shared` decides whether both sides get one
-        vocabulary; where it is left open, sides whose relevant pairs have
-        words in common get one.
+        Parameters of the method. Where `shared` is left open, sides whose relevant
+        pairs have words in common get one vocabulary.
 
     Returns
     -------

@@ -29,10 +29,8 @@ _MOST_ENTRIES = 2**31 - 1  # of a shard, whose places are then 32 bits wide
 class SparseShards(Shards):
     """Features of items as CSR matrices on disk, one a shard.
 
-    Shards hold rows in order: the first shard the first rows. Their arrays
-    (row pointers int64, columns int32, values float32) are files of numpy
-    that are mapped into memory: the system reads what is used and drops it
-    when memory is wanted for something else.
+    Shards hold rows in order. Their arrays (row pointers int64, columns int32,
+    values float32) are mapped into memory: the system reads what is used.
 
     Parameters
     ----------

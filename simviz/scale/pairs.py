@@ -220,8 +220,7 @@ def read_pairs(
 
     Notes
     -----
-    Memory: the ids of both sides as bytes, a table to look them up of some 30
-    bytes an item, and 12 bytes a pair.
+    Memory: the ids of both sides, some 30 bytes an item, and 12 bytes a pair.
     """
     sides = [_known(shards, name) for shards, name in ((X, "x"), (Y, "y"))]
     wanted = {x_id: IDS, y_id: IDS} | ({} if grade is None else {grade: GRADES})

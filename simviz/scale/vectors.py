@@ -47,9 +47,9 @@ _FEW = 256  # vectors that are copied one by one
 class VectorShards(Shards):
     """Vectors of the items of one side on disk, one matrix a shard.
 
-    Inner products of these vectors with those of the other side are the
-    model's similarities: rows have length 1 where it compares by cosine. The
-    files are numpy's, mapped into memory: the system reads what is used.
+    Inner products of these vectors with those of the other side are the model's
+    similarities: rows have length 1 where it compares by cosine. The files are
+    mapped into memory: the system reads what is used.
 
     Parameters
     ----------
