@@ -203,20 +203,15 @@ def _show_table(table: Table) -> None:
 
 
 def _show_files(experiment: Experiment[Any], found: Findings, key: str) -> None:
-    with st.container(horizontal=True):
-        st.download_button(
-            "All of it as Markdown",
-            lambda: to_markdown(experiment, found),
-            f"{found.experiment}.md",
-            "text/markdown",
-            key=f"{key}-md",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Tables as CSV",
-            lambda: tables_csv(found.tables).encode("utf-8", "replace"),
-            f"{found.experiment}.csv",
+    files = {
+        "All of it as Markdown": ("md", "text/markdown", lambda: to_markdown(experiment, found)),
+        "Tables as CSV": (
+            "csv",
             "text/csv",
-            key=f"{key}-csv",
-            on_click="ignore",
-        )
+            lambda: tables_csv(found.tables).encode("utf-8", "replace"),
+        ),
+    }
+    with st.container(horizontal=True):
+        for label, (end, mime, write) in files.items():
+            name = f"{found.experiment}.{end}"
+            st.download_button(label, write, name, mime, key=f"{key}-{end}", on_click="ignore")

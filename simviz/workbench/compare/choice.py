@@ -41,8 +41,6 @@ CURVES = {
 }
 #: Parameters that say what is looked at, of whatever runs.
 VIEW = ("part", "direction", "metric", "against", "test", "correction", "tab", "a", "b", "query")
-#: Values remembered for each parameter of the address.
-_MOST_WRITTEN = 200
 _RUN = re.compile(r"[0-9a-f]{32}")
 _QUERY = re.compile(r"(x2y|y2x):(\d{1,9})")
 _GROUP = "compare-group"
@@ -122,7 +120,7 @@ def put_in_link(**values: str | None) -> None:
         if value is None:
             st.query_params.pop(name, None)
             continue
-        _written(name)[value] = None
+        _written(name).add(value)
         if st.query_params.get(name) != value:
             st.query_params[name] = value
 
@@ -154,16 +152,12 @@ def _new_in_link(name: str) -> str:
     return "" if value in _written(name) else value
 
 
-def _written(name: str) -> dict[str, None]:
+def _written(name: str) -> set[str]:
     """What this page has put into the address before."""
     # A click may arrive with the address of an earlier run of the page: only what the page never
     # wrote was typed or followed by the visitor.
-    values: dict[str, None] = st.session_state.setdefault("compare-written", {}).setdefault(
-        name, {}
-    )
-    while len(values) > _MOST_WRITTEN:
-        del values[next(iter(values))]
-    return values
+    written: dict[str, set[str]] = st.session_state.setdefault("compare-written", {})
+    return written.setdefault(name, set())
 
 
 def _run_ids(text: str) -> list[str]:

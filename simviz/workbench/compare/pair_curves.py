@@ -134,8 +134,8 @@ def show(choice: Choice, kind: str) -> None:
         kind,
         kept_figure(kind, curves, drawn_by, lambda: _figure(kind, curves, axis)),
         lambda: (roc_records if kind == "roc" else detection_records)(curves),
-        ["method", *_headings(kind)],
-        [[one.entry.label, *_cells(kind, one.roc)] for one in traced],
+        ["method", *_cells(kind, roc)],
+        [[one.entry.label, *_cells(kind, one.roc).values()] for one in traced],
         caption,
         _say_bands(choice, traced),
         pressed=kind != "det",
@@ -144,20 +144,14 @@ def show(choice: Choice, kind: str) -> None:
         _show_errors(choice, event, traced, kind)
 
 
-def _headings(kind: str) -> list[str]:
+def _cells(kind: str, roc: Roc) -> dict[str, str]:
+    """Figures of a run, by the headings of their columns."""
     if kind == "precision":
-        return [f"at {_rate(recall)}" for recall in _RECALLS]
-    rates = [_rate(rate) for rate in _RATES]
-    return [f"pAUC {_rate(_LOW)}", *rates] if kind == "roc" else rates
-
-
-def _cells(kind: str, roc: Roc) -> list[str]:
-    if kind == "precision":
-        return [_percent(_precision_at(roc, recall)) for recall in _RECALLS]
+        return {f"at {_rate(x)}": _percent(_precision_at(roc, x)) for x in _RECALLS}
     if kind == "det":
-        return [_percent(1 - roc.tpr_at(rate)) for rate in _RATES]
-    found = (f"{100 * roc.tpr_at(rate):.0f} %" for rate in _RATES)
-    return [f"{roc.partial_auc(_LOW):.3f}", *found]
+        return {_rate(rate): _percent(1 - roc.tpr_at(rate)) for rate in _RATES}
+    found = {_rate(rate): f"{100 * roc.tpr_at(rate):.0f} %" for rate in _RATES}
+    return {f"pAUC {_rate(_LOW)}": f"{roc.partial_auc(_LOW):.3f}", **found}
 
 
 def _curve(kind: str, one: Traced, *, banded: bool) -> Any:
