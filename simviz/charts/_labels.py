@@ -111,20 +111,8 @@ class Occupancy:
 def spread_order(points: FloatArray, n: int) -> NDArray[np.intp]:
     """Indices of points such that any first few of them cover the whole map.
 
-    Each next point is the one farthest from all before it (Gonzalez 1985),
-    the first the one nearest to the centre.
-
-    Parameters
-    ----------
-    points : ndarray of shape (m, 2)
-        Positions.
-    n : int
-        How many to order.
-
-    Returns
-    -------
-    ndarray of int, shape (min(m, n),)
-        Distinct indices; points that coincide with earlier ones are left out.
+    Each next point is the one farthest from all before it (Gonzalez 1985), the first the one
+    nearest to the centre. Points that coincide with earlier ones are left out.
     """
     if not len(points) or n < 1:
         return np.empty(0, dtype=np.intp)

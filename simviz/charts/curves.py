@@ -75,10 +75,7 @@ def dimension_figure(
     Returns
     -------
     plotly Figure
-        With a logarithmic axis to base 2, ticks at the dimensions measured,
-        a ring around the best point of each curve, and a dotted line down
-        from its `knee`.
-        `dimension_records` gives the rows behind it.
+        With ticks at the dimensions measured; `dimension_records` gives the rows behind it.
 
     Raises
     ------
@@ -148,8 +145,7 @@ def dimension_records(
     Returns
     -------
     list of dict
-        With ``method``, ``label``, ``dimensions``, ``value``, and ``low`` and
-        ``high``, None where there is no band.
+        With ``method``, ``label``, ``dimensions``, ``value``, ``low`` and ``high``.
     """
     return _records([_checked(curve) for curve in curves], "dimensions")
 

@@ -129,57 +129,47 @@ def map_figure(
 ) -> go.Figure:
     """Draw a joint map: words as words, pictures as pictures, the rest as dots.
 
-    Labels and thumbnails do not cover one another: they are given room in
-    turns, labels of items with many partners first, pictures spread over the
-    whole map. What finds no room stays a dot, and tells its name when it is
-    pointed at.
+    Labels and pictures do not cover one another: those of items with many partners come first,
+    pictures are spread over the whole map. What finds no room stays a dot, and tells its name when
+    it is pointed at.
 
     Parameters
     ----------
     joint_map : JointMap
         Positions.
     x_items, y_items : Items
-        The items in the order of the positions. Texts and keywords are
-        written, images are shown; on the y side the metadata column "label"
-        is written in place of a text, and in place of the dot where it is a
-        glyph.
+        The items in the order of the positions. On the y side the metadata column "label" is
+        written in place of a text, and in place of the dot where it is a glyph.
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-        What belongs together: it says which labels come first, and what a
-        highlighted item is joined to.
+        What belongs together.
     color_by : "side" or array-like of shape (n_x + n_y,), default="side"
-        Colour of the dots: the side, or a value for each x item and then
-        each y item. Numbers make a scale (grey where not finite), anything
-        else makes groups, the seven largest with a colour of their own.
+        Colour of the dots. Numbers make a scale (grey where not finite), anything else makes
+        groups, the seven largest with a colour of their own.
     highlight : str, optional
-        "x:ID" or "y:ID": this item is ringed and joined to its relevant
-        partners, and all else steps back.
+        "x:ID" or "y:ID": this item is ringed and joined to its relevant partners.
     max_thumbnails : int, default=300
         Most pictures to show.
     theme : {"light", "dark"} or Theme, default="light"
         Look of the figure.
     neighbors : Neighbors, optional
-        What `nearest_across` found for the highlighted item in the model's
-        space, to be joined to it too.
+        What `nearest_across` found for the highlighted item, to be joined to it too.
     regions : sequence of Region, optional
-        Parts of the map and what they are about, by descending weight, as from
-        `topic_regions`. As many as find room are written before all else.
+        Parts of the map by descending weight, as from `topic_regions`. As many as find room are
+        written before all else.
     x_notes, y_notes : sequence of str, optional
-        A further line of what each item says when it is pointed at; an empty
-        one adds nothing.
+        A further line of what each item says when it is pointed at.
     color_title : str, default=""
         What the values of `color_by` are.
     x_name, y_name : str
         What the items of a side are called, in the plural.
     width, height : int
-        Size in pixels at which the figure will be shown, for which room is
-        given. The figure itself adapts to its container.
+        Size in pixels for which room is given. The figure itself adapts to its container.
 
     Returns
     -------
     plotly Figure
         Every point carries its stable id, "x:ID" or "y:ID", in `customdata`;
-        ``layout.meta["alt"]`` describes the picture in words, `map_records`
-        gives the rows behind it.
+        ``layout.meta["alt"]`` describes the picture in words.
 
     Raises
     ------
@@ -251,8 +241,7 @@ def map_records(
     Returns
     -------
     list of dict
-        One row an item with ``key`` (its id on the chart), ``side``, ``id``,
-        ``label``, and its coordinates ``map_x`` and ``map_y``.
+        One row an item: ``key``, ``side``, ``id``, ``label``, ``map_x`` and ``map_y``.
     """
     _check_lengths(joint_map, x_items, y_items)
     rows: list[dict[str, str | float]] = []

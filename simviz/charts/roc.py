@@ -41,8 +41,7 @@ class RocCurve(NamedTuple):
     ci : tuple of float, optional
         95 % confidence interval of the area.
     thresholds, precision : array-like of shape (n,), optional
-        For the pointer: at which score a pair passes, and how many of those
-        that pass are relevant.
+        At which score a pair passes, and how many of those that pass are relevant.
     band : tuple of 3 array-like, optional
         False positive rates, and the lower and upper bound of the curve there.
     """
@@ -81,8 +80,7 @@ def roc_figure(
     Returns
     -------
     plotly Figure
-        Square where the axes are linear; the area stands in the legend, best
-        first. `roc_records` gives the rows behind it.
+        Best curve first; `roc_records` gives the rows behind it.
 
     Raises
     ------
@@ -147,8 +145,8 @@ def roc_records(curves: Sequence[RocCurve | tuple[Any, ...]]) -> list[dict[str, 
     Returns
     -------
     list of dict
-        With ``method``, ``label``, ``fpr``, ``tpr``, ``auc``, and
-        ``threshold`` and ``precision`` where the curve knows them.
+        With ``method``, ``label``, ``fpr``, ``tpr``, ``auc``, and ``threshold`` and
+        ``precision`` where the curve knows them.
     """
     rows = []
     for curve in map(_as_roc, curves):

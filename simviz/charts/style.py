@@ -27,12 +27,11 @@ class Theme:
     name : {"light", "dark"}
         Which of the two.
     paper : str
-        The page that the chart lies on. The chart itself is transparent; the
-        colour serves halos around text.
+        The page that the chart lies on, for halos around text.
     ink, muted, faint : str
         Text; secondary text and thin lines; grid lines.
     accent : str
-        The one colour that means "look here", and the x side.
+        What means "look here", and the x side.
     second : str
         The y side.
     palette : tuple of str
@@ -166,10 +165,8 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
     Parameters
     ----------
     method_id : str
-        Id of a method. One that is not known here gets a style of its own
-        from its name, the same at every call. An id that ends in "~1", "~2"
-        and so on is a further run of that method: its hue and marker with
-        another dash.
+        Id of a method; one that is not known gets a style from its name. One that ends in "~1",
+        "~2" and so on is a further run of that method: its hue and marker with another dash.
     theme : {"light", "dark"} or Theme, default="light"
         The hue is the same in both, its lightness is not.
 
@@ -200,7 +197,7 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
 
 
 def apply_theme(figure: go.Figure, theme: ThemeName | Theme = "light") -> go.Figure:
-    """Give a figure the type, the colours and the quiet of a theme.
+    """Give a figure the type and the colours of a theme.
 
     Parameters
     ----------
@@ -307,26 +304,9 @@ def clean_text(text: object, limit: int = 80) -> str:
 
 
 def safe_line(text: object, limit: int = 80) -> str:
-    r"""One line without control characters, cut at `limit`, for where nothing reads markup.
+    """One line without control characters, cut at `limit`, for where nothing reads markup.
 
-    Quicker than `clean_text`, which looks at each character and cuts at words.
-
-    Parameters
-    ----------
-    text : object
-        Anything; its ``str`` is taken.
-    limit : int, default=80
-        Most characters to keep; a cut ends in "…".
-
-    Returns
-    -------
-    str
-        Not escaped.
-
-    Examples
-    --------
-    >>> safe_line("a\nlong   story\u202e", 8)
-    'a long…'
+    Quicker than `clean_text`, which looks at each character and cuts at words. Not escaped.
     """
     line = " ".join(str(text)[: 2 * limit + 64].translate(_UNSEEN).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip(" ,;:.") + "…"
@@ -352,13 +332,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def is_glyph(text: str) -> bool:
-    """Whether a label is a picture in itself, such as an emoji.
-
-    Examples
-    --------
-    >>> is_glyph("❤️"), is_glyph("heart"), is_glyph("4")
-    (True, False, False)
-    """
+    """Whether a label is a picture in itself, such as an emoji."""
     return (
         0 < len(text) <= 12
         and any(unicodedata.category(c) in ("So", "Sk") or c == "\u20e3" for c in text)

@@ -31,16 +31,9 @@ _OVERLAP = 3
 class TopicTerms:
     """One topic by its leading terms.
 
-    Parameters
-    ----------
-    topic : int
-        Its number.
-    share : float
-        Its share of all topics of the given items; NaN without items.
-    x_terms, y_terms : tuple of str
-        Leading terms of the two sides, the first one first.
-    x_coherence, y_coherence : float
-        Mean NPMI of the pairs of those terms, from -1 to 1; NaN without counts.
+    Its share is of all topics, NaN where it is not known.
+
+    A coherence is the mean NPMI of the pairs of a side's terms, from -1 to 1; NaN without counts.
     """
 
     topic: int
@@ -52,25 +45,9 @@ class TopicTerms:
 
 
 def top_terms(topics: ArrayLike, n_terms: int = 10) -> NDArray[np.int64]:
-    """The likeliest terms of each topic, in descending order.
+    """Columns of the likeliest terms of each topic (K, V), the likeliest first.
 
-    Parameters
-    ----------
-    topics : array-like of shape (K, V)
-        Distributions over terms, or other values by which to order them.
-    n_terms : int, default=10
-        Terms of a topic; all of them where there are fewer.
-
-    Returns
-    -------
-    ndarray of int64, shape (K, min(n_terms, V))
-        Columns; of equally likely terms the first one leads.
-
-    Examples
-    --------
-    >>> top_terms([[0.1, 0.6, 0.3], [0.5, 0.0, 0.5]], 2)
-    array([[1, 2],
-           [0, 2]])
+    Of equally likely terms the first one leads; all of them where there are fewer.
     """
     phi = np.asarray(topics)
     n_kept = min(n_terms, phi.shape[1])
@@ -86,25 +63,11 @@ def top_terms(topics: ArrayLike, n_terms: int = 10) -> NDArray[np.int64]:
 def term_relevance(
     topics: ArrayLike, share: ArrayLike | None = None, weight: float = 0.6
 ) -> NDArray[np.float64]:
-    r"""How much a term tells of a topic, beside how likely it is there.
+    r"""How much a term tells of a topic, beside how likely it is there; -inf for probability 0.
 
-    :math:`\lambda \ln \phi_{kw} + (1 - \lambda) \ln (\phi_{kw} / p_w)` with the
-    probability :math:`p_w = \sum_k s_k \phi_{kw}` of the term in all topics:
-    what is frequent everywhere steps back.
-
-    Parameters
-    ----------
-    topics : array-like of shape (K, V)
-        Distributions over terms.
-    share : array-like of shape (K,), optional
-        Shares s of the topics; by default all are equal.
-    weight : float, default=0.6
-        From 0 (only what sets the topic apart) to 1 (only the probability): λ.
-
-    Returns
-    -------
-    ndarray of float64, shape (K, V)
-        The larger the better; -inf for terms of probability 0.
+    :math:`\lambda \ln \phi_{kw} + (1 - \lambda) \ln (\phi_{kw} / p_w)` with the weight λ and the
+    probability :math:`p_w = \sum_k s_k \phi_{kw}` of the term in all topics, whose shares s are
+    equal where none are given: what is frequent everywhere steps back.
 
     References
     ----------
@@ -132,25 +95,11 @@ def joined_terms(
 ) -> list[tuple[str, int]]:
     """Join character n-grams that overlap to what they are pieces of.
 
-    The leading n-grams of a topic are mostly pieces of a few words. One that
-    goes on where another ends is joined to it, and one that lies within
-    another is left out.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Character n-grams, the leading one first; spaces are edges of words.
-    n_terms : int, default=10
-        Pieces wanted.
-    known : collection of str, optional
-        All n-grams there are: no piece is joined that would hold another one
-        of the greatest length.
-
-    Returns
-    -------
-    list of (str, int)
-        Each piece as it reads, with "…" where a word goes on, and the place
-        in `names` of its leading n-gram.
+    The leading n-grams of a topic are mostly pieces of a few words. One that goes on where
+    another ends is joined to it, and one that lies within another is left out. No piece is
+    joined that would hold an n-gram of the greatest length that is not among the `known` ones.
+    Each piece comes as it reads, with "…" where a word goes on, and with the place of its
+    leading n-gram.
 
     Examples
     --------
@@ -199,25 +148,12 @@ def _readable(piece: str) -> str:
 
 
 def coherence(counts: Any, terms: ArrayLike) -> NDArray[np.float64]:
-    r"""Mean normalised pointwise mutual information of each topic's terms.
+    r"""Mean normalised pointwise mutual information of each topic's terms, from -1 to 1.
 
-    For two terms that occur in shares p and q of the items, and together in a
-    share r of them, :math:`\mathrm{NPMI} = \ln\frac{r}{p q} / (-\ln r)`: 1 for
-    terms that only occur together, 0 for independent ones, -1 for those that
-    never meet. Averaged over all pairs of terms of a topic.
-
-    Parameters
-    ----------
-    counts : array or sparse matrix of shape (n, V)
-        Items in which to look; only whether a term occurs in one matters.
-    terms : array-like of int, shape (K, t)
-        Columns of each topic's terms, as from `top_terms`; below 0 there is none.
-
-    Returns
-    -------
-    ndarray of float64, shape (K,)
-        From -1 to 1. Pairs with a term that never occurs are left out; NaN
-        where no pair is left.
+    For two terms that occur in shares p and q of the items, and together in a share r of them,
+    :math:`\mathrm{NPMI} = \ln\frac{r}{p q} / (-\ln r)`: 1 for terms that only occur together, 0
+    for independent ones, -1 for those that never meet. Averaged over all pairs of terms of a
+    topic; pairs with a term that never occurs are left out. Of `terms`, those below 0 are none.
 
     References
     ----------
@@ -226,13 +162,6 @@ def coherence(counts: Any, terms: ArrayLike) -> NDArray[np.float64]:
 
     Lau, Newman & Baldwin (2014), Machine reading tea leaves: automatically
     evaluating topic coherence and topic model quality. EACL.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counts = np.array([[1, 2, 0], [3, 1, 0], [0, 0, 1], [0, 0, 4]])
-    >>> coherence(counts, [[0, 1], [0, 2]])
-    array([ 1., -1.])
     """
     chosen = np.asarray(terms, dtype=np.int64)
     used, place = np.unique(chosen, return_inverse=True)
@@ -278,43 +207,10 @@ def describe_topics(
 ) -> list[TopicTerms]:
     """Topics with their terms of both sides, side by side.
 
-    Parameters
-    ----------
-    x_topics, y_topics : array-like of shape (K, d_x) and (K, d_y)
-        Distributions over the terms of the two sides, such as `x_topics_` and
-        `y_topics_` of a topic model.
-    x_names, y_names : sequence of str
-        Names of the columns.
-    n_terms : int, default=10
-        Terms of a topic and side; those of probability 0 are never named.
-    theta : array-like of shape (n, K), optional
-        Topics of items, which decide the shares and the order. Rows may be
-        multiplied by the lengths of the items: shares are then of tokens.
-    x_counts, y_counts : array or sparse matrix, optional
-        Items of the sides, for the coherence.
-    relevance : float, default=1.0
-        Which terms lead: the likeliest ones at 1, below it those that set the
-        topic apart too, see `term_relevance`.
-    pieces : tuple of bool, default=(False, False)
-        For each side, whether its terms are character n-grams: those that
-        overlap are then joined, see `joined_terms`.
-
-    Returns
-    -------
-    list of TopicTerms
-        By descending share; in the order of their numbers without `theta`.
-
-    Raises
-    ------
-    ValueError
-        If the numbers of topics or of names do not fit.
-
-    Examples
-    --------
-    >>> phi = [[0.9, 0.1], [0.0, 1.0]]
-    >>> topics = describe_topics(phi, phi, ["cat", "dog"], ["gato", "perro"], n_terms=1)
-    >>> [(t.x_terms, t.y_terms) for t in topics]
-    [(('cat',), ('gato',)), (('dog',), ('perro',))]
+    Terms of probability 0 are never named. `theta`, topics of items (n, K), decides shares and
+    order; its rows may be multiplied by the lengths of the items: shares are then of tokens.
+    `relevance` is the weight of `term_relevance`, by which terms lead. Terms of a side that is
+    in `pieces` are character n-grams: those that overlap are joined.
     """
     sides = [(np.asarray(x_topics), x_names, x_counts), (np.asarray(y_topics), y_names, y_counts)]
     n_topics = len(sides[0][0])
@@ -371,23 +267,7 @@ def _leading(
 
 
 def has_topics(method: str) -> bool:
-    """Whether a method describes items by topics.
-
-    Parameters
-    ----------
-    method : str
-        Id of a method.
-
-    Returns
-    -------
-    bool
-        False for ids that are not known here.
-
-    Examples
-    --------
-    >>> has_topics("jplsa"), has_topics("cca")
-    (True, False)
-    """
+    """Whether a method describes items by topics; False for ids that are not known."""
     cls = all_methods().get(method)
     return cls is not None and issubclass(cls, TopicSimilarity)
 
@@ -396,33 +276,10 @@ def has_topics(method: str) -> bool:
 class RunTopics:
     """The topics of a trained pipeline, on the items of a data set.
 
-    Parameters
-    ----------
-    topics : tuple of TopicTerms
-        By descending share of the tokens of both sides.
-    x_theta, y_theta : ndarray of shape (n_x, K) and (n_y, K)
-        Shares of topics of the items; zeros where nothing in one is known.
-    x_tokens, y_tokens : ndarray of shape (n_x,) and (n_y,)
-        Known tokens of the items.
-    one_side : bool
-        Whether both sides are one collection, so that their terms are the same.
-    perplexities : tuple of float, default=()
-        Of the validation part, step by step of the training.
-
-    Examples
-    --------
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(
-    ...     ["a red heart of mine is big", "blue cars on roads go fast"] * 3,
-    ...     ["mi corazón rojo es muy grande", "coches azules van por calles anchas"] * 3,
-    ... )
-    >>> pipeline = default_pipeline("jplsa", pairs, n_components=2).fit(pairs)
-    >>> topics = RunTopics.of(pipeline, pairs)
-    >>> sorted(round(topic.share, 1) for topic in topics.topics)
-    [0.5, 0.5]
-    >>> about = topics.leading("x", 1)[0][0]
-    >>> topics.typical("y", about, 1).tolist()
-    [1]
+    Topics come by descending share of the tokens of both sides. `x_theta` and `y_theta` are
+    shares of topics of the items, zeros where nothing in one is known; `x_tokens` and `y_tokens`
+    count their known tokens. Both sides have the same terms where they are one collection
+    (`one_side`). `perplexities` are of the validation part, step by step of the training.
     """
 
     topics: tuple[TopicTerms, ...]
@@ -437,23 +294,8 @@ class RunTopics:
     def of(cls, pipeline: PairPipeline, pairs: PairSet) -> RunTopics:
         """Find the topics of all items of a data set.
 
-        Parameters
-        ----------
-        pipeline : PairPipeline
-            What was trained.
-        pairs : PairSet
-            Whose items.
-
-        Returns
-        -------
-        RunTopics
-            With terms that tell topics apart; where both sides have one
-            vocabulary, each side with the terms that it uses.
-
-        Raises
-        ------
-        ValueError
-            If the method has no topics.
+        Their terms tell topics apart; where both sides have one vocabulary, each has those it
+        uses.
         """
         model: Any = pipeline.model_
         if not isinstance(model, TopicSimilarity):
@@ -492,22 +334,7 @@ class RunTopics:
         return next(known for known in self.topics if known.topic == topic)
 
     def label(self, topic: int, n_terms: int = 2, side: Side = "x") -> str:
-        """A topic in a few terms of one side, or of the other where that has none.
-
-        Parameters
-        ----------
-        topic : int
-            Its number.
-        n_terms : int, default=2
-            Terms at most.
-        side : {"x", "y"}, default="x"
-            Whose terms.
-
-        Returns
-        -------
-        str
-            Not escaped.
-        """
+        """A topic in a few terms of one side, or of the other where that has none."""
         known = self.named(topic)
         terms = (known.x_terms, known.y_terms)[:: 1 if side == "x" else -1]
         return ", ".join((terms[0] or terms[1])[:n_terms]) or f"topic {topic + 1}"
@@ -515,46 +342,18 @@ class RunTopics:
     def leading(
         self, side: Side, item: int, n: int = 3, least: float = 0.05
     ) -> list[tuple[int, float]]:
-        """The topics that an item is mostly about.
+        """The topics that an item is mostly about with their shares, the largest first.
 
-        Parameters
-        ----------
-        side : {"x", "y"}
-            Side of the item.
-        item : int
-            Its position.
-        n : int, default=3
-            Topics at most.
-        least : float, default=0.05
-            Smaller shares are not worth telling.
-
-        Returns
-        -------
-        list of (int, float)
-            Topic and share, the largest first; empty where nothing in the item
-            is known.
+        Smaller shares than `least` are left out; none where nothing in the item is known.
         """
         theta = self._theta(side)[item]
         order = np.argsort(-theta, kind="stable")[:n]
         return [(int(k), float(theta[k])) for k in order if theta[k] >= least]
 
     def typical(self, side: Side, topic: int, n: int = 3) -> NDArray[np.intp]:
-        """Items that are most about a topic.
+        """Positions of items that are most about a topic, by descending share.
 
-        Parameters
-        ----------
-        side : {"x", "y"}
-            Which items.
-        topic : int
-            Number of the topic.
-        n : int, default=3
-            Items at most.
-
-        Returns
-        -------
-        ndarray of int
-            Positions, by descending share of the topic; of equal ones the item
-            with more known tokens leads. None that is more about another topic.
+        Of equal ones the item with more known tokens leads; none is more about another topic.
         """
         theta = self._theta(side)
         share = theta[:, topic]
@@ -568,23 +367,7 @@ class RunTopics:
 
 
 def topic_rows(found: RunTopics, pairs: PairSet, n_items: int = 3) -> list[list[object]]:
-    """Topics as lines of a table, to be written to a file.
-
-    Parameters
-    ----------
-    found : RunTopics
-        Topics of a run.
-    pairs : PairSet
-        The data set that they were found on.
-    n_items : int, default=3
-        Typical items of each side.
-
-    Returns
-    -------
-    list of list
-        A head, then one line a topic: number, share, and for each side the
-        terms, their coherence, and ids and texts of typical items.
-    """
+    """Topics as a table: a head, then one line a topic with terms and typical items."""
     sides: list[tuple[Side, Items, str]] = [
         ("x", pairs.x, pairs.x_name),
         ("y", pairs.y, pairs.y_name),

@@ -39,8 +39,7 @@ def drawing_name(drawing: JointMap) -> str:
     Returns
     -------
     str
-        Method, dimensions and balance, such as "mds-2-center"; there were
-        once drawings in three.
+        Method, dimensions (once there were three) and balance: "mds-2-center".
     """
     return f"{drawing.method}-2-{drawing.balance}"
 
@@ -57,8 +56,8 @@ def draw(
     pairs : PairSet
         Whose items to draw.
     seed : int, default=0
-        Of the sample, where there are too many items, and of the map. What
-        belongs to the x items of the sample comes first among the y items.
+        Of the map and, where there are too many items, of the sample. What belongs to the x items
+        of the sample comes first among the y items.
     **options
         See `simviz.projection.joint_map`.
 
@@ -211,12 +210,6 @@ def kept_near(
     -------
     ndarray of bool, shape (len(neighbors),)
         True where a neighbour is among as many nearest of its side on the map.
-
-    Examples
-    --------
-    >>> found = nearest_across([[1.0, 0.0]], [[0.0, 2.0], [3.0, 0.0]], index=0, k=1)
-    >>> kept_near([[0.0, 0.0]], [[0.1, 0.0], [5.0, 5.0]], 0, found).tolist()
-    [False]
     """
     side: Side = "x" if neighbors.side == "y" else "y"
     drawn = nearest_across(map_x, map_y, index, side, len(neighbors), "euclidean")
@@ -232,8 +225,7 @@ class Spot:
     point : tuple of float
         The place, in map coordinates.
     spread : float
-        Root of the weighted mean squared distance of its neighbours from it:
-        large where they lie apart, and then the place says little.
+        Root of the weighted mean squared distance of its neighbours from it.
     """
 
     point: tuple[float, float]
@@ -243,17 +235,16 @@ class Spot:
 def place_among(points: ArrayLike, scores: ArrayLike) -> Spot:
     """Put a new item into the middle of its neighbours, the nearest weighing most.
 
-    The same item always gets the same place, whatever else is asked. It is not the
-    place that the projection itself would find: of an item alone it finds another than of the
-    same item among others.
+    The same item always gets the same place, whatever else is asked. The projection itself would
+    place an item alone otherwise than among others.
 
     Parameters
     ----------
     points : array-like of shape (k, 2)
         Where the neighbours stand on the map.
     scores : array-like of shape (k,)
-        Their similarities to the new item. They are weighed by how much they
-        exceed the lowest, which counts a tenth of the range.
+        Their similarities to the new item, weighed by how much they exceed the lowest, which
+        counts a tenth of the range.
 
     Returns
     -------

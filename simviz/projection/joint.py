@@ -32,13 +32,11 @@ class Gap:
     Parameters
     ----------
     distance_ratio : float
-        Root mean square distance within a side (the two sides counted alike)
-        over that across the sides: 1 where both are centred on one point,
-        near 0 for two distant islands.
+        Root mean square distance within a side (the two counted alike) over that across the
+        sides: 1 where both are centred on one point, near 0 for two islands.
     mixing : float
-        How often the ten nearest neighbours of an item lie on the other side,
-        relative to chance: 1 in a perfect mixture, 0 for islands, above 1
-        where items seek the company of the other side.
+        How often the ten nearest neighbours of an item lie on the other side, relative to
+        chance: 1 in a perfect mixture, 0 for islands.
 
     Examples
     --------
@@ -68,8 +66,7 @@ class JointMap:
     seed : int
         Seed of what is random in it.
     quality : Quality or None
-        How far to trust it, against the model's own space (before any
-        balancing).
+        How far to trust it, against the model's own space (before any balancing).
     gap, gap_balanced : Gap
         Distance between the sides in the model's space, before and after.
     notes : tuple of str
@@ -109,23 +106,18 @@ def joint_map(
     Parameters
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
-        Coordinates in the model's space: rows of unit length for a model
-        that compares by cosine, the plain projections for one that compares
-        by dot product.
+        Coordinates in the model's space: rows of unit length for a model that compares by
+        cosine.
     method : {"mds", "umap", "pca"}, default="mds"
-        "mds" keeps distances, "umap" keeps neighbourhoods, "pca" shows what
-        differs within the sides, weighing both alike.
+        "mds" keeps distances, "umap" keeps neighbourhoods, "pca" shows what differs within the
+        sides, weighing both alike.
     balance : {"none", "center", "rms", "rank"}, default="center"
-        See `balance_sides`. The default moves the centres of the two sides
-        together. Distances within a side stay exact and only the constant
-        offset goes, which says nothing about which item belongs to which.
-        On the icon and emoji demos, whose gaps are small, the picture hardly
-        changes; where a model leaves two islands, it becomes readable.
+        See `balance_sides`. The default takes away only the constant offset of the sides, which
+        says nothing about which item belongs to which.
     random_state : int, default=0
         Seed of UMAP and of sampled figures.
     callback : callable, optional
-        See `simviz.callbacks`. A true answer ends a UMAP early and keeps
-        what it has reached.
+        See `simviz.callbacks`. A true answer ends a UMAP early and keeps what it has reached.
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         Adds to the quality how well the drawing itself retrieves.
     quality : bool, default=True
@@ -229,8 +221,7 @@ def side_gap(
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates in one space, of a model or of a map.
     max_points : int, default=1000
-        Points whose neighbours are looked at (among all points); a sample
-        where there are more.
+        Points whose neighbours are looked at; a sample where there are more.
     random_state : int, default=0
         Seed of the sample.
 
@@ -278,20 +269,16 @@ def balance_sides(
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates in the model's space.
     balance : {"none", "center", "rms", "rank"}
-        "none" leaves every distance as the model has it. "center" subtracts
-        each side's mean: distances within a side stay, the constant offset
-        between the sides goes. "rms" also scales both sides to the same root
-        mean square length: what stays is the shape of each side. "rank"
-        gives the item of some rank on the other side the distance that the
-        item of this rank has on the own side: what stays are the distances
-        within the sides, and the order of each item's list of the other side
-        as far as both sides agree on it.
+        "none" leaves every distance as the model has it. "center" subtracts each side's mean: the
+        constant offset between the sides goes. "rms" also scales both sides to the same root mean
+        square length. "rank" gives the item of some rank on the other side the distance that the
+        item of this rank has on the own side.
 
     Returns
     -------
     x, y : ndarray
-        New coordinates. A side without spread is not scaled. "rank" may
-        change the number of dimensions.
+        New coordinates. A side without spread is not scaled. "rank" may change the number of
+        dimensions.
 
     Raises
     ------

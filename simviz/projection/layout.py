@@ -32,23 +32,19 @@ MAX_BYTES = 2_000_000_000
 def mds_map(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Positions whose distances follow the model's Euclidean distances best.
 
-    Classical scaling doubly centres the matrix of squared distances and takes
-    its leading eigenvectors. For Euclidean distances that matrix is the Gram
-    matrix of the centred points, so the same positions come from a principal
-    component analysis of both sides together: exact, and without any matrix
-    of n × n distances.
+    For Euclidean distances, classical scaling is a principal component analysis of both sides
+    together: exact, and without any matrix of n × n distances.
 
     Parameters
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
-        Coordinates of both sides in the model's space.
+        Coordinates in the model's space.
 
     Returns
     -------
     x, y : ndarray of shape (n_x, 2) and (n_y, 2)
-        Positions, centred at the mean of all points, in units of the model's
-        distance, strongest direction first, signs fixed. Directions that the
-        data lack are zeros.
+        Positions, centred at the mean of all points, in units of the model's distance, strongest
+        direction first, signs fixed. Directions that the data lack are zeros.
 
     Raises
     ------
@@ -85,26 +81,23 @@ def pca_map(
 ) -> tuple[FloatArray, FloatArray]:
     """Positions along the axes on which items of one side differ most.
 
-    This is where it departs from `mds_map`, which looks at all points as one
-    cloud: there a large side outweighs a small one, and an offset between
-    the sides can take a whole axis. Here the axes come from the mean of the
-    two covariances *within* a side, or from one side alone, the other being
-    projected into it (queries into the space of the documents). The sides
-    are still placed where they are: an offset is drawn as far as it lies
-    along these axes.
+    `mds_map` looks at all points as one cloud, where a large side outweighs a small one and an
+    offset between the sides can take a whole axis. Here the axes come from the mean of the two
+    covariances *within* a side, or from one side alone; an offset is drawn as far as it lies along
+    these axes.
 
     Parameters
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
-        Coordinates of both sides in the model's space.
+        Coordinates in the model's space.
     fit_on : {"both", "x", "y"}, default="both"
         Whose variation the axes show.
 
     Returns
     -------
     x, y : ndarray of shape (n_x, 2) and (n_y, 2)
-        Positions, with the mean of what was fitted at the origin. Directions
-        that the data lack are zeros.
+        Positions, with the mean of what was fitted at the origin. Directions that the data lack
+        are zeros.
 
     Raises
     ------
@@ -146,33 +139,29 @@ def umap_map(
 ) -> tuple[FloatArray, FloatArray]:
     """Positions that keep each point near its nearest neighbours.
 
-    The neighbours are exact, the start is the classical scaling, and the
-    optimisation runs on one thread from a fixed seed: the same input gives
-    the same picture.
+    The neighbours are exact, the start is the classical scaling, and the optimisation runs on one
+    thread from a fixed seed: the same input gives the same picture.
 
     Parameters
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
-        Coordinates of both sides in the model's space.
+        Coordinates in the model's space.
     metric : {"euclidean", "cosine"}, default="euclidean"
         How neighbours are found; "cosine" normalises the rows first.
     n_neighbors : int, default=15
-        Size of a neighbourhood, the point itself included; capped at the
-        number of points.
+        Size of a neighbourhood, the point itself included.
     min_dist : float, default=0.2
         How close the map may put two points, in its own units.
     random_state : int, default=0
         Seed.
     callback : callable, optional
-        See `simviz.callbacks`; called several times a second with the epoch.
-        A true answer stops and keeps the positions reached.
+        See `simviz.callbacks`. A true answer stops and keeps the positions reached.
 
     Returns
     -------
     x, y : ndarray of shape (n_x, 2) and (n_y, 2)
-        Positions centred at the mean of all points, the widest direction
-        first. With fewer than 5
-        points, or points that all coincide, those of `mds_map`.
+        Positions centred at the mean of all points, the widest direction first; those of `mds_map`
+        for fewer than 5 points, or points that all coincide.
 
     Raises
     ------
@@ -208,11 +197,7 @@ def umap_map(
 
 
 def warm_up() -> None:
-    """Compile what `umap_map` runs, on a handful of points.
-
-    The first map of a process waits some seconds for compilation; an app
-    calls this in a background thread when it starts.
-    """
+    """Compile what `umap_map` runs, so that the first map of a process need not wait."""
     ring = np.linspace(0.0, 6.0, 24)
     circle = np.column_stack([np.cos(ring), np.sin(ring), ring])
     umap_map(circle[:12], circle[12:], n_neighbors=5)
@@ -336,21 +321,15 @@ def unfold(
 ) -> tuple[FloatArray, FloatArray]:
     """Place both sides so that inner products follow their similarities.
 
-    The table S of similarities is centred in rows and columns, so that an
-    item that is similar to everything gains nothing by it, and decomposed:
-    J S J ≈ U Σ Vᵀ gives the x side as U Σ^½ and the y side as V Σ^½. Both
-    sides are then scaled alike, and ``x @ y.T`` is the best approximation of
-    the centred table with so many dimensions.
-
-    Only similarities across the sides are known. Distances *within* a side
-    are a consequence (two items are near if the other side sees them alike),
-    and a map drawn from this should say so.
+    The table S of similarities is centred in rows and columns, so that an item that is similar
+    to everything gains nothing by it, and decomposed: J S J ≈ U Σ Vᵀ gives the x side as U Σ^½
+    and the y side as V Σ^½. Distances *within* a side are only a consequence (two items are near
+    if the other side sees them alike), and a map drawn from this should say so.
 
     Parameters
     ----------
     similarities : array-like of shape (n_x, n_y), or iterator of row blocks
-        Larger is closer. Blocks, such as ``model.iter_similarity`` yields
-        them, are gathered in single precision.
+        Larger is closer. Blocks are gathered in single precision.
     n_components : int, default=50
         Dimensions wanted; capped at the rank that the table can have.
     random_state : int, default=0
@@ -469,13 +448,6 @@ def align(points: ArrayLike, onto: ArrayLike) -> FloatArray:
     References
     ----------
     Gower, J. C. (1975). Generalized Procrustes analysis. Psychometrika 40.
-
-    Examples
-    --------
-    >>> square = np.array([[0, 0], [1, 0], [1, 1], [0, 1.0]])
-    >>> turned = 3 * square @ np.array([[0, 1.0], [-1, 0]]) + 5
-    >>> bool(np.allclose(align(turned, square), square))
-    True
     """
     moved = np.asarray(points, dtype=np.float64)
     goal = np.asarray(onto, dtype=np.float64)

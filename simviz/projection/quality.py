@@ -35,28 +35,22 @@ class Quality:
     n_neighbors : int
         Size of a neighbourhood, k.
     trustworthiness : float
-        1 if all near points on the map are near in the space; lowered by
-        each false neighbour the more, the farther it really is.
+        1 if all near points on the map are near in the space.
     continuity : float
-        1 if all near points of the space are near on the map; lowered by
-        each missing neighbour the more, the farther it is drawn.
+        1 if all near points of the space are near on the map.
     overlap : float
-        Share of the k nearest points on the map that are among the k nearest
-        in the space, either side counted.
+        Share of the k nearest points on the map that are among the k nearest in the space.
     random_overlap : float
         The same for a map that places points at random: k / (n − 1).
     cross_overlap, random_cross_overlap : float
-        The same for the k nearest of the *other* side, which is what the
-        similarity is about.
+        The same for the k nearest of the *other* side.
     mrr_space, mrr_map : float or None
-        Mean reciprocal rank when the y side is searched by distance from
-        each x item, in the space and on the map. None without relevance.
+        Mean reciprocal rank when the y side is searched by distance from each x item, in the space
+        and on the map. None without relevance.
     sample : ndarray of int, shape (n_sampled,)
-        Points that were judged, each against all points: rows of the x side,
-        then of the y side shifted by n_x. All points where there are few.
+        Points that were judged: rows of the x side, then of the y side shifted by n_x.
     false_neighbors, missing_neighbors : ndarray of shape (n_sampled,)
-        Their shares in 1 − trustworthiness and 1 − continuity, which are the
-        means of these.
+        Their shares in 1 − trustworthiness and 1 − continuity, which are the means of these.
     """
 
     n_points: int
@@ -117,9 +111,8 @@ def map_quality(
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         What belongs together, to compare retrieval too.
     max_points : int, default=4000
-        Where there are more points, a random sample is judged, each against
-        all points: at most so many, and fewer the more points there are.
-        Memory stays bounded either way.
+        Where there are more points, a random sample of at most so many is judged, fewer the more
+        points there are, each against all points.
     random_state : int, default=0
         Seed of the sample.
 
@@ -135,8 +128,8 @@ def map_quality(
 
     Notes
     -----
-    The rank of a neighbour counts the points that are nearer by more than
-    rounding: a point drawn among several at one distance is no error.
+    The rank of a neighbour counts the points that are nearer by more than rounding: a point drawn
+    among several at one distance is no error.
 
     References
     ----------

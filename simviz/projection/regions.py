@@ -48,10 +48,8 @@ def topic_regions(
 ) -> list[Region]:
     """Where on a map the items of each topic lie together.
 
-    A topic's items are those that are more about it than about any other; its
-    point is their medoid, the item with the least distance to the others,
-    weighted by their shares. Topics that are scattered over the map have no
-    region: a label would stand where they are not.
+    A topic's items are those that are more about it than about any other; its point is their
+    medoid, weighted by their shares. Topics that are scattered over the map have no region.
 
     Parameters
     ----------
@@ -65,8 +63,8 @@ def topic_regions(
     Returns
     -------
     list of Region
-        By descending weight; of topics with at least 5 items, and of those with
-        the same first line only the weightiest.
+        By descending weight; of topics with at least 5 items, and of those with the same first
+        line only the weightiest.
 
     Raises
     ------
@@ -114,15 +112,13 @@ def word_regions(
 ) -> list[Region]:
     """Parts of a map, each with the words that set it apart.
 
-    Positions are clustered by k-means; the words of a cluster's texts, each
-    side for itself, are ordered by `simviz.explain.topics.term_relevance`. Words that
-    are about as likely elsewhere are not named.
+    Positions are clustered by k-means; the words of a cluster's texts, each side for itself, are
+    ordered by `simviz.explain.topics.term_relevance`.
 
     Parameters
     ----------
     sides : sequence of (array-like of shape (n, 2), sequence of str or None)
-        Positions of each side's items and their texts; None where there is
-        nothing to read, such as for images.
+        Positions of each side's items and their texts; None where there is nothing to read.
     n_regions : int, default=12
         Clusters.
     seed : int, default=0

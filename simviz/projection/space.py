@@ -49,8 +49,7 @@ def nearest_across(
 ) -> Neighbors:
     """Items of the other side that a model finds most similar to one item.
 
-    Give the coordinates of the model, never those of a map: a drawing moves
-    neighbours apart, and `kept_near` tells which.
+    Give the coordinates of the model, never those of a map: a drawing moves neighbours apart.
 
     Parameters
     ----------

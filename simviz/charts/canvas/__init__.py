@@ -35,29 +35,10 @@ _SPREAD = 400
 
 
 def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]:
-    """Lay pictures out in rows of equal cells.
+    """Lay pictures out in rows of equal cells: a PNG, and what it takes to read it.
 
-    Drawings in grey levels on a plain ground become ink on a transparent
-    ground: who draws them chooses the ink. Other pictures stay as they are.
-
-    Parameters
-    ----------
-    pixels : ndarray of uint8, shape (n, h, w) or (n, h, w, 3)
-        The pictures, at least one.
-
-    Returns
-    -------
-    png : bytes
-        The sheet.
-    layout : dict
-        ``cell`` (side of a cell in pixels), ``columns`` (cells a row) and
-        ``is_ink`` (whether the sheet holds strengths of ink only).
-
-    Examples
-    --------
-    >>> png, layout = make_sheet(np.full((5, 16, 16), 255, dtype=np.uint8))
-    >>> layout
-    {'cell': 16, 'columns': 3, 'is_ink': True}
+    Drawings in grey levels on a plain ground become strengths of ink on a transparent ground
+    (`is_ink`): who draws them chooses the ink. Other pictures stay as they are.
     """
     from PIL import Image
 
@@ -92,13 +73,9 @@ def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]
 class Part:
     """Something large that is sent once.
 
-    Parameters
-    ----------
-    digest : str
-        Of its content: equal parts need not be sent again.
-    data : bytes
-        Four bytes with the length of a JSON header, little endian, the header
-        and then the arrays that it lists by type, offset and length.
+    `data` is four bytes with the length of a JSON header, little endian, the header, and then
+    the arrays that it lists by type, offset and length. Parts of an equal digest need not be
+    sent again.
     """
 
     digest: str
@@ -116,28 +93,8 @@ def pack_items(
 ) -> Part:
     """What the items of a map are, wherever they stand on it.
 
-    Parameters
-    ----------
-    x_items, y_items : Items
-        The items of the map.
-    x_rows, y_rows : array-like of int, optional
-        What the items are known by: their positions in the data set, when
-        omitted those given.
-    x_name, y_name : str
-        What the items of a side are called, in the plural.
-
-    Returns
-    -------
-    Part
-        With the array ``rows`` and, where there are pictures, ``sheet``. No text
-        in it is escaped: it must never be read as markup.
-
-    Examples
-    --------
-    >>> words = Items(["0", "1"], ["red", "blue"], "keyword")
-    >>> header, arrays = unpack(pack_items(words, words))
-    >>> header["labels"], header["modes"], arrays["rows"].tolist()
-    (['red', 'blue', 'red', 'blue'], ['word', 'word'], [0, 1, 0, 1])
+    Items are known by their rows in the data set, which are those given when omitted. No text is
+    escaped: it must never be read as markup.
     """
     sides = (x_items, y_items)
     names = [full_names(items) for items in sides]
@@ -179,21 +136,8 @@ def pack_places(
 ) -> Part:
     """Where the items of a map stand, and what a run says of them.
 
-    Parameters
-    ----------
-    x_points, y_points : array-like of shape (n_x, 2) and (n_y, 2)
-        Positions.
-    order : array-like of int, shape (n_x + n_y,)
-        Items by falling importance, see `importance`.
-    parts, notes : sequence of str, optional
-        What each item is called beside its side, such as the part of the split
-        that it is in, and a further line about it.
-
-    Returns
-    -------
-    Part
-        With the arrays ``places`` (x and y of each x item, then of each y
-        item), ``order`` and ``part``.
+    `order` is that of `importance`. `parts` is what each item is called beside its side, such as
+    the part of the split that it is in, and `notes` a further line about it.
     """
     places = np.concatenate([np.asarray(x_points), np.asarray(y_points)])
     kinds, which = np.unique(
@@ -236,26 +180,8 @@ def importance(
 ) -> NDArray[np.uint32]:
     """Items in the order in which they are given room on a map.
 
-    Parameters
-    ----------
-    x_items, y_items : Items
-        The items.
-    x_points, y_points : array-like of shape (n_x, 2) and (n_y, 2)
-        Where they stand: pictures are spread over the whole map first.
-    relevance : Relevance of shape (n_x, n_y), optional
-        Words that belong to more come first.
-
-    Returns
-    -------
-    ndarray of uint32, shape (n_x + n_y,)
-        Rows of the x side, and of the y side shifted by n_x; the sides take
-        turns in proportion to their sizes.
-
-    Examples
-    --------
-    >>> words = Items(["0", "1"], ["red", "blue"], "keyword")
-    >>> importance(words, words, np.zeros((2, 2)), np.ones((2, 2))).tolist()
-    [0, 2, 1, 3]
+    Pictures are spread over the whole map first, words that belong to more come first; the sides
+    take turns in proportion to their sizes. Rows of the y side are shifted by those of the x side.
     """
     places = []
     for mode, points, degree in zip(
@@ -291,20 +217,7 @@ def unpack(part: Part) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def map_alt(drawing: JointMap, names: tuple[str, str]) -> str:
-    """Describe a map in plain words, for readers who cannot see it.
-
-    Parameters
-    ----------
-    drawing : JointMap
-        What is drawn.
-    names : tuple of str
-        What the items of a side are called.
-
-    Returns
-    -------
-    str
-        Not escaped.
-    """
+    """Describe a map in words, for readers who cannot see it; not escaped."""
     quality = "" if drawing.quality is None else f" {drawing.quality.describe()}"
     x, y = (safe_line(name, 40) for name in names)
     return (
@@ -319,13 +232,7 @@ def bits(mask: ArrayLike) -> bytes:
 
 
 def rows_of_bits(data: bytes, n: int) -> NDArray[np.intp]:
-    """The rows whose bit is set; what lies beyond n is left out.
-
-    Examples
-    --------
-    >>> rows_of_bits(bits([False, True, True]), 3).tolist()
-    [1, 2]
-    """
+    """The rows whose bit is set; what lies beyond n is left out."""
     told = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")[:n]
     return np.flatnonzero(told)
 
