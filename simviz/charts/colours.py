@@ -21,16 +21,11 @@ _SHAPES = ("circle", "diamond")
 
 @dataclass(frozen=True, slots=True)
 class Colouring:
-    """Colours of the dots of both sides."""
+    """Colours of the dots, the x side first."""
 
-    x: list[str]
-    y: list[str]
+    colours: list[str]
     groups: tuple[tuple[str, str], ...] = ()
     limits: tuple[float, float] | None = None
-
-    def of(self, side: Literal["x", "y"]) -> list[str]:
-        """The colours of one side."""
-        return self.x if side == "x" else self.y
 
     @property
     def is_by_side(self) -> bool:
@@ -42,22 +37,19 @@ def colour_points(
     color_by: Literal["side"] | ArrayLike, n_x: int, n_y: int, look: Theme
 ) -> Colouring:
     """Turn sides, numbers or groups into colours."""
-    if isinstance(color_by, str):
-        if color_by != "side":
-            raise ValueError(f"color_by must be 'side' or one value per item, got {color_by!r}.")
-        return Colouring([look.accent] * n_x, [look.second] * n_y)
-    values = _one_per_item(color_by, n_x, n_y)
-    if values.dtype.kind in "fiu":
-        colours, limits = _on_scale(values.astype(np.float64), look)
-        return Colouring(colours[:n_x], colours[n_x:], limits=limits)
+    values = _values(color_by, n_x, n_y)
+    if values is None:
+        return Colouring([look.accent] * n_x + [look.second] * n_y)
+    if values.dtype.kind == "f":
+        shares, limits = _shares(values)
+        return Colouring([_scale_colour(share, look) for share in shares], limits=limits)
     names = [str(v) for v in values]
     largest = _largest_first(Counter(names))
     colour = dict(zip(largest[:MAX_GROUPS], look.palette, strict=False))
     groups = [(safe_text(name, 28), colour[name]) for name in largest[:MAX_GROUPS]]
     if len(largest) > MAX_GROUPS:
         groups.append((f"{len(largest) - MAX_GROUPS} others", look.palette[-1]))
-    colours = [colour.get(name, look.palette[-1]) for name in names]
-    return Colouring(colours[:n_x], colours[n_x:], tuple(groups))
+    return Colouring([colour.get(name, look.palette[-1]) for name in names], tuple(groups))
 
 
 def mix(first: str, second: str, share: float) -> str:
@@ -74,38 +66,42 @@ def colorscale(scale: Sequence[str]) -> list[list[Any]]:
     return [[i / (len(scale) - 1), colour] for i, colour in enumerate(scale)]
 
 
-def _one_per_item(color_by: ArrayLike, n_x: int, n_y: int) -> NDArray[Any]:
+def _values(color_by: Literal["side"] | ArrayLike, n_x: int, n_y: int) -> NDArray[Any] | None:
+    """Return a value for each item, numbers as floats; None where colours say the side."""
+    if isinstance(color_by, str):
+        if color_by != "side":
+            raise ValueError(f"color_by must be 'side' or one value per item, got {color_by!r}.")
+        return None
     values = np.asarray(color_by)
     if values.shape != (n_x + n_y,):
         raise ValueError(
             f"color_by needs one value for each of {n_x} x and {n_y} y items, "
             f"got shape {values.shape}."
         )
-    return values
+    return values.astype(np.float64) if values.dtype.kind in "fiu" else values
 
 
 def _largest_first(counts: Counter[str]) -> list[str]:
     return [name for name, _ in sorted(counts.items(), key=lambda g: (-g[1], g[0]))]
 
 
-def _on_scale(
-    values: NDArray[np.float64], look: Theme
-) -> tuple[list[str], tuple[float, float] | None]:
-    """Colours of numbers; grey for what is not finite."""
+def _shares(
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], tuple[float, float] | None]:
+    """How far numbers lie between the least and the greatest, NaN where not finite; both."""
     finite = np.isfinite(values)
     if not finite.any():
-        return [look.muted] * len(values), None
+        return np.full(len(values), np.nan), None
     low, high = float(values[finite].min()), float(values[finite].max())
-    span = high - low if high > low else 1.0
-    colours = [
-        _scale_colour((value - low) / span, look) if real else look.muted
-        for value, real in zip(values, finite, strict=True)
-    ]
-    return colours, (low, high)
+    with np.errstate(invalid="ignore"):
+        shares = (values - low) / (high - low if high > low else 1.0)
+    return np.where(finite, shares, np.nan), (low, high)
 
 
 def _scale_colour(share: float, look: Theme) -> str:
-    """The colour at a share of the way along the theme's scale."""
+    """The colour at a share of the way along the theme's scale; grey for NaN."""
+    if np.isnan(share):
+        return look.muted
     at = share * (len(look.scale) - 1)
     step = min(int(at), len(look.scale) - 2)
     return mix(look.scale[step + 1], look.scale[step], at - step)
@@ -130,29 +126,26 @@ def group_items(
     order: Sequence[str] | None = None,
 ) -> Grouping:
     """Turn sides, numbers or groups into colours and a legend."""
-    is_plain = isinstance(color_by, str)
-    own = (look.accent, look.second) if is_plain else (look.muted, look.muted)
+    values = _values(color_by, *sizes)
+    own = (look.accent, look.second) if values is None else (look.muted, look.muted)
     sides = tuple(
         {"key": f"s{k}", "name": safe_line(names[k], 40), "count": sizes[k],
          "shape": _SHAPES[k], "colour": own[k]}
         for k in (0, 1)
     )  # fmt: skip
-    if is_plain:
-        if color_by != "side":
-            raise ValueError(f"color_by must be 'side' or one value an item, got {color_by!r}.")
+    if values is None:
         return Grouping(own, None, sides)
-    values = _one_per_item(color_by, *sizes)
-    if values.dtype.kind in "fiu":
-        return _group_on_scale(values.astype(np.float64), look, sides, title)
-    told = [safe_line(value, 40) for value in values]
-    counts = Counter(told)
+    if values.dtype.kind == "f":
+        return _group_on_scale(values, look, sides, title)
+    texts = [safe_line(value, 40) for value in values]
+    counts = Counter(texts)
     if order is None:
         kept, hues = _largest_first(counts)[:MAX_GROUPS], list(look.palette)
     else:
         kept = [name for name in order if name in counts]
         hues = [_ordered_hue(order.index(name), len(order), look) for name in kept]
     code = {name: k for k, name in enumerate(kept)}
-    index = np.array([code.get(name, len(kept)) for name in told], dtype=np.uint8)
+    index = np.array([code.get(name, len(kept)) for name in texts], dtype=np.uint8)
     colours = (*hues[: len(kept)], look.palette[-1])
     entries = [
         {"key": f"g{k}", "name": name, "count": counts[name], "shape": "square", "colour": hue}
@@ -176,14 +169,12 @@ def _ordered_hue(place: int, n: int, look: Theme) -> str:
 def _group_on_scale(
     values: NDArray[np.float64], look: Theme, sides: tuple[dict[str, Any], ...], title: str
 ) -> Grouping:
-    finite = np.isfinite(values)
-    if not finite.any():
+    shares, limits = _shares(values)
+    if limits is None:
         return Grouping((look.muted,), np.zeros(len(values), dtype=np.uint8), sides)
-    low, high = float(values[finite].min()), float(values[finite].max())
-    share = np.where(finite, (values - low) / (high - low if high > low else 1.0), 0.0)
-    index = np.minimum((share * _STEPS).astype(int), _STEPS - 1)
-    index[~finite] = _STEPS
+    steps = np.minimum((np.nan_to_num(shares) * _STEPS).astype(int), _STEPS - 1)
+    index = np.where(np.isnan(shares), _STEPS, steps).astype(np.uint8)
     colours = [_scale_colour((step + 0.5) / _STEPS, look) for step in range(_STEPS)]
-    scale = {"name": safe_line(title, 40), "scale": list(look.scale), "low": f"{low:.3g}",
-             "high": f"{high:.3g}"}  # fmt: skip
-    return Grouping((*colours, look.muted), index.astype(np.uint8), (*sides, scale))
+    low, high = (f"{limit:.3g}" for limit in limits)
+    scale = {"name": safe_line(title, 40), "scale": list(look.scale), "low": low, "high": high}
+    return Grouping((*colours, look.muted), index, (*sides, scale))

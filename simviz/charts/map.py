@@ -471,7 +471,7 @@ class _Drawing:
         opacity[self._covered(side)] = 0.0
         size[side.pictured] = self.picture_size if side.has_pictures else GLYPH_SIZE
         opacity[side.pictured] = 0.0
-        figure = self.chart.figure
+        figure, colours = self.chart.figure, self.colouring.colours
         add = figure.add_scattergl if n_all > SVG_POINTS else figure.add_scatter
         add(
             x=side.points[:, 0],
@@ -480,7 +480,7 @@ class _Drawing:
             name=f"{safe_text(side.title, 40)} ({n:,})",
             showlegend=False,
             marker={
-                "color": self.colouring.of(side.name),
+                "color": colours[:n] if side is self.sides[0] else colours[n_all - n :],
                 "symbol": side.symbol,
                 "size": size,
                 "opacity": opacity,

@@ -57,8 +57,7 @@ def picture_words(tags: MethodTags) -> str:
         "paired": "lines join what belongs together",
         "discriminative": "lines join what belongs together, crossed lines what does not",
     }
-    strip = _STRIPS.get(tags.input)
-    features = " ".join(strip) if strip else "bars for weights"
+    features = " ".join(_STRIPS.get(tags.input, ["bars for weights"]))
     return (
         f"Items of two sides {spaces[tags.space]}; {lines[tags.uses]}; below them their "
         f"features: {features}."
@@ -80,35 +79,28 @@ def _lines(tags: MethodTags, look: Theme) -> list[str]:
     if tags.uses == "unsupervised":
         return []
     left, right = _X + 9, _Y - 10
-    found = [
-        f'<line x1="{left}" y1="{_ROWS[i]}" x2="{right}" y2="{_ROWS[j]}" '
-        f'stroke="{look.ink}" stroke-width="1.4"/>'
-        for i, j in _PAIRS
-    ]
+
+    def line(i: int, j: int, style: str) -> str:
+        return f'<line x1="{left}" y1="{_ROWS[i]}" x2="{right}" y2="{_ROWS[j]}" {style}/>'
+
+    parts = [line(i, j, f'stroke="{look.ink}" stroke-width="1.4"') for i, j in _PAIRS]
     if tags.uses == "discriminative":
+        broken = f'stroke="{look.muted}" stroke-width="1.1" stroke-dasharray="2 4"'
         for i, j in _OTHERS:
             # A cross at a third of the way, clear of where lines meet.
             x, y = left + (right - left) * 0.27, _ROWS[i] + (_ROWS[j] - _ROWS[i]) * 0.27
-            found.append(
-                f'<line x1="{left}" y1="{_ROWS[i]}" x2="{right}" y2="{_ROWS[j]}" '
-                f'stroke="{look.muted}" stroke-width="1.1" stroke-dasharray="2 4"/>'
-                f'<path d="M{x - 4} {y - 4}l8 8m0 -8l-8 8" stroke="{look.second}" '
-                'stroke-width="1.6"/>'
-            )
-    return found
+            cross = f'd="M{x - 4} {y - 4}l8 8m0 -8l-8 8" stroke="{look.second}"'
+            parts += [line(i, j, broken), f'<path {cross} stroke-width="1.6"/>']
+    return parts
 
 
 def _strip(tags: MethodTags, centre: float, colour: str) -> list[str]:
     """Features of one side, in a line below it."""
-    strip = _STRIPS.get(tags.input)
-    if strip is None:
-        left = centre - 3.5 * len(_BARS)
-        return [
-            f'<rect x="{left + 7 * i + 1}" y="{130 - bar}" width="5" height="{bar}" '
-            f'fill="{colour}" opacity="0.75"/>'
-            for i, bar in enumerate(_BARS)
-        ]
+    if tags.input in _STRIPS:
+        style = f'text-anchor="middle" fill="{colour}"'
+        return [f'<text x="{centre}" y="129" {style}>{" ".join(_STRIPS[tags.input])}</text>']
+    left, style = centre - 3.5 * len(_BARS), f'fill="{colour}" opacity="0.75"'
     return [
-        f'<text x="{centre}" y="129" text-anchor="middle" fill="{colour}">'
-        f"{escape(' '.join(strip))}</text>"
+        f'<rect x="{left + 7 * i + 1}" y="{130 - bar}" width="5" height="{bar}" {style}/>'
+        for i, bar in enumerate(_BARS)
     ]

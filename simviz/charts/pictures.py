@@ -62,12 +62,11 @@ def ink_strength(pixels: NDArray[np.uint8], ground: int) -> NDArray[np.uint8]:
     return np.abs(pixels.astype(np.int16) - ground).astype(np.uint8)
 
 
-def highlighted(text: str, weights: ArrayLike, theme: ThemeName | Theme = "light") -> str:
+def highlighted(text: str, weights: ArrayLike) -> str:
     """A text with colour behind its characters, as HTML."""
     values = np.asarray(weights, dtype=np.float64)
     if values.shape != (len(text),):
         raise ValueError(f"{len(text)} characters need as many weights, got {values.shape}.")
-    get_theme(theme)
     top = float(np.abs(values).max(initial=0.0))
     if not top:
         return escape(text)

@@ -127,6 +127,10 @@ class Placed:
         """The items of one side."""
         return self.x_rows if side == "x" else self.y_rows
 
+    def points(self, side: Side) -> FloatArray:
+        """Where the items of one side stand."""
+        return self.drawing.x if side == "x" else self.drawing.y
+
     def row_of(self, side: Side, item: int) -> int | None:
         """Row on the drawing of an item of the data set; None if it is not drawn."""
         found = np.flatnonzero(self.rows(side) == item)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import streamlit as st
 
 from simviz.charts import RocCurve, dimension_figure, roc_figure
@@ -129,8 +128,7 @@ def show_map_alone(run: Run, pairs: PairSet) -> None:
         where = {"data": run.info.dataset_id, "run": run.id, "sel": str(picked["key"])}
         st.switch_page("pages/map.py", query_params=where)
     placed = drawings.kept(run, FIRST_DRAWING)
-    masks = np.ones(len(placed.x_rows), dtype=bool), np.ones(len(placed.y_rows), dtype=bool)
-    scene = map_scene.scene_of(run, pairs, FIRST_DRAWING, masks)
+    scene = map_scene.scene_of(run, pairs, FIRST_DRAWING)
     st.html(canvas.STYLE)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")

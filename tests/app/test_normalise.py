@@ -142,7 +142,7 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     [limit] = app.slider
     limit.set_value(limit.min)
     run(app)
-    groups = normalise.groups_of(pairs)
+    groups = normalise.group_names(pairs)
     taxonomy = {name for names in groups for name in names}
     assert len(taxonomy) == 191
     assert set(shown(app)["group"]) - {"not in the taxonomy"} == taxonomy

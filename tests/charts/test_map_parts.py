@@ -150,7 +150,7 @@ def test_colours_by_side_are_told_by_shape_too():
     plain = group_items("side", (3, 2), LIGHT, names=("a", "b"))
     assert plain.index is None and plain.colours == (LIGHT.accent, LIGHT.second)
     assert [entry["shape"] for entry in plain.legend] == ["circle", "diamond"]
-    with pytest.raises(ValueError, match="one value an item"):
+    with pytest.raises(ValueError, match="one value per item"):
         group_items("kind", (3, 2), LIGHT)
     with pytest.raises(ValueError, match="one value for each"):
         group_items([1, 2], (3, 2), LIGHT)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from simviz.charts.canvas import pack_places, unpack
+from simviz.charts.canvas import Part, pack_places, unpack
 from simviz.charts.style import Theme, apply_theme, get_theme, method_style
 from simviz.data.pairs import PairSet
 from simviz.evaluation import AUC, Evaluation, evaluate
@@ -17,7 +17,7 @@ from simviz.methods import all_methods
 from simviz.projection import align, balance_sides, mds_map, pca_map
 from simviz.projection.drawing import Placed
 from simviz.projection.space import ModelSpace
-from simviz.store.run import Part, Run
+from simviz.store.run import Part as PartName, Run
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View, bound
 from simviz.workbench.shell import display, drawings, progress, runs, settings, state
@@ -43,18 +43,14 @@ def measured_dimensions(run: Run) -> list[int]:
 def show_switch(view: View, run: Run) -> None:
     """Show a switch for the slider, where the method is nested."""
     if known := measured_dimensions(run):
-        st.session_state["map-scrub"] = view.dims is not None
+        is_on = view.dims is not None
         st.toggle(
             "Dimensions",
-            key="map-scrub",
+            **bound(
+                view, "dims", "map-scrub", lambda _: is_on, lambda on: known[-1] if on else None
+            ),
             help="Slide through the dimensions: the map, the figures and what is nearest follow.",
-            on_change=_take_switch,
-            args=(view, known[-1]),
         )
-
-
-def _take_switch(view: View, most: int) -> None:
-    view.dims = most if st.session_state["map-scrub"] else None
 
 
 def is_open(view: View, run: Run) -> bool:
@@ -74,39 +70,30 @@ def chosen(view: View, run: Run) -> int | None:
 
 def cut(scene: Scene, k: int) -> Scene:
     """Return the scene in k dimensions; its places are sent to the browser."""
-    placed, places = _drawn(scene.run.id, scene.places.digest, k, scene)
+    placed, places = _drawn(scene.run, scene.places.digest, k, scene)
     canvas.send(places, "cut")
     # Where regions are is known of the whole drawing only.
     return replace(scene, placed=placed, places=places, regions=[])
 
 
-def space(scene: Scene, k: int) -> ModelSpace:
-    """Return what the run sees in k dimensions."""
-    return _space(scene.run.id, k, scene.run, scene.pairs)
+@state.cached(16)
+def space(run: Run, pairs: PairSet, k: int) -> ModelSpace:
+    """Return what a run sees in k dimensions."""
+    return drawings.space(run, pairs).truncate(k)
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _space(run_id: str, k: int, _run: Run, _pairs: PairSet) -> ModelSpace:
-    return drawings.space(_run, _pairs).truncate(k)
-
-
-@st.cache_resource(show_spinner=False, max_entries=24)
-def _drawn(run_id: str, places: str, k: int, _scene: Scene) -> tuple[Placed, Any]:
+@state.cached(24)
+def _drawn(run: Run, places: str, k: int, _scene: Scene) -> tuple[Placed, Part]:
     """Return the items drawn by k dimensions, turned onto the drawing by all."""
-    whole, found = _scene.placed, space(_scene, k)
+    whole, found = _scene.placed, space(run, _scene.pairs, k)
     sides = found.x_rows[whole.x_rows], found.y_rows[whole.y_rows]
     draw = pca_map if whole.drawing.method == "pca" else mds_map
     x, y = draw(*balance_sides(*sides, "center"))
     points = align(np.concatenate([x, y]), _scene.points)
     x, y = points[: len(x)], points[len(x) :]
     header, arrays = unpack(_scene.places)
-    part = pack_places(
-        x,
-        y,
-        arrays["order"],
-        parts=[header["parts"][code] for code in arrays["part"]],
-        notes=header["notes"],
-    )
+    parts = [header["parts"][code] for code in arrays["part"]]
+    part = pack_places(x, y, arrays["order"], parts=parts, notes=header["notes"])
     # The quality is that of another drawing.
     drawing = replace(whole.drawing, x=x, y=y, quality=None)
     return replace(whole, drawing=drawing), part
@@ -139,12 +126,12 @@ def show(view: View, scene: Scene) -> None:
                 missing = [(run, runs.run_title(run.info))]
                 progress.offer_missing_part(missing, part, scene.pairs, key="map")
                 return
-            result = _evaluated(run.id, k, part, scene)
+            result = _evaluated(run, scene.pairs, k, part)
             direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)
             metric, values = _curve(run, part, direction)
             main = runs.usual_metric(view.dataset_id, scene.pairs)
             display.figures(_figures(main, direction, metric, values, k, result))
-            measured = _part(scene, part)
+            measured = _part(run, scene.pairs, part)
             direction_words = settings.direction_words(direction, measured)
             display.quiet(
                 f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
@@ -160,20 +147,20 @@ def show(view: View, scene: Scene) -> None:
             _show_roc(result, look, hue)
 
 
-@st.cache_resource(show_spinner=False, max_entries=48)
-def _evaluated(run_id: str, k: int, part: Part, _scene: Scene) -> Evaluation:
-    measured = _part(_scene, part)
-    pipeline = drawings.pipeline(_scene.run).truncate(k)
+@state.cached(48)
+def _evaluated(run: Run, pairs: PairSet, k: int, part: PartName) -> Evaluation:
+    measured = _part(run, pairs, part)
+    pipeline = drawings.pipeline(run).truncate(k)
     return evaluate(pipeline, measured.x, measured.y, measured.relevance, [AUC()])
 
 
-def _part(scene: Scene, part: Part) -> PairSet:
+def _part(run: Run, pairs: PairSet, part: PartName) -> PairSet:
     """Return a part of the split that the run was trained on."""
-    arrays = scene.run.arrays()
-    return scene.pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
+    arrays = run.arrays()
+    return pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
 
 
-def _curve(run: Run, part: Part, direction: str) -> tuple[str, dict[int, float]]:
+def _curve(run: Run, part: PartName, direction: str) -> tuple[str, dict[int, float]]:
     """Return the name of the metric, and its value by the number of dimensions."""
     records = run.part(part).curve()
     values: dict[int, list[float]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from simviz.markdown import escape_markdown
 from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import Placed
 from simviz.projection.quality import trust_level
-from simviz.store import RunInfo
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
 from simviz.workbench.map.view import BALANCES, COLOURS, DRAWINGS, FIRST_DRAWING, View, bound
 from simviz.workbench.shell import display, drawings, empty, forms, frame, runs, state
@@ -63,12 +61,12 @@ def show_page() -> None:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="map-bar")
     titles = runs.label_runs(infos)
     with bar:
-        run = state.run(_choose_run(view, infos, titles))
+        run = state.run(_choose_run(view, titles))
         _choose_drawing(view)
     notes = st.container(key="map-said")
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
     with st.container(key="map-progress"):
-        is_kept = drawings.ask(run, pairs, view.kept_as, DRAWINGS[view.drawing.partition("-")[0]])
+        is_kept = drawings.ask(run, pairs, view.kept_as, DRAWINGS[view.drawing[:-2]])
     drawing = view.kept_as if is_kept else FIRST_DRAWING
     placed = drawings.kept(run, drawing)
     parts = drawings.parts(run, pairs)
@@ -99,9 +97,11 @@ def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
     return map_view.follow_link(map_view.current(dataset_id), pairs)
 
 
-def _choose_run(view: View, infos: Sequence[RunInfo], titles: dict[str, str]) -> str:
-    """Choose whose eyes to see with."""
-    run_id = map_view.choose_run(view, infos)
+def _choose_run(view: View, titles: dict[str, str]) -> str:
+    """Choose whose eyes to see with: at first those of the run that was shown last."""
+    if view.run_id not in titles:
+        before = st.session_state.get("run_ids") or []
+        view.run_id = next((run_id for run_id in before if run_id in titles), next(iter(titles)))
     longest = max(map(len, titles.values()))
     st.selectbox(
         "Seen by",
@@ -111,29 +111,22 @@ def _choose_run(view: View, infos: Sequence[RunInfo], titles: dict[str, str]) ->
         # As wide as the longest name needs, up to a limit.
         width="stretch" if state.is_narrow() else min(_WIDEST, max(160, 62 + 8 * longest)),
     )
-    return run_id
+    return view.run_id
 
 
 def _choose_drawing(view: View) -> None:
     """Choose how the space is made flat."""
-    st.session_state["map-method"] = view.drawing.partition("-")[0]
     forms.segmented(
         "Drawing",
         DRAWINGS,
-        "map-method",
+        **bound(view, "drawing", "map-method", lambda name: name[:-2], "{}-2".format),
         help="MDS keeps distances, UMAP keeps neighbourhoods, PCA shows the main directions.",
-        on_change=_take_drawing,
-        args=(view,),
     )
-
-
-def _take_drawing(view: View) -> None:
-    view.drawing = f"{st.session_state['map-method']}-2"
 
 
 def _choose_colour(view: View, pairs: PairSet) -> None:
     """Choose what the colours mean: one of `COLOURS`, or a metadata column as "=name"."""
-    columns = map_view.columns(pairs.digest, pairs)
+    columns = map_view.columns(pairs)
     colours = [*COLOURS, *(f"={name}" for name in columns)]
     if view.colour not in colours:
         view.colour = COLOURS[0]

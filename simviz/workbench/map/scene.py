@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,19 +11,18 @@ import streamlit as st
 
 from simviz.charts.canvas import Part, bits, importance, map_alt, pack_items, pack_places
 from simviz.charts.colours import Grouping, group_items, mix
-from simviz.charts.style import clean_text, get_theme
+from simviz.charts.style import ThemeName, clean_text, get_theme
 from simviz.data.description import joined_column
 from simviz.data.pairs import PairSet
-from simviz.explain.topics import RunTopics
-from simviz.projection import Neighbors, Quality, Spot, place_among
+from simviz.projection import Quality
 from simviz.projection.drawing import GROUPS, Found, Placed, find_all
-from simviz.projection.space import Space, ranked
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
-from simviz.workbench.map.view import Item, Side, View, follow_canvas, write_link
+from simviz.workbench.map.selection import Answer
+from simviz.workbench.map.view import Side, View, follow_canvas, write_link
 from simviz.workbench.shell import code, drawings, links, state
 
-NEIGHBORS, _PARTNERS, _LONGEST_LINE = 10, 60, 34
+_PARTNERS, _LONGEST_LINE = 60, 34
 #: Seconds by which the map goes ahead of the list beside it. A browser draws in one go what
 #: arrives within a hundredth of a second, and the list takes it several times as long as the map.
 _AHEAD = 0.025
@@ -41,13 +38,11 @@ class Scene:
     run: Run
     pairs: PairSet
     placed: Placed
-    parts: tuple[Any, Any]
     masks: tuple[Any, Any]
     items: Part
     places: Part
     colour: str
-    regions: Sequence[Any]
-    topics: RunTopics | None
+    regions: map_topics.Tiers
 
     @property
     def n_x(self) -> int:
@@ -64,6 +59,11 @@ class Scene:
         """Where each item stands, the x side first."""
         return np.concatenate([self.placed.drawing.x, self.placed.drawing.y])
 
+    @property
+    def parts(self) -> tuple[Any, Any]:
+        """The part of the split of each item of both sides of the data set."""
+        return drawings.parts(self.run, self.pairs)
+
     def joint(self, side: Side, rows: Any) -> list[int]:
         """Return rows of one side of the drawing as rows of both."""
         shift = 0 if side == "x" else self.n_x
@@ -71,25 +71,25 @@ class Scene:
 
     def found(self) -> Found:
         """Return how well every item on the drawing finds what belongs to it."""
-        return _found(self.run.id, self.items.digest, self)
+        return _found(self.run, self.items.digest, self)
 
     def grouping(self) -> Grouping:
         """Return the colours of the items, and their legend."""
-        return _grouping(self.run.id, self.items.digest, self.colour, state.theme(), self)
+        return _grouping(self.run, self.items.digest, self.colour, state.theme(), self)
 
 
-@st.cache_resource(show_spinner=False, max_entries=6)
-def _found(run_id: str, items: str, _scene: Scene) -> Found:
-    return find_all(drawings.pipeline(_scene.run), _scene.pairs, _scene.placed)
+@state.cached(6)
+def _found(run: Run, items: str, _scene: Scene) -> Found:
+    return find_all(drawings.pipeline(run), _scene.pairs, _scene.placed)
 
 
-@st.cache_resource(show_spinner=False, max_entries=12)
-def _grouping(run_id: str, items: str, colour: str, theme: str, _scene: Scene) -> Grouping:
+@state.cached(12)
+def _grouping(run: Run, items: str, colour: str, theme: ThemeName, _scene: Scene) -> Grouping:
     pairs, placed = _scene.pairs, _scene.placed
     return group_items(
         _colour_values(_scene),
         (len(placed.x_rows), len(placed.y_rows)),
-        get_theme("dark" if theme == "dark" else "light"),
+        get_theme(theme),
         names=(pairs.x_name, pairs.y_name),
         title=_COLOUR_TITLES.get(colour, colour.removeprefix("=")),
         order=GROUPS if colour == "found" else None,
@@ -115,63 +115,51 @@ def scene_of(
     run: Run,
     pairs: PairSet,
     drawing: str,
-    masks: tuple[Any, Any],
+    masks: tuple[Any, Any] | None = None,
     colour: str = "side",
     is_labelled: bool = False,
 ) -> Scene:
     """Return all of a drawing that is the same whatever is selected."""
-    placed, parts = drawings.kept(run, drawing), drawings.parts(run, pairs)
-    topics = map_topics.topics_of(run, pairs)
+    placed = drawings.kept(run, drawing)
     rows = np.concatenate([placed.x_rows, [-1], placed.y_rows]).astype(np.int64)
-    items_key = f"{pairs.digest}-{hashlib.blake2b(rows.tobytes(), digest_size=8).hexdigest()}"
-    regions = map_topics.regions(run.id, drawing, placed, pairs, topics) if is_labelled else []
     return Scene(
         run=run,
         pairs=pairs,
         placed=placed,
-        parts=parts,
-        masks=masks,
-        items=_items_part(items_key, placed, pairs),
-        places=_places_part(run.id, drawing, placed, pairs, parts, topics),
+        masks=masks or (np.full(len(placed.x_rows), True), np.full(len(placed.y_rows), True)),
+        items=_items_part(pairs, rows.tobytes(), placed),
+        places=_places_part(run, pairs, drawing),
         colour=colour,
-        regions=regions,
-        topics=topics,
+        regions=map_topics.regions(run, pairs, drawing) if is_labelled else [],
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _items_part(key: str, _placed: Placed, _pairs: PairSet) -> Part:
-    """Return the items as the browser keeps them; the key says which data set and items."""
-    return pack_items(
-        _pairs.x.take(_placed.x_rows),
-        _pairs.y.take(_placed.y_rows),
-        x_rows=_placed.x_rows,
-        y_rows=_placed.y_rows,
-        x_name=_pairs.x_name,
-        y_name=_pairs.y_name,
-    )
-
-
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _places_part(
-    run_id: str,
-    drawing: str,
-    _placed: Placed,
-    _pairs: PairSet,
-    _parts: tuple[Any, Any],
-    _topics: RunTopics | None,
-) -> Part:
-    """Return where the items of a drawing stand, and what the run says of them."""
+@state.cached(4)
+def _items_part(pairs: PairSet, rows: bytes, _placed: Placed) -> Part:
+    """Return the items as the browser keeps them, whatever drawing they are on."""
     x_rows, y_rows = _placed.x_rows, _placed.y_rows
-    x, y = _placed.drawing.x, _placed.drawing.y
-    relevance = _pairs.relevance.take(x_rows, y_rows)
-    order = importance(_pairs.x.take(x_rows), _pairs.y.take(y_rows), x, y, relevance)
-    notes = None
-    if _topics is not None:
-        x_notes, y_notes = map_topics.notes(run_id, _topics)
-        notes = [x_notes[row] for row in x_rows] + [y_notes[row] for row in y_rows]
-    parts = np.concatenate([_parts[0][x_rows], _parts[1][y_rows]])
-    return pack_places(x, y, order, parts=parts, notes=notes)
+    return pack_items(
+        pairs.x.take(x_rows),
+        pairs.y.take(y_rows),
+        x_rows=x_rows,
+        y_rows=y_rows,
+        x_name=pairs.x_name,
+        y_name=pairs.y_name,
+    )
+
+
+@state.cached(8)
+def _places_part(run: Run, pairs: PairSet, drawing: str) -> Part:
+    """Return where the items of a drawing stand, and what the run says of them."""
+    placed = drawings.kept(run, drawing)
+    x_rows, y_rows = rows = placed.x_rows, placed.y_rows
+    x, y = placed.drawing.x, placed.drawing.y
+    drawn = pairs.take(x_rows, y_rows)
+    order = importance(drawn.x, drawn.y, x, y, drawn.relevance)
+    notes = map_topics.notes(run, pairs)
+    both = None if notes is None else [s[i] for s, at in zip(notes, rows, strict=True) for i in at]
+    parts = [part[at] for part, at in zip(drawings.parts(run, pairs), rows, strict=True)]
+    return pack_places(x, y, order, parts=np.concatenate(parts), notes=both)
 
 
 @st.fragment
@@ -184,24 +172,15 @@ def show(view: View, scene: Scene) -> None:
         scene = dimensions.cut(scene, k)
     selection.find_enclosed(view, scene)
     own = write_link(view, run, pairs)
-    space: Space | None = None
-    found, answer, spot = None, None, None
+    answer = None
     if view.item is not None or view.query is not None:
-        space = drawings.space(run, pairs) if k is None else dimensions.space(scene, k)
-    if space is not None and view.item is not None:
-        found = space.nearest(*view.item, NEIGHBORS)
-        spot = _undrawn(view.item, space, scene)
-    elif space is not None and view.query is not None:
-        answer = selection.ask(view.query, space, pairs, scene.placed, NEIGHBORS)
-        if answer is not None and answer.spot is not None:
-            text = answer.text[:40] + ("…" if len(answer.text) > 40 else "")
-            near = scene.placed.place(answer.found)
-            spot = _spot_data(text, answer.spot, near, scene)
+        space = drawings.space(run, pairs) if k is None else dimensions.space(run, pairs, k)
+        answer = selection.ask(view, scene, space)
     with st.container(key="map-stage"):
         left, right = st.columns([7, 3], gap="medium")
         with left:
-            canvas.show(data(view, scene, found, spot))
-            if space is not None:
+            canvas.show(data(view, scene, answer))
+            if answer is not None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 links.show_button("map", [run], own)
@@ -209,24 +188,17 @@ def show(view: View, scene: Scene) -> None:
                 selection.show_table_switch(view)
                 dimensions.show_switch(view, run)
         with right:
-            if found is not None and space is not None:
-                selection.show_item(view, scene, space, found)
-            elif answer is not None:
-                selection.show_answer(view, answer, pairs)
+            if answer is not None:
+                selection.show_answer(view, scene, answer)
     dimensions.show(view, scene)
     selection.show_region(view, scene)
 
 
-def data(
-    view: View,
-    scene: Scene,
-    found: Neighbors | None = None,
-    spot: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, Any]:
     """Return what the canvas is sent, beside what it keeps."""
     pairs, placed = scene.pairs, scene.placed
     grouping = scene.grouping()
-    selected = _selected(view, scene, found)
+    selected, spot = _selected(scene, answer)
     shown, hidden = scene.shown, None
     if not shown.all():
         if selected is not None:
@@ -273,66 +245,30 @@ def data(
     }
 
 
-def _selected(view: View, scene: Scene, found: Neighbors | None) -> dict[str, Any] | None:
-    """Return the selected item with its nearest and what belongs to it, as rows on the map."""
-    if view.item is None or found is None:
-        return None
-    side, item = view.item
-    row = scene.placed.row_of(side, item)
-    if row is None:
-        return None
-    belongs = selection.relevant(scene.pairs, side, item)
-    return {
-        "item": scene.joint(side, [row])[0],
-        "nearest": _near(scene, scene.placed.place(found), belongs),
-        "partners": _partners(scene, found.side, belongs),
-    }
-
-
-def _undrawn(item: Item, space: Space, scene: Scene) -> dict[str, Any] | None:
-    """Return a selected item that the sample left out, among its nearest that are drawn."""
-    side, row = item
-    if scene.placed.row_of(side, row) is not None:
-        return None
-    own = scene.pairs.x if side == "x" else scene.pairs.y
-    other: Side = "y" if side == "x" else "x"
-    scores = space.scores(side, own.take([row]))[scene.placed.rows(other)]
-    near = ranked(scores, side, NEIGHBORS)
-    if not len(near) or not near.scores.any():
-        return None
-    points = scene.placed.drawing.x if other == "x" else scene.placed.drawing.y
-    spot = place_among(points[near.index], near.scores)
-    belongs = selection.relevant(scene.pairs, side, row)
-    return _spot_data(_short(selection.text_of(own, row)), spot, near, scene, belongs)
-
-
-def _spot_data(
-    text: str, spot: Spot, near: Neighbors, scene: Scene, belongs: Collection[int] = ()
-) -> dict[str, Any]:
-    """Return something that is not on the drawing, with its nearest that are."""
-    return {
-        "text": text,
-        "x": spot.point[0],
-        "y": spot.point[1],
-        "spread": spot.spread,
-        "nearest": _near(scene, near, belongs),
-        "partners": _partners(scene, near.side, belongs),
-    }
-
-
-def _near(scene: Scene, near: Neighbors, belongs: Collection[int]) -> list[list[Any]]:
-    """Return neighbours on the drawing: row, score, and whether they belong."""
+def _selected(
+    scene: Scene, answer: Answer | None
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Return the selected item, else what is not on the drawing, with what is near on it."""
+    if answer is None or (answer.drawn is None and answer.spot is None):
+        return None, None
+    near = answer.near
     rows = scene.placed.rows(near.side)
-    joint = scene.joint(near.side, near.index)
-    return [
-        [row, float(score), int(rows[at]) in belongs]
-        for row, at, score in zip(joint, near.index, near.scores, strict=True)
-    ]
-
-
-def _partners(scene: Scene, side: Side, belongs: Collection[int]) -> list[int]:
-    is_partner = np.isin(scene.placed.rows(side), sorted(belongs))
-    return scene.joint(side, np.flatnonzero(is_partner)[:_PARTNERS])
+    is_partner = np.isin(rows, sorted(answer.belongs))
+    related = {
+        "nearest": [
+            [row, float(score), int(rows[at]) in answer.belongs]
+            for row, at, score in zip(
+                scene.joint(near.side, near.index), near.index, near.scores, strict=True
+            )
+        ],
+        "partners": scene.joint(near.side, np.flatnonzero(is_partner)[:_PARTNERS]),
+    }
+    if answer.spot is None:
+        return {"item": scene.joint(answer.side, [answer.drawn])[0], **related}, None
+    x, y = answer.spot.point
+    text = answer.text[:40] + ("…" if len(answer.text) > 40 else "")
+    text = text if answer.item is None else _short(answer.text)
+    return None, {"text": text, "x": x, "y": y, "spread": answer.spot.spread, **related}
 
 
 def _halos(quality: Quality, n_items: int) -> dict[str, str]:

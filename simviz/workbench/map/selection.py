@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -16,10 +15,10 @@ from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
 from simviz.projection import Neighbors, Spot, place_among
-from simviz.projection.drawing import Found, Placed
+from simviz.projection.drawing import Found
 from simviz.projection.space import Space, ranked
 from simviz.workbench.map import topics as map_topics
-from simviz.workbench.map.view import Item, Side, View, bound, rows_inside
+from simviz.workbench.map.view import Side, View, bound, rows_inside
 from simviz.workbench.shell import display, forms
 
 if TYPE_CHECKING:
@@ -27,104 +26,133 @@ if TYPE_CHECKING:
 
     from simviz.workbench.map.scene import Scene
 
-_LONGEST, _LONGEST_CELL = 600, 300  # characters of a text that is read, and of one in a table
+#: Neighbours in the list, characters of a text that is read, and of one in a table.
+_NEIGHBORS, _LONGEST, _LONGEST_CELL = 10, 600, 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a model says to a query."""
+    """What a model finds nearest to an item or a query, and where all that is on the drawing.
+
+    An item that is drawn has a row there; what is not drawn is put among the nearest that are.
+    """
 
     side: Side
+    item: int | None
     text: str
+    space: Space
     found: Neighbors
+    belongs: Collection[int]
+    drawn: int | None
+    near: Neighbors
     spot: Spot | None
 
 
-def ask(
-    query: tuple[Side, str], space: Space, pairs: PairSet, placed: Placed, k: int
-) -> Answer | None:
-    """Ask a model for what is nearest to a query; None where the query cannot be read."""
-    side, text = query
-    items, _ = _side(pairs, side)
-    if items.kind not in ("text", "keyword"):
-        return None
-    scores = space.scores(side, Items(["query"], [text], items.kind))
-    found = ranked(scores, side, k)
-    if not scores.any():
-        return Answer(side, text, Neighbors(found.side, found.index[:0], found.scores[:0]), None)
-    near = placed.place(found)
-    points = placed.drawing.x if near.side == "x" else placed.drawing.y
-    spot = place_among(points[near.index], near.scores) if len(near) else None
-    return Answer(side, text, found, spot)
+def ask(view: View, scene: Scene, space: Space) -> Answer | None:
+    """Ask a model for what is nearest to what is selected; None where it cannot be read."""
+    pairs, placed = scene.pairs, scene.placed
+    item = drawn = None
+    belongs: set[int] = set()
+    if view.item is not None:
+        side, item = view.item
+        items = _side(pairs, side)[0]
+        text, belongs = _text(items, item), _relevant(pairs, side, item)
+        found = space.nearest(side, item, _NEIGHBORS)
+        near, drawn = placed.place(found), placed.row_of(side, item)
+        if drawn is None:
+            scores = space.scores(side, items.take([item]))[placed.rows(found.side)]
+            near = ranked(scores, side, _NEIGHBORS)
+    else:
+        side, text = view.query or ("x", "")
+        items = _side(pairs, side)[0]
+        if items.kind not in ("text", "keyword"):
+            return None
+        scores = space.scores(side, Items(["query"], [text], items.kind))
+        found = ranked(scores, side, _NEIGHBORS if scores.any() else 0)
+        near = placed.place(found)
+    spot = None
+    if drawn is None and len(near) and (item is None or near.scores.any()):
+        spot = place_among(placed.points(near.side)[near.index], near.scores)
+    return Answer(side, item, text, space, found, belongs, drawn, near, spot)
 
 
-def show_answer(view: View, answer: Answer, pairs: PairSet) -> None:
-    """List what the model finds nearest to the query."""
-    with _panel(view, f"Asked as {_side(pairs, answer.side)[1]}"):
-        _show_text(answer.text)
-        if not len(answer.found):
-            display.quiet(
-                "The model knows nothing in this query: no word or part of it was in the "
-                "training part. So it has no place on the map."
-            )
-            return
-        _show_list(view, pairs, answer.found)
-        display.quiet(
-            "Nearest by the model's own scores. On the map the query stands in the middle of "
-            "these, the nearest weighing most; the dashed circle says how far apart they lie."
-        )
-
-
-def show_item(view: View, scene: Scene, space: Space, found: Neighbors) -> None:
-    """Show the selected item, then its nearest of the other side."""
-    side, row = item = view.item or ("x", 0)
-    items, name = _side(scene.pairs, side)
-    part = str(scene.parts[0 if side == "x" else 1][row])
-    with _panel(view, f"{name} · {part}{'' if ' ' in part else ' part'}"):
-        picture = _picture(items, row, "sv-shot")
-        if picture:
-            st.html(picture)
-        _show_text(text_of(items, row))
-        if scene.topics is not None:
-            map_topics.show_item(scene.topics, item, scene.run)
-        other_name = _side(scene.pairs, found.side)[1]
-        if len(found):
-            belongs = relevant(scene.pairs, side, row)
-            kept = scene.placed.kept_near(row, found)
-            _show_list(view, scene.pairs, found, belongs, kept)
-            _show_caption(item, scene, space, found, belongs, int(kept.sum()))
-        elif space.knows(*item):
-            display.quiet(
-                f"The model finds nothing in common with any of the {other_name}: all scores "
-                "are 0."
-            )
-        else:
-            display.quiet(
-                "The model knows nothing in this item: no word or feature of it was in the "
-                "training part. So nothing is near it."
-            )
-
-
-@contextmanager
-def _panel(view: View, caption: str) -> Iterator[None]:
-    """Draw what lies beside the map, with the button that closes it."""
+def show_answer(view: View, scene: Scene, answer: Answer) -> None:
+    """Show what is selected, then what the model finds nearest to it on the other side."""
+    pairs, item, found = scene.pairs, answer.item, answer.found
+    items, caption = _side(pairs, answer.side)
+    if item is None:
+        caption = f"Asked as {caption}"
+    else:
+        part = str(scene.parts["xy".index(answer.side)][item])
+        caption = f"{caption} · {part}{'' if ' ' in part else ' part'}"
     with st.container(key="map-drawer"):
         with st.container(horizontal=True, vertical_alignment="center"):
             display.quiet(caption)
             forms.quiet_button("Close", "close", "map-close", view.select, None)
-        yield
+        if item is not None and (picture := _picture(items, item, "sv-shot")):
+            st.html(picture)
+        st.html(f'<p class="sv-read" dir="auto">{escape(answer.text)}</p>')
+        if item is not None:
+            map_topics.show_item((answer.side, item), scene.run, pairs)
+        kept = None
+        if item is not None and len(found):
+            kept = scene.placed.kept_near(item, found)
+        if len(found):
+            _show_list(view, pairs, found, answer.belongs, kept)
+        for sentence in _sentences(scene, answer, kept):
+            display.quiet(sentence)
 
 
-def _show_text(text: str) -> None:
-    st.html(f'<p class="sv-read" dir="auto">{escape(text)}</p>')
+def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
+    """Say how to read the list, or why there is none."""
+    found, belongs, space = answer.found, answer.belongs, answer.space
+    name = _side(scene.pairs, found.side)[1]
+    if answer.item is None:
+        if len(found):
+            yield (
+                "Nearest by the model's own scores. On the map the query stands in the middle of "
+                "these, the nearest weighing most; the dashed circle says how far apart they lie."
+            )
+        else:
+            yield (
+                "The model knows nothing in this query: no word or part of it was in the "
+                "training part. So it has no place on the map."
+            )
+        return
+    if kept is None:
+        if space.knows(answer.side, answer.item):
+            yield f"The model finds nothing in common with any of the {name}: all scores are 0."
+        else:
+            yield (
+                "The model knows nothing in this item: no word or feature of it was in the "
+                "training part. So nothing is near it."
+            )
+        return
+    if answer.drawn is None:
+        yield (
+            "It is not in the sample that is drawn: on the map it stands in the middle of the "
+            "drawn items that are nearest to it."
+        )
+    by = "by the model's own scores"
+    if space.n_dimensions:
+        by = f"in the model's {space.n_dimensions:,} dimensions"
+    yield (
+        f"Nearest {by}, not on this drawing. The drawing keeps {int(kept.sum())} of these "
+        f"{len(found)} near; ↗ marks those it moved away."
+    )
+    n_met = sum(int(other) in belongs for other in found.index)
+    if len(belongs) == 1:
+        yield "✓ belongs to it." if n_met else "What belongs to it is not in this list."
+    elif belongs:
+        yield f"✓ belongs to it: {n_met} of its {len(belongs):,} {name} are in this list."
 
 
 def _show_list(
     view: View,
     pairs: PairSet,
     found: Neighbors,
-    belongs: Collection[int] = (),
-    kept: Any | None = None,
+    belongs: Collection[int],
+    kept: Any | None,
 ) -> None:
     """List what a model finds nearest, each to be selected."""
     others, name = _side(pairs, found.side)
@@ -138,7 +166,7 @@ def _show_list(
                 if picture:
                     st.html(f'<span class="sv-near">{picture}</span>', width=30)
                 st.button(
-                    escape_markdown(text_of(others, int(other), 60)),
+                    escape_markdown(_text(others, int(other), 60)),
                     key=f"map-go-{place}",
                     on_click=view.select,
                     args=((found.side, int(other)),),
@@ -150,47 +178,17 @@ def _show_list(
                 st.html(f'<span class="sv-score">{score:.2f}{mark}{far}</span>', width="content")
 
 
-def _show_caption(
-    item: Item,
-    scene: Scene,
-    space: Space,
-    found: Neighbors,
-    belongs: Collection[int],
-    n_kept: int,
-) -> None:
-    where = (
-        f"Nearest in the model's {space.n_dimensions:,} dimensions, not on this drawing."
-        if space.n_dimensions
-        else "Nearest by the model's own scores, not on this drawing."
-    )
-    if scene.placed.row_of(*item) is None:
-        display.quiet(
-            "It is not in the sample that is drawn: on the map it stands in the middle of the "
-            "drawn items that are nearest to it."
-        )
-    display.quiet(
-        f"{where} The drawing keeps {n_kept} of these {len(found)} near; ↗ marks those it moved "
-        "away."
-    )
-    n_met = sum(int(other) in belongs for other in found.index)
-    if len(belongs) == 1:
-        display.quiet("✓ belongs to it." if n_met else "What belongs to it is not in this list.")
-    elif belongs:
-        name = _side(scene.pairs, found.side)[1]
-        display.quiet(f"✓ belongs to it: {n_met} of its {len(belongs):,} {name} are in this list.")
-
-
 def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
     return (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
 
 
-def relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
+def _relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
     """Return what belongs to an item, by position on the other side."""
     relevance = pairs.relevance if side == "x" else pairs.relevance.T
     return set(relevance.positives[[row]].indices.tolist())
 
 
-def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:
+def _text(items: Items, row: int, limit: int = _LONGEST) -> str:
     """Return what an item says: its text, with its glyph before it, else its id."""
     text = items.content[row] if items.kind in ("text", "keyword") else items.labels[row]
     label = str(items.metadata["label"][row]) if "label" in items.metadata else ""
@@ -201,7 +199,7 @@ def text_of(items: Items, row: int, limit: int = _LONGEST) -> str:
 def _picture(items: Items, row: int, style: str) -> str:
     """Return an image as markup; nothing for other kinds."""
     source = display.item_picture(items, row, 64)
-    alt = escape(text_of(items, row, 60), quote=True)
+    alt = escape(_text(items, row, 60), quote=True)
     return f'<img class="{style}" src="{source}" alt="{alt}">' if source else ""
 
 

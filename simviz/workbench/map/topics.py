@@ -11,12 +11,11 @@ import streamlit as st
 from simviz.data import Items, PairSet
 from simviz.explain.topics import RunTopics, has_topics
 from simviz.projection import topic_regions, word_regions
-from simviz.projection.drawing import Placed
 from simviz.projection.regions import Region
 from simviz.store.run import Run
 from simviz.workbench.compare import topics
-from simviz.workbench.map.view import Item, Side, View
-from simviz.workbench.shell import state
+from simviz.workbench.map.view import Item, Side, View, bound
+from simviz.workbench.shell import drawings, state
 from simviz.workbench.shell.frame import page_link
 
 #: Topics of an item that are told when it is pointed at, and when it is selected.
@@ -28,7 +27,7 @@ _FEWEST, _FEWEST_EACH = 60, 12
 _TIERS, _TOPICAL = ((9, 0, 2), (26, 3, 5), (64, 6, 9)), (0, 6)
 #: Partners that are read to say what a picture is about.
 _PARTNERS = 20
-Tiers = list[tuple[int, int, int, "Region"]]
+Tiers = list[tuple[int, int, int, Region]]
 
 
 def topics_of(run: Run, pairs: PairSet) -> RunTopics | None:
@@ -40,43 +39,35 @@ def choose_labels(view: View, run: Run) -> bool:
     """Choose whether regions of the map are labelled."""
     is_on = view.regions is not False
     name = "Topics" if has_topics(run.info.method) else "Regions"
-    st.session_state["map-regions"] = [name] if is_on else []
     st.pills(
         "Labels of regions",
         [name],
         selection_mode="multi",
-        key="map-regions",
+        **bound(view, "regions", "map-regions", lambda _: [name] if is_on else [], bool),
         label_visibility="collapsed",
-        on_change=_take_labels,
-        args=(view,),
     )
     return is_on
 
 
-def _take_labels(view: View) -> None:
-    view.regions = bool(st.session_state["map-regions"])
-
-
-@st.cache_resource(show_spinner=False, max_entries=12)
-def regions(
-    run_id: str, drawing: str, _placed: Placed, _pairs: PairSet, _topics: RunTopics | None
-) -> Tiers:
+@state.cached(12)
+def regions(run: Run, pairs: PairSet, drawing: str) -> Tiers:
     """Return parts of a drawing and what they are about, coarse ones for afar, fine for near."""
+    placed, found = drawings.kept(run, drawing), topics_of(run, pairs)
     sides = [
-        (_placed.drawing.x, _pairs.x, _placed.x_rows),
-        (_placed.drawing.y, _pairs.y, _placed.y_rows),
+        (placed.drawing.x, pairs.x, placed.x_rows),
+        (placed.drawing.y, pairs.y, placed.y_rows),
     ]
-    if _topics is not None:
-        found = topic_regions(
+    if found is not None:
+        topical = topic_regions(
             np.concatenate([points for points, _, _ in sides]),
-            np.concatenate([_topics.x_theta[_placed.x_rows], _topics.y_theta[_placed.y_rows]]),
-            [_lines(_topics, topic) for topic in range(_topics.x_theta.shape[1])],
+            np.concatenate([found.x_theta[placed.x_rows], found.y_theta[placed.y_rows]]),
+            [_lines(found, topic) for topic in range(found.x_theta.shape[1])],
         )
-        return [(0, *_TOPICAL, region) for region in found]
-    n = len(_placed.x_rows) + len(_placed.y_rows)
+        return [(0, *_TOPICAL, region) for region in topical]
+    n = len(placed.x_rows) + len(placed.y_rows)
     if n < _FEWEST:
         return []
-    read = [(points, _texts(items, rows, _pairs)) for points, items, rows in sides]
+    read = [(points, _texts(items, rows, pairs)) for points, items, rows in sides]
     return [
         # Sides that say the same say it once.
         (tier, first, last, replace(region, lines=tuple(dict.fromkeys(region.lines))))
@@ -110,26 +101,30 @@ def _lines(topics: RunTopics, topic: int) -> tuple[str, ...]:
     return (x,) if x == y else (x, y)
 
 
-@st.cache_resource(show_spinner=False, max_entries=6)
-def notes(run_id: str, _topics: RunTopics) -> tuple[list[str], list[str]]:
-    """What the items of both sides are mostly about, in a line each."""
-    labels = [_topics.label(topic) for topic in range(_topics.x_theta.shape[1])]
+@state.cached(6)
+def notes(run: Run, pairs: PairSet) -> tuple[list[str], list[str]] | None:
+    """What the items of both sides are mostly about, in a line each; None without topics."""
+    found = topics_of(run, pairs)
+    if found is None:
+        return None
+    labels = [found.label(topic) for topic in range(found.x_theta.shape[1])]
 
     def side_notes(side: Side, n: int) -> list[str]:
         return [
             " · ".join(
                 f"{labels[topic]} {100 * share:.0f} %"
-                for topic, share in _topics.leading(side, item, _HOVERED)
+                for topic, share in found.leading(side, item, _HOVERED)
             )
             for item in range(n)
         ]
 
-    return side_notes("x", len(_topics.x_theta)), side_notes("y", len(_topics.y_theta))
+    return side_notes("x", len(found.x_theta)), side_notes("y", len(found.y_theta))
 
 
-def show_item(topics: RunTopics, item: Item, run: Run) -> None:
-    """Draw what an item is about as bars."""
-    bars = bars_html(topics, item)
+def show_item(item: Item, run: Run, pairs: PairSet) -> None:
+    """Draw what an item is about as bars, where the run has topics."""
+    found = topics_of(run, pairs)
+    bars = "" if found is None else bars_html(found, item)
     if not bars:
         return
     st.html(bars)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -13,7 +13,6 @@ import streamlit as st
 from simviz.charts.canvas import rows_of_bits
 from simviz.data.description import telling_columns
 from simviz.data.pairs import PairSet
-from simviz.store import RunInfo
 from simviz.store.run import Run
 from simviz.workbench.map import canvas
 from simviz.workbench.shell import links, settings, state
@@ -101,29 +100,28 @@ def current(dataset_id: str) -> View:
     return view
 
 
-def bound(view: View, name: str, key: str) -> dict[str, Any]:
-    """Return the arguments that tie a widget to a field of the view."""
-    st.session_state[key] = getattr(view, name)
-    return {"key": key, "on_change": _take, "args": (view, name, key)}
+def bound(
+    view: View,
+    name: str,
+    key: str,
+    shown: Callable[[Any], Any] = lambda value: value,
+    taken: Callable[[Any], Any] = lambda value: value,
+) -> dict[str, Any]:
+    """Return the arguments that tie a widget to a field of the view.
+
+    The widget holds what `shown` makes of the field, and the field what `taken` makes of that.
+    """
+    st.session_state[key] = shown(getattr(view, name))
+    return {
+        "key": key,
+        "on_change": lambda: setattr(view, name, taken(st.session_state[key])),
+    }
 
 
-def _take(view: View, name: str, key: str) -> None:
-    setattr(view, name, st.session_state[key])
-
-
-def choose_run(view: View, infos: Sequence[RunInfo]) -> str:
-    """Return the run to show: the chosen one while it is there, else the one shown last."""
-    known = [info.id for info in infos]
-    if view.run_id not in known:
-        before = st.session_state.get("run_ids") or []
-        view.run_id = next((run_id for run_id in before if run_id in known), known[0])
-    return view.run_id
-
-
-@st.cache_resource(show_spinner=False, max_entries=12)
-def columns(digest: str, _pairs: PairSet) -> tuple[str, ...]:
+@state.cached(12)
+def columns(pairs: PairSet) -> tuple[str, ...]:
     """Return the columns of the data that colours can mean."""
-    return telling_columns(_pairs.x, _pairs.y)
+    return telling_columns(pairs.x, pairs.y)
 
 
 def follow_link(view: View, pairs: PairSet) -> list[str]:
@@ -149,7 +147,7 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
     seen = state.share()
     if seen is not None:
         params = dict(seen.view) | params
-    apply_link(view, params, pairs, columns(pairs.digest, pairs))
+    apply_link(view, params, pairs, columns(pairs))
     return []
 
 
@@ -229,7 +227,7 @@ def _browser_params(view: View) -> dict[str, str]:
 
 def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
     """Put the view into the address; return what a published view says of it."""
-    own = link_params(view, columns(pairs.digest, pairs))
+    own = link_params(view, columns(pairs))
     if state.share() is not None:
         base = {"share": st.query_params["share"]}
     else:

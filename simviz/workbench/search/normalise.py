@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -138,39 +138,34 @@ def examples(run: Run, pairs: PairSet, part: Part, n: int = 20) -> list[str]:
 
 def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
     """Put lines into the groups of the y side, as a run sees them."""
-    digest = hashlib.blake2b("\n".join(lines).encode("utf-8", "replace")).hexdigest()
-    assigned = _assigned(run.id, digest, run, pairs, tuple(lines))
-    groups = groups_of(pairs)
+    groups, positives = group_names(pairs), pairs.relevance.positives
     place = {str(text): i for i, text in enumerate(pairs.x.content)}
     labels = drawings.parts(run, pairs)[0]
-    known, parts = [], []
-    positives = pairs.relevance.positives
-    for line in lines:
-        at = place.get(line)
-        relevant = [] if at is None else positives[[at]].indices.tolist()
-        known.append(tuple(dict.fromkeys(name for j in relevant for name in groups[j])))
-        parts.append("" if at is None else str(labels[at]))
+    rows = [place.get(line) for line in lines]
+    known = [() if row is None else _known(positives, row, groups) for row in rows]
+    parts = ["" if row is None else str(labels[row]) for row in rows]
+    assigned = _assigned(run, pairs, "\n".join(lines))
     return Normalised(tuple(lines), assigned, tuple(known), tuple(parts))
 
 
-def groups_of(pairs: PairSet) -> list[tuple[str, ...]]:
-    """Return the groups of each item of the y side."""
-    return group_names(pairs)
+def _known(positives: Any, row: int, groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the groups of what belongs to an item of the x side, each once."""
+    relevant = positives[[row]].indices.tolist()
+    return tuple(dict.fromkeys(name for j in relevant for name in groups[j]))
 
 
-@st.cache_data(show_spinner="Looking for the group of each", max_entries=32)
-def _assigned(
-    run_id: str, digest: str, _run: Run, _pairs: PairSet, _lines: tuple[str, ...]
-) -> Assignment:
-    items = Items([str(i) for i in range(len(_lines))], list(_lines), _pairs.x.kind)
-    return assign(drawings.pipeline(_run), items, _pairs.y, groups_of(_pairs))
+@state.cached(32, "Looking for the group of each")
+def _assigned(run: Run, pairs: PairSet, text: str) -> Assignment:
+    lines = text.split("\n")
+    items = Items([str(i) for i in range(len(lines))], lines, pairs.x.kind)
+    return assign(drawings.pipeline(run), items, pairs.y, group_names(pairs))
 
 
 def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
     scores = found.assigned.score[np.isfinite(found.assigned.score)]
     if not len(scores):
         return -np.inf
-    start = threshold(run.id, run, pairs)
+    start = _threshold(run, pairs)
     low, high = float(np.fmin(scores.min(), start)), float(np.fmax(scores.max(), start))
     if not low < high:
         return -np.inf
@@ -188,20 +183,18 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
     return limit
 
 
-@st.cache_data(show_spinner="Looking for a threshold", max_entries=64)
-def threshold(run_id: str, _run: Run, _pairs: PairSet) -> float:
+@state.cached(64, "Looking for a threshold")
+def _threshold(run: Run, pairs: PairSet) -> float:
     """Return the score above which most right answers of the validation part lie, or NaN."""
-    arrays = _run.arrays()
-    rows = arrays.get("x_validation", np.empty(0, dtype=np.intp))
+    rows = run.arrays().get("x_validation", np.empty(0, dtype=np.intp))
     if not len(rows):
         return float("nan")
-    groups = groups_of(_pairs)
-    found = assign(drawings.pipeline(_run), _pairs.x.take(rows), _pairs.y, groups)
-    positives = _pairs.relevance.positives
-    right = []
-    for row, group in zip(rows, found.group, strict=True):
-        names = {name for j in positives[[row]].indices.tolist() for name in groups[j]}
-        right.append(group >= 0 and found.names[group] in names)
+    groups, positives = group_names(pairs), pairs.relevance.positives
+    found = assign(drawings.pipeline(run), pairs.x.take(rows), pairs.y, groups)
+    right = [
+        group >= 0 and found.names[group] in _known(positives, row, groups)
+        for row, group in zip(rows, found.group, strict=True)
+    ]
     return keeping_threshold(found.score, right, KEPT)
 
 

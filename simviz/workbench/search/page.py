@@ -132,8 +132,10 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
         return
     found = [_ask(run, labels[run.id], looks[run.id], pairs, query) for run in chosen]
     _show_query(query)
-    _show_answers(found, pairs, query)
-    _show_known(found, pairs, query)
+    # The side that is asked is the x side from here on.
+    asked = pairs if query.side == "x" else pairs.swap()
+    _show_answers(found, asked, query.at)
+    _show_known(found, pairs, asked.y_name, query)
     explained = _explained_answer(found)
     if explained is not None:
         _show_why(*explained, pairs, query)
@@ -182,7 +184,7 @@ def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answe
     own = query.item.content[0]
     asked = f"{query.side}{query.at}" if query.at is not None else ""
     key = asked or (own if isinstance(own, str) else own.tobytes())
-    scores, seconds, knows = _scores(run.id, query.side, key, run, pairs, query)
+    scores, seconds, knows = _scores(run, pairs, query.side, key, query.item)
     pool = None
     if pairs.x is pairs.y and query.at is not None:
         # An item of a single collection is no answer to itself.
@@ -190,15 +192,15 @@ def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answe
     return Answered(run, label, look, Answers.from_scores(scores, pool), seconds, knows)
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
+@state.cached(256)
 def _scores(
-    run_id: str, side: str, key: str | bytes, _run: Run, _pairs: PairSet, _query: Query
+    run: Run, pairs: PairSet, side: Side, key: str | bytes, _item: Items
 ) -> tuple[Any, float, bool]:
-    """Return the similarity of the query to every item of the other side; the time it took."""
+    """Return the similarity of an item to every item of the other side; the time it took."""
     with st.spinner("Asking", show_time=False):
-        space = drawings.space(_run, _pairs)
+        space = drawings.space(run, pairs)
         start = time.perf_counter()
-        scores = space.scores(_query.side, _query.item)
+        scores = space.scores(side, _item)
         return scores, time.perf_counter() - start, bool(np.ptp(scores) > 0)
 
 
@@ -209,20 +211,16 @@ def _show_query(query: Query) -> None:
     st.html(f'<div class="sv-asked">{image}<span dir="auto">{escape(words)}</span></div>')
 
 
-def _show_answers(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
+def _show_answers(found: Sequence[Answered], asked: PairSet, at: int | None) -> None:
     """Show a list a run."""
-    others = pairs.y if query.side == "x" else pairs.x
-    relevance = pairs.relevance if query.side == "x" else pairs.relevance.T
-    right: set[int] = set()
-    if query.at is not None:
-        right = set(relevance.positives[[query.at]].indices.tolist())
+    right = set() if at is None else set(asked.relevance.positives[[at]].indices.tolist())
     per_row = 1 if state.is_narrow() else 3
     for start in range(0, len(found), per_row):
         columns = st.columns(min(per_row, len(found)), gap="medium")
         row = found[start : start + per_row]
         for i, (column, answered) in enumerate(zip(columns, row, strict=False), start):
             with column:
-                _show_list(i, answered, others, right)
+                _show_list(i, answered, asked.y, right)
 
 
 def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> None:
@@ -279,7 +277,7 @@ def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bo
             width="stretch",
             help="Why this answer?",
         )
-        number = (f"{score:.3f}" if abs(score) < 10 else f"{score:.1f}").replace("-", "−")
+        number = f"{score:.{3 if abs(score) < 10 else 1}f}".replace("-", "−")
         tick = " ✓" if is_right else ""
         st.html(f'<span class="sv-small">{number}{tick}</span>', width="content")
 
@@ -300,15 +298,13 @@ def _explained_answer(found: Sequence[Answered]) -> tuple[Answered, int] | None:
     return None
 
 
-def _show_known(found: Sequence[Answered], pairs: PairSet, query: Query) -> None:
+def _show_known(found: Sequence[Answered], pairs: PairSet, other: str, query: Query) -> None:
     """Say whether the query was learned from, which makes good answers no surprise."""
-    other = pairs.y_name if query.side == "x" else pairs.x_name
     words = f"Answers among all {len(found[0].answers):,} {other}."
     if query.at is None:
         display.quiet(f"{words} The query is not in the data, so nobody judged what is right.")
         return
-    run = found[0].run
-    part = str(drawings.parts(run, pairs)["xy".index(query.side)][query.at])
+    part = str(drawings.parts(found[0].run, pairs)["xy".index(query.side)][query.at])
     display.quiet(f"{words} ✓ belongs to the query. {_LEARNED.get(part, '')}")
 
 
@@ -317,72 +313,67 @@ def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) 
     others = pairs.y if query.side == "x" else pairs.x
     answer = others.take([candidate])
     x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
-    words, label = (
-        escape_markdown(display.item_text(answer, 0, 60)),
-        escape_markdown(answered.label),
-    )
-    st.subheader(f"Why {label} answers “{words}”", anchor=False)
+    words = escape_markdown(display.item_text(answer, 0, 60))
+    st.subheader(f"Why {escape_markdown(answered.label)} answers “{words}”", anchor=False)
     if answered.run.info.is_imported:
         display.quiet("Of another system only the scores are known, not what they are made of.")
         return
-    pipeline = drawings.pipeline(answered.run)
-    names = (pairs.x_name, pairs.y_name)
-    if not _show_exact(pipeline, x, y, names, answered.label):
+    pipeline, names = drawings.pipeline(answered.run), (pairs.x_name, pairs.y_name)
+    parts = _exact_parts(pipeline, x, y)
+    if parts is not None:
+        _show_exact(parts, names, answered.label)
+    elif getattr(pipeline, "normalization", "") in ("minmax_query", "z_query"):
+        display.quiet(
+            "This blend scales each query's scores by all of its answers, so no part of one "
+            "score belongs to one answer."
+        )
+    else:
         _show_hidden(pipeline, x, y, names, answered.label)
 
 
-def _show_exact(
-    pipeline: Pipeline, x: Items, y: Items, names: tuple[str, str], label: str
-) -> bool:
-    """Show the score as a sum over pairs of terms; return False where it is none."""
+def _exact_parts(pipeline: Pipeline, x: Items, y: Items) -> tuple[Contributions, list[str]] | None:
+    """Return the score as a sum over pairs of terms, with both texts; None where it is none."""
     if not isinstance(pipeline, PairPipeline) or {x.kind, y.kind} & {"image", "vector"}:
-        return False
+        return None
     try:
         parts = explain(pipeline, x, y, n=_BARS, by_word=True)
     except ValueError:
-        return False
-    shown = _weighted_texts(pipeline, x, y, parts)
-    if shown is None:
-        return False
-    _show_sides([_text_html(*weighted) for weighted in shown], names)
+        return None
+    texts = []
+    for item, features, terms, totals in (
+        (x, pipeline.x_features_, parts.x_terms, parts.x_totals),
+        (y, pipeline.y_features_, parts.y_terms, parts.y_totals),
+    ):
+        weighted = character_weights(features, str(item.content[0]), terms, totals)
+        if weighted is None:  # terms that are no text
+            return None
+        texts.append(_text_html(*weighted))
+    return parts, texts
+
+
+def _show_exact(
+    exact: tuple[Contributions, list[str]], names: tuple[str, str], label: str
+) -> None:
+    parts, texts = exact
+    _show_sides(texts, names)
     bars = [(f"{p.x_term.strip()} · {p.y_term.strip()}", p.value, "") for p in parts.pairs]
-    if abs(parts.remainder) > 5e-4:
-        bars.append(("all other pairs", parts.remainder, "sv-rest"))
-    if abs(parts.offset) > 5e-4:
-        bars.append(("what every item has (the means)", parts.offset, "sv-rest"))
+    for words, value in (
+        ("all other pairs", parts.remainder),
+        ("what every item has (the means)", parts.offset),
+    ):
+        if abs(value) > 5e-4:
+            bars.append((words, value, "sv-rest"))
     _show_bars(bars, parts.score)
     display.quiet(
         f"Exact: the score of {label} is a sum over pairs of words, one of each side. The colours "
         "behind the letters add up to the same score."
     )
-    return True
-
-
-def _weighted_texts(
-    pipeline: PairPipeline, x: Items, y: Items, parts: Contributions
-) -> list[tuple[str, NDArray[np.float64]]] | None:
-    """Return both texts with the weight of each character; None where terms are no text."""
-    shown = [
-        character_weights(features, str(item.content[0]), terms, totals)
-        for item, features, terms, totals in (
-            (x, pipeline.x_features_, parts.x_terms, parts.x_totals),
-            (y, pipeline.y_features_, parts.y_terms, parts.y_totals),
-        )
-    ]
-    known = [weighted for weighted in shown if weighted is not None]
-    return known if len(known) == 2 else None
 
 
 def _show_hidden(
     pipeline: Pipeline, x: Items, y: Items, names: tuple[str, str], label: str
 ) -> None:
     """Show what hiding each part changes, for methods whose score is no sum."""
-    if getattr(pipeline, "normalization", "") in ("minmax_query", "z_query"):
-        display.quiet(
-            "This blend scales each query's scores by all of its answers, so no part of one "
-            "score belongs to one answer."
-        )
-        return
     with st.spinner("Hiding one part after another", show_time=False):
         found = [occlude(pipeline, x, y, side) for side in ("x", "y")]
     blocks = []
@@ -395,8 +386,8 @@ def _show_hidden(
         text = display.item_text(item, 0, None)
         weights = np.zeros(len(text))
         if hidden is not None:
-            for (start, stop), effect in zip(hidden.parts, hidden.effects, strict=True):  # type: ignore[misc]
-                weights[start:stop] = effect
+            for part, effect in zip(hidden.parts, hidden.effects, strict=True):
+                weights[slice(*part)] = effect
         blocks.append(_text_html(text, weights))
     _show_sides(blocks, names)
     display.quiet(
@@ -407,7 +398,7 @@ def _show_hidden(
 
 
 def _text_html(text: str, weights: NDArray[np.float64]) -> str:
-    return f'<p class="sv-why" dir="auto">{highlighted(text, weights, state.theme())}</p>'
+    return f'<p class="sv-why" dir="auto">{highlighted(text, weights)}</p>'
 
 
 def _show_sides(blocks: Sequence[str], names: tuple[str, str]) -> None:
@@ -430,11 +421,7 @@ def _show_bars(lines: Sequence[tuple[str, float, str]], score: float) -> None:
         rows.append(
             f'<tr class="{kind}"><td dir="auto">{escape(words)}</td><td class="sv-bar"><div>'
             f'<i style="margin-left:{start:.1f}%;width:{size:.1f}%;background:{colour}"></i></div>'
-            f"</td><td>{_signed(value)}</td></tr>"
+            f"</td><td>{display.signed(value)}</td></tr>"
         )
-    rows.append(f'<tr class="sv-sum"><td>score</td><td></td><td>{_signed(score)}</td></tr>')
+    rows.append(f'<tr class="sv-sum"><td>score</td><td></td><td>{display.signed(score)}</td></tr>')
     st.html(f'<table class="sv-parts"><tbody>{"".join(rows)}</tbody></table>')
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
