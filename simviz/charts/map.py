@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,29 +52,49 @@ LEGEND_HEIGHT = 34
 _MARGIN = 24.0
 
 
-@dataclass(slots=True)
 class Side:
-    """One side of a map, and what of it has found room."""
+    """One side of a map with all its texts, and what of it has found room."""
 
-    name: Literal["x", "y"]
-    title: str
-    items: Items
-    points: NDArray[np.float64]
-    colour: str
-    symbol: str
-    names: list[str]
-    labels: list[str]
-    keys: list[str]
-    hover_texts: list[str]
-    has_glyphs: bool
-    degree: NDArray[np.float64]
-    written: dict[int, tuple[str, float]] = field(default_factory=dict)
-    pictured: list[int] = field(default_factory=list)
+    def __init__(
+        self,
+        name: Literal["x", "y"],
+        title: str,
+        items: Items,
+        points: NDArray[np.float64],
+        degree: NDArray[np.float64],
+        colour: str,
+        notes: Sequence[str] | None,
+    ) -> None:
+        if notes is not None and len(notes) != len(items):
+            raise ValueError(
+                f"There are {len(notes)} notes for {len(items)} items of the {name} side. "
+                "Give one an item, empty where there is nothing to say."
+            )
+        self.name, self.title, self.items = name, title, items
+        self.kind = safe_text(title, 40)
+        self.points, self.degree, self.colour = points, degree, colour
+        self.symbol = "circle" if name == "x" else "diamond"
+        self.names = full_names(items)
+        self.labels = self.names if name == "x" else [str(label) for label in items.labels]
+        self.keys = [f"{name}:{i}" for i in items.ids]
+        self.has_pictures = items.kind == "image"
+        self.has_glyphs = name == "y" and not self.has_pictures and any(map(is_glyph, self.labels))
+        self.hover_texts = [
+            self._hover_text(row, "" if notes is None else notes[row]) for row in range(len(items))
+        ]
+        self.written: dict[int, tuple[str, float]] = {}
+        self.pictured: list[int] = []
 
-    @property
-    def has_pictures(self) -> bool:
-        """Whether items are shown as pictures."""
-        return self.items.kind == "image"
+    def _hover_text(self, row: int, note: str) -> str:
+        """What an item says when it is pointed at."""
+        full, label, partners = self.names[row], self.labels[row], self.degree[row]
+        head = safe_text(full, 90)
+        if self.has_glyphs and label != full:
+            head = f"{safe_text(label, 12)} {head}"
+        text = f"<b>{head}</b><br>{self.kind}"
+        if partners:
+            text += f" · {partners:,.0f} relevant"
+        return f"{text}<br>{safe_text(note, 120)}" if note else text
 
     def label_size(self, row: int) -> float:
         """Font size in pixels: what has many partners is written larger."""
@@ -192,8 +212,8 @@ def map_figure(
     _check_lengths(joint_map, x_items, y_items)
     degree = degrees(judged, len(x_items), len(y_items))
     sides = (
-        _side("x", x_name, x_items, joint_map.x, degree[0], look.accent, x_notes),
-        _side("y", y_name, y_items, joint_map.y, degree[1], look.second, y_notes),
+        Side("x", x_name, x_items, joint_map.x, degree[0], look.accent, x_notes),
+        Side("y", y_name, y_items, joint_map.y, degree[1], look.second, y_notes),
     )
     focus = None if highlight is None else _find_focus(highlight, sides, judged, neighbors)
     colouring = colour_points(color_by, len(x_items), len(y_items), look)
@@ -269,52 +289,6 @@ def degrees(
     return (
         np.diff(positives.indptr).astype(np.float64),
         np.bincount(positives.indices, minlength=n_y).astype(np.float64),
-    )
-
-
-def _side(
-    name: Literal["x", "y"],
-    title: str,
-    items: Items,
-    points: NDArray[np.float64],
-    degree: NDArray[np.float64],
-    colour: str,
-    notes: Sequence[str] | None,
-) -> Side:
-    """Gather one side with all its texts."""
-    if notes is not None and len(notes) != len(items):
-        raise ValueError(
-            f"There are {len(notes)} notes for {len(items)} items of the {name} side. "
-            "Give one an item, empty where there is nothing to say."
-        )
-    names = full_names(items)
-    labels = names if name == "x" else [str(label) for label in items.labels]
-    glyphs = name == "y" and items.kind != "image" and any(map(is_glyph, labels))
-    kind = safe_text(title, 40)
-    texts = []
-    for i, (full, label, partners) in enumerate(zip(names, labels, degree, strict=True)):
-        head = safe_text(full, 90)
-        if glyphs and label != full:
-            head = f"{safe_text(label, 12)} {head}"
-        text = f"<b>{head}</b><br>{kind}"
-        if partners:
-            text += f" · {partners:,.0f} relevant"
-        if notes is not None and notes[i]:
-            text += f"<br>{safe_text(notes[i], 120)}"
-        texts.append(text)
-    return Side(
-        name=name,
-        title=title,
-        items=items,
-        points=points,
-        colour=colour,
-        symbol="circle" if name == "x" else "diamond",
-        names=names,
-        labels=labels,
-        keys=[f"{name}:{i}" for i in items.ids],
-        hover_texts=texts,
-        has_glyphs=glyphs,
-        degree=degree,
     )
 
 
@@ -477,7 +451,7 @@ class _Drawing:
             x=side.points[:, 0],
             y=side.points[:, 1],
             mode="markers",
-            name=f"{safe_text(side.title, 40)} ({n:,})",
+            name=f"{side.kind} ({n:,})",
             showlegend=False,
             marker={
                 "color": colours[:n] if side is self.sides[0] else colours[n_all - n :],
@@ -593,7 +567,7 @@ class _Drawing:
         look, colouring, figure = self.chart.look, self.colouring, self.chart.figure
         entries = [
             (
-                f"{safe_text(side.title, 40)} ({len(side.items):,})",
+                f"{side.kind} ({len(side.items):,})",
                 side.colour if colouring.is_by_side else look.muted,
                 side.symbol,
             )

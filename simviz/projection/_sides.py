@@ -89,9 +89,3 @@ def principal_axes(covariance: FloatArray, n_axes: int) -> FloatArray:
     real = values > k * np.finfo(np.float64).eps * max(values[0], 0.0)
     axes[:, :found][:, real] = vectors[:, real]
     return axes
-
-
-def unit_rows(rows: FloatArray) -> FloatArray:
-    """Rows of length 1; rows of zeros stay."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,6 @@ from simviz.projection._sides import (
     check_sides,
     distance_blocks,
     principal_axes,
-    unit_rows,
 )
 
 logger = logging.getLogger(__name__)
@@ -74,24 +73,18 @@ def mds_map(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray, Flo
     return positions[: len(x)], positions[len(x) :]
 
 
-def pca_map(
-    x_vectors: ArrayLike,
-    y_vectors: ArrayLike,
-    fit_on: Literal["both", "x", "y"] = "both",
-) -> tuple[FloatArray, FloatArray]:
+def pca_map(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Positions along the axes on which items of one side differ most.
 
     `mds_map` looks at all points as one cloud, where a large side outweighs a small one and an
     offset between the sides can take a whole axis. Here the axes come from the mean of the two
-    covariances *within* a side, or from one side alone; an offset is drawn as far as it lies along
+    covariances *within* a side; an offset is drawn as far as it lies along
     these axes.
 
     Parameters
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates in the model's space.
-    fit_on : {"both", "x", "y"}, default="both"
-        Whose variation the axes show.
 
     Returns
     -------
@@ -102,7 +95,7 @@ def pca_map(
     Raises
     ------
     ValueError
-        If the sides do not lie in one space, or `fit_on` is unknown.
+        If the sides do not lie in one space.
 
     Examples
     --------
@@ -110,16 +103,10 @@ def pca_map(
     >>> np.abs(x[1] - x[0]).round(6).tolist()
     [2.0, 0.0]
     """
-    if fit_on not in ("both", "x", "y"):
-        raise ValueError(f"fit_on must be 'both', 'x' or 'y', got {fit_on!r}.")
     x, y = check_sides(x_vectors, y_vectors)
-    fitted = [side for name, side in (("x", x), ("y", y)) if fit_on in (name, "both")]
-    covariance = np.zeros((x.shape[1], x.shape[1]))
-    for side in fitted:
-        spread = centred(side)
-        covariance += spread.T @ spread / len(side)
-    axes = principal_axes(covariance, 2)
-    origin = np.mean([side.mean(axis=0) for side in fitted], axis=0)
+    covariances = [side.T @ side / len(side) for side in (centred(x), centred(y))]
+    axes = principal_axes(covariances[0] + covariances[1], 2)
+    origin = np.mean([x.mean(axis=0), y.mean(axis=0)], axis=0)
     return (x - origin) @ axes, (y - origin) @ axes
 
 
@@ -131,7 +118,6 @@ def umap_map(
     x_vectors: ArrayLike,
     y_vectors: ArrayLike,
     *,
-    metric: Literal["euclidean", "cosine"] = "euclidean",
     n_neighbors: int = 15,
     min_dist: float = 0.2,
     random_state: int = 0,
@@ -146,8 +132,6 @@ def umap_map(
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates in the model's space.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        How neighbours are found; "cosine" normalises the rows first.
     n_neighbors : int, default=15
         Size of a neighbourhood, the point itself included.
     min_dist : float, default=0.2
@@ -173,13 +157,9 @@ def umap_map(
     McInnes, L., Healy, J., Melville, J. (2018). UMAP: Uniform Manifold
     Approximation and Projection for Dimension Reduction. arXiv:1802.03426.
     """
-    if metric not in ("euclidean", "cosine"):
-        raise ValueError(f"metric must be 'euclidean' or 'cosine', got {metric!r}.")
     if n_neighbors < 2:
         raise ValueError(f"n_neighbors must be at least 2, got {n_neighbors}.")
     x, y = check_sides(x_vectors, y_vectors)
-    if metric == "cosine":
-        x, y = unit_rows(x), unit_rows(y)
     start_x, start_y = mds_map(x, y)
     start = np.concatenate([start_x, start_y])
     n = len(start)

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.base import EmbeddingModel, Matrix, TopicSimilarity, nonzero_rows
+from simviz.base import EmbeddingModel, Matrix, TopicSimilarity, nonzero_rows, unit_rows
 from simviz.data import Items, PairSet
 from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline
-from simviz.projection._sides import FloatArray, check_sides, unit_rows
+from simviz.projection._sides import FloatArray, check_sides
 
 Side = Literal["x", "y"]
 VectorSimilarity = Literal["cosine", "dot", "euclidean"]

@@ -69,16 +69,6 @@ def test_pca_weighs_a_small_side_like_a_large_one():
     assert np.ptp(mds_map(x, y)[0][:, 0]) < 1
 
 
-def test_pca_fitted_on_one_side_is_that_sides_own():
-    x, y = clusters()
-    from sklearn.decomposition import PCA
-
-    own = PCA(2).fit(y)
-    drawn_x, drawn_y = pca_map(x, y, fit_on="y")
-    np.testing.assert_allclose(np.abs(drawn_y), np.abs(own.transform(y)), atol=1e-9)
-    np.testing.assert_allclose(np.abs(drawn_x), np.abs(own.transform(x)), atol=1e-9)
-
-
 def test_nearest_points_are_exact_and_in_order():
     points = np.random.RandomState(0).normal(size=(300, 5))
     indices, distances = nearest_points(points, 7)
@@ -108,13 +98,6 @@ def test_umap_leaves_the_global_generator_alone():
     umap_map(*clusters(10, 10))
     after = np.random.get_state()[1]  # noqa: NPY002
     np.testing.assert_array_equal(after, before)
-
-
-def test_umap_by_cosine_ignores_lengths():
-    x, y = clusters()
-    near = umap_map(x, y, metric="cosine")
-    far = umap_map(x * 4.0, y, metric="cosine")  # a power of two: not one bit differs
-    np.testing.assert_array_equal(near[0], far[0])
 
 
 def test_umap_can_be_stopped_and_is_then_valid():
