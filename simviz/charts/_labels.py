@@ -166,29 +166,25 @@ def draw_regions(
     is_behind: bool,
 ) -> None:
     """Write the labels over the map."""
-    import plotly.graph_objects as go
-
     if not placed:
         return
-    figure.add_trace(
-        go.Scatter(
-            x=[x for x, _, _ in placed],
-            y=[y for _, y, _ in placed],
-            mode="text",
-            text=[_markup(region, look) for _, _, region in placed],
-            textfont={
-                "family": _FACE,
-                "size": _SIZES[0],
-                "color": look.ink,
-                "weight": 600,
-                # Thick enough to be read where dots are dense.
-                "shadow": ", ".join([f"0 0 2px {look.paper}"] * 4 + [f"0 0 5px {look.paper}"] * 4),
-            },
-            opacity=0.25 if is_behind else 1.0,
-            hoverinfo="skip",
-            showlegend=False,
-            name="regions",
-        )
+    figure.add_scatter(
+        x=[x for x, _, _ in placed],
+        y=[y for _, y, _ in placed],
+        mode="text",
+        text=[_markup(region, look) for _, _, region in placed],
+        textfont={
+            "family": _FACE,
+            "size": _SIZES[0],
+            "color": look.ink,
+            "weight": 600,
+            # Thick enough to be read where dots are dense.
+            "shadow": ", ".join([f"0 0 2px {look.paper}"] * 4 + [f"0 0 5px {look.paper}"] * 4),
+        },
+        opacity=0.25 if is_behind else 1.0,
+        hoverinfo="skip",
+        showlegend=False,
+        name="regions",
     )
 
 

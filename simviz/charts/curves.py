@@ -243,8 +243,8 @@ def _records(
         n = len(np.asarray(columns[0]))
         parts = [[None] * n if part is None else np.asarray(part).tolist() for part in columns]
         for place, value, low, high in zip(*parts, strict=True):
-            told = {at: place, "value": float(value), "low": low, "high": high}
-            rows.append({"method": method, "label": label, **told})
+            measured = {at: place, "value": float(value), "low": low, "high": high}
+            rows.append({"method": method, "label": label, **measured})
     return rows
 
 

@@ -124,7 +124,7 @@ def histogram_records(histograms: Sequence[ScoreHistogram]) -> list[dict[str, An
 def reliability_figure(
     curves: Sequence[ReliabilityCurve], *, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
-    """Draw the share that belongs together against the probability that was told."""
+    """Draw the share that belongs together against the predicted probability."""
     chart = Chart(theme)
     chart.dotted([0, 1], [0, 1])
     drawn = sorted(curves, key=lambda curve: curve.gap)

@@ -156,8 +156,6 @@ def _line(rows: Rows, name: str, metric: str, look: Theme) -> go.Figure:
 def _heat(
     rows: Rows, settings: Sequence[str], metric: str, higher_is_better: bool, look: Theme
 ) -> go.Figure:
-    import plotly.graph_objects as go
-
     # The setting with more values lies along the wide axis.
     first, second = sorted(settings, key=lambda s: -len({value_text(row[s]) for row in rows}))
     axes = [
@@ -172,25 +170,24 @@ def _heat(
         ring = at if row["chosen"] else ring
     scale = look.scale if higher_is_better else look.scale[::-1]
     written = Z.size <= _WRITTEN
-    figure = go.Figure(
-        go.Heatmap(
-            z=Z,
-            x=axes[0],
-            y=axes[1],
-            customdata=spread,
-            colorscale=colorscale(scale),
-            xgap=3,
-            ygap=3,
-            hoverongaps=False,
-            texttemplate="%{z:.3f}" if written else None,
-            textfont={"size": 12},
-            showscale=not written,
-            colorbar={"title": {"text": safe_text(metric, 30)}, "thickness": 12, "len": 0.8},
-            hovertemplate=(
-                f"{safe_text(first, 40)} %{{x}}<br>{safe_text(second, 40)} %{{y}}<br>"
-                f"{safe_text(metric, 40)} %{{z:.3f}} ± %{{customdata:.3f}}<extra></extra>"
-            ),
-        )
+    figure = Chart(look).figure
+    figure.add_heatmap(
+        z=Z,
+        x=axes[0],
+        y=axes[1],
+        customdata=spread,
+        colorscale=colorscale(scale),
+        xgap=3,
+        ygap=3,
+        hoverongaps=False,
+        texttemplate="%{z:.3f}" if written else None,
+        textfont={"size": 12},
+        showscale=not written,
+        colorbar={"title": {"text": safe_text(metric, 30)}, "thickness": 12, "len": 0.8},
+        hovertemplate=(
+            f"{safe_text(first, 40)} %{{x}}<br>{safe_text(second, 40)} %{{y}}<br>"
+            f"{safe_text(metric, 40)} %{{z:.3f}} ± %{{customdata:.3f}}<extra></extra>"
+        ),
     )
     apply_theme(figure, look)
     if ring is not None:

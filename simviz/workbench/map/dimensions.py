@@ -190,56 +190,45 @@ def _figures(
 
 def _show_curve(metric: str, values: dict[int, float], k: int, look: Theme, hue: str) -> None:
     known = sorted(values)
-    traces = [
-        {
-            "x": known, "y": [values[at] for at in known], "mode": "lines+markers",
-            "line": {"color": hue, "width": 2}, "marker": {"size": 5},
-            "hovertemplate": "%{x} dimensions: %{y:.3f}<extra></extra>",
-        },
-        {
-            "x": [k], "y": [values[k]], "mode": "markers", "hoverinfo": "skip",
-            "marker": {"size": 12, "color": look.paper, "line": {"color": hue, "width": 3}},
-        },
-    ]  # fmt: skip
-    x_axis = {"type": "log", "title": {"text": "dimensions"}, "tickvals": known[::3]}
+    figure = _empty_figure(look)
+    figure.add_scatter(
+        x=known,
+        y=[values[at] for at in known],
+        mode="lines+markers",
+        line={"color": hue, "width": 2},
+        marker={"size": 5},
+        hovertemplate="%{x} dimensions: %{y:.3f}<extra></extra>",
+    )
+    marker = {"size": 12, "color": look.paper, "line": {"color": hue, "width": 3}}
+    figure.add_scatter(x=[k], y=[values[k]], mode="markers", hoverinfo="skip", marker=marker)
+    figure.update_xaxes(type="log", title_text="dimensions", tickvals=known[::3])
+    figure.update_yaxes(title_text=metric)
     alt = f"{metric} by dimensions; {values[k]:.3f} at {k}."
-    _draw("map-scrub-curve", alt, traces, look, x_axis, {"title": {"text": metric}})
+    show_chart(figure, "map-scrub-curve", alt=alt, height=_HEIGHT)
 
 
 def _show_roc(result: Evaluation, look: Theme, hue: str) -> None:
     roc = result.roc
     if roc is None:
         return
-    traces = [
-        {
-            "x": [0, 1], "y": [0, 1], "mode": "lines", "hoverinfo": "skip",
-            "line": {"color": look.muted, "width": 1, "dash": "dot"},
-        },
-        {
-            "x": roc.fpr, "y": roc.tpr, "mode": "lines", "line": {"color": hue, "width": 2},
-            "hovertemplate": "%{y:.0%} found at %{x:.1%} false alarms<extra></extra>",
-        },
-    ]  # fmt: skip
-    x_axis = {"title": {"text": "false alarms"}, "range": [0, 1]}
-    y_axis = {"title": {"text": "found"}, "range": [0, 1.01]}
-    _draw(
-        "map-scrub-roc", f"ROC curve with an area of {roc.auc:.3f}.", traces, look, x_axis, y_axis
+    figure = _empty_figure(look)
+    chance = {"color": look.muted, "width": 1, "dash": "dot"}
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", hoverinfo="skip", line=chance)
+    figure.add_scatter(
+        x=roc.fpr,
+        y=roc.tpr,
+        mode="lines",
+        line={"color": hue, "width": 2},
+        hovertemplate="%{y:.0%} found at %{x:.1%} false alarms<extra></extra>",
     )
+    figure.update_xaxes(title_text="false alarms", range=[0, 1])
+    figure.update_yaxes(title_text="found", range=[0, 1.01])
+    alt = f"ROC curve with an area of {roc.auc:.3f}."
+    show_chart(figure, "map-scrub-roc", alt=alt, height=_HEIGHT)
 
 
-def _draw(
-    key: str,
-    alt: str,
-    traces: list[dict[str, Any]],
-    look: Theme,
-    x_axis: dict[str, Any],
-    y_axis: dict[str, Any],
-) -> None:
+def _empty_figure(look: Theme) -> Any:
     import plotly.graph_objects as go
 
-    figure = go.Figure([go.Scatter(trace) for trace in traces])
-    apply_theme(figure, look)
-    figure.update_xaxes(x_axis)
-    figure.update_yaxes(y_axis)
-    figure.update_layout(showlegend=False, margin={"l": 48, "r": 8, "t": 6, "b": 40})
-    show_chart(figure, key, alt=alt, height=_HEIGHT)
+    layout = {"showlegend": False, "margin": {"l": 48, "r": 8, "t": 6, "b": 40}}
+    return apply_theme(go.Figure(layout=layout), look)

@@ -64,6 +64,11 @@ class Scene:
         """The part of the split of each item of both sides of the data set."""
         return drawings.parts(self.run, self.pairs)
 
+    def by_side(self, rows: Any) -> tuple[Any, Any]:
+        """Return rows of both sides as rows of the x side and rows of the y side."""
+        is_x = rows < self.n_x
+        return rows[is_x], rows[~is_x] - self.n_x
+
     def joint(self, side: Side, rows: Any) -> list[int]:
         """Return rows of one side of the drawing as rows of both."""
         shift = 0 if side == "x" else self.n_x

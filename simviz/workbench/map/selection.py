@@ -241,12 +241,11 @@ def show_region(view: View, scene: Scene) -> None:
 
 
 def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
-    n_x = int((rows < scene.n_x).sum())
-    pairs = scene.pairs
+    pairs, (x_rows, y_rows) = scene.pairs, scene.by_side(rows)
     with st.container(key="map-enclosed"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{len(rows):,} items enclosed**")
-            display.quiet(f"{n_x:,} {pairs.x_name} · {len(rows) - n_x:,} {pairs.y_name}")
+            display.quiet(f"{len(x_rows):,} {pairs.x_name} · {len(y_rows):,} {pairs.y_name}")
             forms.quiet_button("Let go", "close", "map-let-go", view.clear_region)
         found = scene.found()
         figures = _figures(scene, rows, found)
@@ -262,10 +261,8 @@ def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
 def _figures(scene: Scene, rows: Any, found: Found) -> list[tuple[str, str]]:
     """Return the MRR of what is enclosed and of all, from each side that can ask."""
     figures = []
-    for values, own, name in (
-        (found.x, rows[rows < scene.n_x], scene.pairs.x_name),
-        (found.y, rows[rows >= scene.n_x] - scene.n_x, scene.pairs.y_name),
-    ):
+    names = scene.pairs.x_name, scene.pairs.y_name
+    for values, own, name in zip((found.x, found.y), scene.by_side(rows), names, strict=True):
         ranks = values[own][~np.isnan(values[own])]
         if len(ranks):
             words = f"MRR of {len(ranks):,} {name} (all: {np.nanmean(values):.2f})"
@@ -310,13 +307,11 @@ def region_frame(scene: Scene, rows: Any, found: Found | None = None) -> pd.Data
 
     pairs, placed = scene.pairs, scene.placed
     tables = []
-    rows = np.asarray(rows, dtype=np.intp)
-    for side, items, name, drawn, part, shift in (
-        ("x", pairs.x, pairs.x_name, placed.x_rows, scene.parts[0], 0),
-        ("y", pairs.y, pairs.y_name, placed.y_rows, scene.parts[1], scene.n_x),
+    x_own, y_own = scene.by_side(np.asarray(rows, dtype=np.intp))
+    for side, items, name, index, part in (
+        ("x", pairs.x, pairs.x_name, placed.x_rows[x_own], scene.parts[0]),
+        ("y", pairs.y, pairs.y_name, placed.y_rows[y_own], scene.parts[1]),
     ):
-        own = rows[(rows >= shift) & (rows < shift + len(drawn))] - shift
-        index = drawn[own]
         texts = items.content if items.kind in ("text", "keyword") else items.labels
         columns = {
             "key": [f"{side}{i}" for i in index],
@@ -326,7 +321,7 @@ def region_frame(scene: Scene, rows: Any, found: Found | None = None) -> pd.Data
             "part": [str(part[i]) for i in index],
         }
         if found is not None:
-            columns["found"] = (found.x if side == "x" else found.y)[own]
+            columns["found"] = found.x[x_own] if side == "x" else found.y[y_own]
         for column, values in items.metadata.items():
             if column != "label":
                 cells = ("" if values[i] is None else str(values[i]) for i in index)

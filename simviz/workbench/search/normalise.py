@@ -265,10 +265,8 @@ def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> li
     corrected = []
     answers = zip(edited["right group"], edited["runner-up is right"], strict=True)
     for i, (chosen, is_runner_up) in enumerate(answers):
-        right = second[i] if is_runner_up else ""
-        if isinstance(chosen, str) and chosen:
-            right = chosen
-        if right:
+        runner_up = second[i] if is_runner_up else ""
+        if right := chosen if isinstance(chosen, str) and chosen else runner_up:
             corrected.append((found.lines[i], right, 1.0))
             if best[i] not in ("", right):
                 corrected.append((found.lines[i], best[i], -1.0))
