@@ -73,7 +73,7 @@ def show_page() -> None:
     with bar:
         _choose_colour(view, pairs)
         is_labelled = topics.choose_labels(view, run)
-        masks = _choose_items(view, placed, parts, pairs)
+        shown = _choose_items(view, placed, parts, pairs)
         _show_trust(view, placed.drawing)
         _show_gap(view, placed.drawing)
     with notes:
@@ -81,10 +81,10 @@ def show_page() -> None:
         if len(title) > (_FITTING_NARROW if state.is_narrow() else _FITTING):
             display.quiet(f"Seen by {title}")
         _show_sample(placed, pairs, int(run.spec["split"]["seed"]))
-    if not any(mask.any() for mask in masks):
+    if not shown.any():
         st.info("Nothing is left to show. Loosen the filter above the map.")
         return
-    scene = map_scene.scene_of(run, pairs, drawing, masks, view.colour, is_labelled)
+    scene = map_scene.scene_of(run, pairs, drawing, shown, view.colour, is_labelled)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")
     map_scene.show(view, scene)
@@ -151,12 +151,10 @@ def _take_colour(view: View) -> None:
         view.closed, view.set_n = (), view.set_n + 1
 
 
-def _choose_items(
-    view: View, placed: Placed, parts: tuple[Any, Any], pairs: PairSet
-) -> tuple[Any, Any]:
-    """Choose which items to show, by side and part; return masks of the drawing."""
-    x_parts, y_parts = parts[0][placed.x_rows], parts[1][placed.y_rows]
-    present = parts_present(np.concatenate([x_parts, y_parts]))
+def _choose_items(view: View, placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> Any:
+    """Choose which items of the drawing to show, by side and part; return a mask."""
+    labels = np.concatenate([parts[0][placed.x_rows], parts[1][placed.y_rows]])
+    present = parts_present(labels)
     if view.part not in present:
         view.part = ""
     names = {"": "Both sides", "x": pairs.x_name, "y": pairs.y_name}
@@ -182,11 +180,9 @@ def _choose_items(
             key="map-csv",
         )
 
-    def mask(side: str, labels: Any) -> Any:
-        shown = np.full(len(labels), view.side in ("", side))
-        return shown & is_in_part(labels, view.part) if view.part else shown
-
-    return mask("x", x_parts), mask("y", y_parts)
+    sides = np.repeat(["x", "y"], [len(placed.x_rows), len(placed.y_rows)])
+    shown = (sides == view.side) | (view.side == "")
+    return shown & is_in_part(labels, view.part) if view.part else shown
 
 
 def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from simviz.charts.canvas import Part, bits, importance, map_alt, pack_items, pack_places
 from simviz.charts.colours import Grouping, group_items, mix
@@ -38,7 +39,7 @@ class Scene:
     run: Run
     pairs: PairSet
     placed: Placed
-    masks: tuple[Any, Any]
+    shown: NDArray[np.bool_]
     items: Part
     places: Part
     colour: str
@@ -48,11 +49,6 @@ class Scene:
     def n_x(self) -> int:
         """Items of the x side that are drawn; those of the y side follow them."""
         return len(self.placed.x_rows)
-
-    @property
-    def shown(self) -> Any:
-        """Whether each item is shown, the x side first."""
-        return np.concatenate(self.masks)
 
     @property
     def points(self) -> Any:
@@ -120,7 +116,7 @@ def scene_of(
     run: Run,
     pairs: PairSet,
     drawing: str,
-    masks: tuple[Any, Any] | None = None,
+    shown: NDArray[np.bool_] | None = None,
     colour: str = "side",
     is_labelled: bool = False,
 ) -> Scene:
@@ -131,7 +127,7 @@ def scene_of(
         run=run,
         pairs=pairs,
         placed=placed,
-        masks=masks or (np.full(len(placed.x_rows), True), np.full(len(placed.y_rows), True)),
+        shown=np.ones(len(rows) - 1, dtype=bool) if shown is None else shown,
         items=_items_part(pairs, rows.tobytes(), placed),
         places=_places_part(run, pairs, drawing),
         colour=colour,
@@ -204,7 +200,7 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
     pairs, placed = scene.pairs, scene.placed
     grouping = scene.grouping()
     selected, spot = _selected(scene, answer)
-    shown, hidden = scene.shown, None
+    shown, hidden = scene.shown.copy(), None
     if not shown.all():
         if selected is not None:
             # What is selected is shown whatever is filtered, and so are its nearest.

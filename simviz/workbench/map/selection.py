@@ -221,7 +221,7 @@ def find_enclosed(view: View, scene: Scene) -> None:
         view.outlined = drawn if view.enclosed else ""
         return
     view.outlined = drawn
-    shown, index = scene.shown, scene.grouping().index
+    shown, index = scene.shown.copy(), scene.grouping().index
     for key in view.closed:
         if key[0] == "s":
             shown &= (np.arange(len(shown)) >= scene.n_x) != (key == "s1")
