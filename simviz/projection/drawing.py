@@ -20,7 +20,7 @@ from simviz.projection.space import Neighbors, Side, nearest_across
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
 #: The drawing that every run has, see `drawing_name`.
 DRAWING = "mds-2-center"
-#: Names of the groups that `Found.groups` makes, the best first.
+#: Names of the groups that `ItemRanks.groups` makes, the best first.
 FIRST, SOON, LATE, NOTHING = "found first", "found 2nd to 10th", "found later", "nothing belongs"
 GROUPS = (FIRST, SOON, LATE, NOTHING)
 FloatArray = NDArray[np.float64]
@@ -155,7 +155,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class ItemRanks:
     """What a run finds for each item of a drawing among all of the other side on it."""
 
     x: FloatArray
@@ -179,7 +179,7 @@ class Found:
         return np.concatenate([self.x_best, self.y_best])
 
 
-def find_all(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> Found:
+def rank_items(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> ItemRanks:
     """Ask a run about every item on a drawing, from both sides."""
     x, y = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
     relevance = pairs.relevance.take(placed.x_rows, placed.y_rows)
@@ -191,7 +191,7 @@ def find_all(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> Found:
         best_x[part] = np.asarray(block).max(axis=1)
         np.maximum(best_y, np.asarray(block).max(axis=0), out=best_y)
         start += len(block)
-    return Found(
+    return ItemRanks(
         searched.per_query(MRR(), "x2y"), searched.per_query(MRR(), "y2x"), best_x, best_y
     )
 

@@ -10,7 +10,7 @@ from simviz.data import Items, PairSet
 from simviz.features import default_features
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import Neighbors, joint_map
-from simviz.projection.drawing import GROUPS, Placed, find_all
+from simviz.projection.drawing import GROUPS, Placed, rank_items
 from simviz.projection.space import ModelSpace
 
 
@@ -158,11 +158,11 @@ def test_found_says_how_soon_each_item_finds_what_belongs_to_it():
     assert keep.positives.nnz == 5
     pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
     drawing = joint_map(np.eye(5), np.eye(5))
-    found = find_all(pipeline, pairs, Placed(drawing, np.arange(5), np.arange(5)))
+    found = rank_items(pipeline, pairs, Placed(drawing, np.arange(5), np.arange(5)))
     # Row i belongs to row i: "red car" to "old house", which is no nearer than any without it.
     assert found.x.shape == found.y.shape == (5,)
     assert found.x_best[:4].tolist() == pytest.approx([1.0] * 4) and found.x_best[4] == 0
     assert set(found.groups) <= set(GROUPS) and len(found.scores) == 10
     alone = Placed(joint_map(np.eye(5)[:4], np.eye(5)[4:]), np.arange(4), np.array([4]))
-    lonely = find_all(pipeline, pairs, alone)
+    lonely = rank_items(pipeline, pairs, alone)
     assert np.isnan(lonely.x).all() and set(lonely.groups) == {GROUPS[-1]}

@@ -16,7 +16,7 @@ from simviz.charts.style import ThemeName, clean_text, get_theme
 from simviz.data.description import joined_column
 from simviz.data.pairs import PairSet
 from simviz.projection import Quality
-from simviz.projection.drawing import GROUPS, Found, Placed, find_all
+from simviz.projection.drawing import GROUPS, ItemRanks, Placed, rank_items
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.selection import Answer
@@ -70,9 +70,9 @@ class Scene:
         shift = 0 if side == "x" else self.n_x
         return [int(row) + shift for row in rows]
 
-    def found(self) -> Found:
+    def ranks(self) -> ItemRanks:
         """Return how well every item on the drawing finds what belongs to it."""
-        return _found(self.run, self.items.digest, self)
+        return _ranks(self.run, self.items.digest, self)
 
     def grouping(self) -> Grouping:
         """Return the colours of the items, and their legend."""
@@ -80,8 +80,8 @@ class Scene:
 
 
 @state.cached(6)
-def _found(run: Run, items: str, _scene: Scene) -> Found:
-    return find_all(drawings.pipeline(run), _scene.pairs, _scene.placed)
+def _ranks(run: Run, items: str, _scene: Scene) -> ItemRanks:
+    return rank_items(drawings.pipeline(run), _scene.pairs, _scene.placed)
 
 
 @state.cached(12)
@@ -103,9 +103,9 @@ def _colour_values(scene: Scene) -> Any:
     if scene.colour == "side":
         return "side"
     if scene.colour == "found":
-        return scene.found().groups
+        return scene.ranks().groups
     if scene.colour == "score":
-        return scene.found().scores
+        return scene.ranks().scores
     rows = np.concatenate([placed.x_rows, len(pairs.x) + placed.y_rows])
     if scene.colour == "part":
         return np.concatenate(scene.parts)[rows]
@@ -288,14 +288,9 @@ def _halos(quality: Quality, n_items: int) -> dict[str, str]:
 def _look() -> dict[str, Any]:
     """Return the colours of the theme by what they are for."""
     theme = get_theme(state.theme())
-    return {
-        "name": theme.name,
-        "paper": theme.paper,
-        "ink": theme.ink,
+    names = ("name", "paper", "ink", "muted", "faint", "accent")
+    return {name: getattr(theme, name) for name in names} | {
         "soft": mix(theme.ink, theme.muted, 0.6),
-        "muted": theme.muted,
-        "faint": theme.faint,
-        "accent": theme.accent,
         "right": theme.palette[2],
         "false": theme.palette[3],
         "missing": theme.palette[4],

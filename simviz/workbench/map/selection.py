@@ -15,7 +15,7 @@ from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
 from simviz.projection import Neighbors, Spot, place_among
-from simviz.projection.drawing import Found
+from simviz.projection.drawing import ItemRanks
 from simviz.projection.space import Space, ranked
 from simviz.workbench.map import topics as map_topics
 from simviz.workbench.map.view import Side, View, bound, rows_inside
@@ -247,33 +247,36 @@ def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
             st.markdown(f"**{len(rows):,} items enclosed**")
             display.quiet(f"{len(x_rows):,} {pairs.x_name} · {len(y_rows):,} {pairs.y_name}")
             forms.quiet_button("Let go", "close", "map-let-go", view.clear_region)
-        found = scene.found()
-        figures = _figures(scene, rows, found)
+        ranks = scene.ranks()
+        figures = _figures(scene, rows, ranks)
         if figures:
             display.figures(figures)
             display.quiet(
                 "MRR of the enclosed items over all others on the map of the other side, those "
                 "of training included."
             )
-        _show_table(view, scene, rows, "map-enclosed-table", found)
+        _show_table(view, scene, rows, "map-enclosed-table", ranks)
 
 
-def _figures(scene: Scene, rows: Any, found: Found) -> list[tuple[str, str]]:
+def _figures(scene: Scene, rows: Any, ranks: ItemRanks) -> list[tuple[str, str]]:
     """Return the MRR of what is enclosed and of all, from each side that can ask."""
     figures = []
     names = scene.pairs.x_name, scene.pairs.y_name
-    for values, own, name in zip((found.x, found.y), scene.by_side(rows), names, strict=True):
-        ranks = values[own][~np.isnan(values[own])]
-        if len(ranks):
-            words = f"MRR of {len(ranks):,} {name} (all: {np.nanmean(values):.2f})"
-            figures.append((f"{ranks.mean():.2f}", words))
+    for values, own, name in zip((ranks.x, ranks.y), scene.by_side(rows), names, strict=True):
+        known = values[own][~np.isnan(values[own])]
+        if len(known):
+            words = f"MRR of {len(known):,} {name} (all: {np.nanmean(values):.2f})"
+            figures.append((f"{known.mean():.2f}", words))
     return figures
 
 
-def _show_table(view: View, scene: Scene, rows: Any, key: str, found: Found | None = None) -> None:
-    table = region_frame(scene, rows, found)
+def _show_table(
+    view: View, scene: Scene, rows: Any, key: str, ranks: ItemRanks | None = None
+) -> None:
+    table = _table(scene, rows, ranks)
+    shown = table.drop(columns=["key"])
     st.dataframe(
-        table.drop(columns=["key"]),
+        shown,
         key=key,
         hide_index=True,
         height=min(360, 38 + 35 * len(table)),
@@ -287,7 +290,7 @@ def _show_table(view: View, scene: Scene, rows: Any, key: str, found: Found | No
     )
     forms.download(
         "These items as CSV",
-        lambda: region_csv(scene, rows, found),
+        lambda: _csv(shown),
         "simviz-map-items.csv",
         key=f"{key}-csv",
     )
@@ -301,7 +304,7 @@ def _pick(view: View, key: str, keys: list[str]) -> None:
         view.select((side, int(keys[rows[0]][1:])))
 
 
-def region_frame(scene: Scene, rows: Any, found: Found | None = None) -> pd.DataFrame:
+def _table(scene: Scene, rows: Any, ranks: ItemRanks | None) -> pd.DataFrame:
     """Return items as a table: side, id, text, part of the split and columns of the data."""
     import pandas as pd
 
@@ -320,8 +323,8 @@ def region_frame(scene: Scene, rows: Any, found: Found | None = None) -> pd.Data
             "text": [safe_line(texts[i], _LONGEST_CELL) for i in index],
             "part": [str(part[i]) for i in index],
         }
-        if found is not None:
-            columns["found"] = found.x[x_own] if side == "x" else found.y[y_own]
+        if ranks is not None:
+            columns["found"] = ranks.x[x_own] if side == "x" else ranks.y[y_own]
         for column, values in items.metadata.items():
             if column != "label":
                 cells = ("" if values[i] is None else str(values[i]) for i in index)
@@ -333,8 +336,7 @@ def region_frame(scene: Scene, rows: Any, found: Found | None = None) -> pd.Data
     return joined.fillna(dict.fromkeys(texts, ""))
 
 
-def region_csv(scene: Scene, rows: Any, found: Found | None = None) -> str:
-    """Return the same table as a file, safe to open in a spreadsheet."""
-    table = region_frame(scene, rows, found).drop(columns=["key"])
+def _csv(table: pd.DataFrame) -> str:
+    """Return a table as a file, safe to open in a spreadsheet."""
     cells = table.astype(object).where(table.notna(), "").values.tolist()
     return csv_text([list(table.columns), *cells])
