@@ -97,14 +97,12 @@ def pack_items(
     escaped: it must never be read as markup.
     """
     sides = (x_items, y_items)
-    names = [full_names(items) for items in sides]
     labels = _labels(x_items, y_items)
-    texts = [[safe_line(name, _TEXT) for name in side] for side in names]
     modes = list(modes_of(x_items, y_items))
     header: dict[str, Any] = {
         "n_x": len(x_items),
         "names": [safe_line(x_name, 40), safe_line(y_name, 40)],
-        "texts": texts[0] + texts[1],
+        "texts": [safe_line(name, _TEXT) for items in sides for name in full_names(items)],
         "labels": [safe_line(label, _WORD) for side in labels for label in side],
         "facts": _facts(x_items, y_items),
     }
@@ -150,14 +148,12 @@ def pack_places(
         "parts": kinds.tolist(),
         "notes": None if notes is None else [safe_line(note, 140) for note in notes],
     }
-    return _pack(
-        header,
-        {
-            "places": places.astype("<f4").ravel(),
-            "order": np.asarray(order).astype("<u4"),
-            "part": which.ravel().astype(np.uint8),
-        },
-    )
+    arrays = {
+        "places": places.astype("<f4").ravel(),
+        "order": np.asarray(order).astype("<u4"),
+        "part": which.ravel().astype(np.uint8),
+    }
+    return _pack(header, arrays)
 
 
 def modes_of(x_items: Items, y_items: Items) -> tuple[Mode, Mode]:
