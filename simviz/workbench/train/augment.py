@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from simviz.charts.tables import Cell, html_table
+from simviz.data import split as split_pairs
+from simviz.data.augment import MADE_BY, MADE_FROM, from_json
+from simviz.data.pairs import PairSet
+from simviz.datasets import DEMOS
 from simviz.exceptions import DatasetError
+from simviz.jobs import SplitSpec
+from simviz.jobs.training import augmented
 from simviz.workbench.shell import display
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.jobs import SplitSpec
 
 Steps = tuple[Mapping[str, Any], ...]
 #: Lines of a list; a request carries them all.
@@ -131,8 +133,6 @@ def choose(dataset_id: str, pairs: PairSet, split: SplitSpec) -> Augmentation:
 
 def _demo_lists(dataset_id: str) -> Mapping[str, Sequence[str]] | None:
     """Return the lists that a demo brings; None for data of the visitor's own."""
-    from simviz.datasets import DEMOS
-
     if not dataset_id.startswith("demo:"):
         return None
     demo = DEMOS.get(dataset_id.removeprefix("demo:"))
@@ -143,8 +143,6 @@ def _choose_step(
     name: str, lists: Mapping[str, Sequence[str]] | None, key: str
 ) -> list[Mapping[str, Any]]:
     """Show the switch of a step and what it needs; return the step if it is wanted."""
-    from simviz.data.augment import from_json
-
     kind, key = _KINDS[name], f"{key}-{name}"
     if not st.toggle(kind.title, key=key, help=kind.help, persist_state="session"):
         return []
@@ -211,10 +209,6 @@ def _verdict(line: str) -> list[Any]:
 @st.cache_data(show_spinner="Making texts", max_entries=64)
 def _preview(dataset_id: str, _pairs: PairSet, split: SplitSpec, steps: str) -> Preview:
     """Return what steps make; the id of a data set stands for its content."""
-    from simviz.data import split as split_pairs
-    from simviz.data.augment import MADE_BY, MADE_FROM
-    from simviz.jobs.training import augmented
-
     try:
         parts = split_pairs(_pairs, split.by, split.fractions, split.seed, split.group_key)
         more = augmented(json.loads(steps), parts.train, (parts.validation, parts.test)).x

@@ -8,21 +8,22 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
+from simviz.base import PairModel
 from simviz.data.cells import counted
+from simviz.data.pairs import PairSet
+from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError
-from simviz.params import ParamSpec
+from simviz.features import why_impossible
+from simviz.jobs import Estimate, JobSpec, search_spec
+from simviz.methods import get_method
+from simviz.params import ParamSpec, param_specs
+from simviz.pipeline import Features, same_vocabulary, why_no_adapter
 from simviz.workbench.shell import display, forms, runs, settings, state
 from simviz.workbench.train import augment, jobs
-
-if TYPE_CHECKING:
-    from simviz.base import PairModel
-    from simviz.data.pairs import PairSet
-    from simviz.jobs import Estimate, JobSpec
-    from simviz.pipeline import Features
 
 #: Ticked at first where they fit: one of each line, the first that fits.
 FIRST_CHOICES = (
@@ -56,7 +57,6 @@ class Setting:
     """What every method on the page meets."""
 
     def __init__(self, dataset_id: str, pairs: PairSet, features: Features) -> None:
-        from simviz.datasets import DEMOS
 
         self.dataset_id, self.pairs, self.features = dataset_id, pairs, features
         self.split = settings.current_split(dataset_id)
@@ -74,9 +74,6 @@ class Setting:
 
     def spec(self, method: str, params: Mapping[str, Any]) -> JobSpec:
         """The request for one method."""
-        from simviz.jobs import JobSpec
-        from simviz.methods import get_method
-
         tags = get_method(method).tags
         # What knows no pairs learns nothing from more of them, and the encoder
         # alone reads nothing else: their requests are the same either way.
@@ -94,8 +91,6 @@ class Setting:
 
     def task(self, spec: JobSpec) -> Task:
         """A request with what it costs, and whether it was made before."""
-        from simviz.methods import get_method
-
         params = dict(spec.params)
         if get_method(spec.method).tags.space == "either":
             params.setdefault("shared", self.one_vocabulary)  # or all pairs are read to decide it
@@ -146,8 +141,6 @@ def show_cards(methods: Sequence[str], setting: Setting, *, ticked: bool) -> lis
 
 def show_unfit(reasons: Iterable[tuple[str, str]]) -> None:
     """Methods that the data do not suit, each with the reason."""
-    from simviz.methods import get_method
-
     for method, reason in reasons:
         st.checkbox(
             f"**{get_method(method).tags.title}**  \n:gray[{reason}]",
@@ -163,9 +156,6 @@ def tick_key(dataset_id: str, method: str) -> str:
 
 
 def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
-    from simviz.methods import get_method
-    from simviz.params import param_specs
-
     cls, pairs = get_method(method), setting.pairs
     hidden = () if pairs.x.kind == pairs.y.kind else ("shared",)
     specs = forms.shown_specs(param_specs(cls), hidden)
@@ -287,9 +277,6 @@ def _show_sweep(
     values: Lists, once: Task, setting: Setting, form: dict[str, Any]
 ) -> tuple[Task, ...]:
     """Return a task for every combination, on as many splits as are wanted."""
-    from simviz.methods import get_method
-    from simviz.params import param_specs
-
     cls = get_method(once.spec.method)
     n_splits = 1
     if setting.split.by not in ("column", "time"):
@@ -319,8 +306,6 @@ def _show_sweep(
 
 def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     """Show the folds, what a search will cost, and the button that starts it."""
-    from simviz.jobs import search_spec
-
     folds = st.selectbox(
         "Measured on",
         **forms.options(_FOLDS),
@@ -366,9 +351,6 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
 
 def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") -> str | None:
     """Return why a method does not fit a data set, in one sentence; None where it fits."""
-    from simviz.features import why_impossible
-    from simviz.pipeline import why_no_adapter
-
     tags = cls.tags
     if features != "usual" and why_no_adapter(tags):
         return f"Reads {INPUTS.get(tags.input, tags.input)}, and an encoder's vectors are none."
@@ -512,8 +494,6 @@ def swept(
 @st.cache_data(show_spinner=False, max_entries=64)
 def _content(dataset_id: str, _pairs: PairSet) -> tuple[str, bool]:
     """Return the digest of a data set, and whether both sides have one vocabulary."""
-    from simviz.pipeline import same_vocabulary
-
     return _pairs.digest, same_vocabulary(_pairs)
 
 

@@ -6,19 +6,18 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import streamlit as st
 
+from simviz.charts.search import selection_figure, value_text
 from simviz.data.cells import counted
+from simviz.evaluation.search import Selection
 from simviz.exceptions import SimvizError
+from simviz.jobs import JobSpec, JobStatus
+from simviz.jobs.spec import SearchSpec
 from simviz.workbench.shell import display, forms, progress, state
 from simviz.workbench.shell.figures import show_chart
-
-if TYPE_CHECKING:
-    from simviz.evaluation.search import Selection
-    from simviz.jobs import JobSpec, JobStatus
-    from simviz.jobs.spec import SearchSpec
 
 _SCROLL = """<script>
 document.querySelector(".st-key-train-jobs")?.scrollIntoView(
@@ -139,8 +138,6 @@ def show_searches(dataset_id: str) -> None:
 
 def searches(dataset_id: str) -> list[JobStatus]:
     """Return searches on a data set that found something, newest first, each request once."""
-    from simviz.jobs.spec import SearchSpec
-
     seen: dict[str, JobStatus] = {}
     for status in state.queue().jobs(state.workspace()):
         if status.state != "succeeded" or not isinstance(status.spec, SearchSpec):
@@ -208,8 +205,6 @@ def _show_found(status: JobStatus, spec: SearchSpec, selection: Selection) -> No
 
 def _draw(selection: Selection, key: str) -> None:
     """Draw the surface over the two settings that were varied most; a chooser for more."""
-    from simviz.charts.search import selection_figure, value_text
-
     records = selection.to_records()
     names = list(selection.trials[0].params)
     n_values = {name: len({value_text(row[name]) for row in records}) for name in names}
@@ -254,8 +249,6 @@ def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) ->
 def _show_table(selection: Selection) -> None:
     """Show the numbers of the chart as a table; what was chosen comes first."""
     import pandas as pd
-
-    from simviz.charts.search import value_text
 
     sign = -1 if selection.higher_is_better else 1
 

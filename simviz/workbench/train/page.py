@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from simviz.charts.style import get_theme
 from simviz.data.cells import counted
+from simviz.data.pairs import PairSet
 from simviz.exceptions import SimvizError
+from simviz.features import why_impossible
+from simviz.jobs import SplitSpec
+from simviz.methods import all_methods
+from simviz.pipeline import Features
 from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.shell import code, display, empty, forms, frame, runs, settings, state
 from simviz.workbench.train import cards, jobs, runs as train_runs
 from simviz.workbench.train.cards import Choice, Setting, duration, memory
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.jobs import SplitSpec
-    from simviz.pipeline import Features
 
 TITLE = "Which methods?"
 #: What texts become, as the page asks for it, and what pictures and texts do.
@@ -58,8 +58,6 @@ def _show_no_data(words: str, problem: object = None) -> None:
 
 def _show_head(dataset_id: str, pairs: PairSet) -> None:
     """Show what is trained on, and how it is split."""
-    from simviz.charts.style import get_theme
-
     look = get_theme(state.theme())
     st.html(_STYLE)
     st.html(
@@ -102,8 +100,6 @@ def _split_words(split: SplitSpec, pairs: PairSet) -> str:
 @st.fragment
 def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     """Offer the methods, their parameters, and the button that trains them."""
-    from simviz.methods import all_methods
-
     features = _choose_features(dataset_id, pairs)
     methods = all_methods()
     reasons = {name: cards.why_not(cls, pairs, features) for name, cls in methods.items()}
@@ -169,8 +165,6 @@ def _tick(keys: Mapping[str, str], wanted: Set[str]) -> None:
 
 def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     """Choose what texts and pictures become; asked only where an encoder can be had."""
-    from simviz.features import why_impossible
-
     kinds = (pairs.x.kind, pairs.y.kind)
     pictures = "image" in kinds
     # No encoder of pictures comes along: only who sits at the computer may name a folder of it.

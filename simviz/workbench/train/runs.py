@@ -10,21 +10,25 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
+from simviz.charts import method_style
+from simviz.data.pairs import PairSet
+from simviz.evaluation.trec import read_run
 from simviz.exceptions import SimvizError
+from simviz.explain.topics import has_topics
+from simviz.jobs import JobSpec, SplitSpec
+from simviz.jobs.background import keep_run
+from simviz.methods import get_method
+from simviz.params import ParamSpec, param_specs
 from simviz.reports.summary import ranked
+from simviz.store import RunInfo
 from simviz.workbench import results
 from simviz.workbench.shell import display, forms, runs as shared_runs, settings, state
 from simviz.workbench.shell.frame import page_link
 from simviz.workbench.train import jobs
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.jobs import SplitSpec
-    from simviz.store import RunInfo
 
 #: Endings of files with the scores of another system.
 _ENDINGS = "run txt trec res csv tsv jsonl parquet arrow xlsx gz npy npz mtx".split()
@@ -86,8 +90,6 @@ def _show_table(
     """Show the table; return the runs whose rows are ticked."""
     import pandas as pd
 
-    from simviz.charts import method_style
-
     figure = f"{metric}, validation"
     split = settings.current_split(dataset_id)
     noted = any(run.note for run in runs)
@@ -146,8 +148,6 @@ def _differences(run: RunInfo, split: SplitSpec) -> str:
 
 def _show_actions(chosen: Sequence[RunInfo]) -> None:
     """Show what can be done with the ticked runs."""
-    from simviz.explain.topics import has_topics
-
     own = [run for run in chosen if not run.is_demo]
     with st.container(horizontal=True, vertical_alignment="center"):
         data, ids = chosen[0].dataset_id, ",".join(run.id for run in chosen)
@@ -209,10 +209,6 @@ def _write(run_id: str, field: str, key: str) -> None:
 
 def _show_again(run: RunInfo) -> None:
     """Train the same again with one parameter changed."""
-    from simviz.jobs import JobSpec
-    from simviz.methods import get_method
-    from simviz.params import ParamSpec, param_specs
-
     spec = JobSpec.from_json(run.spec, state.workspace())
     specs = {s.name: s for s in forms.shown_specs(param_specs(get_method(run.method)))}
     seed = spec.split.seed
@@ -371,9 +367,6 @@ def _show_import(dataset_id: str, pairs: PairSet) -> None:
 
 
 def _import(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: str) -> None:
-    from simviz.evaluation.trec import read_run
-    from simviz.jobs.background import keep_run
-
     try:
         with st.spinner("Reading and measuring it"):
             run = read_run(data, pairs, file_name)
