@@ -14,23 +14,24 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from simviz.data.augment import from_json as augmenters
+from simviz.data.pairs import PairSet
 from simviz.data.splitting import By
+from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.search import Selection
 from simviz.exceptions import DatasetError, JobError as JobError, StoreError
+from simviz.jobs.cost import Estimate, estimate, estimate_search
+from simviz.jobs.training import run_search, train
 from simviz.methods import all_methods, get_method
 from simviz.params import param_specs, validate_params
 from simviz.pipeline import BlendPipeline, Features, Pipeline, encoder_of, why_no_adapter
 from simviz.registry import unknown_name
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import LOCAL_WORKSPACE
-from simviz.store.run import BLEND, EXPERIMENT, IMPORTED
+from simviz.store.run import BLEND, EXPERIMENT, IMPORTED, RunInfo, RunResult
+from simviz.store.store import Store
 
 if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation.search import Selection
     from simviz.experiments import Findings, Size
-    from simviz.jobs.cost import Estimate
-    from simviz.store.run import RunInfo, RunResult
-    from simviz.store.store import Store
 
 #: Normalisations under which a score depends on its two items alone, which a run's must.
 NORMALIZATIONS = ("global_std", "none")
@@ -98,8 +99,6 @@ class JobResult:
         StoreError
             If the file is damaged.
         """
-        from simviz.evaluation.search import Selection
-
         try:
             return Selection.from_json(self.tree["selection"])
         except (KeyError, TypeError, ValueError) as error:
@@ -267,8 +266,6 @@ class JobSpec:
         pairs : PairSet
             The data set.
         """
-        from simviz.jobs.cost import Estimate, estimate
-
         if self.is_cheap:
             return Estimate(0.0, 0)
         return estimate(self.method, pairs, self.params, self.features)
@@ -290,8 +287,6 @@ class JobSpec:
         RunResult or JobResult
             What is kept.
         """
-        from simviz.jobs.training import train
-
         return train(self, pairs, report, self._without_fit(models))
 
     def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline] | None:
@@ -436,8 +431,6 @@ class SearchSpec(JobSpec):
         return _as(JobSpec, self, params={**self.params, **params}, search=None)
 
     def _check(self) -> None:
-        from simviz.evaluation.metrics import parse_metric
-
         search: Mapping[str, Any] = self.search or {}
         if self.method in _KINDS or self.augment:
             raise ValueError("Settings are searched for one method on pairs as they are.")
@@ -470,14 +463,10 @@ class SearchSpec(JobSpec):
 
     def estimate(self, pairs: PairSet) -> Estimate:
         """Estimate all fits together, see `simviz.jobs.cost.estimate_search`."""
-        from simviz.jobs.cost import estimate_search
-
         return estimate_search(self, pairs)
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
         """Try all settings."""
-        from simviz.jobs.training import run_search
-
         return JobResult(run_search(self, pairs, report))
 
 

@@ -65,7 +65,7 @@ def test_an_estimate_does_not_ask_again_whether_words_are_shared(monkeypatch):
 def test_an_estimate_is_made_once(monkeypatch):
     one = setting(pairs_of(60))
     first = cost(one, "opca")
-    monkeypatch.setattr("simviz.jobs.cost.estimate", lambda *_: pytest.fail("made anew"))
+    monkeypatch.setattr("simviz.jobs.spec.estimate", lambda *_: pytest.fail("made anew"))
     assert cost(one, "opca") == first
 
 

@@ -178,7 +178,7 @@ def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monke
     def fail(*arguments):
         raise TypeError("inner")
 
-    monkeypatch.setattr("simviz.jobs.training.train", fail)  # workers of the fixture are threads
+    monkeypatch.setattr("simviz.jobs.spec.train", fail)  # workers of the fixture are threads
     status = remote.wait(remote.submit(ask()), LONG)
     assert status.state == "failed" and "TypeError" in status.message
     kept = (store.jobs.folder(status.id) / "traceback.txt").read_text()

@@ -170,9 +170,7 @@ def test_what_was_cancelled_or_failed_is_attempted_anew(store, ask, endless, min
         queue.cancel(cancelled)
         queue.cancel(blocker)
         with monkeypatch.context() as patched:
-            patched.setattr(
-                "simviz.jobs.training.train", lambda *a: (_ for _ in ()).throw(ValueError)
-            )
+            patched.setattr("simviz.jobs.spec.train", lambda *a: (_ for _ in ()).throw(ValueError))
             failed = queue.repeat(cancelled, mine)
             assert queue.wait(failed, LONG).state == "failed"
         succeeded = queue.repeat(failed, mine)
@@ -210,7 +208,7 @@ def test_errors_that_a_user_can_mend_are_shown_as_they_are(queue, ask, monkeypat
     def fail(*arguments):
         raise DatasetError("Bring more pairs.")
 
-    monkeypatch.setattr("simviz.jobs.training.train", fail)
+    monkeypatch.setattr("simviz.jobs.spec.train", fail)
     assert queue.wait(queue.submit(ask()), LONG).message == "Bring more pairs."
 
 
@@ -223,7 +221,7 @@ def test_bugs_are_said_plainly_and_kept_for_the_keeper(
     def fail(*arguments):
         raise error
 
-    monkeypatch.setattr("simviz.jobs.training.train", fail)
+    monkeypatch.setattr("simviz.jobs.spec.train", fail)
     status = queue.wait(queue.submit(ask()), LONG)
     assert status.state == "failed" and words in status.message and "inner" not in status.message
     kept = (store.jobs.folder(status.id) / "traceback.txt").read_text()
