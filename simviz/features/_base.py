@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,8 @@ class Transformer(TransformerMixin, BaseEstimator):
     Subclasses write ``_fit``, ``_transform`` and ``_names``, and ``_check`` where
     they read something else than texts.
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
     def fit(self, X: Any, y: object = None) -> Self:
         """Learn from the content of the training items.
