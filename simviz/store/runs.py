@@ -39,6 +39,7 @@ class Runs:
         dataset_id, method = spec["dataset_id"], spec["method"]
         owner = None if is_demo(dataset_id) else workspace
         evicted: list[str] = []
+        texts = json.dumps(dict(spec)), json.dumps(result.summary()), "", ""
         with self._directory.draft() as draft:
             size = result.write(draft, spec)
             with self._index.writing() as db:
@@ -48,7 +49,6 @@ class Runs:
                     self._check_room(db, owner, dataset_id, size)
                 self._directory.place(draft, "runs", run_id)
                 now = time.time()
-                texts = json.dumps(dict(spec)), json.dumps(result.summary()), "", ""
                 seconds = sum(result.seconds.values())
                 row = (run_id, owner, dataset_id, method, *texts, seconds, size, now, now)
                 db.insert("runs", row)
@@ -60,6 +60,7 @@ class Runs:
     def put_part(self, run_id: str, part: Part, measured: Measured) -> None:
         """Keep what a run found out on one more part of its split."""
         place = self._directory.folder("runs", run_id) / part
+        summary = json.dumps(measured.summary())
         with self._directory.draft() as draft:
             measured.write(draft)
             sync_tree(draft)
@@ -71,7 +72,6 @@ class Runs:
                 draft.replace(place)
                 sync(place.parent)
                 if part == "validation":  # what runs are ranked by
-                    summary = json.dumps(measured.summary())
                     db.execute("UPDATE runs SET summary=? WHERE id=?", (summary, run_id))
 
     def has(self, run_id: str) -> bool:
