@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from simviz.base import EmbeddingModel, PairModel
 from simviz.data import PairSet
@@ -108,12 +109,7 @@ def estimate(
     (True, None)
     """
     rng = np.random.default_rng(0)
-    index = [
-        np.sort(rng.choice(len(side), min(_SAMPLE, len(side)), replace=False))
-        if len(side) > _SAMPLE
-        else np.arange(len(side))
-        for side in (pairs.x, pairs.y)
-    ]
+    index = [_sample(len(side), rng) for side in (pairs.x, pairs.y)]
     params = dict(params or {})
     try:
         some = PairSet(
@@ -125,9 +121,9 @@ def estimate(
         pipeline = default_pipeline(method, some, features=features, **params)
         validate_params(pipeline.model)
         start = time.perf_counter()
-        rows = _features(pipeline, some)
+        rows, encoding = _features(pipeline, some)
         # Fitted once, applied about twice more.
-        seconds = 3 * (time.perf_counter() - start) + _encoding_seconds(pipeline, some)
+        seconds = 3 * (time.perf_counter() - start) + encoding
     except (ValueError, TypeError) as error:
         return Estimate(0.0, 0, str(error))
     seconds *= (len(pairs.x) + len(pairs.y)) / (len(some.x) + len(some.y))
@@ -186,32 +182,27 @@ def _largest(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return largest
 
 
-def _features(pipeline: PairPipeline, some: PairSet) -> list[Any]:
-    """Return the rows of both sides of the sample."""
+def _sample(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.arange(n) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
+
+
+def _features(pipeline: PairPipeline, some: PairSet) -> tuple[list[Any], float]:
+    """Return the rows of both sides of the sample, and the seconds that encoding it takes."""
     contents = some.x.content, some.y.content
-    sides = pipeline.x_features, pipeline.y_features or pipeline.x_features
     if pipeline.y_features is None and not isinstance(pipeline.x_features, _ENCODERS):
         fitted = pipeline.x_features.fit(np.concatenate(contents))
-        return [fitted.transform(content) for content in contents]
-    # Loading and asking an encoder would take longer than an estimate may.
-    return [
-        np.ones((len(content), _ENCODED), dtype=np.float32)
-        if isinstance(features, _ENCODERS)
-        else features.fit_transform(content)
-        for features, content in zip(sides, contents, strict=True)
-    ]
-
-
-def _encoding_seconds(pipeline: PairPipeline, some: PairSet) -> float:
-    """Return the time to encode the sample; what was encoded once is remembered."""
-    seconds = 0.0
-    sides = (pipeline.x_features, pipeline.y_features or pipeline.x_features)
-    for features, side in zip(sides, (some.x, some.y), strict=True):
-        if isinstance(features, PretrainedText):
-            seconds += encoding_seconds(side.content)
-        elif isinstance(features, PretrainedImages):
-            seconds += len(side) * _PICTURE
-    return seconds
+        return [fitted.transform(content) for content in contents], 0.0
+    rows, seconds = [], 0.0
+    sides = pipeline.x_features, pipeline.y_features or pipeline.x_features
+    for features, content in zip(sides, contents, strict=True):
+        if not isinstance(features, _ENCODERS):
+            rows.append(features.fit_transform(content))
+            continue
+        # Loading and asking an encoder would take longer than an estimate may.
+        rows.append(np.ones((len(content), _ENCODED), dtype=np.float32))
+        is_text = isinstance(features, PretrainedText)  # what was encoded once is remembered
+        seconds += encoding_seconds(content) if is_text else len(content) * _PICTURE
+    return rows, seconds
 
 
 @dataclass(frozen=True, slots=True)

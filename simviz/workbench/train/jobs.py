@@ -123,11 +123,11 @@ def forget(digests: Iterable[str]) -> None:
 
 def show_searches(dataset_id: str) -> None:
     """Show the searches on a data set, newest first."""
-    found = searches(dataset_id)
-    if not found:
+    ended = searches(dataset_id)
+    if not ended:
         return
     st.markdown("#### Best values found")
-    for i, status in enumerate(found[:_SHOWN_SEARCHES]):
+    for i, status in enumerate(ended[:_SHOWN_SEARCHES]):
         try:
             selection = _selection(status.id, state.workspace())
         except SimvizError as error:
@@ -160,11 +160,11 @@ def _show_search(
     title = spec.training().title
     label = f"{title}: {forms.in_words(chosen.params)} · {selection.metric} {chosen.mean:.3f}"
     with st.expander(label, expanded=is_open, key=f"train-found-{status.id}"):
-        _show_found(status, spec, selection)
+        _show_selection(status, spec, selection)
 
 
 @st.fragment
-def _show_found(status: JobStatus, spec: SearchSpec, selection: Selection) -> None:
+def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -> None:
     """Show the chosen values, the surface and the table; runs by itself."""
     key = f"train-found-{status.id}"
     rule = forms.segmented(
