@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,6 +83,7 @@ class KnownItems(Transformer):
     # It is what a table of scores needs that somebody else computed: such scores are of these
     # items and say nothing of new ones.
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
     keys_: list[str]
 
     def _check(self, X: Any) -> Any:
