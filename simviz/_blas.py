@@ -33,13 +33,13 @@ def add_product(C: Array, A: Array, B: Array, scale: float = 1.0) -> None:
         raise ValueError("C must be writable and its rows contiguous; give a C-ordered array.")
     if not C.size or not k:
         return
-    A, B = _plain(A, C.dtype), _plain(B, C.dtype)
+    A, B = _contiguous(A, C.dtype), _contiguous(B, C.dtype)
     # BLAS counts by columns, so it sees all transposed: Cᵀ += Bᵀ Aᵀ.
-    (b, ldb, b_turned), (a, lda, a_turned) = _seen(B), _seen(A)
-    c, ldc, _ = _seen(C)
+    (b, ldb, b_transposed), (a, lda, a_transposed) = _layout(B), _layout(A)
+    c, ldc, _ = _layout(C)
     one = _number(1.0, C.dtype)
     _call(
-        "blas", "gemm", C.dtype, _letter(b_turned), _letter(a_turned), n, m, k,
+        "blas", "gemm", C.dtype, _letter(b_transposed), _letter(a_transposed), n, m, k,
         _number(scale, C.dtype), b, ldb, a, lda, one, c, ldc,
     )  # fmt: skip
 
@@ -51,11 +51,11 @@ def solve_triangular(
     X: NDArray[Float] = np.array(B, dtype=T.dtype, order="C")
     if not X.size:
         return X
-    plain = _plain(T, T.dtype)
-    t, ldt, is_column_major = _seen(plain)
+    matrix = _contiguous(T, T.dtype)
+    t, ldt, is_column_major = _layout(matrix)
     # X is seen as Xᵀ: from the right, and so by T⁻ᵀ where T⁻¹ is meant.
     by_columns = lower if is_column_major else not lower
-    x, ldx, _ = _seen(X)
+    x, ldx, _ = _layout(X)
     d, b = X.shape
     _call(
         "blas", "trsm", X.dtype, b"R", b"L" if by_columns else b"U",
@@ -93,7 +93,7 @@ def eigh(A: NDArray[Float], *, overwrite: bool = False) -> tuple[NDArray[Float],
     return values, V
 
 
-def _plain(A: Any, dtype: Any) -> Array:
+def _contiguous(A: Any, dtype: Any) -> Array:
     """The same matrix in this type, with contiguous rows or columns."""
     A = np.asarray(A, dtype=dtype)
     return A if _are_rows(A) or _are_rows(A.T) else np.ascontiguousarray(A)
@@ -106,7 +106,7 @@ def _are_rows(A: Array) -> bool:
     return (entry == item or A.shape[1] == 1) and row % item == 0 and row >= item * A.shape[1]
 
 
-def _seen(A: Array) -> tuple[ctypes.c_void_p, int, bool]:
+def _layout(A: Array) -> tuple[ctypes.c_void_p, int, bool]:
     """Address, leading dimension, and whether it is column-major."""
     by_rows = _are_rows(A)
     return _at(A), (A.strides[0] if by_rows else A.strides[1]) // A.itemsize, not by_rows
@@ -116,8 +116,8 @@ def _at(A: NDArray[Any]) -> ctypes.c_void_p:
     return ctypes.c_void_p(A.ctypes.data)
 
 
-def _letter(is_turned: bool) -> bytes:
-    return b"T" if is_turned else b"N"
+def _letter(is_transposed: bool) -> bytes:
+    return b"T" if is_transposed else b"N"
 
 
 def _number(value: float, dtype: np.dtype[Any]) -> Any:

@@ -357,7 +357,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
         )
-        return _plain(self, X, "X")
+        return _as_array(self, X, "X")
 
     def _check_y(self, y: Matrix, *, dtype: Any, reset: bool) -> Matrix:
         if not sp.issparse(y):
@@ -372,7 +372,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
                 f"y has {Y.shape[1]} features, but {type(self).__name__} was fitted with "
                 f"{self.n_features_y_} on the y side. Use the features it was fitted with."
             )
-        return _plain(self, Y, "y")
+        return _as_array(self, Y, "y")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -382,7 +382,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         return tags
 
 
-def _plain(model: PairModel, Z: Matrix, side: str) -> Matrix:
+def _as_array(model: PairModel, Z: Matrix, side: str) -> Matrix:
     """The same matrix as an array; a ValueError where sums of its squares might overflow."""
     if sp.issparse(Z) and not isinstance(Z, sp.sparray):
         Z = sp.csr_array(Z)  # of scipy's older kind, * and sums mean something else

@@ -87,14 +87,14 @@ def scattered(client: Client, parts: list[Any], **how: Any) -> list[Any]:
         raise WorkerLost from gone
 
 
-def same_version(asked: str, who: str) -> Any:
+def same_version(wanted: str, who: str) -> Any:
     """Return the worker that does this task, if it has the version of whoever sent it."""
     from distributed import get_worker
 
     worker, own = get_worker(), version("simviz")
-    if own != asked:
+    if own != wanted:
         raise JobError(
-            f"The worker at {worker.address} has simviz {own}, {who} {asked}. "
+            f"The worker at {worker.address} has simviz {own}, {who} {wanted}. "
             "Install the same version on all machines of the cluster and start them again."
         )
     return worker

@@ -242,10 +242,10 @@ def read_pairs(
             if grade is not None:
                 grades.append(_grades(path, batch[grade], grade)[kept])
     if dropped:
-        told = _told(dropped, missed)
+        words = _unknown_ids(dropped, missed)
         if not skip_unknown:
-            raise DatasetError(f"{told} Add the items, or pass skip_unknown=True.")
-        logger.warning("%s They are left out.", told)
+            raise DatasetError(f"{words} Add the items, or pass skip_unknown=True.")
+        logger.warning("%s They are left out.", words)
     x, y = (np.concatenate(part) for part in rows)
     if not len(x):
         raise DatasetError(f"No pair of {where} has the ids of two items. Are these their ids?")
@@ -306,7 +306,7 @@ def _grades(path: Path, values: Any, column: str) -> NDArray[np.float32]:
     return np.where(grades == 0, np.float32(-1), grades)
 
 
-def _told(dropped: int, missed: list[dict[str, int]]) -> str:
+def _unknown_ids(dropped: int, missed: list[dict[str, int]]) -> str:
     """How many pairs have unknown ids, and the first of those."""
     named = [
         f"on the {side} side {', '.join(shown(i) for i in ids)}"

@@ -101,12 +101,12 @@ def show_demo(demo: str) -> None:
         st.button("Other demos", on_click=st.query_params.clear, type="tertiary")
     st.caption(f"{info.description} {info.size}. Data: {info.source}. {info.licence}.")
     # Asked for once a session: what the visitor cancelled does not start by itself again.
-    asked = f"home-jobs-{demo}"
-    if asked not in st.session_state:
+    key = f"home-jobs-{demo}"
+    if key not in st.session_state:
         with st.spinner("Reading the data"):
             specs = progress.demo_specs(demo)
-            st.session_state[asked] = [state.queue().submit(spec) for spec in specs]
-    job_ids = st.session_state[asked]
+            st.session_state[key] = [state.queue().submit(spec) for spec in specs]
+    job_ids = st.session_state[key]
     statuses = progress.show_progress(job_ids, key="home")
     finished = [state.run(s.run_id) for s in statuses if s.run_id is not None]
     if not finished:

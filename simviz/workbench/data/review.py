@@ -42,7 +42,7 @@ _SHAPES: dict[Shape, str] = {
     "groups": "this item stands in that group; members of a group belong together",
     "triplets": "this belongs to the anchor, that does not",
 }
-_ASKED: dict[Shape, list[str]] = {
+_ROLES_OF: dict[Shape, list[str]] = {
     "pairs": list(_ROLES),
     "groups": ["x", "y", "x_id", "split"],
     "triplets": ["x", "y", "x_id", "split", "group"],
@@ -164,8 +164,8 @@ def _correct_roles(file: Upload) -> None:
     if reason and shape == file.guessed.shape:
         display.quiet(f"guessed: {reason}")
     chosen: dict[str, str | None] = dict.fromkeys(_ROLES)
-    asked = _ASKED[shape]
-    first = [role for role in asked if _ROLES[role][1]]
+    offered = _ROLES_OF[shape]
+    first = [role for role in offered if _ROLES[role][1]]
     for column, role in zip(st.columns(len(first)), first, strict=True):
         with column:
             chosen[role] = _choose_column(file, role, shape)
@@ -180,7 +180,7 @@ def _correct_roles(file: Upload) -> None:
             [c for c in file.roles.negatives if c not in chosen.values()],
             key=f"data-role-{file.digest}-negatives",
         )
-    rest = [role for role in asked if role not in first]
+    rest = [role for role in offered if role not in first]
     guessed = [_ROLES[r][0].lower() for r in rest if getattr(file.guessed, r)]
     label = f"More roles: {', '.join(guessed)} found" if guessed else "More roles"
     with st.expander(label, key=f"data-more-{file.digest}"):

@@ -31,12 +31,12 @@ def show_data(dataset_id: str, split: SplitSpec) -> None:
     _show("data", reports.data_code, dataset_id, asdict(split))
 
 
-def show_train(asked: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
+def show_train(requests: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
     """How to train what is ticked: requests with what each is called."""
-    if not asked:
+    if not requests:
         return
-    dataset_id = asked[0][1].dataset_id
-    named = _named((title, spec.to_json()) for title, spec in asked)
+    dataset_id = requests[0][1].dataset_id
+    named = _named((title, spec.to_json()) for title, spec in requests)
     metric = usual_metric(dataset_id, pairs)
     direction = settings.current_direction(dataset_id, pairs)
     part = settings.current_part(dataset_id)
@@ -68,16 +68,16 @@ def show_map(view: View, run: Run) -> None:
 
 def show_search(run: Run, pairs: PairSet, query: Query) -> None:
     """How to ask the first of the chosen runs."""
-    asked: int | str | None = query.at
-    if asked is None and query.item.kind in ("text", "keyword"):
-        asked = str(query.item.content[0])
+    item: int | str | None = query.at
+    if item is None and query.item.kind in ("text", "keyword"):
+        item = str(query.item.content[0])
     other = pairs.y if query.side == "x" else pairs.x
     _show(
         "search",
         reports.search_code,
         run.spec,
         query.side,
-        asked,
+        item,
         answer_has_words=other.kind in ("text", "keyword"),
         others=parts_of([run]),
     )
@@ -119,10 +119,10 @@ def _show(page: str, write: Callable[..., str], *args: Any, **how: Any) -> None:
             st.caption(f"Put the name of your file in the place of `{_OWN}`.")
 
 
-def _named(asked: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+def _named(requests: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
     """Requests by names that are each used once."""
     named: dict[str, Mapping[str, Any]] = {}
-    for label, spec in asked:
+    for label, spec in requests:
         n, name = 1, label
         while name in named:
             n += 1

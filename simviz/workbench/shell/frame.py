@@ -39,7 +39,7 @@ _ON = "tour-on"
 _DELAY = 1.0  # seconds; the page is painted first, imports would compete with it
 #: Seconds after which a thread that waits may have the interpreter. Every element that a page
 #: sends lets go of it for a moment; beside jobs in pure Python each would cost the usual 5 ms.
-_TURN = 0.001
+_SWITCH_SECONDS = 0.001
 _WORDS = ["red heart", "blue car", "green tree", "small bird", "big whale", "old moon"]
 
 
@@ -238,7 +238,7 @@ def _end_tour() -> None:
 @st.cache_resource(show_spinner=False)
 def start() -> threading.Thread:
     """Begin once a server, in the background."""
-    sys.setswitchinterval(_TURN)
+    sys.setswitchinterval(_SWITCH_SECONDS)
     thread = threading.Timer(_DELAY, _load)
     thread.daemon = True
     thread.start()

@@ -68,9 +68,9 @@ def wanted_run(dataset_id: str) -> Run | None:
         if spec is not None:
             if state.store().runs.has(spec.digest):
                 return state.run(spec.digest)
-            asked = st.session_state.setdefault("link-jobs", {})
-            if spec.digest not in asked:
-                asked[spec.digest] = [state.queue().submit(spec)]
+            started = st.session_state.setdefault("link-jobs", {})
+            if spec.digest not in started:
+                started[spec.digest] = [state.queue().submit(spec)]
             return None
         run_id = st.query_params.get("run", "")
         run = state.run(run_id) if run_id else None
@@ -104,15 +104,15 @@ def _is_default_split(spec: Mapping[str, Any]) -> bool:
     return demo is not None and JobSpec.from_json(spec).split == settings.demo_split(demo)
 
 
-def _params(method: type, asked: Mapping[str, str]) -> dict[str, Any]:
+def _params(method: type, given: Mapping[str, str]) -> dict[str, Any]:
     """Parameters of a method out of a link; what does not fit is left out."""
     from simviz.params import param_specs, validate_params
 
     values: dict[str, Any] = {}
     for spec in param_specs(method):
         short = next((s for s, name in SHORT.items() if name == spec.name), spec.name)
-        if short in asked:
-            value = _value(spec, asked[short])
+        if short in given:
+            value = _value(spec, given[short])
             if value is not None:
                 values[spec.name] = value
     try:
@@ -172,12 +172,13 @@ def url(page: str, params: Mapping[str, str]) -> str:
 
 def _base() -> str:
     """The address that the operator gave, else the one that this browser uses."""
-    told = state.deployment().base_url
-    if told:
-        return told
-    here = urlsplit(st.context.url or "")
-    root = here.path.rsplit("/", 1)[0] if here.path.rsplit("/", 1)[-1] in _PAGES else here.path
-    return f"{here.scheme}://{here.netloc}{root.rstrip('/')}" if here.netloc else ""
+    given = state.deployment().base_url
+    if given:
+        return given
+    address = urlsplit(st.context.url or "")
+    folder, _, last = address.path.rpartition("/")
+    root = folder if last in _PAGES else address.path
+    return f"{address.scheme}://{address.netloc}{root.rstrip('/')}" if address.netloc else ""
 
 
 def _show_link(address: str) -> None:

@@ -100,9 +100,9 @@ def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
     for status in statuses:
         name, spec = title(status), status.spec
         if counts[name] > 1 and spec is not None and spec.method in all_methods():
-            told = dict(spec.set_params)
-            told |= {"seed": spec.split.seed} if spec.split.seed else {}
-            name += f", {forms.in_words(told)}" if told else ""
+            changed = dict(spec.set_params)
+            changed |= {"seed": spec.split.seed} if spec.split.seed else {}
+            name += f", {forms.in_words(changed)}" if changed else ""
         found[status.id] = name
     return found
 
@@ -155,7 +155,7 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
             words = f"**{names[status.id]}** waits, {_place(status)}"
         else:
             words = f"**{names[status.id]}** · {DOING.get(status.stage, status.stage)}{left}"
-            words += "".join(f" · {told}" for told in _measured(status))
+            words += "".join(f" · {figure}" for figure in _measured(status))
         st.progress(min(1.0, status.fraction), text=words)
         curves = [
             _sparkline(name, values)
@@ -215,7 +215,7 @@ def _sparkline(name: str, values: Sequence[float]) -> str:
     points = " ".join(
         f"{i * step:.1f},{32 - (value - low) * scale:.1f}" for i, value in enumerate(values)
     )
-    said = f"{name.capitalize()} {values[0]:.3g} at first, {values[-1]:.3g} now"
+    words = f"{name.capitalize()} {values[0]:.3g} at first, {values[-1]:.3g} now"
     # As an image: Streamlit takes drawings out of HTML.
     drawing = (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 34" width="300" height="34">'
@@ -223,7 +223,7 @@ def _sparkline(name: str, values: Sequence[float]) -> str:
     )
     source = f"data:image/svg+xml;base64,{b64encode(drawing.encode()).decode()}"
     return (
-        f'<span style="white-space:nowrap"><img src="{source}" alt="{said}" width="300">'
+        f'<span style="white-space:nowrap"><img src="{source}" alt="{words}" width="300">'
         f'<span style="opacity:.7;font-size:.85rem"> {name} {values[-1]:.3g}</span></span>'
     )
 

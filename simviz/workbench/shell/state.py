@@ -60,10 +60,10 @@ class Deployment:
     @classmethod
     def of(cls, environment: Mapping[str, str] | None = None) -> Deployment:
         """Read the environment."""
-        said = os.environ if environment is None else environment
+        variables = os.environ if environment is None else environment
 
         def read(name: str, parse: Callable[[str], T], usual: T, wanted: str) -> T:
-            word = said.get(name, "").strip()
+            word = variables.get(name, "").strip()
             try:
                 return parse(word) if word else usual
             except ValueError as error:
