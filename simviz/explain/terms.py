@@ -166,7 +166,8 @@ def contributions(
     else:
         raise ValueError(_not_linear(model))
     x_totals, y_totals = np.zeros(len(i)), np.zeros(len(j))
-    top, grouped = _Top(n), np.zeros((1, 1))
+    grouped = np.zeros((1, 1))
+    top: list[tuple[int, int, float]] = []
     size = max(1, _BLOCK_ENTRIES // max(1, len(j)))
     for start in range(0, len(i), size):
         rows = slice(start, start + size)
@@ -178,25 +179,23 @@ def contributions(
         x_totals[rows] = block.sum(axis=1)
         y_totals += block.sum(axis=0)
         if x_groups is None and y_groups is None:
-            top.add(block, start)
+            top = _largest(top, block, start, n)
         else:
             left_share = np.eye(len(i))[:, rows] if x_groups is None else x_groups[1][:, rows]
             grouped = grouped + left_share @ (block if y_groups is None else block @ y_groups[1].T)
     x_terms, y_terms = _names(x_names, i), _names(y_names, j)
     x_named, y_named = x_terms, y_terms
     if x_groups is not None or y_groups is not None:
-        top.add(np.atleast_2d(grouped), 0)
+        top = _largest(top, np.atleast_2d(grouped), 0, n)
         x_named = x_terms if x_groups is None else np.asarray(x_groups[0], dtype=object)
         y_named = y_terms if y_groups is None else np.asarray(y_groups[0], dtype=object)
     found = Contributions(
         x_terms=x_terms,
         y_terms=y_terms,
-        pairs=tuple(
-            TermPair(str(x_named[a]), str(y_named[b]), value) for a, b, value in top.pairs
-        ),
+        pairs=tuple(TermPair(str(x_named[a]), str(y_named[b]), value) for a, b, value in top),
         x_totals=x_totals,
         y_totals=y_totals,
-        remainder=float(x_totals.sum() - sum(value for *_, value in top.pairs)),
+        remainder=float(x_totals.sum() - sum(value for *_, value in top)),
         offset=offset,
     )
     if abs(found.score - score) > _EXACT * max(1.0, abs(score)):
@@ -261,24 +260,17 @@ def explain(
     )
 
 
-class _Top:
-    """The largest entries of blocks that come one after another."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.pairs: list[tuple[int, int, float]] = []
-
-    def add(self, block: Reals, start: int) -> None:
-        flat = np.abs(block).ravel()
-        count = min(self.n, int(np.count_nonzero(flat)))
-        chosen = np.argpartition(-flat, count - 1)[:count] if count else np.empty(0, np.intp)
-        rows, columns = np.unravel_index(chosen, block.shape)
-        self.pairs += [
-            (start + int(a), int(b), float(block[a, b]))
-            for a, b in zip(rows, columns, strict=True)
-        ]
-        self.pairs.sort(key=lambda pair: (-abs(pair[2]), pair[0], pair[1]))
-        del self.pairs[self.n :]
+def _largest(
+    pairs: list[tuple[int, int, float]], block: Reals, start: int, n: int
+) -> list[tuple[int, int, float]]:
+    """The n largest of some entries and those of a block of rows, by absolute value."""
+    flat = np.abs(block).ravel()
+    count = min(n, int(np.count_nonzero(flat)))
+    chosen = np.argpartition(-flat, count - 1)[:count] if count else np.empty(0, np.intp)
+    rows, columns = np.unravel_index(chosen, block.shape)
+    values = block[rows, columns].tolist()
+    pairs = [*pairs, *zip((start + rows).tolist(), columns.tolist(), values, strict=True)]
+    return sorted(pairs, key=lambda pair: (-abs(pair[2]), pair[0], pair[1]))[:n]
 
 
 def _factors(
