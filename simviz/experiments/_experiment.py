@@ -45,6 +45,8 @@ Rules that all of them keep:
 
 from __future__ import annotations
 
+import functools
+import importlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -59,7 +61,7 @@ from simviz.data import PairSet
 from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
 from simviz.experiments._progress import Progress
-from simviz.registry import unknown_name
+from simviz.registry import find_classes, unknown_name
 
 Size = Literal["demo", "full"]
 SIZES: tuple[Size, ...] = ("demo", "full")
@@ -342,3 +344,48 @@ class Experiment(Generic[D]):
             if method not in self.methods:
                 raise ValueError(unknown_name(f"method of {self.id}", method, self.methods))
         return tuple(method for method in self.methods if method in asked)
+
+
+@functools.cache
+def _experiments() -> dict[str, type[Experiment[Any]]]:
+    return find_classes(importlib.import_module("simviz.experiments"), Experiment)
+
+
+def all_experiments() -> dict[str, type[Experiment[Any]]]:
+    """Every experiment by its id, sorted.
+
+    Returns
+    -------
+    dict of str to type
+        Module name to class.
+
+    Examples
+    --------
+    >>> all_experiments()["siamese_blstm"].shown_as
+    'Table 3'
+    """
+    return dict(_experiments())
+
+
+def get_experiment(name: str) -> Experiment[Any]:
+    """An experiment, ready to run.
+
+    Parameters
+    ----------
+    name : str
+        Its id, such as "siamese_blstm".
+
+    Returns
+    -------
+    Experiment
+        With `load` and `run`.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name; a near miss is suggested.
+    """
+    known = _experiments()
+    if name not in known:
+        raise ValueError(unknown_name("experiment", name, known))
+    return known[name]()

@@ -11,32 +11,6 @@ References
    measures efficiently in the presence of tied scores." ECIR 2008.
 """
 
-from simviz.ranking._ranks import (
-    Discount,
-    Gain,
-    Ranking,
-    expected_auc,
-    expected_average_precision,
-    expected_ndcg_at,
-    expected_precision_at,
-    expected_recall_at,
-    expected_reciprocal_rank,
-    expected_success_at,
-    rank_block,
-    rank_listed,
-)
+import lazy_loader as lazy
 
-__all__ = [
-    "Discount",
-    "Gain",
-    "Ranking",
-    "expected_auc",
-    "expected_average_precision",
-    "expected_ndcg_at",
-    "expected_precision_at",
-    "expected_recall_at",
-    "expected_reciprocal_rank",
-    "expected_success_at",
-    "rank_block",
-    "rank_listed",
-]
+__getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)

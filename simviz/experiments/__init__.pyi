@@ -1,0 +1,30 @@
+from ._experiment import (
+    ONLY_DRAWN as ONLY_DRAWN,
+    SIZES as SIZES,
+    Experiment as Experiment,
+    Paper as Paper,
+    Size as Size,
+    all_experiments as all_experiments,
+    get_experiment as get_experiment,
+)
+from ._findings import (
+    SIGNS as SIGNS,
+    VERDICTS as VERDICTS,
+    Claim as Claim,
+    Figure as Figure,
+    Findings as Findings,
+    Series as Series,
+    Table as Table,
+    Verdict as Verdict,
+    cell_text as cell_text,
+    tables_csv as tables_csv,
+    to_markdown as to_markdown,
+)
+from ._parts import (
+    Parts as Parts,
+    read_parts as read_parts,
+)
+from ._progress import (
+    Progress as Progress,
+    Team as Team,
+)
