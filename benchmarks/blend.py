@@ -24,7 +24,7 @@ from simviz.base import unit_rows
 from simviz.evaluation import MAP, Precision, evaluate, paired_randomization
 from simviz.evaluation.blends import ALPHAS, blend_curve
 from simviz.experiments import get_experiment
-from simviz.experiments._blending import Asked, Task
+from simviz.experiments._blending import HeldOut, Task
 from simviz.features import Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
@@ -119,7 +119,7 @@ def speed(n: int) -> None:
     )
 
 
-def measured(asked: Asked, **params: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def measured(asked: HeldOut, **params: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Average precision and P@10 of each query, expanded by the documents that are ranked."""
     model = get_method("query_expansion")(**params)
     pipeline = PairPipeline(model, Vectors(), Vectors()).fit(asked.pairs)
@@ -127,10 +127,10 @@ def measured(asked: Asked, **params: Any) -> tuple[NDArray[np.float64], NDArray[
     return result.per_query(MAP()), result.per_query(Precision(10))
 
 
-def some(asked: Asked, n: int) -> Asked:
+def some(asked: HeldOut, n: int) -> HeldOut:
     """Queries evenly spread, n or a few more."""
     step = max(1, len(asked.pairs.x) // n)
-    return Asked(asked.pairs.take(range(0, len(asked.pairs.x), step)), asked.one_collection)
+    return HeldOut(asked.pairs.take(range(0, len(asked.pairs.x), step)), asked.one_collection)
 
 
 def quality(links: Task) -> None:

@@ -26,17 +26,17 @@ from simviz.experiments import (
 )
 
 _SUFFIXES = (".md", ".json")
-_TELL_SECONDS = 2.0
+_REPORT_SECONDS = 2.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line, run, and write what was found."""
-    asked = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        if asked.name == "list":
+        if options.name == "list":
             _list()
         else:
-            _run(asked)
+            _run(options)
     except (SimvizError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -77,54 +77,56 @@ def _list() -> None:
         )
 
 
-def _run(asked: argparse.Namespace) -> None:
-    experiment = get_experiment(asked.name)
-    experiment.chosen(asked.methods)
-    if asked.output and asked.output.suffix not in _SUFFIXES:
-        raise ValueError(f"--output ends in {' or '.join(_SUFFIXES)}; got {asked.output.name!r}.")
-    size: Size = asked.size or ("demo" if asked.data is None else "full")
+def _run(options: argparse.Namespace) -> None:
+    experiment = get_experiment(options.name)
+    experiment.chosen(options.methods)
+    if options.output and options.output.suffix not in _SUFFIXES:
+        raise ValueError(
+            f"--output ends in {' or '.join(_SUFFIXES)}; got {options.output.name!r}."
+        )
+    size: Size = options.size or ("demo" if options.data is None else "full")
     begin = time.monotonic()
     data = experiment.load(
-        asked.data, size=size, seed=asked.seed, n_train=asked.train, n_pool=asked.pool
+        options.data, size=size, seed=options.seed, n_train=options.train, n_pool=options.pool
     )
-    with Team(asked.scheduler) if asked.scheduler else nullcontext() as team:
-        progress = Progress(_Teller(), helpers=team)
-        found = experiment.run(
-            data, size=size, seed=asked.seed, methods=asked.methods, progress=progress
+    with Team(options.scheduler) if options.scheduler else nullcontext() as team:
+        progress = Progress(_StderrProgress(), helpers=team)
+        findings = experiment.run(
+            data, size=size, seed=options.seed, methods=options.methods, progress=progress
         )
-    found = replace(found, seconds=time.monotonic() - begin, command=_command(asked, size))
-    if asked.output and asked.output.suffix == ".json":
-        text = json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n"
+    findings = replace(findings, seconds=time.monotonic() - begin, command=_command(options, size))
+    if options.output and options.output.suffix == ".json":
+        text = json.dumps(findings.to_json(), ensure_ascii=False, indent=1) + "\n"
     else:
-        text = to_markdown(experiment, found)
-    if asked.output:
-        asked.output.write_text(text, encoding="utf-8")
+        text = to_markdown(experiment, findings)
+    if options.output:
+        options.output.write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)
 
 
-def _command(asked: argparse.Namespace, size: str) -> str:
-    parts = ["python", "-m", "simviz.experiments", asked.name]
+def _command(options: argparse.Namespace, size: str) -> str:
+    parts = ["python", "-m", "simviz.experiments", options.name]
     # Where somebody keeps data is nobody's business.
-    parts += [] if asked.data is None else ["--data", asked.data.name]
-    parts += ["--size", size, "--seed", str(asked.seed)]
-    parts += ["--methods", *asked.methods] if asked.methods else []
-    parts += ["--train", str(asked.train)] if asked.train else []
-    parts += ["--pool", str(asked.pool)] if asked.pool else []
+    parts += [] if options.data is None else ["--data", options.data.name]
+    parts += ["--size", size, "--seed", str(options.seed)]
+    parts += ["--methods", *options.methods] if options.methods else []
+    parts += ["--train", str(options.train)] if options.train else []
+    parts += ["--pool", str(options.pool)] if options.pool else []
     return shlex.join(parts)
 
 
-class _Teller:
-    """Says on stderr how far it is, but not more often than anybody reads."""
+class _StderrProgress:
+    """Reports on stderr how far it is, but not more often than anybody reads."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
-        self._told, self._words = -_TELL_SECONDS, ""
+        self._reported, self._words = -_REPORT_SECONDS, ""
 
     def __call__(self, words: str, fraction: float) -> bool:
         now = time.monotonic() - self._begin
-        if words != self._words or now - self._told >= 15 * _TELL_SECONDS:
-            self._told, self._words = now, words
+        if words != self._words or now - self._reported >= 15 * _REPORT_SECONDS:
+            self._reported, self._words = now, words
             sys.stderr.write(f"[{now:6,.0f} s] {fraction:4.0%} {words}\n")
         return False
 

@@ -17,7 +17,7 @@ from simviz.evaluation.metrics import MAP, Metric, Precision, RankLoss
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import Comparison
-from simviz.experiments._experiment import Experiment, Found, Size, cut, fitted
+from simviz.experiments._experiment import Experiment, RunResult, Size, cut, fitted
 from simviz.experiments._findings import Cell, Claim, Table, claims_ahead
 from simviz.experiments._progress import Progress
 from simviz.methods import get_method
@@ -30,7 +30,7 @@ ALPHAS = np.linspace(0.0, 1.0, 21)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class HeldOut:
     """Queries, what is ranked for them, and what is relevant."""
 
     pairs: PairSet
@@ -97,8 +97,8 @@ class Task:
 
     name: str
     train: PairSet
-    validation: Asked
-    test: Asked
+    validation: HeldOut
+    test: HeldOut
     about: str
     notes: tuple[str, ...] = ()
 
@@ -129,7 +129,7 @@ def choose(
     candidates: Mapping[str, PairPipeline],
     lexical: PairPipeline,
     train: PairSet,
-    validation: Asked,
+    validation: HeldOut,
     metric: Metric,
     callback: Callback | None = None,
 ) -> Chosen:
@@ -192,7 +192,7 @@ class BlendedRanking(Experiment[Task]):
 
     def _run(
         self, data: Task, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
-    ) -> Found:
+    ) -> RunResult:
         """Train, choose settings and weights by validation, and test."""
         progress("Reading texts")
         task, lexical = self._begun(data)
@@ -209,7 +209,7 @@ class BlendedRanking(Experiment[Task]):
             for name, one in scored.items()
         ]
         columns = (first, *map(str, self.metrics), "chosen by validation")
-        return Found(
+        return RunResult(
             task.about,
             tables=[Table(title, columns, tuple(rows), note)],
             claims=self._claims(scored),

@@ -26,7 +26,7 @@ how it is run::
             for method, part in progress.over(methods):
                 part(f"Training {method}")          # raises JobCancelled when asked to stop
                 model.set_callbacks(part.listen(f"Training {method}"))
-            return Found(data.in_words(), tables=..., claims=..., notes=...)
+            return RunResult(data.in_words(), tables=..., claims=..., notes=...)
 
 Rules that all of them keep:
 
@@ -119,7 +119,7 @@ BLSTM = Paper(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RunResult:
     """What a run of an experiment gives: `about` says in words how much data was used."""
 
     about: str
@@ -328,7 +328,7 @@ class Experiment(Generic[D]):
 
     def _run(
         self, data: D, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
-    ) -> Found:
+    ) -> RunResult:
         """Train, choose and test."""
         raise NotImplementedError
 

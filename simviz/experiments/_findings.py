@@ -178,15 +178,15 @@ class Claim:
             return self.ours
         interval = not math.isnan(self.low)
         if interval and self.bound == 0 and math.isnan(self.p_value):
-            told = f"[{signed(self.low)}, {signed(self.high)}]"  # a claim of being level
+            numbers = f"[{signed(self.low)}, {signed(self.high)}]"  # a claim of being level
         else:
-            told = signed(self.found)
-            told += f" [{signed(self.low)}, {signed(self.high)}]" if interval else ""
+            numbers = signed(self.found)
+            numbers += f" [{signed(self.low)}, {signed(self.high)}]" if interval else ""
         if not interval and math.isnan(self.p_value):
-            told += f" (needed {signed(self.bound)})"
+            numbers += f" (needed {signed(self.bound)})"
         p = "" if math.isnan(self.p_value) else f", {p_in_words(self.p_value)}"
         p += "; cannot be told apart" if self.p_value > ALPHA else ""
-        return f"{f'{self.quantity}: ' if self.quantity else ''}{told}{p}"
+        return f"{f'{self.quantity}: ' if self.quantity else ''}{numbers}{p}"
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as JSON's types, and the verdict."""

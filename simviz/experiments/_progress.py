@@ -23,11 +23,11 @@ from simviz.scale.dask import (
 )
 
 #: Told in words what is done and how much is behind, in [0, 1]; answers True to stop.
-Heard = Callable[[str, float], bool]
+Listener = Callable[[str, float], bool]
 T = TypeVar("T")
 R = TypeVar("R")
 
-_TELL_SECONDS = 0.2
+_REPORT_SECONDS = 0.2
 _ATTEMPTS = 3  # to do what is lost with a worker
 
 
@@ -45,23 +45,23 @@ class Progress:
 
     Examples
     --------
-    >>> told = []
-    >>> progress = Progress(lambda words, fraction: told.append((words, fraction)))
+    >>> heard = []
+    >>> progress = Progress(lambda words, fraction: heard.append((words, fraction)))
     >>> for method, part in progress.over(["cca", "opca"]):
     ...     part(method, 0.5)
-    >>> told
+    >>> heard
     [('cca', 0.25), ('opca', 0.75)]
     """
 
     def __init__(
         self,
-        heard: Heard | None = None,
+        heard: Listener | None = None,
         low: float = 0.0,
         high: float = 1.0,
         helpers: Team | None = None,
     ) -> None:
         self._heard, self._low, self._high, self._helpers = heard, low, high, helpers
-        # Shared by all parts: what is told never goes back.
+        # Shared by all parts: what is reported never goes back.
         self._furthest = [low]
 
     def __call__(self, words: str, fraction: float = 0.0) -> None:
@@ -241,7 +241,7 @@ class Team:
         try:
             ended = as_completed(numbers, loop=self._client.loop)
             while ended.count():
-                for future in _within(ended, _TELL_SECONDS):
+                for future in _within(ended, _REPORT_SECONDS):
                     i = numbers[future]
                     done[i], behind[i] = future.result(), 1.0
                 with suppress(queue.Empty):
@@ -274,11 +274,11 @@ def _part(do: Any, thing: Any, how: tuple[str, int, str]) -> Any:
     topic, i, asked = how
     worker = same_version(asked, "whoever asks")
     key: Any = worker.get_current_task()
-    told = [-_TELL_SECONDS]
+    reported = [-_REPORT_SECONDS]
 
     def heard(words: str, fraction: float) -> bool:
-        if time.monotonic() - told[0] >= _TELL_SECONDS:
-            told[0] = time.monotonic()
+        if time.monotonic() - reported[0] >= _REPORT_SECONDS:
+            reported[0] = time.monotonic()
             worker.log_event(topic, (i, words, fraction))
         return is_unwanted(worker, key)
 

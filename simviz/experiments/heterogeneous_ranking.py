@@ -20,8 +20,8 @@ from simviz.exceptions import DatasetError
 from simviz.experiments._experiment import (
     WXL,
     Experiment,
-    Found,
     GivenScores,
+    RunResult,
     Size,
     fitted,
     two_texts,
@@ -228,7 +228,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
 
     def _run(
         self, data: PairSet, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
-    ) -> Found:
+    ) -> RunResult:
         """Divide, choose by folds of the training queries, and test; ten times."""
         progress("Weighing terms")
         collection = Collection(data, _MLC[size], seed)
@@ -253,7 +253,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
             "tf·idf and BM25 of words without English stop words; MLC learns among principal "
             "components. The paper uses 50 queries and 6,913 documents of the AP collection.",
         ]
-        return Found(
+        return RunResult(
             f"{len(data.x):,} {data.x_name}, {len(data.y):,} {data.y_name}",
             tables=[_table(trials, values)],
             claims=claims_ahead(

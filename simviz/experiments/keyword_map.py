@@ -15,7 +15,7 @@ from simviz.data import Items, PairSet
 from simviz.evaluation import ChanceScorer, evaluate, paired_randomization
 from simviz.evaluation.metrics import Precision
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import WXL, Experiment, Found, Size, cut, fitted
+from simviz.experiments._experiment import WXL, Experiment, RunResult, Size, cut, fitted
 from simviz.experiments._findings import Claim, Figure, Series, Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -119,7 +119,7 @@ class KeywordMap(Experiment[Parts]):
 
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
-    ) -> Found:
+    ) -> RunResult:
         """Train, choose by validation, and draw pictures of the test."""
         seen = np.diff(data.test.relevance.positives.indptr) >= _LEAST
         groups = related_keywords(data.train.relevance.positives, seen)
@@ -128,7 +128,7 @@ class KeywordMap(Experiment[Parts]):
         keywords = np.concatenate(groups)
         shown = data.test.take(keywords)
         drawn = _drawn(model, shown, np.repeat(np.arange(len(groups)), len(groups[0])))
-        return Found(
+        return RunResult(
             f"{data.in_words()}; {len(data.test.y):,} pictures of the test may be shown",
             tables=[_table(model, shown)],
             figures=[_figure(drawn, shown)],
@@ -191,15 +191,15 @@ def _figure(drawn: Drawn, shown: PairSet) -> Figure:
     series = []
     for g in range(drawn.group.max() + 1):
         of, near = np.flatnonzero(drawn.group == g), np.flatnonzero(drawn.picture_group == g)
-        told = ", ".join(words[of[:3]])
+        title = ", ".join(words[of[:3]])
         series.append(
-            Series(f"{told} …", *_points(drawn.where[of]), names=tuple(str(words[i]) for i in of))
+            Series(f"{title} …", *_points(drawn.where[of]), names=tuple(str(words[i]) for i in of))
         )
         if len(near):
             places = drawn.pictures[near]
             series.append(
                 Series(
-                    f"pictures of {told} …",
+                    f"pictures of {title} …",
                     *_points(drawn.picture_where[near]),
                     names=tuple(str(names[i]) for i in places),
                     pictures=_pictures(shown.y.take(places)),
@@ -245,8 +245,8 @@ def _table(model: PairPipeline, shown: PairSet) -> Table:
     rows = []
     for i, order in enumerate(_first(model, shown)):
         given = set(relevant[[i]].indices.tolist())
-        told = ", ".join(f"{names[j]}{'*' if int(j) in given else ''}" for j in order)
-        rows.append((str(shown.x.labels[i]), len(given), told))
+        first = ", ".join(f"{names[j]}{'*' if int(j) in given else ''}" for j in order)
+        rows.append((str(shown.x.labels[i]), len(given), first))
     return Table(
         "The first five pictures of each keyword",
         ("keyword", "pictures that have it", "first five"),

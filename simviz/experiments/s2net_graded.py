@@ -26,8 +26,8 @@ from simviz.evaluation import (
 from simviz.experiments._experiment import (
     S2NET,
     Experiment,
-    Found,
     GivenScores,
+    RunResult,
     Size,
     fitted,
     graded,
@@ -156,10 +156,10 @@ class Graded:
         for values, part in progress.over(list(product(*grid.values()))):
             params = dict(zip(grid, values, strict=True))
             settings = ", ".join(f"{_WORDS.get(n, n)} {v}" for n, v in params.items())
-            told = f"{get_method(method).tags.title}, {settings}"
-            part(told)
-            model = self.model(method, params, part.listen(told))
-            part(told, 0.9)
+            words = f"{get_method(method).tags.title}, {settings}"
+            part(words)
+            model = self.model(method, params, part.listen(words))
+            part(words, 0.9)
             data = self.vectors_for(model)
             scores = {
                 name: np.asarray(model.similarity(data[name], data["y"]), np.float32)
@@ -190,8 +190,8 @@ class Graded:
             if method in ("s2net", "hdlr"):
                 usual["init"] = self.model("pca", {"n_components": _LARGEST}, callback)
             known = cls._get_param_names()
-            told = {name: value for name, value in usual.items() if name in known}
-            self._fitted[key] = self._fit(cls(**told, **early), callback)
+            options = {name: value for name, value in usual.items() if name in known}
+            self._fitted[key] = self._fit(cls(**options, **early), callback)
         model = self._fitted[key]
         if cls.tags.nested:
             return model.truncate(min(params["n_components"], model.n_components_))
@@ -302,7 +302,7 @@ class QueryDocument(Experiment[Parts]):
 
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
-    ) -> Found:
+    ) -> RunResult:
         """Choose each method's settings on validation queries, and test what was chosen."""
         progress("Reading texts")
         bench = Graded(data, GRIDS[size], seed)
@@ -317,7 +317,7 @@ class QueryDocument(Experiment[Parts]):
         by_size = {r.k: _tested(r, judged) for r in tried.get("s2net", ())}
         snippets = ["Snippets were read with the queries."] if bench.has_snippets else []
         pool = "all documents" if judged.unjudged == "negative" else "judged documents"
-        return Found(
+        return RunResult(
             f"{data.in_words()}; ranked: {pool}",
             tables=[_table(tested), _tests(tested, judged, seed), *_dimensions(by_size, tested)],
             figures=[_figure(tested)],

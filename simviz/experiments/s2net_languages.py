@@ -28,7 +28,7 @@ from simviz.experiments._experiment import (
     ONLY_DRAWN,
     S2NET,
     Experiment,
-    Found,
+    RunResult,
     Size,
     cut,
     fewer_dimensions,
@@ -122,11 +122,11 @@ class Aligned:
         for shared, part in progress.over([True, False]):
             space = "tfidf", shared
             words = "one vocabulary" if shared else "a vocabulary each"
-            told = f"{cls.tags.title}, {words}"
-            part(told)
+            label = f"{cls.tags.title}, {words}"
+            part(label)
             k = grid.dimensions[-1]
             model: Any = cls(n_components=k, shared=shared, random_state=self.seed)
-            model.set_callbacks(part.listen(told))
+            model.set_callbacks(part.listen(label))
             data = *self.sides(space, "train"), self.parts.train.relevance
             X, Y = self.sides(space, "validation")
             with fewer_dimensions():
@@ -136,7 +136,7 @@ class Aligned:
                 else:
                     path, settings = iter([model.fit(*data)]), [words]
                 for i, (setting, made) in enumerate(zip(settings, path, strict=True), start=1):
-                    part(told, i / len(settings))
+                    part(label, i / len(settings))
                     small = cut(made, grid.dimensions)
                     P, Q, judged = made.transform(X), made.transform_y(Y), self.parts.validation
                     curve = dimension_curve(P, Q, judged.relevance, list(small), metric=MRR())
@@ -150,15 +150,15 @@ class Aligned:
         cls = get_method(method)
         space = "counts", False  # a vocabulary a language, as in the paper
         for k, part in progress.over({k: float(k) for k in grid.topics}):
-            told = f"{cls.tags.title}, {k} topics"
-            part(told)
+            label = f"{cls.tags.title}, {k} topics"
+            part(label)
             model = cls(
                 n_components=k, shared=False, max_iter=grid.passes, fold_in_iter=10,
                 random_state=self.seed,
             )  # fmt: skip
-            model.set_callbacks(part.listen(told))
+            model.set_callbacks(part.listen(label))
             model.fit(*self.sides(space, "train"), self.parts.train.relevance)
-            part(told, 0.9)
+            part(label, 0.9)
             value = self.measured(model, space, "validation").value("MRR", "mean")
             found[k] = Point(method, k, "Jensen–Shannon", value, model, space)
         return found
@@ -166,16 +166,16 @@ class Aligned:
     def learned(self, k: int, start: Point, passes: int, progress: Progress) -> Point:
         """S2Net with the paper's loss, from a linear model; stopped early by validation."""
         title = get_method(start.method).tags.title
-        told = f"S2Net, {k} dimensions, from {title}"
-        progress(told)
+        label = f"S2Net, {k} dimensions, from {title}"
+        progress(label)
         model: Any = get_method("s2net")(
             n_components=k, shared=start.space[1], loss="logistic", init=start.model,
             max_iter=passes, random_state=self.seed,
         )  # fmt: skip
-        model.set_callbacks(progress.listen(told))
+        model.set_callbacks(progress.listen(label))
         validation = *self.sides(start.space, "validation"), self.parts.validation.relevance
         model.fit(*self.sides(start.space, "train"), self.parts.train.relevance, *validation)
-        progress(told, 1.0)
+        progress(label, 1.0)
         value = self.measured(model, start.space, "validation").value("MRR", "mean")
         settings = f"from {title} ({start.settings}), {model.best_iter_} passes"
         return Point("s2net", k, settings, value, model, start.space)
@@ -212,7 +212,7 @@ class AcrossLanguages(Experiment[Parts]):
 
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
-    ) -> Found:
+    ) -> RunResult:
         """Train every method at every number of dimensions, and test what validation chose."""
         grid = _GRIDS[size]
         bench = Aligned(data, seed)
@@ -239,7 +239,7 @@ class AcrossLanguages(Experiment[Parts]):
         }
         best = {m: max(curve.values(), key=lambda p: p.validation) for m, curve in points.items()}
         shown = [method for method in self.methods if method in tested]
-        return Found(
+        return RunResult(
             data.in_words(),
             tables=[
                 _table(shown, best, tested),

@@ -31,7 +31,7 @@ from simviz.data.readers import taxonomy_pairs
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import confidence_interval, paired_randomization
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import BLSTM, Experiment, Found, Size
+from simviz.experiments._experiment import BLSTM, Experiment, RunResult, Size
 from simviz.experiments._findings import Cell, Claim, Table
 from simviz.experiments._progress import Progress
 from simviz.pipeline import PairPipeline, default_pipeline
@@ -443,7 +443,7 @@ class SiameseTable(Experiment[Material]):
 
     def _run(
         self, data: Material, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
-    ) -> Found:
+    ) -> RunResult:
         """Train and test the rows of the table."""
         found = table(
             data, _SETTINGS[size], most_synonyms=_SYNONYMS[size], seed=seed, progress=progress
@@ -455,7 +455,7 @@ class SiameseTable(Experiment[Material]):
             for row in found.rows
         ]
         settings = ", ".join(f"{name} {value}" for name, value in _SETTINGS[size].items())
-        return Found(
+        return RunResult(
             f"{len(data.titles):,} titles",
             tables=[
                 Table(

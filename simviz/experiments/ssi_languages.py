@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.data import PairSet
-from simviz.experiments._blending import Asked, BlendedRanking, Task
+from simviz.experiments._blending import BlendedRanking, HeldOut, Task
 from simviz.experiments._experiment import SSI, Size, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Tfidf, default_features
@@ -207,7 +207,7 @@ class SsiLanguages(BlendedRanking):
         return two_texts(pairs) and pairs.relevance.unjudged == "negative"
 
     def _adapted(self, parts: Parts) -> Task:
-        validation, test = Asked(parts.validation), Asked(parts.test)
+        validation, test = HeldOut(parts.validation), HeldOut(parts.test)
         return Task(parts.name, parts.train, validation, test, parts.in_words(), parts.notes)
 
     def _begun(self, data: Task) -> tuple[Task, PairPipeline]:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from simviz.base import unit_rows
 from simviz.data import Items, PairSet
 from simviz.evaluation.significance import paired_randomization
-from simviz.experiments._blending import Asked, BlendedRanking, Scored, Task
+from simviz.experiments._blending import BlendedRanking, HeldOut, Scored, Task
 from simviz.experiments._experiment import SSI, Size
 from simviz.experiments._findings import Claim
 from simviz.experiments._parts import Parts
@@ -54,7 +54,7 @@ def linked(parts: Parts) -> Task:
         f"{len(test.x):,} documents that ask in validation and test, {len(test.y):,} to rank in "
         "the test"
     )
-    held, asked = (Asked(part, parts.one_collection) for part in (validation, test))
+    held, asked = (HeldOut(part, parts.one_collection) for part in (validation, test))
     return Task(parts.name, train, held, asked, about, parts.notes)
 
 
@@ -172,7 +172,7 @@ class SsiLinks(BlendedRanking):
         """Query expansion, fed by the documents that are ranked."""
         held = task.validation
         step = -(-len(held.pairs.x) // _MOST_QUERIES)
-        few = Asked(held.pairs.take(range(0, len(held.pairs.x), step)), held.one_collection)
+        few = HeldOut(held.pairs.take(range(0, len(held.pairs.x), step)), held.one_collection)
         best = (-1.0, 0.0, _FEEDBACK[0])
         grid = [(b, n) for n in (_FEEDBACK[:1] if size == "demo" else _FEEDBACK) for b in _BETAS]
         for (beta, n), part in progress.part(0, 0.7).over(grid):

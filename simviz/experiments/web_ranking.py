@@ -17,7 +17,7 @@ from simviz.datasets import load_demo
 from simviz.datasets.pydocs import SAME
 from simviz.evaluation.metrics import NDCG
 from simviz.evaluation.significance import paired_t
-from simviz.experiments._blending import Asked, BlendedRanking, Scored, Task
+from simviz.experiments._blending import BlendedRanking, HeldOut, Scored, Task
 from simviz.experiments._experiment import SLIDES, Size, graded, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Vectors
@@ -40,7 +40,7 @@ def clicks(
         f"{len(validation.x):,} and {len(test.x):,} judged queries in validation and test, "
         f"{len(test.y):,} documents"
     )
-    return Task(name, train, Asked(validation), Asked(test), about, notes)
+    return Task(name, train, HeldOut(validation), HeldOut(test), about, notes)
 
 
 def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Task:
@@ -192,8 +192,8 @@ class WebRanking(BlendedRanking):
         counts = replace(
             data,
             train=vectors(clicked),
-            validation=Asked(vectors(data.validation.pairs)),
-            test=Asked(vectors(data.test.pairs)),
+            validation=HeldOut(vectors(data.validation.pairs)),
+            test=HeldOut(vectors(data.test.pairs)),
         )
         weights = TermWeights(np.log(both.shape[0] / df))
         lexical = PairPipeline(get_method("tfidf_cosine")(), weights, weights)

@@ -13,7 +13,7 @@ import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
 from simviz.experiments import get_experiment
-from simviz.experiments._blending import ALPHAS, Asked, WithoutItself, choose
+from simviz.experiments._blending import ALPHAS, HeldOut, WithoutItself, choose
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
@@ -105,7 +105,7 @@ def test_an_item_is_no_answer_to_itself():
     blend = BlendPipeline.of(cosine, cosine, pairs)
     for part in next(WithoutItself(blend).iter_parts(some, items)):
         assert part.argmin(axis=1).tolist() == [2, 0]
-    asked = Asked(pairs, one_collection=True)
+    asked = HeldOut(pairs, one_collection=True)
     assert asked.evaluate(cosine, [MAP()]).value(MAP(), "x2y") == 1
 
 
@@ -119,7 +119,7 @@ def test_the_weight_is_the_best_of_validation():
     pairs = PairSet(x, y, Relevance.identity(60))
     lexical = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
     cca = PairPipeline(get_method("cca")(8, shared=False), Vectors(), Vectors()).fit(pairs)
-    asked = Asked(pairs)
+    asked = HeldOut(pairs)
     found = choose({"8": cca, "2": cca.truncate(2)}, lexical, pairs, asked, MAP())
     assert (found.setting, found.learned) == ("8", cca)
     assert found.alpha in ALPHAS
