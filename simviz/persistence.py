@@ -185,7 +185,7 @@ def _classes() -> dict[str, type]:
     from simviz.methods import all_methods
     from simviz.methods._imported import ImportedScores
 
-    found: dict[str, type] = {cls.__name__: cls for cls in all_methods().values()}
-    found |= {"ImportedScores": ImportedScores, "KnownItems": KnownItems}
+    classes: dict[str, type] = {cls.__name__: cls for cls in all_methods().values()}
+    classes |= {"ImportedScores": ImportedScores, "KnownItems": KnownItems}
     exported = (getattr(features, name) for name in dir(features))
-    return found | {c.__name__: c for c in exported if isinstance(c, type)}
+    return classes | {c.__name__: c for c in exported if isinstance(c, type)}

@@ -44,10 +44,10 @@ class _Connection:
 
 
 def _work(
-    spec: JobSpec, job_id: str, topic: str, asked: str, pairs: PairSet, models: Models
+    spec: JobSpec, job_id: str, topic: str, app_version: str, pairs: PairSet, models: Models
 ) -> Any:
     """Do a job on a worker, see `simviz.jobs.worker.run_job`."""
-    connection = _Connection(same_version(asked, "the app"), topic)
+    connection = _Connection(same_version(app_version, "the app"), topic)
     n_threads = int(os.environ.get(_THREADS, "1") or 1)
     return run_job(spec, (pairs, models), job_id, connection, connection, n_threads)
 

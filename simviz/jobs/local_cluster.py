@@ -44,16 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--workers", type=int, default=2, help="processes, each doing one job")
     parser.add_argument("--port", type=int, default=8786, help="of the scheduler")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        cluster = cluster_here(asked.workers, port=asked.port)
+        cluster = cluster_here(options.workers, port=options.port)
     except (ImportError, RuntimeError) as error:
         sys.stderr.write(f"{error}\nInstall Dask with pip install 'simviz[cluster]'; ")
         sys.stderr.write("choose another --port if this one is taken.\n")
         return 2
     with cluster, suppress(KeyboardInterrupt):
         address = cluster.scheduler_address
-        sys.stdout.write(f"{asked.workers} workers wait at {address}. In another terminal:\n\n")
+        sys.stdout.write(f"{options.workers} workers wait at {address}. In another terminal:\n\n")
         sys.stdout.write(f"    SIMVIZ_SCHEDULER={address} make app\n\nCtrl-C ends them.\n")
         sys.stdout.flush()
         threading.Event().wait()

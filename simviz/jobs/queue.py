@@ -336,11 +336,11 @@ class JobQueue:
         StoreError
             If there is no such workspace.
         """
-        found = []
+        statuses = []
         for job_id in self.store.jobs.find(workspace):
             with suppress(StoreError):  # deleted since the list was read
-                found.append(self._status(job_id, history=False))
-        return found
+                statuses.append(self._status(job_id, history=False))
+        return statuses
 
     def result(self, job_id: str, workspace: str | None = None) -> JobResult:
         """What a search found.

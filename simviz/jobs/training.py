@@ -311,8 +311,8 @@ def _curve(
 
 def _shortfall(pipeline: PairPipeline) -> list[str]:
     """Say where the data gave fewer dimensions than were asked for."""
-    asked = getattr(pipeline.model, "n_components", None)
+    wanted = getattr(pipeline.model, "n_components", None)
     given = getattr(pipeline.model_, "n_components_", None)
-    if asked is None or given is None or given >= asked:
+    if wanted is None or given is None or given >= wanted:
         return []
-    return [f"The data give {given:,} dimensions of the {asked:,} asked for."]
+    return [f"The data give {given:,} dimensions of the {wanted:,} asked for."]

@@ -420,9 +420,9 @@ def memory(n_bytes: float) -> str:
 def usual_names(specs: Sequence[ParamSpec]) -> list[str]:
     """Return the parameters to vary where nobody says which."""
     names = [spec.name for spec in specs]
-    found = [name for name in _VARIED_FIRST if name in names]
+    first = [name for name in _VARIED_FIRST if name in names]
     numbers = [s.name for s in specs if s.kind in ("int", "float") and s.name != "random_state"]
-    return found or numbers[:1]
+    return first or numbers[:1]
 
 
 def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
@@ -433,17 +433,17 @@ def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
         return list(spec.choices)
     low, high = (math.inf if bound is None else bound for bound in (spec.low, spec.high))
     if spec.kind == "float" and math.isfinite(low) and math.isfinite(high):
-        found = [low + (high - low) / 4 * i for i in range(5)]
+        values = [low + (high - low) / 4 * i for i in range(5)]
     elif spec.kind == "float":
         middle = begin or 1.0
-        found = [middle * 10.0**i for i in (-2, -1, 0, 1)]
+        values = [middle * 10.0**i for i in (-2, -1, 0, 1)]
     elif spec.name == "random_state":
-        found = [0, 1, 2]
+        values = [0, 1, 2]
     else:
         middle = begin or 50
-        found = [round(middle * 2.0**i) for i in (-3, -2, -1, 0, 1)]
+        values = [round(middle * 2.0**i) for i in (-3, -2, -1, 0, 1)]
     make = int if spec.kind == "int" else lambda v: float(f"{v:.6g}")
-    return list(dict.fromkeys(make(v) for v in found if _is_allowed(spec, v)))
+    return list(dict.fromkeys(make(v) for v in values if _is_allowed(spec, v)))
 
 
 def read_values(spec: ParamSpec, text: str) -> list[Any]:
