@@ -236,7 +236,7 @@ def linear_sides(pipeline: Pipeline, form: Form) -> dict[str, LinearSide]:
 def described(features: object) -> dict[str, Any] | None:
     """What `simviz.exports.standalone` needs to know of a fitted transformer."""
     if isinstance(features, TextCounts):
-        told = {
+        settings = {
             "kind": "text",
             "analyzer": features.analyzer,
             "ngram_range": list(features.ngram_range),
@@ -245,9 +245,9 @@ def described(features: object) -> dict[str, Any] | None:
             "vocabulary": list(features.vocabulary_),
         }
         if isinstance(features, Tfidf):
-            told |= {"idf": features.idf_.tolist(), "tf": features.tf}
-            told["normalize"] = bool(features.normalize)
-        return told
+            settings |= {"idf": features.idf_.tolist(), "tf": features.tf}
+            settings["normalize"] = bool(features.normalize)
+        return settings
     if isinstance(features, MultiHot):
         return {
             "kind": "keywords",

@@ -175,7 +175,7 @@ def _readme(first: Entry, part: PairSet, directions: Sequence[Direction], k: int
     }
     ids = [str(i) for side in (part.x, part.y) for i in side.ids]
     changed = sum(trec_id(i) != i for i in ids)
-    told = (
+    about_ids = (
         f"{changed:,} of {len(ids):,} ids hold white space or a percent sign, and are written as "
         "in web addresses (%20 is a space)."
         if changed
@@ -186,7 +186,7 @@ def _readme(first: Entry, part: PairSet, directions: Sequence[Direction], k: int
         pool = "Only judged items compete."
     asked = " or ".join(words[d] for d in directions)
     named = part_words(first, part)
-    return _README.format(k=k, part=named, directions=asked, pool=pool, ids=told)
+    return _README.format(k=k, part=named, directions=asked, pool=pool, ids=about_ids)
 
 
 def _slugs(labels: Sequence[str]) -> list[str]:

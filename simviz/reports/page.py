@@ -306,16 +306,16 @@ def _map_chart(one: Entry, pairs: PairSet, drawing: str) -> Chart | None:
         width=1100,
         height=720,
     )
-    told = [f"{len(x):,} {pairs.x_name} and {len(y):,} {pairs.y_name} of all parts."]
+    words = [f"{len(x):,} {pairs.x_name} and {len(y):,} {pairs.y_name} of all parts."]
     if drawn.quality is not None:
-        told.append(drawn.quality.describe())
-    told += notes
+        words.append(drawn.quality.describe())
+    words += notes
     return Chart(
         id="map",
         title="Both sides on one map",
         figures=figures,
         height=720,
-        caption=" ".join([f"As seen by {one.label}.", *told]),
+        caption=" ".join([f"As seen by {one.label}.", *words]),
     )
 
 
@@ -423,12 +423,12 @@ def _run(
 
 def _chart_data(figure: go.Figure) -> dict[str, Any]:
     """A figure as JSON's types, drawn with SVG alone."""
-    told: dict[str, Any] = json.loads(figure.to_json(validate=False))
-    told["layout"].pop("meta", None)  # the page has it in words
-    for trace in told["data"]:
+    data: dict[str, Any] = json.loads(figure.to_json(validate=False))
+    data["layout"].pop("meta", None)  # the page has it in words
+    for trace in data["data"]:
         if trace.get("type") == "scattergl":
             trace["type"] = "scatter"
-    return told
+    return data
 
 
 def _json(value: object) -> str:

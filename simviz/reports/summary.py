@@ -230,11 +230,11 @@ def rank_key(value: float, metric: str) -> tuple[bool, float]:
 def numbered(labels: Sequence[str]) -> list[str]:
     """Tell equal labels apart by a number."""
     counts, seen = Counter(labels), Counter[str]()
-    told = []
+    names = []
     for label in labels:
         seen[label] += 1
-        told.append(f"{label} ({seen[label]})" if counts[label] > 1 else label)
-    return told
+        names.append(f"{label} ({seen[label]})" if counts[label] > 1 else label)
+    return names
 
 
 def shared_metrics(entries: Sequence[Entry]) -> list[str]:
@@ -537,13 +537,13 @@ def _judgments(pairs: PairSet) -> str:
     relevance = pairs.relevance
     if relevance.kind == "score":
         return f"{relevance.matrix.nnz:,} scores; relevant from {relevance.threshold:g}"
-    told = f"{relevance.positives.nnz:,} relevant pairs"
+    words = f"{relevance.positives.nnz:,} relevant pairs"
     grades = np.unique(relevance.positives.data)
     if len(grades) > 1:
-        told += f" with grades {', '.join(f'{g:g}' for g in grades[:6])}"
+        words += f" with grades {', '.join(f'{g:g}' for g in grades[:6])}"
     if relevance.negatives.nnz:
-        told += f", {relevance.negatives.nnz:,} judged not relevant"
-    return told
+        words += f", {relevance.negatives.nnz:,} judged not relevant"
+    return words
 
 
 def split_words(split: Mapping[str, Any], names: tuple[str, str]) -> str:
