@@ -8,11 +8,11 @@ section 4.2.
 
 from __future__ import annotations
 
-import inspect
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import count, islice
 from typing import Any, ClassVar
 
@@ -110,39 +110,17 @@ class Augmenter(ABC):
 
     @abstractmethod
     def make(self, groups: Groups) -> Iterable[Made]:
-        """Variants of the texts of a pair set.
-
-        Parameters
-        ----------
-        groups : Groups
-            The pair set and which of its items stand together.
-
-        Returns
-        -------
-        iterable of Made
-            In a fixed order; may repeat what is there.
-        """
+        """Variants of the texts of a pair set, in a fixed order; may repeat what is there."""
 
     def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:
-        """The pairs and what this step makes of them.
+        """The pairs and what this step makes of them; the same object where that is nothing.
 
         Parameters
         ----------
         pairs : PairSet
             Texts on both sides.
         exclude : iterable of str, optional
-            Texts that must not be made, such as those of a test. Case does
-            not count.
-
-        Returns
-        -------
-        PairSet
-            The same object where there is nothing to add.
-
-        Raises
-        ------
-        DatasetError
-            If a side is not made of texts.
+            Texts that must not be made, such as those of a test, in any case.
         """
         for side, items in (("x", pairs.x), ("y", pairs.y)):
             if items.kind != "text":
@@ -167,12 +145,6 @@ class Augmenter(ABC):
     def _choose(self, made: list[Made]) -> list[Made]:
         """What is kept of the texts that are new."""
         return made
-
-    def to_json(self) -> dict[str, Any]:
-        """Kind and parameters, as JSON's types."""
-        return {"kind": self.kind} | {
-            f.name: _as_lists(getattr(self, f.name)) for f in fields(self)
-        }
 
 
 def make_share(
@@ -267,9 +239,9 @@ def _joined(a: Made, b: Made) -> Made:
     return replace(a, groups=accepted, rejected=rejected, like=None)
 
 
-def _as_lists(value: Any) -> Any:
-    """Tuples as lists, to any depth."""
-    return [_as_lists(v) for v in value] if isinstance(value, tuple | list) else value
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    """Texts without repetition, blank ones and needless spaces."""
+    return tuple(dict.fromkeys(filter(None, (" ".join(text.split()) for text in texts))))
 
 
 def best_matches(inputs: Sequence[str], titles: Sequence[str]) -> NDArray[np.intp]:
@@ -277,15 +249,12 @@ def best_matches(inputs: Sequence[str], titles: Sequence[str]) -> NDArray[np.int
     # With a, b and c the numbers of trigrams of the input, of the title and of both, the matcher
     # of Neculoiu et al. (2016), section 4.1, ranks by `M - a - b + 3 c`; for one input that is
     # `3 c - b`. A text shorter than three characters has one gram: itself.
-    rows = [_grams(text) for text in (*inputs, *titles)]
-    place: dict[str, int] = {}
-    indices = [place.setdefault(gram, len(place)) for grams in rows for gram in grams]
-    indptr = np.cumsum([0, *map(len, rows)])
-    matrix = sp.csr_array(
-        (np.ones(len(indices), dtype=np.int32), indices, indptr), shape=(len(rows), len(place))
-    )
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(analyzer=_grams, binary=True, dtype=np.int32)
+    matrix = sp.csr_array(counter.fit_transform([*inputs, *titles]))
     queries, known = matrix[: len(inputs)], matrix[len(inputs) :].T.tocsr()
-    sizes = np.array([len(grams) for grams in rows[len(inputs) :]], dtype=np.int32)
+    sizes = np.asarray(known.sum(axis=0)).ravel()
     found = np.empty(len(inputs), dtype=np.intp)
     for start in range(0, len(inputs), 1_024):
         block = (queries[start : start + 1_024] @ known).toarray()
@@ -294,9 +263,9 @@ def best_matches(inputs: Sequence[str], titles: Sequence[str]) -> NDArray[np.int
 
 
 def _grams(text: str) -> list[str]:
-    """Distinct trigrams, in the order of the text."""
+    """Trigrams of a text, whatever its case."""
     text = text.casefold()
-    return list(dict.fromkeys(text[i : i + 3] for i in range(max(1, len(text) - 2))))
+    return [text[i : i + 3] for i in range(max(1, len(text) - 2))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +283,6 @@ class MinedWords(Augmenter):
 
     Examples
     --------
-    >>> from simviz.data.pairs import PairSet
     >>> pairs = PairSet.from_texts(["cooks", "nurses"], ["cook", "nurse"])
     >>> more = MinedWords(["Senior Cook, Leeds", "Scook"]).transform(pairs)
     >>> more.x.content[2:].tolist(), more.x.metadata["made_from"][2:].tolist()
@@ -325,8 +293,7 @@ class MinedWords(Augmenter):
     inputs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        inputs = (" ".join(text.split()) for text in self.inputs)
-        object.__setattr__(self, "inputs", tuple(dict.fromkeys(t for t in inputs if t)))
+        object.__setattr__(self, "inputs", _distinct(self.inputs))
 
     def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
         titles = groups.pairs.y.content
@@ -349,14 +316,8 @@ class SampledWords(Augmenter):
     seed : int, default=0
         Equal pairs and seeds give equal texts.
 
-    Raises
-    ------
-    DatasetError
-        If a parameter lies outside its bounds.
-
     Examples
     --------
-    >>> from simviz.data.pairs import PairSet
     >>> pairs = PairSet.from_texts(["cook"], ["cook"])
     >>> more = SampledWords(["senior"], share=0.5, most_words=1).transform(pairs)
     >>> more.x.content[1] in ("senior cook", "cook senior", "cook - senior", "cook, senior")
@@ -370,8 +331,7 @@ class SampledWords(Augmenter):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        words = (" ".join(word.split()) for word in self.words)
-        object.__setattr__(self, "words", tuple(dict.fromkeys(w for w in words if w)))
+        object.__setattr__(self, "words", _distinct(self.words))
         check_share(self.share, "extra words")
         if self.most_words < 1:
             raise DatasetError(f"most_words must be at least 1, got {self.most_words}.")
@@ -418,14 +378,8 @@ class ListedSynonyms(Augmenter):
     seed : int, default=0
         Of that draw.
 
-    Raises
-    ------
-    DatasetError
-        If an entry is not a pair of words.
-
     Examples
     --------
-    >>> from simviz.data.pairs import PairSet
     >>> pairs = PairSet.from_texts(["tax lawyer"], ["lawyer for taxes"])
     >>> ListedSynonyms([("lawyer", "attorney")]).transform(pairs).x.content.tolist()
     ['tax lawyer', 'tax attorney']
@@ -480,7 +434,6 @@ class InducedSynonyms(Augmenter):
 
     Examples
     --------
-    >>> from simviz.data.pairs import PairSet
     >>> from simviz.relevance import Relevance
     >>> titles = ["java developer", "java programmer", "web programmer"]
     >>> everything = Relevance([[1, 1, 1]] * 3)
@@ -575,14 +528,8 @@ class Typos(Augmenter):
     seed : int, default=0
         Equal pairs and seeds give equal typos.
 
-    Raises
-    ------
-    DatasetError
-        If a share or a chance lies outside its bounds.
-
     Examples
     --------
-    >>> from simviz.data.pairs import PairSet
     >>> pairs = PairSet.from_texts(["software engineer"], ["software developer"])
     >>> more = Typos(share=0.5, seed=3).transform(pairs)
     >>> more.shape, more.x.metadata["made_from"].tolist()
@@ -650,12 +597,6 @@ class Feedback(Augmenter):
         How many usual judgments one of these counts for. Corrections are few
         beside the pairs of a taxonomy, and made because something was wrong.
 
-    Raises
-    ------
-    DatasetError
-        If an entry has no verdict, names neither a text nor a group, or the
-        weight is not positive.
-
     Notes
     -----
     An input that is on the x side already keeps its judgments, but for the
@@ -665,7 +606,6 @@ class Feedback(Augmenter):
 
     Examples
     --------
-    >>> from simviz.data.pairs import PairSet
     >>> pairs = PairSet.from_texts(["cooks", "nurses"], ["cook", "nurse"])
     >>> more = Feedback([("kitchen hero", "cook", 1), ("kitchen hero", "nurse", -1)])
     >>> more.transform(pairs).relevance.matrix.toarray()[2].tolist()
@@ -756,11 +696,6 @@ def augment(pairs: PairSet, steps: Iterable[Augmenter], exclude: Iterable[str] =
     PairSet
         With the same y side.
 
-    Raises
-    ------
-    DatasetError
-        If a side is not made of texts.
-
     Examples
     --------
     >>> pairs = PairSet.from_texts(["tax lawyer"] , ["lawyer"])
@@ -775,38 +710,12 @@ def augment(pairs: PairSet, steps: Iterable[Augmenter], exclude: Iterable[str] =
 
 
 def to_json(steps: Iterable[Augmenter]) -> list[dict[str, Any]]:
-    """Augmenters as JSON's types.
-
-    Parameters
-    ----------
-    steps : iterable of Augmenter
-        In their order.
-
-    Returns
-    -------
-    list of dict
-        Kind and parameters of each.
-    """
-    return [step.to_json() for step in steps]
+    """Kind and parameters of each augmenter, as JSON's types."""
+    return [{"kind": step.kind, **json.loads(json.dumps(asdict(step)))} for step in steps]
 
 
 def from_json(trees: Sequence[Mapping[str, Any]]) -> tuple[Augmenter, ...]:
-    """Read what `to_json` answered.
-
-    Parameters
-    ----------
-    trees : sequence of mapping
-        Kind and parameters of each step.
-
-    Returns
-    -------
-    tuple of Augmenter
-        In the same order.
-
-    Raises
-    ------
-    DatasetError
-        If a kind or a parameter is unknown.
+    """Read what `to_json` answered; unknown kinds and parameters are refused.
 
     Examples
     --------
@@ -819,7 +728,7 @@ def from_json(trees: Sequence[Mapping[str, Any]]) -> tuple[Augmenter, ...]:
         kind = values.pop("kind", None)
         if kind not in AUGMENTERS:
             raise DatasetError(unknown_name("augmentation", str(kind), AUGMENTERS))
-        known = inspect.signature(AUGMENTERS[kind]).parameters
+        known = [field.name for field in fields(AUGMENTERS[kind])]
         for name in values:
             if name not in known:
                 raise DatasetError(unknown_name(f"parameter of {kind}", name, known))

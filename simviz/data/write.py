@@ -8,14 +8,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import escape_cell, parse_number, shown
+from simviz.data.cells import Codes, by_appearance, escape_cell, parse_number, shown
 from simviz.data.pairs import Items, PairSet
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Relevance, Unjudged
@@ -103,7 +102,6 @@ def _dtype_of(name: str) -> str:
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
-_CHUNK = 4_096
 
 Row = tuple[int, int, float | None]  # x item or -1, y item or -1, value of a judgment
 
@@ -265,33 +263,35 @@ def _rows(pairs: PairSet) -> Iterator[Row]:
         start, stop = matrix.indptr[x], matrix.indptr[x + 1]
         if start == stop:
             yield x, -1, None
-        for k in range(start, stop):
-            y = int(matrix.indices[k])
+        for y, value in zip(
+            matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist(), strict=True
+        ):
             for missing in range(declared, y):
                 yield -1, missing, None
             declared = max(declared, y + 1)
-            yield x, y, float(matrix.data[k])
+            yield x, y, value
     for missing in range(declared, len(pairs.y)):
         yield -1, missing, None
 
 
-def _records(pairs: PairSet, header: Header, as_text: bool = False) -> Iterator[list[Any]]:
-    """The rows of a file, None where there is nothing; numbers as text where `as_text`."""
-    sides = [(items.ids, items.content) for items in (pairs.x, pairs.y)]
-    described: list[tuple[bool, list[Any]]] = []
+def _columns(pairs: PairSet, header: Header, as_text: bool) -> list[list[Any]]:
+    """The columns of a file, None where there is nothing; metadata as text where `as_text`."""
+    x, y, judgments = zip(*_rows(pairs), strict=True)
+    sides = {"x": (pairs.x, x), "y": (pairs.y, y)}
+    columns: list[list[Any]] = []
+    for items, at in sides.values():
+        columns += [_taken(items.ids.tolist(), at), _taken(items.content.tolist(), at)]
+    columns.append(list(judgments))
     for m in header.metadata:
-        column = (pairs.x if m.side == "x" else pairs.y).metadata[m.name]
+        items, at = sides[m.side]
+        column = items.metadata[m.name]
         is_text = as_text or m.dtype == "text"
-        described.append((m.side == "x", list(map(str, column)) if is_text else column.tolist()))
-    for x, y, value in _rows(pairs):
-        record: list[Any] = []
-        for at, (ids, texts) in zip((x, y), sides, strict=True):
-            record += [None, None] if at < 0 else [ids[at], texts[at]]
-        record.append(value)
-        for of_x, values in described:
-            at = x if of_x else y
-            record.append(None if at < 0 else values[at])
-        yield record
+        columns.append(_taken(list(map(str, column)) if is_text else column.tolist(), at))
+    return columns
+
+
+def _taken(values: list[Any], at: Sequence[int]) -> list[Any]:
+    return [None if i < 0 else values[i] for i in at]
 
 
 def _delimited(pairs: PairSet, header: Header, delimiter: str) -> bytes:
@@ -300,24 +300,27 @@ def _delimited(pairs: PairSet, header: Header, delimiter: str) -> bytes:
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\r\n")
     writer.writerow(header.columns)
     is_text = [True] * 4 + [False] + [m.dtype == "text" for m in header.metadata]
-    for record in _records(pairs, header, as_text=True):
-        if record[4] is not None:
-            # The shortest text that reads back as the same number.
-            number = repr(record[4])
-            record[4] = number.removesuffix(".0") if record[4] else number
-        writer.writerow(
-            escape_cell(cell) if cell is not None and text else cell
-            for cell, text in zip(record, is_text, strict=True)
-        )
+    columns = [
+        [cell and escape_cell(cell) for cell in column] if text else column
+        for column, text in zip(_columns(pairs, header, as_text=True), is_text, strict=True)
+    ]
+    columns[4] = list(map(_number, columns[4]))
+    writer.writerows(zip(*columns, strict=True))
     return buffer.getvalue().encode("utf-8")
+
+
+def _number(value: float | None) -> str | None:
+    """The shortest text that reads back as the same number."""
+    if value is None:
+        return None
+    return repr(value).removesuffix(".0") if value else repr(value)
 
 
 def _jsonl(pairs: PairSet, header: Header) -> bytes:
-    buffer = io.StringIO()
-    for record in _records(pairs, header):
-        named = dict(zip(header.columns, map(_whole, record), strict=True))
-        buffer.write(json.dumps(named, ensure_ascii=False) + "\n")
-    return buffer.getvalue().encode("utf-8")
+    columns = [list(map(_whole, column)) for column in _columns(pairs, header, as_text=False)]
+    records = (dict(zip(header.columns, row, strict=True)) for row in zip(*columns, strict=True))
+    lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    return "".join(lines).encode("utf-8")
 
 
 def _whole(value: object) -> object:
@@ -341,14 +344,8 @@ def _parquet(pairs: PairSet, header: Header) -> bytes:
         types.append(pa.string() if m.dtype == "text" else wide[np.dtype(m.dtype).kind])
     schema = pa.schema(list(zip(header.columns, types, strict=True)))
     buffer = io.BytesIO()
-    with pq.ParquetWriter(buffer, schema, compression="zstd") as writer:
-        records = _records(pairs, header)
-        while chunk := list(islice(records, _CHUNK)):
-            columns = [
-                pa.array(column, type=kind)
-                for column, kind in zip(zip(*chunk, strict=True), types, strict=True)
-            ]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
+    table = pa.table(_columns(pairs, header, as_text=False), schema=schema)
+    pq.write_table(table, buffer, compression="zstd")
     return buffer.getvalue()
 
 
@@ -357,78 +354,68 @@ def from_long_form(table: Table, header: Header) -> PairSet:
     # Cells are taken as they stand. A row with one id declares an item of that side; a row with
     # two is a judgment.
     id_x, text_x, id_y, text_y, value = list(table.columns)[:5]
-    x_index, x_rows = _declared(table, id_x, text_x)
-    y_index, y_rows = _declared(table, id_y, text_y)
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
-    cells = zip(table.columns[id_x], table.columns[id_y], table.columns[value], strict=True)
-    for row, (x, y, cell) in enumerate(cells):
-        if not x or not y:
-            continue
-        number = _value(cell, header.kind)
-        if number is None:
-            raise DatasetError(
-                f"{table.place(row, value)}: {shown(cell)} is not a {header.kind}. Write a number"
-                + (" other than 0 (-1: judged not relevant)." if header.kind == "grade" else ".")
-            )
-        rows.append(x_index[x])
-        columns.append(y_index[y])
-        values.append(number)
+    x, x_rows = _declared(table, id_x, text_x)
+    y, y_rows = _declared(table, id_y, text_y)
+    judged = np.flatnonzero((x >= 0) & (y >= 0))
+    cells = table.factorize(value)
+    numbers = np.array([_value(cell, header.kind) for cell in cells.uniques])[cells.codes[judged]]
+    if np.isnan(numbers).any():
+        row = int(judged[np.argmax(np.isnan(numbers))])
+        raise DatasetError(
+            f"{table.place(row, value)}: {shown(table.columns[value][row])} is not a "
+            f"{header.kind}. Write a number"
+            + (" other than 0 (-1: judged not relevant)." if header.kind == "grade" else ".")
+        )
     relevance = Relevance.from_pairs(
-        rows,
-        columns,
-        values,
+        x[judged],
+        y[judged],
+        numbers,
         shape=(len(x_rows), len(y_rows)),
         unjudged=header.unjudged,
         kind=header.kind,
         threshold=header.threshold,
     )
     sides = []
-    for side, index, first, text, kind in (
-        ("x", x_index, x_rows, text_x, header.x_kind),
-        ("y", y_index, y_rows, text_y, header.y_kind),
+    for side, rows, key, text, kind in (
+        ("x", x_rows, id_x, text_x, header.x_kind),
+        ("y", y_rows, id_y, text_y, header.y_kind),
     ):
-        metadata = {m.name: _restore(table, m, first) for m in header.metadata if m.side == side}
-        sides.append(
-            Items(np.array(list(index), dtype=object), table.columns[text][first], kind, metadata)
-        )
+        metadata = {m.name: _restore(table, m, rows) for m in header.metadata if m.side == side}
+        sides.append(Items(table.columns[key][rows], table.columns[text][rows], kind, metadata))
     return PairSet(sides[0], sides[1], relevance, name=table.name.rsplit(".", 1)[0] or "pairs")
 
 
-def _declared(
-    table: Table, id_column: str, text_column: str
-) -> tuple[dict[str, int], NDArray[np.intp]]:
-    """Items by id in order of appearance, with the first row of each."""
-    index: dict[str, int] = {}
-    first: list[int] = []
-    texts = table.columns[text_column]
-    for row, (key, text) in enumerate(zip(table.columns[id_column], texts, strict=True)):
-        if not key:
-            continue
-        if key not in index:
-            index[key] = len(first)
-            first.append(row)
-        elif texts[first[index[key]]] != text:
-            raise DatasetError(
-                f"{table.place(row, text_column)}: id {shown(key)} stands for {shown(text)} here "
-                f"and for {shown(texts[first[index[key]]])} in {table.unit} "
-                f"{table.rows[first[index[key]]]}. Give one of them another id."
-            )
-    return index, np.array(first, dtype=np.intp)
+def _declared(table: Table, id_column: str, text_column: str) -> tuple[Codes, Codes]:
+    """The item of each row, -1 where it names none, and the first row of each item."""
+    keys = table.factorize(id_column)
+    rows = np.flatnonzero(keys.where(bool))
+    codes, first = by_appearance(keys.codes[rows])
+    texts = table.factorize(text_column)
+    spoken = texts.codes[rows]
+    differing = np.flatnonzero(spoken != spoken[first][codes])
+    if len(differing):
+        row = rows[differing[0]]
+        before = rows[first[codes[differing[0]]]]
+        raise DatasetError(
+            f"{table.place(row, text_column)}: id {shown(keys.cells[row])} stands for "
+            f"{shown(texts.cells[row])} here and for {shown(texts.cells[before])} in "
+            f"{table.unit} {table.rows[before]}. Give one of them another id."
+        )
+    items = np.full(len(table), -1)
+    items[rows] = codes
+    return items, rows[first]
 
 
-def _value(cell: str, kind: str) -> float | None:
-    """A grade or score, or None where the cell holds none."""
+def _value(cell: str, kind: str) -> float:
+    """A grade or score, or NaN where the cell holds none."""
     number = parse_number(cell)
     if number is None or not np.isfinite(number) or (kind == "grade" and number == 0):
-        return None
+        return np.nan
     return number
 
 
-def _restore(table: Table, column: MetadataColumn, first: NDArray[np.intp]) -> NDArray[Any]:
+def _restore(table: Table, column: MetadataColumn, first: Codes) -> NDArray[Any]:
     """A metadata column with the type that it was written with."""
-    side: Side = column.side
     cells = table.columns[str(column)][first]
     if column.dtype == "text":
         return cells
@@ -445,6 +432,7 @@ def _restore(table: Table, column: MetadataColumn, first: NDArray[np.intp]) -> N
         except (ValueError, KeyError, OverflowError) as error:
             raise DatasetError(
                 f"{table.place(first[i], str(column))}: {shown(cell)} does not fit the "
-                f"{side} metadata {shown(column.name)} of type {dtype}. Write a matching value."
+                f"{column.side} metadata {shown(column.name)} of type {dtype}. Write a "
+                "matching value."
             ) from error
     return restored

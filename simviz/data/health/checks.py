@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,10 +53,20 @@ _CODES = 0.1
 # Measured on one core of a laptop: seconds a character that is looked at, and an item.
 _PER_CHARACTER, _PER_ITEM, _LOOKED_AT = 1e-6, 4e-5, 1_000
 
+#: What findings say, by kind.
+_TEXTS = tomllib.loads(Path(__file__).with_name("findings.toml").read_text("utf-8"))
+
 #: Pairs of items that must not stand in two parts, by side.
 Ties = Mapping[str, tuple[Index, Index]]
 #: What stands in one row of the examples.
 Example = tuple[str, ...]
+
+
+#: What to do where no remedy can be offered.
+_INSTEAD = (
+    " Too much hangs together to keep it in one part here: merge or remove these items in "
+    "the file, or split by something else."
+)
 
 
 def check_health(
@@ -98,30 +111,18 @@ def check_health(
         except DatasetError as error:
             skipped.append(f"Leaks were not looked for, for these pairs cannot be split: {error}")
     subject = Subject(pairs, split, disputed)
-    shared = measure_shared(subject)
-    found = [
-        find_leaks(subject),
-        find_contradictions(subject),
-        find_empty(subject),
-        find_one_class(subject),
-        find_duplicates(subject),
-        find_near(subject),
-        find_identical(subject),
-        find_codes(shared),
-        find_unseen(subject),
-        find_unanswered(subject),
-    ]
+    found = [check(subject) for check in CHECKS]
     checked = {
         "items that are empty or the same": True,
         "judgments that contradict one another or say nothing": True,
         "test items known from training, or nearly": split is not None,
-        "text that gives the answer away": shared is not None,
+        "text that gives the answer away": subject.shared is not None,
     }
     return HealthReport(
         tuple(sorted(filter(None, found), key=lambda finding: finding.level)),
         tuple(what for what, was_checked in checked.items() if was_checked),
         tuple(skipped),
-        shared,
+        subject.shared,
         time.perf_counter() - start,
     )
 
@@ -188,6 +189,31 @@ class Subject:
         #: By side and part of the split, its items.
         self.members = {} if split is None else {"x": split.x_index, "y": split.y_index}
 
+    def finding(
+        self,
+        kind: str,
+        n: int,
+        examples: Iterable[Example] = (),
+        remedy: Remedy | None = None,
+        text: str = "",
+        **words: object,
+    ) -> Finding:
+        """Make a finding of its text and what stands in it."""
+        said = _TEXTS[text or kind]
+        words |= {"x": self.names["x"], "have": "has" if n == 1 else "have"}
+        words |= {"x_name": self.pairs.x_name, "y_name": self.pairs.y_name}
+        words["instead"] = _INSTEAD if remedy is None else ""
+        return Finding(
+            kind,
+            said["level"],
+            said["title"].format(**words),
+            n,
+            said["why"].format(**words),
+            tuple(cell.format(**words) for cell in said.get("head", ())),
+            tuple(islice(examples, _EXAMPLES)),
+            remedy,
+        )
+
     def label(self, side: str, item: int) -> ItemName:
         """What stands for an item in an example."""
         items = self.items[side]
@@ -199,14 +225,25 @@ class Subject:
         """The id of an item, as an example shows it."""
         return _cut(str(self.items[side].ids[item]))
 
+    def twins(self, side: str, one: int, other: int) -> Example:
+        """An example of two items of the same content."""
+        ids = f"{self.id(side, one)}, {self.id(side, other)}"
+        return self.names[side], self.label(side, one), ids
+
     def remedy(self, label: str, mend: Callable[..., PairSet], x: object, y: object) -> Remedy:
         """A remedy for these pairs."""
         return Remedy(label, mend, x, y, self.pairs.shape)  # type: ignore[arg-type]
 
+    def leave_out(self, x: Index) -> Remedy | None:
+        """Leaving x items out; None in a collection linked to itself, or where few would stay."""
+        if self.pairs.x is self.pairs.y or 2 * len(x) >= len(self.pairs.x):
+            return None
+        return self.remedy(_leave_out(len(x)), drop_items, x, _NOTHING)
+
     @cached_property
     def codes(self) -> dict[str, Index]:
         """By side, a number for each item, equal for equal content."""
-        found = {side: content_codes(self.items[side]) for side in self.sides}
+        found = {side: _content_codes(self.items[side]) for side in self.sides}
         return {"x": found["x"], "y": found[self.sides[-1]]}
 
     @cached_property
@@ -233,6 +270,11 @@ class Subject:
                 apart.append(side)
         return apart or ("x",)
 
+    @cached_property
+    def shared(self) -> SharedWords | None:
+        """How far the words lead that both sides share."""
+        return _measure_shared(self.pairs, self.split)
+
     def parts(self, side: str) -> NDArray[np.int8]:
         """The part of each item, the earliest of several; train where it is in none."""
         found = np.zeros(len(self.items[side]), dtype=np.int8)
@@ -245,26 +287,46 @@ def _cut(text: str) -> str:
     return text if len(text) <= _EXAMPLE_CHARACTERS else text[:_EXAMPLE_CHARACTERS] + "…"
 
 
-def content_codes(items: Items) -> NDArray[np.intp]:
+def _leave_out(n: int) -> str:
+    return f"Leave {'it' if n == 1 else 'them'} out"
+
+
+def _content_codes(items: Items) -> Index:
     """Number items so that those of the same content have the same number."""
-    seen: dict[str | bytes, int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in _keys(items)], dtype=np.intp)
-
-
-def _keys(items: Items) -> list[str] | list[bytes]:
-    if items.kind in ("text", "keyword"):
-        return [plain_text(text) for text in items.content]
     content = items.content
-    if sp.issparse(content):
+    keys: Iterable[str | bytes]
+    if items.kind in ("text", "keyword"):
+        keys = map(plain_text, content)
+    elif sp.issparse(content):
         rows = sp.csr_array(content)
-        return [
+        keys = (
             rows.indices[a:b].astype(np.int64).tobytes() + rows.data[a:b].tobytes()
             for a, b in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
-        ]
-    return [np.ascontiguousarray(row).tobytes() for row in content]
+        )
+    else:
+        keys = (np.ascontiguousarray(row).tobytes() for row in content)
+    seen: dict[str | bytes, int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
 
 
-def empty_items(items: Items) -> NDArray[np.intp]:
+def find_empty(subject: Subject) -> Finding | None:
+    """Items that hold nothing: blank texts, pictures of one colour, vectors of zeros."""
+    empty = {side: _empty_items(subject.items[side]) for side in subject.sides}
+    n = sum(map(len, empty.values()))
+    if not n:
+        return None
+    kinds = (subject.items[side].kind for side, found in empty.items() if len(found))
+    return subject.finding(
+        "empty",
+        n,
+        ((subject.names[s], subject.id(s, i)) for s, found in empty.items() for i in found),
+        subject.remedy(_leave_out(n), drop_items, empty["x"], empty[subject.sides[-1]]),
+        items=counted(n, "item holds", "items hold"),
+        what=", ".join(dict.fromkeys(_HOLLOW.get(kind, "blank texts") for kind in kinds)),
+    )
+
+
+def _empty_items(items: Items) -> Index:
     """Positions of items that hold nothing."""
     content = items.content
     if items.kind in ("text", "keyword"):
@@ -277,59 +339,27 @@ def empty_items(items: Items) -> NDArray[np.intp]:
     return np.flatnonzero(~flat.any(axis=1))
 
 
-def find_empty(subject: Subject) -> Finding | None:
-    """Items that hold nothing: blank texts, pictures of one colour, vectors of zeros."""
-    empty = {side: empty_items(subject.items[side]) for side in subject.sides}
-    n = sum(map(len, empty.values()))
-    if not n:
-        return None
-    kinds = [subject.items[side].kind for side, found in empty.items() if len(found)]
-    what = dict.fromkeys(_HOLLOW.get(kind, "blank texts") for kind in kinds)
-    examples = [
-        (subject.names[side], subject.id(side, i)) for side, found in empty.items() for i in found
-    ]
-    return Finding(
-        "empty",
-        "act",
-        f"{counted(n, 'item holds', 'items hold')} nothing ({', '.join(what)})",
-        n,
-        "Every method gives them similarity 0 with everything, so they only lower the "
-        "figures and fill the map.",
-        ("side", "id"),
-        tuple(examples[:_EXAMPLES]),
-        subject.remedy(_leave_out(n), drop_items, empty["x"], empty[subject.sides[-1]]),
-    )
-
-
 def find_duplicates(subject: Subject) -> Finding | None:
     """Items of one side with the same content."""
     examples: list[Example] = []
     extra: dict[str, int] = {}
     for side in subject.sides:
-        codes = subject.codes[side]
-        order = np.argsort(codes, kind="stable")
-        again = np.flatnonzero(np.diff(codes[order]) == 0)
+        order = np.argsort(subject.codes[side], kind="stable")
+        again = np.flatnonzero(np.diff(subject.codes[side][order]) == 0)
         if len(again):
             extra[side] = len(again)
-        for at in again[:_EXAMPLES]:
-            one, other = int(order[at]), int(order[at + 1])
-            ids = f"{subject.id(side, one)}, {subject.id(side, other)}"
-            examples.append((subject.names[side], subject.label(side, one), ids))
-    n = sum(extra.values())
-    if not n:
+        examples += [subject.twins(side, order[at], order[at + 1]) for at in again[:_EXAMPLES]]
+    if not extra:
         return None
+    n = sum(extra.values())
     where = [f"{counted(count, 'item')} of {subject.names[side]}" for side, count in extra.items()]
-    return Finding(
+    return subject.finding(
         "duplicates",
-        "look",
-        f"{' and '.join(where)} {'repeats' if n == 1 else 'repeat'} the content of another",
         n,
-        "No method can tell them apart: a right answer under one id counts as wrong under "
-        "the other. Merged, they are one item with the judgments of all. Keep them where "
-        "the same words do mean different things.",
-        ("side", "content", "ids"),
-        tuple(examples[:_EXAMPLES]),
+        examples,
         subject.remedy("Merge them", merge_items, subject.codes["x"], subject.codes["y"]),
+        items=" and ".join(where),
+        repeat="repeats" if n == 1 else "repeat",
     )
 
 
@@ -340,32 +370,26 @@ def find_contradictions(subject: Subject) -> Finding | None:
     n_y = relevance.shape[1]
     key = subject.codes["x"][rows] * n_y + subject.codes["y"][columns]
     both = np.intersect1d(key[is_relevant], key[~is_relevant])
-    listed = np.isin(key, both)
     # What the file itself said twice was read as relevant: only the account is left of it.
     said_twice = subject.disputed[:, 0].astype(np.int64) * n_y + subject.disputed[:, 1]
-    listed |= np.isin(rows * n_y + columns, said_twice)
-    n = len(np.unique(key[listed]))
-    if not n:
-        return None
+    listed = np.flatnonzero(np.isin(key, both) | np.isin(rows * n_y + columns, said_twice))
     _, first = np.unique(key[listed], return_index=True)
-    at = np.flatnonzero(listed)[np.sort(first)][:_EXAMPLES]
+    if not len(first):
+        return None
+    at = listed[np.sort(first)]
     unlisted = relevance.unjudged == "negative"
-    return Finding(
+    return subject.finding(
         "contradictions",
-        "act",
-        f"{counted(n, 'pair is', 'pairs are')} judged both relevant and not relevant",
-        n,
-        "One of the two judgments is wrong, and training and figures rest on a guess. "
-        + ("" if len(both) else "As read, they count as relevant. ")
-        + "Best is to judge them anew in the file.",
-        (subject.pairs.x_name, subject.pairs.y_name),
-        tuple((subject.label("x", rows[i]), subject.label("y", columns[i])) for i in at),
+        len(first),
+        ((subject.label("x", rows[i]), subject.label("y", columns[i])) for i in at),
         subject.remedy(
             "Count as not relevant" if unlisted else "Forget these judgments",
             drop_judgments,
             rows[listed],
             columns[listed],
         ),
+        pairs=counted(len(first), "pair is", "pairs are"),
+        as_read="" if len(both) else "As read, they count as relevant. ",
     )
 
 
@@ -376,36 +400,24 @@ def find_one_class(subject: Subject) -> Finding | None:
         return None
     good, bad = (np.diff(m.indptr) for m in (relevance.positives, relevance.negatives))
     if not bad.any():
-        return Finding(
-            "one-class",
-            "act",
-            "All judged pairs are relevant, and pairs that are not listed are unknown",
-            int(good.sum()),
-            "Nothing is known to be wrong, so nothing can be measured: every method that "
-            "finds all pairs similar is right.",
-            remedy=subject.remedy("Count unlisted as not relevant", count_unlisted, None, None),
-        )
+        remedy = subject.remedy("Count unlisted as not relevant", count_unlisted, None, None)
+        return subject.finding("one-class", int(good.sum()), (), remedy, "all relevant")
     judged = good + bad > 0
     if (good + bad)[judged].mean() < _RANKED:
         return None  # judged pair by pair: figures are over pairs, not within a query
     one = np.flatnonzero(judged & ((good == 0) | (bad == 0)))
     if not len(one):
         return None
-    only = np.where(good[one] > 0, "only relevant", "only not relevant")
+    kinds = {True: "only relevant", False: "only not relevant"}
     n_relevant = int((good[one] > 0).sum())
-    return Finding(
+    return subject.finding(
         "one-class",
-        "look",
-        f"{counted(len(one), 'item')} of {subject.names['x']} {_have(len(one))} "
-        f"judgments of one kind only ({n_relevant:,} only relevant ones, "
-        f"{len(one) - n_relevant:,} only not relevant ones)",
         len(one),
-        "Where all judged answers are right, or all wrong, any order is as good as any "
-        "other: such queries say nothing about a ranking. They still count in figures over "
-        "all judged pairs, such as the AUC.",
-        (subject.pairs.x_name, "its judgments"),
-        tuple((subject.label("x", one[k]), str(only[k])) for k in range(len(one[:_EXAMPLES]))),
-        _without_queries(subject, one),
+        ((subject.label("x", int(i)), kinds[bool(good[i])]) for i in one),
+        subject.leave_out(one),
+        items=counted(len(one), "item"),
+        good=n_relevant,
+        bad=len(one) - n_relevant,
     )
 
 
@@ -416,36 +428,16 @@ def find_unanswered(subject: Subject) -> Finding | None:
     # Those with negatives only are found as one-class.
     answers = relevance.matrix if judged_alone else relevance.positives
     found = np.flatnonzero(np.diff(answers.indptr) == 0)
-    n = len(found)
-    if not n or subject.pairs.x is subject.pairs.y:
+    if not len(found) or subject.pairs.x is subject.pairs.y:
         return None
-    what = "no judgment at all" if judged_alone else "nothing that is relevant to them"
-    return Finding(
+    return subject.finding(
         "unanswered",
-        "look",
-        f"{counted(n, 'item')} of {subject.names['x']} {_have(n)} {what}",
-        n,
-        "They teach no method that learns from pairs, and no figure counts them as queries. "
-        "They do no harm as answers to the other side.",
-        (subject.pairs.x_name,),
-        tuple((subject.label("x", i),) for i in found[:_EXAMPLES]),
-        _without_queries(subject, found),
+        len(found),
+        ((subject.label("x", int(i)),) for i in found),
+        subject.leave_out(found),
+        items=counted(len(found), "item"),
+        what="no judgment at all" if judged_alone else "nothing that is relevant to them",
     )
-
-
-def _leave_out(n: int) -> str:
-    return f"Leave {'it' if n == 1 else 'them'} out"
-
-
-def _have(n: int) -> str:
-    return "has" if n == 1 else "have"
-
-
-def _without_queries(subject: Subject, x: Index) -> Remedy | None:
-    """Leaving x items out; None where a collection is linked to itself or few would be left."""
-    if subject.pairs.x is subject.pairs.y or 2 * len(x) >= len(subject.pairs.x):
-        return None
-    return subject.remedy(_leave_out(len(x)), drop_items, x, _NOTHING)
 
 
 def find_leaks(subject: Subject) -> Finding | None:
@@ -461,24 +453,12 @@ def find_leaks(subject: Subject) -> Finding | None:
         test = members["test"]
         leaked = test[known[codes[test]] >= 0]
         n += len(leaked)
-        for i in leaked[: _EXAMPLES - len(examples)]:
-            ids = f"{subject.id(side, i)}, {subject.id(side, known[codes[i]])}"
-            examples.append((subject.names[side], subject.label(side, i), ids))
+        examples += [subject.twins(side, i, known[codes[i]]) for i in leaked[:_EXAMPLES]]
         ties[side] = (np.arange(len(codes)), subject.first[side][codes])
     if not n:
         return None
-    remedy = _moved_to_training(subject, ties)
-    return Finding(
-        "leak",
-        "act",
-        f"{counted(n, 'test item is', 'test items are')} known from training",
-        n,
-        "What was learned by heart counts as found: figures on the test part are too good "
-        "by that much." + _instead(remedy),
-        ("side", "content", "ids"),
-        tuple(examples),
-        remedy,
-    )
+    items = counted(n, "test item is", "test items are")
+    return subject.finding("leak", n, examples, _moved_to_training(subject, ties), items=items)
 
 
 def find_near(subject: Subject) -> Finding | None:
@@ -505,39 +485,15 @@ def find_near(subject: Subject) -> Finding | None:
                 rows.append((subject.names[side], *items))
     if not total:
         return None
-    where = "" if not subject.held else ", none across training and test"
-    remedy = None
-    why = (
-        "They do no harm where they are. Another seed or another way of splitting may part "
-        "them; then figures on the test would rest on memory."
-    )
-    if across:
-        where = f", {across:,} of them across training and test"
-        remedy = _moved_to_training(subject, ties)
-        why = (
-            "A test item that differs by a letter or a word from one in training asks for little "
-            "more than memory. Decide by the examples whether they are variants of one thing or "
-            "things of their own." + _instead(remedy)
-        )
-    return Finding(
+    return subject.finding(
         "near",
-        "look",
-        counted(total, "pair of items is", "pairs of items are") + " nearly the same" + where,
         total,
-        why,
-        ("side", "one", "the other"),
-        tuple((examples + inside)[:_EXAMPLES]),
-        remedy,
-    )
-
-
-def _instead(remedy: Remedy | None) -> str:
-    """What to do where no remedy can be offered."""
-    if remedy is not None:
-        return ""
-    return (
-        " Too much hangs together to keep it in one part here: merge or remove these items in "
-        "the file, or split by something else."
+        chain(examples, inside),
+        _moved_to_training(subject, ties) if across else None,
+        "near across" if across else "near",
+        pairs=counted(total, "pair of items is", "pairs of items are"),
+        where=", none across training and test" if subject.held else "",
+        across=across,
     )
 
 
@@ -585,45 +541,32 @@ def find_identical(subject: Subject) -> Finding | None:
     remedy = None
     if 2 * len(found) < len(queries):
         remedy = subject.remedy(f"Leave all {len(found):,} out", drop_items, found, _NOTHING)
-    where = ""
+    item = "item"
     if subject.split is not None:  # what training knows lifts no figure
         test = subject.members["x"]["test"]
         found, queries = np.intersect1d(found, test), np.intersect1d(queries, test)
-        where = "test "
+        item = "test item"
     n = len(found)
     if not n or n < _MANY_SAME * len(queries):
         return None
-    return Finding(
+    return subject.finding(
         "identical",
-        "look",
-        f"{counted(n, f'{where}item')} of {subject.names['x']} ({percent(n / len(queries))}) "
-        f"{_have(n)} a relevant answer with the very same text",
         n,
-        "Comparing strings finds these without learning anything, so they lift the figures "
-        "of every method alike. Leave them in where such queries are asked in earnest; "
-        "leave them out to see what is learned.",
-        ("the text on both sides",),
-        tuple((subject.label("x", int(i)),) for i in found[:_EXAMPLES]),
+        ((subject.label("x", int(i)),) for i in found),
         remedy,
+        items=counted(n, item),
+        share=percent(n / len(queries)),
     )
 
 
-def find_codes(shared: SharedWords | None) -> Finding | None:
+def find_codes(subject: Subject) -> Finding | None:
     """Codes and numbers on both sides that give the answer away."""
+    shared = subject.shared
     if shared is None or shared.n < _FEWEST:
         return None
     if shared.codes < shared.chance + _CODES * (1.0 - shared.chance):
         return None
-    return Finding(
-        "codes",
-        "look",
-        f"Words with digits alone (codes, numbers, years) reach {shared.metric} "
-        f"{shared.codes:.2f}; all shared words reach {shared.words:.2f}",
-        shared.n,
-        f"Measured on {shared.on} without any learning; knowing nothing gives "
-        f"{shared.chance:.2f}. Where both sides copy the same codes, a high figure says "
-        "little about meaning. Compare every method with TF-IDF, which has this for free.",
-    )
+    return subject.finding("codes", shared.n, shared=shared)
 
 
 def find_unseen(subject: Subject) -> Finding | None:
@@ -641,27 +584,34 @@ def find_unseen(subject: Subject) -> Finding | None:
         n += len(empty)
         share = percent(len(empty) / len(test))
         where.append(f"{counted(len(empty), 'test item')} of {subject.names[side]} ({share})")
-        examples += [(subject.names[side], subject.label(side, int(i))) for i in empty[:_EXAMPLES]]
+        examples += [(subject.names[side], subject.label(side, i)) for i in empty[:_EXAMPLES]]
     if not n:
         return None
-    return Finding(
-        "unseen",
-        "look",
-        f"{' and '.join(where)} {'shares' if n == 1 else 'share'} no word with training",
-        n,
-        "To a method that goes by whole words they are empty and score 0 with everything. "
-        "Methods that go by characters can still place them.",
-        ("side", "text"),
-        tuple(examples[:_EXAMPLES]),
-    )
+    share = "shares" if n == 1 else "share"
+    return subject.finding("unseen", n, examples, items=" and ".join(where), share=share)
 
 
-def measure_shared(subject: Subject) -> SharedWords | None:
+#: In the order in which findings of one level are listed.
+CHECKS = (
+    find_leaks,
+    find_contradictions,
+    find_empty,
+    find_one_class,
+    find_duplicates,
+    find_near,
+    find_identical,
+    find_codes,
+    find_unseen,
+    find_unanswered,
+)
+
+
+def _measure_shared(pairs: PairSet, split: Split | None) -> SharedWords | None:
     """How far the words lead that both sides share."""
-    if subject.pairs.x.kind != "text" or subject.pairs.y.kind != "text":
+    if pairs.x.kind != "text" or pairs.y.kind != "text":
         return None
-    pairs = subject.pairs if subject.split is None else subject.split.test
-    on = "all pairs" if subject.split is None else "the test part"
+    if split is not None:
+        pairs = split.test
     texts = [[plain_text(text) for text in items.content] for items in (pairs.x, pairs.y)]
     words = _weighted(texts, words_of)
     codes = _weighted(texts, _words_with_digits)
@@ -673,6 +623,7 @@ def measure_shared(subject: Subject) -> SharedWords | None:
     )
     if not n:
         return None
+    on = "all pairs" if split is None else "the test part"
     return SharedWords("MRR" if ranked else "AUC", by_words, by_codes, chance, n, on)
 
 
