@@ -104,11 +104,6 @@ def default_direction(pairs: PairSet) -> Direction:
     -------
     {"x2y", "y2x"}
         The side that asks first.
-
-    Examples
-    --------
-    >>> default_direction(PairSet.from_texts(["ox"], ["buey"], y_name="queries"))
-    'y2x'
     """
     return who_asks(pairs).direction
 

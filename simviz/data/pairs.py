@@ -41,11 +41,6 @@ class Items:
         Anything else that is known, one array a column. The column "label",
         where it exists, is what a map writes beside an item.
 
-    Raises
-    ------
-    DatasetError
-        If lengths differ, an id repeats, or the content does not fit its kind.
-
     Examples
     --------
     >>> words = Items(["a", "b"], ["red heart", "car"], "keyword")
@@ -207,11 +202,6 @@ class PairSet:
         A short name to show.
     x_name, y_name : str
         What the items of a side are called, in the plural.
-
-    Raises
-    ------
-    DatasetError
-        If a side is empty or the shapes do not fit.
 
     Examples
     --------

@@ -259,11 +259,6 @@ def from_frame(
     ReadResult
         As `read_pairs`; rows count from 1.
 
-    Raises
-    ------
-    DatasetError
-        If it is no data frame, or cannot be understood.
-
     Examples
     --------
     >>> import pandas as pd

@@ -504,11 +504,6 @@ class Roles:
         ----------
         table : Table
             What the roles are for.
-
-        Raises
-        ------
-        DatasetError
-            If a column does not exist or has two parts to play.
         """
         for name in sorted(self.used()):
             table.column(name)

@@ -124,11 +124,6 @@ class ReadingLimits:
         -------
         ReadingLimits
             The defaults where nothing is said.
-
-        Raises
-        ------
-        DatasetError
-            If a variable holds no whole number above 0.
         """
         given: dict[str, int] = {}
         for field in fields(cls):

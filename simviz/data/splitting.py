@@ -140,18 +140,15 @@ def split(
     -----
     When one side is divided, a query of it meets **all** items of the other
     side, as it will in use: the fewer compete, the better any method looks.
-    The training part keeps to the items judged together with its own. There
-    are three exceptions. Of a side of kind "keyword" every part has the
-    keywords of train: a keyword is nothing but its name, so one without a
-    relevant item in train cannot be learned; such are left out, with a note.
-    Where pairs that are not listed are unknown, only judged candidates count,
-    and a part has the items judged with its own. So it has in a collection
-    that is linked to itself, where each item would otherwise meet itself.
+    The training part keeps to the items judged together with its own; so do
+    all parts where pairs that are not listed are unknown, and in a collection
+    that is linked to itself. Of a side of kind "keyword" every part has the
+    keywords of train: one without a relevant item there cannot be learned, and
+    is left out with a note.
 
     By "pair", components of the relevance graph are kept whole. Where
-    unlisted pairs are unknown, judged negatives are kept whole too if the
-    components stay small enough; else those between two parts are in none,
-    with a note.
+    unlisted pairs are unknown, so are judged negatives, if the components stay
+    small enough; else those between two parts are in none, with a note.
 
     Examples
     --------
@@ -195,33 +192,20 @@ def folds(
         How many folds, at least 3: one for the test, the next one for
         validation, the others for training.
     by : {"pair", "x", "y", "group"}, default="x"
-        What must not stand in two folds, see `simviz.data.splitting`.
-    seed : int, default=0
-        Of the assignment to folds.
-    group_key : str, optional
-        Metadata column, by group; "group" when omitted.
+        What must not stand in two folds, as in `split`.
+    seed, group_key : as in `split`
+        Seed and metadata column.
 
     Yields
     ------
     Split
         One for each fold, in order.
 
-    Raises
-    ------
-    DatasetError
-        If there are too few pairs for so many folds, or what must stay
-        together is too large for one.
-
     Examples
     --------
     >>> words = [f"word {i}" for i in range(100)]
-    >>> for parts in folds(PairSet.from_texts(words, words), n=5):
-    ...     print(len(parts.train.x), len(parts.validation.x), len(parts.test.x))
-    60 20 20
-    60 20 20
-    60 20 20
-    60 20 20
-    60 20 20
+    >>> [len(parts.test.x) for parts in folds(PairSet.from_texts(words, words), n=5)]
+    [20, 20, 20, 20, 20]
     """
     if n < 3:
         raise DatasetError(f"Folds need 3 parts or more (train, validation, test); got {n}.")
@@ -253,25 +237,13 @@ def repeated_splits(
         What to split.
     n : int, default=10
         How often; the i-th split has the seed ``seed + i``.
-    by : {"pair", "x", "y", "group", "column", "time"}, default="x"
-        What must not stand in two parts, see `simviz.data.splitting`.
-    fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
-        Shares of train, validation and test. The papers' 80 per cent are
-        train and validation together.
-    seed : int, default=0
-        Of the first split.
-    group_key : str, optional
-        Metadata column, see `simviz.data.splitting`.
+    by, fractions, seed, group_key : as in `split`
+        The papers' 80 per cent are train and validation together.
 
     Yields
     ------
     Split
-        Each like one that `simviz.data.splitting` draws.
-
-    Raises
-    ------
-    DatasetError
-        As `simviz.data.splitting` does.
+        Each like one that `split` draws.
 
     Examples
     --------

@@ -144,11 +144,6 @@ class Table:
         -------
         object array of str, shape (n,)
             Its cells.
-
-        Raises
-        ------
-        DatasetError
-            If there is none of that name.
         """
         if name not in self.columns:
             raise DatasetError(
@@ -197,10 +192,9 @@ def read_table(
 ) -> Table:
     r"""Read a table: CSV, TSV, JSON, JSONL, Parquet, Arrow, Feather or Excel.
 
-    Any of them may be packed with gzip. What a file is, is told from its
-    content first and its name second. The delimiter (comma, tab, semicolon,
-    vertical bar), the quoting and the encoding are found; whatever was mended
-    is said in the notes. Nothing is executed and nothing is unpickled.
+    Any of them may be packed with gzip. What a file is, its content says
+    first and its name second. Delimiter, quoting and encoding are guessed;
+    notes say what was mended. Nothing is executed, and nothing unpickled.
 
     Parameters
     ----------
@@ -292,11 +286,6 @@ def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
     -------
     Table
         Columns of lists of equally many numbers are its vectors.
-
-    Raises
-    ------
-    DatasetError
-        If it is no data frame, or too large.
     """
     import pyarrow as pa
 

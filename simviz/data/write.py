@@ -184,11 +184,6 @@ def dump_pairs(pairs: PairSet, suffix: str) -> bytes:
     -------
     bytes
         The file.
-
-    Raises
-    ------
-    DatasetError
-        As `write_pairs`.
     """
     header = _header(pairs)
     for side, items in (("x", pairs.x), ("y", pairs.y)):

@@ -140,11 +140,6 @@ def find_disputed(result: ReadResult) -> Finding | None:
     Finding or None
         None where no row contradicts another. Its remedy is for the pairs as
         they were read.
-
-    Raises
-    ------
-    DatasetError
-        By its remedy, where no relevant pair would be left.
     """
     if result.disputed is None or not len(result.disputed):
         return None

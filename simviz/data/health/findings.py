@@ -58,12 +58,6 @@ class Remedy:
         -------
         PairSet
             A new one; the old one stays as it is.
-
-        Raises
-        ------
-        DatasetError
-            If nothing would be left, or these are not the pairs that were
-            checked.
         """
         if pairs.shape != self.shape:
             raise DatasetError(
