@@ -272,9 +272,8 @@ def _grams(text: str) -> list[str]:
 class MinedWords(Augmenter):
     """Real inputs that hold a text of the y side and something else.
 
-    An input is taken where a text of the y side stands in it, word for word,
-    without being all of it, and where that text is the one that an n-gram
-    matcher finds: two witnesses for the same group.
+    A text of the y side must stand in the input, word for word, and be the one
+    that an n-gram matcher finds: two witnesses for the same group.
 
     Parameters
     ----------
@@ -420,10 +419,9 @@ class ListedSynonyms(Augmenter):
 class InducedSynonyms(Augmenter):
     """Texts with words exchanged for what stands in their place elsewhere in the group.
 
-    Where two texts of a group share one or two words in a row, at the same
-    end, what is left of the one and what is left of the other are taken for
-    synonyms within that group, if each has one or two words of nothing but
-    letters and digits, and neither is a whole text anywhere.
+    Where two texts of a group share one or two words at the same end, what is
+    left of each is a synonym of the other within that group, if both have one
+    or two words of letters and digits, and neither is a whole text anywhere.
 
     Parameters
     ----------
@@ -680,21 +678,16 @@ AUGMENTERS: Mapping[str, type[Augmenter]] = {
 
 
 def augment(pairs: PairSet, steps: Iterable[Augmenter], exclude: Iterable[str] = ()) -> PairSet:
-    """Apply augmenters one after the other.
+    """Apply augmenters one after the other; each sees what those before it made.
 
     Parameters
     ----------
     pairs : PairSet
         Training pairs, texts on both sides.
     steps : iterable of Augmenter
-        In the order given; each sees what those before it made.
+        In the order given.
     exclude : iterable of str, optional
         Texts that must not be made, such as those of validation and test.
-
-    Returns
-    -------
-    PairSet
-        With the same y side.
 
     Examples
     --------

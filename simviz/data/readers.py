@@ -185,10 +185,9 @@ def read_pairs(
 ) -> ReadResult:
     r"""Read pairs from one table in one call, in any format of `read_table`.
 
-    *Row-aligned*: a row is a pair that belongs together. *Long form*: a row is
-    one judgment with a grade, a score, or a word. *Groups*: a row names an
-    item and its group. *Triplets*: a row names an anchor, what belongs to it
-    and what does not. Items are texts, or lists of numbers.
+    A row is a pair that belongs together; a judgment with a grade, a score, or
+    a word; an item with its group; or a triplet of an anchor, what belongs to
+    it and what does not. Items are texts, or lists of numbers.
 
     Parameters
     ----------
@@ -569,7 +568,7 @@ def attach(
         ),
     ]
     for column, name, candidates in wanted:
-        cells = table.column(column)[rows]
+        cells = table.columns[column][rows]
         codes = table.factorize(column).codes[rows]
         candidates = tuple(side for side in candidates if side in sides)
         if not candidates or column in table.vectors:

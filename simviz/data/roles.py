@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Codes, counted, is_missing, parse_number, shown
+from simviz.data.cells import Codes, counted, did_you_mean, is_missing, parse_number, shown
 from simviz.data.tables import Table
 from simviz.data.write import parse_header
 from simviz.exceptions import DatasetError
@@ -505,8 +505,10 @@ class Roles:
         table : Table
             What the roles are for.
         """
-        for name in sorted(self.used()):
-            table.column(name)
+        for name in sorted(self.used() - table.columns.keys()):
+            raise DatasetError(
+                f"{table.name} has no column {shown(name)}. {did_you_mean(name, table.columns)}"
+            )
         if self.labels and self.label is None:
             raise DatasetError(
                 f"{table.name}: labels says what words mean, but no column is read as the label. "
@@ -540,7 +542,7 @@ def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
     table : Table
         At least two columns.
     labels : mapping of str to float or None, optional
-        What words mean, which also tells the column where they stand.
+        What words mean; a column that holds them is the label.
 
     Returns
     -------

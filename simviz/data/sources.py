@@ -116,38 +116,29 @@ class ReadingLimits:
     images: int = 20_000
     pixels: int = 25_000_000
 
-    @classmethod
-    def from_environment(cls) -> ReadingLimits:
-        """The limits with what environment variables say about them.
-
-        Returns
-        -------
-        ReadingLimits
-            The defaults where nothing is said.
-        """
-        given: dict[str, int] = {}
-        for field in fields(cls):
-            variable = _PREFIX + field.name.upper()
-            value = os.environ.get(variable, "").strip()
-            if value:
-                if not value.isdecimal() or int(value) < 1:
-                    raise DatasetError(
-                        f"The environment variable {variable} is {value[:40]!r}; "
-                        "write a whole number above 0."
-                    )
-                given[field.name] = int(value)
-        return cls(**given)
-
 
 def get_limits() -> ReadingLimits:
-    """The limits that hold here.
+    """The limits that hold now.
 
     Returns
     -------
     ReadingLimits
         Of `reading_limits` around this, else of the environment.
     """
-    return _CURRENT.get() or ReadingLimits.from_environment()
+    if current := _CURRENT.get():
+        return current
+    given: dict[str, int] = {}
+    for field in fields(ReadingLimits):
+        variable = _PREFIX + field.name.upper()
+        value = os.environ.get(variable, "").strip()
+        if value:
+            if not value.isdecimal() or int(value) < 1:
+                raise DatasetError(
+                    f"The environment variable {variable} is {value[:40]!r}; "
+                    "write a whole number above 0."
+                )
+            given[field.name] = int(value)
+    return ReadingLimits(**given)
 
 
 @contextmanager

@@ -27,7 +27,6 @@ from simviz.data.cells import (
     are_numbers,
     as_cells,
     counted,
-    did_you_mean,
     factorize,
     is_missing,
     rows_named,
@@ -132,8 +131,8 @@ class Table:
         """
         return rows_named(self.unit, [int(self.rows[r]) for r in rows])
 
-    def column(self, name: str) -> NDArray[np.object_]:
-        """One column by its name.
+    def factorize(self, name: str) -> Factorized:
+        """One column by its distinct cells, worked out once.
 
         Parameters
         ----------
@@ -142,30 +141,11 @@ class Table:
 
         Returns
         -------
-        object array of str, shape (n,)
-            Its cells.
-        """
-        if name not in self.columns:
-            raise DatasetError(
-                f"{self.name} has no column {shown(name)}. {did_you_mean(name, self.columns)}"
-            )
-        return self.columns[name]
-
-    def factorize(self, name: str) -> Factorized:
-        """One column by its distinct cells, worked out once.
-
-        Parameters
-        ----------
-        name : str
-            Of the column; `column` says what is raised where there is none.
-
-        Returns
-        -------
         Factorized
             The distinct cells, and which of them stands in each row.
         """
         if name not in self._factorized:
-            self._factorized[name] = factorize(self.column(name))
+            self._factorized[name] = factorize(self.columns[name])
         return self._factorized[name]
 
     @cached_property

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from simviz.data.roles import Roles
 from simviz.data.sources import reading_limits
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
@@ -227,4 +228,4 @@ def test_random_bytes_never_escape_as_another_error():
 def test_an_unknown_column_suggests_the_near_one():
     table = read_table(b"query,document\na,b\n", "q.csv")
     with pytest.raises(DatasetError, match=r"no column 'qeury'. Did you mean 'query'\?"):
-        table.column("qeury")
+        Roles("qeury", "document").check(table)

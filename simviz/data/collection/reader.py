@@ -70,16 +70,15 @@ def read_collection(
 ) -> ReadResult:
     r"""Read a data set that is spread over several files.
 
-    Understood are items of two sides with judgments: the layout of BEIR
-    (``corpus.jsonl``, ``queries.jsonl``, ``qrels/*.tsv``), TREC's documents,
+    Items of two sides with judgments: the layout of BEIR, TREC's documents,
     topics and qrels, and any files whose names say what they are (``x``,
     ``queries``, ...; ``y``, ``documents``, ...; ``relevance``, ``qrels``,
     ...). A side may be texts (a table, lines), vectors (.npy, .npz, .mtx,
     .svmlight, a column of lists) with ``ids.txt``, or images. Without
     judgments, items of equal ids belong together; with one side only, the
     judgments link its items. ``split``, ``folds`` and ``groups`` describe
-    items. Images with a table of keywords, images in folders that are named
-    after keywords, and a single table are understood, too.
+    items. Images with a table of keywords or in folders named after them, and
+    a single table, are read, too.
 
     Parameters
     ----------

@@ -1,15 +1,6 @@
 """Health of data: what would make figures wrong, found before anything is trained."""
 
-from simviz.data.health.checks import check_health, estimate_seconds, find_disputed
-from simviz.data.health.findings import Finding, HealthReport, ItemName, Remedy, SharedWords
+from simviz.data.health.checks import check_health
+from simviz.data.health.findings import Finding, HealthReport, Remedy
 
-__all__ = [
-    "Finding",
-    "HealthReport",
-    "ItemName",
-    "Remedy",
-    "SharedWords",
-    "check_health",
-    "estimate_seconds",
-    "find_disputed",
-]
+__all__ = ["Finding", "HealthReport", "Remedy", "check_health"]

@@ -128,37 +128,14 @@ def check_health(
 
 
 def find_disputed(result: ReadResult) -> Finding | None:
-    """What rows of a file contradict one another; quick at any size.
-
-    Parameters
-    ----------
-    result : ReadResult
-        What a reader answered.
-
-    Returns
-    -------
-    Finding or None
-        None where no row contradicts another. Its remedy is for the pairs as
-        they were read.
-    """
+    """What rows of a file contradict one another, or None; quick at any size."""
     if result.disputed is None or not len(result.disputed):
         return None
     return find_contradictions(Subject(result.pairs, None, result.disputed))
 
 
 def estimate_seconds(pairs: PairSet) -> float:
-    """About how long `check_health` takes.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What would be checked.
-
-    Returns
-    -------
-    float
-        Seconds on one core.
-    """
+    """About how many seconds `check_health` takes on one core."""
     seconds = _PER_ITEM * (len(pairs.x) + len(pairs.y) + pairs.relevance.matrix.nnz / 10)
     for items in (pairs.x, pairs.y):
         if items.kind == "text":

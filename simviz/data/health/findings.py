@@ -145,23 +145,7 @@ def _with_parts(items: Items, parts: NDArray[np.int8] | None) -> Items:
 
 
 class ItemName(str):
-    """What stands for an item in an example, with the place of the item.
-
-    Parameters
-    ----------
-    text : str
-        What is read.
-    side : {"x", "y"}
-        The item's side.
-    item : int
-        Its place there.
-
-    Examples
-    --------
-    >>> name = ItemName("lamp.png", "x", 3)
-    >>> name, name.side, name.item
-    ('lamp.png', 'x', 3)
-    """
+    """What stands for an item in an example, with the side and the position of the item."""
 
     __slots__ = ("item", "side")
     side: str
@@ -212,28 +196,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class SharedWords:
-    """How far the words that both sides share lead, without any learning.
+    """How far the words that both sides share lead, without any learning."""
 
-    Parameters
-    ----------
-    metric : {"MRR", "AUC"}
-        MRR where what is not listed is negative, else the AUC of judged pairs.
-    words : float
-        Its value by the cosine of weighted words.
-    codes : float
-        Its value by words with a digit alone: codes, numbers, years.
-    chance : float
-        Its value for a scorer that knows nothing.
-    n : int
-        Queries (MRR) or judged pairs (AUC).
-    on : str
-        What it was measured on, such as "the test part".
-    """
-
+    # MRR where what is not listed is negative, else the AUC of judged pairs: by the cosine of
+    # weighted words, by words with a digit alone, and of a scorer that knows nothing.
     metric: Literal["MRR", "AUC"]
     words: float
     codes: float
     chance: float
+    # Queries (MRR) or judged pairs (AUC), and where they are from, such as "the test part".
     n: int
     on: str
 

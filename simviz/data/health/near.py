@@ -1,17 +1,11 @@
 r"""Texts that are nearly the same, found exactly without comparing all with all.
 
-Two texts are compared by the sets of their character n-grams :math:`A, B`,
-each n-gram weighted by :math:`w`: the weighted Jaccard similarity is
-:math:`w(A \cap B) / w(A \cup B)`. What stands in many texts (boilerplate)
-weighs little, so that "order no. 17" and "order no. 18" are not alike.
-
-If two sets reach a similarity t, then the n-grams they share weigh at least
-t times either set. So they share some of their rarest n-grams: in the order
-of rarity, what follows a set's *head* weighs less than t of it and cannot be
-all they share [1]_. Only texts whose heads share enough are compared.
-
-Characters find typing errors, but a short text becomes another by one other
-word. Hence no more than one word in six may differ by more than a letter.
+Two texts are compared by the weighted Jaccard similarity of their sets of
+character n-grams, :math:`w(A \cap B) / w(A \cup B)`; an n-gram in many texts
+weighs little. If two sets reach a similarity t, what they share weighs at
+least t times either set. So in the order of rarity, what follows a set's
+*head* cannot be all they share [1]_: only texts whose heads share enough are
+compared. Of words, no more than one in six may differ by more than a letter.
 
 References
 ----------

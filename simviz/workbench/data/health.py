@@ -46,7 +46,7 @@ def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
 
 def _wanted_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
     """Return the report; None where it takes long and nobody asked for it yet."""
-    from simviz.data.health import estimate_seconds
+    from simviz.data.health.checks import estimate_seconds
 
     key = f"{pairs.digest}|{json.dumps(asdict(spec))}"
     seconds = estimate_seconds(pairs)
@@ -95,7 +95,7 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
 
 def show_disputed(file: Upload) -> None:
     """Show what a file says twice and differently, while its rows are still known."""
-    from simviz.data.health import find_disputed
+    from simviz.data.health.checks import find_disputed
     from simviz.exceptions import DatasetError
 
     if file.result is None:
@@ -130,7 +130,7 @@ def _cell(cell: str, pairs: PairSet) -> object:
     """Return a cell of an example, with the picture of its item where it has one."""
     from markupsafe import Markup
 
-    from simviz.data.health import ItemName
+    from simviz.data.health.findings import ItemName
 
     if not isinstance(cell, ItemName):
         return cell
