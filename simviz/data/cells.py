@@ -64,9 +64,13 @@ def rows_named(unit: str, rows: Sequence[int], limit: int = 5) -> str:
     """Name some rows and count the rest."""
     if len(rows) == 1:
         return f"{unit} {rows[0]}"
-    named = ", ".join(str(r) for r in rows[:limit])
-    more = f" and {len(rows) - limit:,} more" if len(rows) > limit else ""
-    return f"{unit}s {named}{more}"
+    return f"{unit}s {first_of(list(map(str, rows)), limit)}"
+
+
+def first_of(texts: Sequence[str], limit: int, between: str = ", ") -> str:
+    """Join the first of some texts and count the rest."""
+    more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
+    return between.join(texts[:limit]) + more
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:

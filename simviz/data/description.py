@@ -226,8 +226,8 @@ def describe(pairs: PairSet) -> Description:
 
     Examples
     --------
-    >>> told = describe(PairSet.from_texts(["red car", "car"], ["coche rojo", "car"]))
-    >>> told.x.n_words, told.n_shared_words, told.x.scripts, told.grades
+    >>> both = describe(PairSet.from_texts(["red car", "car"], ["coche rojo", "car"]))
+    >>> both.x.n_words, both.n_shared_words, both.x.scripts, both.grades
     (2, 1, (('Latin', 1.0),), (('1', 2),))
     """
     positives = pairs.relevance.positives

@@ -20,12 +20,11 @@ _SPACE = re.compile(r"\s*")
 
 def read_columns(name: str, text: str) -> Columns:
     """Read one JSON object a line, or one array of objects, into columns."""
-    is_array = _starts_with(text, "[")
+    is_array = text.lstrip().startswith("[")
     limits = get_limits()
     columns: dict[str, list[str]] = {}
     lists: dict[str, list[NDArray[Any] | None]] = {}
     begins: dict[str, int] = {}
-    nested: dict[str, int] = {}
     rows: list[int] = []
     unit = "object" if is_array else "line"
     for line, value in _array(name, text) if is_array else _lines(name, text):
@@ -34,10 +33,7 @@ def read_columns(name: str, text: str) -> Columns:
                 columns[key] = [""] * len(rows)
             if isinstance(cell, (dict, list)):
                 begins.setdefault(key, line)
-                vector = _vector(cell)
-                lists.setdefault(key, []).append(vector if key not in nested else None)
-                if vector is None:
-                    nested[key] = begins[key]
+                lists.setdefault(key, []).append(_vector(cell))
                 cell = None
             text_of = scalar_text(cell)
             if len(text_of) > limits.cell_characters:
@@ -57,7 +53,7 @@ def read_columns(name: str, text: str) -> Columns:
             )
     if not rows:
         raise DatasetError(f"{name} holds no {unit} with an object. Export it again.")
-    vectors = {}
+    vectors, nested = {}, {}
     for key, found in lists.items():
         whole = [vector for vector in found if vector is not None]
         if len(whole) == len(rows) and len({len(v) for v in whole}) == 1:
@@ -188,8 +184,3 @@ def _vector(value: object) -> NDArray[Any] | None:
         return np.array(value, dtype=np.float64)
     except OverflowError:
         return None
-
-
-def _starts_with(text: str, sign: str) -> bool:
-    start = _SPACE.match(text)
-    return start is not None and text[start.end() : start.end() + 1] == sign

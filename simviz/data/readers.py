@@ -98,18 +98,17 @@ class Distinct:
 
 def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[LeftOut]]:
     """Rows with something on both sides, and the others with the reason."""
-    empty = [
-        np.zeros(len(table), dtype=bool)
-        if column in table.vectors
-        else table.factorize(column).where(_is_blank)
-        for column in columns
+    x, y = (_blank(table, column) for column in columns)
+    reasons = {
+        (True, True): "both sides are empty",
+        (True, False): "the x side is empty",
+        (False, True): "the y side is empty",
+    }
+    left_out = [
+        LeftOut(int(table.rows[row]), reasons[bool(x[row]), bool(y[row])])
+        for row in np.flatnonzero(x | y)
     ]
-    left_out = []
-    for row in np.flatnonzero(empty[0] | empty[1]):
-        reason = "the x side is empty" if empty[0][row] else "the y side is empty"
-        reason = "both sides are empty" if empty[0][row] and empty[1][row] else reason
-        left_out.append(LeftOut(int(table.rows[row]), reason))
-    rows = np.flatnonzero(~(empty[0] | empty[1]))
+    rows = np.flatnonzero(~(x | y))
     if not len(rows):
         raise DatasetError(
             f"{table.name}: no row has text in both column {shown(columns[0])} and column "
@@ -156,16 +155,16 @@ def distinct_items(table: Table, column: str, id_column: str | None, rows: Codes
     differs = values != values[first][codes]
     differing = np.flatnonzero(differs.any(axis=1) if kind == "vector" else differs)
     if len(differing):
-        here = int(differing[0])
-        there = int(first[codes[here]])
-        other = f"{table.unit} {table.rows[rows[there]]}"
+        at = int(differing[0])
+        before = int(first[codes[at]])
+        other = f"{table.unit} {table.rows[rows[before]]}"
         what = (
-            f"{shown(content[here])} here and for {shown(content[there])} in {other}"
+            f"{shown(content[at])} here and for {shown(content[before])} in {other}"
             if kind == "text"
             else f"another vector here than in {other}"
         )
         raise DatasetError(
-            f"{table.place(rows[here], column)}: id {shown(ids[codes[here]])} stands for {what}. "
+            f"{table.place(rows[at], column)}: id {shown(ids[codes[at]])} stands for {what}. "
             f"Give one of them another id, or do not use {shown(id_column)} as the id."
         )
     return Distinct(codes, first, ids, content[first], kind)
@@ -173,6 +172,13 @@ def distinct_items(table: Table, column: str, id_column: str | None, rows: Codes
 
 def _is_blank(cell: str) -> bool:
     return not cell.strip()
+
+
+def _blank(table: Table, column: str) -> NDArray[np.bool_]:
+    """In which rows there is nothing; a vector is always something."""
+    if column in table.vectors:
+        return np.zeros(len(table), dtype=bool)
+    return table.factorize(column).where(_is_blank)
 
 
 def read_pairs(
@@ -455,42 +461,30 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
         label += "_"
     kept = [np.arange(len(table))]
     for column in roles.negatives:
-        filled = (
-            np.ones(len(table), dtype=bool)
-            if column in table.vectors
-            else table.factorize(column).where(lambda cell: bool(cell.strip()))
-        )
-        kept.append(np.flatnonzero(filled))
+        kept.append(np.flatnonzero(~_blank(table, column)))
     at = np.concatenate(kept)
     # Stable: the rows of one triplet stay together, its positive first.
     order = np.argsort(at, kind="stable")
     at = at[order]
+
+    def stacked(source: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        parts = [source[c][rows] for c, rows in zip(columns, kept, strict=True)]
+        return np.concatenate(parts)[order]
+
     others = [c for c in table.columns if c not in columns]
+    signs = as_cells(["1"] + ["-1"] * len(roles.negatives))
     cells = {c: table.columns[c][at] for c in others}
-    joined = [table.columns[c][rows] for c, rows in zip(columns, kept, strict=True)]
-    cells[roles.y] = np.concatenate(joined)[order]
-    signs = [["1"] * len(kept[0]), *(["-1"] * len(rows) for rows in kept[1:])]
-    cells[label] = as_cells([sign for part in signs for sign in part])[order]
+    cells |= {roles.y: stacked(table.columns), label: signs.repeat(list(map(len, kept)))[order]}
     vectors = {c: v[at] for c, v in table.vectors.items() if c in others}
     if all(as_vectors):
-        parts = [table.vectors[c][rows] for c, rows in zip(columns, kept, strict=True)]
-        widths = {part.shape[1] for part in parts}
+        widths = {table.vectors[c].shape[1] for c in columns}
         if len(widths) > 1:
             raise DatasetError(
                 f"{table.name}: the vectors of columns {', '.join(map(shown, columns))} have "
                 f"{' and '.join(map(str, sorted(widths)))} numbers. Bring equally many."
             )
-        vectors[roles.y] = np.concatenate(parts)[order]
-    long = Table(
-        name=table.name,
-        columns=cells,
-        rows=table.rows[at],
-        unit=table.unit,
-        delimiter="",
-        notes=table.notes,
-        vectors=vectors,
-    )
-    left = tuple(c for c in (*roles.x_metadata, *roles.y_metadata) if c in others)
+        vectors[roles.y] = stacked(table.vectors)
+    long = replace(table, columns=cells, rows=table.rows[at], delimiter="", vectors=vectors)
     return long, replace(
         roles,
         shape="pairs",
@@ -498,8 +492,8 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
         label=label,
         label_kind="grade",
         y_id=None,
-        x_metadata=tuple(c for c in roles.x_metadata if c in left),
-        y_metadata=tuple(c for c in roles.y_metadata if c in left),
+        x_metadata=tuple(c for c in roles.x_metadata if c in others),
+        y_metadata=tuple(c for c in roles.y_metadata if c in others),
         ignored=tuple(c for c in roles.ignored if c in others),
     )
 
@@ -580,12 +574,12 @@ def attach(
                 metadata[side][unique] = typed(cells[sides[side][1]], column == roles.group)
         if all(len(rows_) for rows_ in differing.values()):
             codes_of, first = sides[candidates[0]]
-            here = int(differing[candidates[0]][0])
-            there = int(first[codes_of[here]])
+            at = int(differing[candidates[0]][0])
+            before = int(first[codes_of[at]])
             notes.append(
                 f"Column {shown(column)} was dropped: one item has several values there "
-                f"({shown(cells[there])} in {table.unit} {table.rows[rows[there]]}, "
-                f"{shown(cells[here])} in {table.unit} {table.rows[rows[here]]})."
+                f"({shown(cells[before])} in {table.unit} {table.rows[rows[before]]}, "
+                f"{shown(cells[at])} in {table.unit} {table.rows[rows[at]]})."
             )
     return metadata, notes
 

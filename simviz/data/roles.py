@@ -11,7 +11,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Codes, counted, did_you_mean, is_missing, parse_number, shown
+from simviz.data.cells import (
+    Codes,
+    counted,
+    did_you_mean,
+    first_of,
+    is_missing,
+    parse_number,
+    shown,
+)
 from simviz.data.tables import Table
 from simviz.data.write import parse_header
 from simviz.exceptions import DatasetError
@@ -167,10 +175,9 @@ def parse_labels(
         )
     notes = []
     if cells.words:
-        listed = [_meaning(w) for w in sorted(cells.words.values(), key=_rank)]
-        more = f" and {len(listed) - _LISTED:,} more" if len(listed) > _LISTED else ""
+        meant = [_meaning(w) for w in sorted(cells.words.values(), key=_rank)]
         notes.append(
-            f"Words in column {shown(column)} were read as {', '.join(listed[:_LISTED])}{more} "
+            f"Words in column {shown(column)} were read as {first_of(meant, _LISTED)} "
             "(−1: judged not relevant)."
         )
     if given and not given.keys() & cells.words.keys():
@@ -262,16 +269,15 @@ def _check_cells(
     if np.isinf(cells.values[codes[at]]):
         raise DatasetError(f"{where} is too large for a label. Use a finite number.")
     unknown.sort(key=lambda w: -w.count)
-    listed = ", ".join(f"{shown(w.word)} ({counted(w.count, 'row')})" for w in unknown[:_LISTED])
-    more = f" and {len(unknown) - _LISTED:,} more" if len(unknown) > _LISTED else ""
+    words = [f"{shown(w.word)} ({counted(w.count, 'row')})" for w in unknown]
     example = ", ".join(
         f"{shown(w.word)}: {grade}" for w, grade in zip(unknown, (1, -1), strict=False)
     )
     raise DatasetError(
         f"{where} is not a label that can be understood. Not known in this column: "
-        f"{listed}{more}. Say what each word means (in Python, labels={{{example}}}: relevant "
-        "above 0, not relevant from 0 down, None for not judged), use numbers, or choose another "
-        "column as the label, or none."
+        f"{first_of(words, _LISTED)}. Say what each word means (in Python, labels={{{example}}}: "
+        "relevant above 0, not relevant from 0 down, None for not judged), use numbers, or choose "
+        "another column as the label, or none."
     )
 
 
@@ -290,10 +296,10 @@ def _meaning(word: LabelWord) -> str:
 
 def is_label_name(name: str) -> bool:
     """Whether a column is named like a judgment."""
-    return plain(name) in _LABEL_NAMES
+    return normalized(name) in _LABEL_NAMES
 
 
-def plain(name: str) -> str:
+def normalized(name: str) -> str:
     """A column name in lower case with single underscores."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
@@ -301,7 +307,7 @@ def plain(name: str) -> str:
 
 def words_of(name: str) -> frozenset[str]:
     """The words of a column name, numbers apart from letters."""
-    return frozenset(re.findall(r"[a-z]+|\d+", plain(name)))
+    return frozenset(re.findall(r"[a-z]+|\d+", normalized(name)))
 
 
 def side_of(name: str) -> str:
@@ -335,13 +341,13 @@ def pick_label(
             reasons["label"] = f"{shown(column)} is a usual name for a judgment"
             return column
     beside_texts = len(free) == 3 == n_columns
-    numbers = [c for c in free if table.kinds[c] == "number" and plain(c) not in GROUP_NAMES]
+    numbers = [c for c in free if table.kinds[c] == "number" and normalized(c) not in GROUP_NAMES]
     if len(numbers) == 1 and beside_texts:
         reasons["label"] = "the only column of numbers beside two of text"
         return numbers[0]
     for column in fit:
         known = known_words(table, column)
-        if side_of(column) or plain(column) in GROUP_NAMES or not known:
+        if side_of(column) or normalized(column) in GROUP_NAMES or not known:
             continue
         if beside_texts or speak_of_pairs([w.word for w in known]):
             reasons["label"] = f"its cells are words such as {shown(known[0].word)}"
@@ -371,12 +377,11 @@ def said_of_unread(table: Table, taken: Collection[str]) -> list[str]:
     ]
     if not found:
         return []
-    named = [f"{shown(c)} ({_examples(table, c)})" for c in found[:3]]
-    more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+    named = [f"{shown(c)} ({_examples(table, c)})" for c in found]
     one = len(found) == 1
     return [
         f"Every row counts as a pair that belongs together, though column{'' if one else 's'} "
-        f"{', '.join(named)}{more} may judge them. If so, choose {'it' if one else 'one'} as the "
+        f"{first_of(named, 3)} may judge them. If so, choose {'it' if one else 'one'} as the "
         "label."
     ]
 
@@ -584,7 +589,7 @@ def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
     x, y = _pick_sides(table, free, ids, reasons)
     rest = [c for c in free if c not in (x, y)]
     x_id, y_id = _pick_ids(ids, x, y, reasons)
-    group = next((c for c in rest if plain(c) in GROUP_NAMES), None)
+    group = next((c for c in rest if normalized(c) in GROUP_NAMES), None)
     if group is not None:
         reasons["group"] = f"{shown(group)} is a usual name for a group"
     described = [c for c in rest if c != group]
@@ -630,7 +635,7 @@ def _triplets(table: Table, names: list[str]) -> Roles | None:
 def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[str, str]) -> Shape:
     """Groups, where the only partner of a text is the number or key of its group."""
     factorized = table.factorize(y)
-    named = plain(y) in GROUP_NAMES and (
+    named = normalized(y) in GROUP_NAMES and (
         table.kinds[y] == "number" or bool(words_of(y) & {"id", "cluster"})
     )
     if (
@@ -651,7 +656,7 @@ def _pick_split(table: Table, free: Collection[str], reasons: dict[str, str]) ->
         if len(words) > 2 * len(SPLIT_WORDS):
             continue
         cells = {c.strip().lower() for c in words} - {""}
-        named = plain(column) in _SPLIT_NAMES
+        named = normalized(column) in _SPLIT_NAMES
         if cells and cells <= set(SPLIT_WORDS) and (named or len(cells) > 1):
             reasons["split"] = "all its cells say train, validation or test"
             return column
@@ -673,7 +678,7 @@ def _pick_sides(
         if side in picked:
             continue
         left = [c for c in free if c not in picked.values() and side_of(c) == ""]
-        left = [c for c in left if plain(c) not in GROUP_NAMES] or left
+        left = [c for c in left if normalized(c) not in GROUP_NAMES] or left
         text = [c for c in left if table.kinds[c] == "text"]
         # A column that never changes, such as a language, tells no items apart.
         text = [c for c in text if len(set(table.columns[c][:1000])) > 1] or text

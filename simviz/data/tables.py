@@ -28,6 +28,7 @@ from simviz.data.cells import (
     as_cells,
     counted,
     factorize,
+    first_of,
     is_missing,
     rows_named,
     shown,
@@ -318,9 +319,8 @@ def make_table(
         frozen[column].flags.writeable = False
     notes = [*notes, *columns.notes]
     if long:
-        more = f" and {len(long) - 3:,} more" if len(long) > 3 else ""
         notes.append(
-            f"{name} has very long cells: {'; '.join(long[:3])}{more}. They were read whole; "
+            f"{name} has very long cells: {first_of(long, 3, '; ')}. They were read whole; "
             "if that is a surprise, look for a missing closing quote there."
         )
     table = Table(
@@ -468,8 +468,8 @@ def _widths(sample: str, delimiter: str) -> list[int]:
     except QuoteError:
         # A sample may end inside a quoted cell; a file without quoting rules
         # still shows its width line by line.
-        plain = islice(iter_records(sample, delimiter, quoted=False), 200)
-        loose = [len(fields) for _, fields in plain]
+        unquoted = islice(iter_records(sample, delimiter, quoted=False), 200)
+        loose = [len(fields) for _, fields in unquoted]
         return max(widths, loose, key=lambda w: w.count(w[0]) / len(w) if w else 0.0)
     return widths
 
@@ -479,7 +479,7 @@ def read_records(
 ) -> tuple[list[Record], list[str]]:
     """Read all records, taking quotes as ordinary characters where they cannot bind."""
     # Many tab-separated files use no quoting at all, so that a stray quote would swallow lines.
-    # Where the quoting rules fail, or a quoted cell spans lines, the plain reading is preferred
+    # Where the quoting rules fail, or a quoted cell spans lines, the unquoted reading is preferred
     # if it gives every line the header's width.
     problem: QuoteError | None = None
     records: list[Record] = []
@@ -489,9 +489,9 @@ def read_records(
         problem = error
     spans = any(re.search("[\r\n]", "".join(fields)) for _, fields in records)
     if not strict and (problem is not None or spans):
-        plain = list(iter_records(text, delimiter, False, first_line))
-        if all(len(fields) == len(plain[0][1]) for _, fields in plain):
-            return plain, [f"{name} uses no quoting: quote marks were kept as they stand."]
+        unquoted = list(iter_records(text, delimiter, False, first_line))
+        if all(len(fields) == len(unquoted[0][1]) for _, fields in unquoted):
+            return unquoted, [f"{name} uses no quoting: quote marks were kept as they stand."]
     if problem is not None:
         raise DatasetError(
             f"{name}, line {problem.line}: {problem}. Write a quote mark inside a quoted cell "
