@@ -57,10 +57,9 @@ def who_asks(pairs: PairSet) -> WhoAsks:
     Returns
     -------
     WhoAsks
-        Of judged pairs the one side whose answers can be ranked wrongly; else
-        the one that is called queries, keywords, inputs or the like; keywords
-        before pictures and texts; the shorter of two texts, where the other
-        is at least three times as long; else x.
+        Of judged pairs the only side whose answers can be ranked wrongly; else
+        the one that is called queries or the like; keywords before others; the
+        shorter of two texts, if the other is three times as long; else x.
 
     Examples
     --------

@@ -117,9 +117,8 @@ def read_images(
 ) -> ReadResult:
     r"""Read a zip of images with a table of keywords.
 
-    The table has a column with file names and one with keywords: several in
-    a cell, separated by ``|``, ``;`` or ``,``, or one a row. It stands in the
-    zip, or is given beside it. Keywords that differ in capitals only are one.
+    The table has a column with file names and one with keywords, several in a
+    cell separated by ``|``, ``;`` or ``,``, or one a row. Capitals do not count.
 
     Parameters
     ----------
@@ -135,14 +134,12 @@ def read_images(
     Returns
     -------
     ReadResult
-        x: the keywords; y: the images, 64 × 64 RGB on white, aspect kept, with
-        their path in the zip as id. Rows left out are those of the table.
+        x: the keywords; y: the images, 64 × 64 RGB on white, by their path.
 
     Raises
     ------
     DatasetError
-        If the zip is damaged, unsafe or too large, has no table or more than
-        one, or if no row of the table names an image.
+        If the zip is unsafe or too large, or its table names no image.
 
     Examples
     --------

@@ -32,14 +32,12 @@ class Items:
     ids : sequence of str, length n
         Unique on this side.
     content : sequence of str, uint8 array or matrix
-        What the items are: strings for ``kind`` "text" and "keyword"; pixels
-        (n, height, width) or (n, height, width, 3) for "image"; a dense or
-        CSR matrix (n, d) for "vector".
+        Strings for "text" and "keyword"; pixels (n, height, width[, 3]) for
+        "image"; a dense or CSR matrix (n, d) for "vector".
     kind : {"text", "keyword", "image", "vector"}
         What the content is.
     metadata : mapping of str to array of length n, optional
-        Anything else that is known, one array a column. The column "label",
-        where it exists, is what a map writes beside an item.
+        One array a column; "label" is what a map writes beside an item.
 
     Examples
     --------
@@ -193,9 +191,8 @@ class PairSet:
     Parameters
     ----------
     x, y : Items
-        The left side (queries, keywords, English) and the right side
-        (documents, images, Spanish). The same object on both sides means
-        links between items of one collection.
+        The left side (queries, keywords) and the right side (documents, images);
+        the same object where the items of one collection are linked.
     relevance : Relevance
         Judgments of shape (len(x), len(y)).
     name : str, default="pairs"

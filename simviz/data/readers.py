@@ -29,7 +29,7 @@ from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, read_table, table_from_frame
 from simviz.data.write import from_long_form, parse_header
 from simviz.exceptions import DatasetError
-from simviz.relevance import Relevance
+from simviz.relevance import Kind, Relevance
 
 #: Texts with the names of their groups.
 Grouped = Mapping[str, Sequence[str]]
@@ -204,12 +204,10 @@ def read_pairs(
     roles : Roles, optional
         Which column is which; guessed when omitted.
     labels : mapping of str to float or None, optional
-        What words in the label column mean: a grade (0 or below: not
-        relevant), or None for not judged. Scales such as same, subset,
-        superset, disjoint are known.
+        What words in the label column mean, as ``{"fits": 1, "no way": 0}``; None
+        for not judged. Scales such as same, subset, disjoint are known.
     max_bytes : int, optional
-        Largest file, before and after unpacking; as in `ReadingLimits` when
-        omitted.
+        Largest file, packed or not; as in `ReadingLimits` when omitted.
 
     Returns
     -------
@@ -219,8 +217,7 @@ def read_pairs(
     Raises
     ------
     DatasetError
-        If the file cannot be understood; names the file, the row, the column
-        and the remedy.
+        If it cannot be understood; names the file, row, column and remedy.
 
     Examples
     --------
@@ -229,9 +226,6 @@ def read_pairs(
     Relevance(1 × 2, 1 relevant, 1 judged not relevant, unjudged='ignore', kind='grade')
     >>> result.left_out
     (LeftOut(row=4, reason='the x side is empty'),)
-    >>> rows = b"query,ad,verdict\na,b,fits\na,c,fits\nd,c,no way\n"
-    >>> read_pairs(rows, "q.csv", labels={"fits": 1, "no way": 0}).pairs.relevance
-    Relevance(2 × 2, 2 relevant, 1 judged not relevant, unjudged='ignore', kind='grade')
     """
     table = read_table(source, name, max_bytes=max_bytes)
     return to_pairs(table, roles_with(table, roles, labels))
@@ -249,9 +243,8 @@ def from_frame(
     Parameters
     ----------
     frame : data frame
-        Anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB) or
-        the dataframe interchange protocol; a Hugging Face ``Dataset``, or a
-        ``DatasetDict``, whose splits are kept.
+        Anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB) or the
+        interchange protocol; a Hugging Face ``Dataset`` or ``DatasetDict``.
     roles : Roles, optional
         Which column is which; guessed when omitted.
     labels : mapping of str to float or None, optional
@@ -285,10 +278,9 @@ def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Role
 def to_pairs(table: Table, roles: Roles) -> ReadResult:
     """Turn a table into pairs by the given roles.
 
-    Items are distinct by id, else by text (without surrounding spaces);
-    their rows merge, and of several grades for one pair the highest stays.
-    Columns without a role become metadata of the side whose item they follow
-    from. Files written by `simviz.data.write_pairs` are read back exactly.
+    Items are distinct by id, else by text; of several grades for one pair the
+    highest stays. Columns without a role become metadata of the side whose
+    item they follow from. Files of `write_pairs` are read back exactly.
 
     Parameters
     ----------
@@ -305,8 +297,7 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
     Raises
     ------
     DatasetError
-        If a role names no column, an id stands for two texts, or a label
-        cannot be understood.
+        If a role, an id or a label cannot be understood.
     """
     roles.check(table)
     names = list(table.columns)
@@ -326,16 +317,9 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     """A row is one pair, with a label or without."""
     notes = list(table.notes)
     rows, left_out = complete_rows(table, (roles.x, roles.y))
-    values: NDArray[np.float64] | None = None
-    kind = roles.label_kind or "grade"
-    if roles.label is not None:
-        values, kind, more = parse_labels(
-            table, roles.label, rows, roles.label_kind, roles.threshold, roles.labels
-        )
-        notes += more
-        judged = ~np.isnan(values)
-        left_out += not_judged(table, roles.label, rows[~judged])
-        rows, values = rows[judged], values[judged]
+    rows, values, kind, more, unjudged = judged_rows(table, roles, rows)
+    notes += more
+    left_out += unjudged
     left_out.sort(key=lambda item: item.row)
     notes += _left_out_notes(table, left_out)
     x = distinct_items(table, roles.x, roles.x_id, rows)
@@ -373,11 +357,20 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     return ReadResult(pairs, tuple(notes), tuple(left_out), table, roles, disputed)
 
 
-def not_judged(table: Table, column: str, rows: Codes) -> list[LeftOut]:
-    """Rows that are left out because their label says nothing."""
-    empty = table.factorize(column).where(is_missing)
+def judged_rows(
+    table: Table, roles: Roles, rows: Codes
+) -> tuple[Codes, NDArray[np.float64] | None, Kind, list[str], list[LeftOut]]:
+    """Rows whose label says something, their values, and the rows that are left out."""
+    if roles.label is None:
+        return rows, None, roles.label_kind or "grade", [], []
+    values, kind, notes = parse_labels(
+        table, roles.label, rows, roles.label_kind, roles.threshold, roles.labels
+    )
+    judged = ~np.isnan(values)
+    empty = table.factorize(roles.label).where(is_missing)
     reasons = {True: "the label is empty", False: "the label says: not judged"}
-    return [LeftOut(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows]
+    left_out = [LeftOut(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows[~judged]]
+    return rows[judged], values[judged], kind, notes, left_out
 
 
 def _from_groups(table: Table, roles: Roles) -> ReadResult:

@@ -434,11 +434,10 @@ class Roles:
     x, y : str
         Columns with the text of the two sides.
     x_id, y_id : str, optional
-        Columns that identify an item of a side; items are told apart by their
-        text where there is none.
+        Columns that identify an item of a side; else its text does.
     label : str, optional
-        Column with a grade, a score, or a word such as yes or no. Without
-        one, every row is a pair that belongs together.
+        Column with a grade, a score, or a word; without one, every row is a pair
+        that belongs together.
     split : str, optional
         Column that says train, validation or test.
     group : str, optional
@@ -446,24 +445,21 @@ class Roles:
     x_metadata, y_metadata : tuple of str
         Columns that describe an item of that side.
     ignored : tuple of str
-        Columns to leave alone. All other columns become metadata of the side
-        whose item they follow from.
+        Columns to leave alone; others describe the side whose item they follow from.
     label_kind : {"grade", "score"}, optional
         What the label is; guessed from its values when omitted.
     unjudged : {"negative", "ignore"}, optional
         What a pair that is not listed means; guessed when omitted.
     shape : {"pairs", "groups", "triplets"}, default="pairs"
-        What a row says: that two items belong together or how far they do;
-        that an item `x` stands in the group `y`, whose members belong
-        together; or that `y` belongs to `x` and `negatives` do not.
+        Whether a row says how far two items belong together, that `x` stands in
+        the group `y`, or that `y` belongs to `x` and `negatives` do not.
     negatives : tuple of str
         Of triplets, the columns with what does not belong.
     threshold : float, optional
         From which score on a pair is relevant; the middle when omitted.
     labels : mapping of str to float or None
-        What words in the label column mean: a grade (0 or below: not
-        relevant), or None for not judged. Those of the usual scales, such as
-        same, subset and disjoint, are known.
+        What words in the label column mean: a grade (0 or below: not relevant), or
+        None for not judged. Those of the usual scales are known.
     reasons : mapping of str to str
         Why a role was given, in plain words, by role.
 

@@ -66,11 +66,9 @@ class Table:
     name : str
         File name, for messages.
     columns : mapping of str to object array of str, shape (n,)
-        Cells as text; an empty string where nothing is known. Of a column of
-        vectors, a few numbers to show.
+        Cells as text, empty where nothing is known; of vectors, a few numbers.
     rows : array of int, shape (n,)
-        The number of each row: the line in a text file (the header of a
-        delimited file is line 1), the row, counted from 1, elsewhere.
+        The number of each row: its line in a text file, else counted from 1.
     unit : {"line", "row", "object"}
         What `rows` counts.
     delimiter : str
@@ -186,8 +184,7 @@ def read_table(
     header : bool, default=True
         Whether the first line of a delimited file names the columns.
     max_bytes : int, optional
-        Largest file, before and after unpacking; as in `ReadingLimits` when
-        omitted.
+        Largest file, packed or not; as in `ReadingLimits` when omitted.
     sheet : str, optional
         Sheet of an Excel workbook; the first when omitted.
 
@@ -199,8 +196,7 @@ def read_table(
     Raises
     ------
     DatasetError
-        If the file cannot be understood; names the file, the row, the column
-        and the remedy.
+        If it cannot be understood; names the file, row, column and remedy.
 
     Examples
     --------

@@ -130,8 +130,7 @@ def write_pairs(pairs: PairSet, path: str | Path) -> Path:
     Raises
     ------
     DatasetError
-        If the ending is unknown, a side is no text, or a value cannot be
-        written in this format.
+        If the format is unknown, or cannot hold a side or a value.
 
     Examples
     --------

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, Columns, counted, factorize, parse_number, shown
-from simviz.data.readers import LeftOut, not_judged
+from simviz.data.readers import LeftOut, judged_rows
 from simviz.data.roles import (
     Labels,
     Roles,
     is_label_name,
     known_words,
-    parse_labels,
     said_of_unread,
 )
 from simviz.data.sources import decode_text, signature
@@ -180,16 +179,11 @@ def read_judgments(
         labels=labels or {},
         reasons={"x": "its cells are ids of x items", "y": "its cells are ids of y items"},
     )
-    values: NDArray[np.float64] | None = None
-    kind: Kind = "grade"
     if label is None:
         notes += said_of_unread(table, [c for c in table.columns if c not in free])
-    else:
-        values, kind, more = parse_labels(table, label, rows, None, threshold, labels)
-        notes += more
-        judged = ~np.isnan(values)
-        left_out += not_judged(table, label, rows[~judged])
-        rows, values = rows[judged], values[judged]
+    rows, values, kind, more, unjudged = judged_rows(table, roles, rows)
+    notes += more
+    left_out += unjudged
     return Judgments(x_at[rows], y_at[rows], values, kind, table, roles, left_out, notes)
 
 
