@@ -39,6 +39,11 @@ class Items:
     metadata : mapping of str to array of length n, optional
         One array a column; "label" is what a map writes beside an item.
 
+    Raises
+    ------
+    DatasetError
+        If lengths differ, an id repeats, or the content does not fit its kind.
+
     Examples
     --------
     >>> words = Items(["a", "b"], ["red heart", "car"], "keyword")
@@ -199,6 +204,11 @@ class PairSet:
         A short name to show.
     x_name, y_name : str
         What the items of a side are called, in the plural.
+
+    Raises
+    ------
+    DatasetError
+        If a side is empty or the shapes do not fit.
 
     Examples
     --------

@@ -505,6 +505,11 @@ class Roles:
         ----------
         table : Table
             What the roles are for.
+
+        Raises
+        ------
+        DatasetError
+            If a column does not exist or has two parts to play.
         """
         for name in sorted(self.used() - table.columns.keys()):
             raise DatasetError(

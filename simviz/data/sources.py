@@ -124,6 +124,11 @@ def get_limits() -> ReadingLimits:
     -------
     ReadingLimits
         Of `reading_limits` around this, else of the environment.
+
+    Raises
+    ------
+    DatasetError
+        If a variable holds no whole number above 0.
     """
     if current := _CURRENT.get():
         return current

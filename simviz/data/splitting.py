@@ -201,6 +201,11 @@ def folds(
     Split
         One for each fold, in order.
 
+    Raises
+    ------
+    DatasetError
+        If there are too few pairs for so many folds.
+
     Examples
     --------
     >>> words = [f"word {i}" for i in range(100)]

@@ -263,6 +263,11 @@ def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
     -------
     Table
         Columns of lists of equally many numbers are its vectors.
+
+    Raises
+    ------
+    DatasetError
+        If it is no data frame, or too large.
     """
     import pyarrow as pa
 
