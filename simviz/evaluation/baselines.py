@@ -85,11 +85,6 @@ class VectorScorer:
     similarity : {"cosine", "dot"}, default="cosine"
         Zero vectors score 0 against everything.
 
-    Raises
-    ------
-    ValueError
-        If there is no such similarity.
-
     Examples
     --------
     >>> Z = np.array([[3.0, 4.0], [0.0, 0.0]])

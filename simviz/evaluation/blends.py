@@ -177,8 +177,6 @@ def blend_curve(
     ValueError
         If a setting is unknown, a score is not finite, or a metric compares
         all pairs of a pool.
-    JobCancelled
-        If the callback asked to stop.
 
     Notes
     -----

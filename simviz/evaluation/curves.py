@@ -136,8 +136,6 @@ def dimension_curve(
     ------
     ValueError
         If shapes or settings do not fit, or the metric pools all pairs.
-    JobCancelled
-        If the callback asked to stop.
 
     Notes
     -----

@@ -342,11 +342,6 @@ class PartialAUC(Metric):
         Divide the area by `max_fpr` (then chance is max_fpr / 2), or rescale
         it so that chance is 0.5 and the best is 1, as McClish did.
 
-    Raises
-    ------
-    ValueError
-        If `max_fpr` is out of range.
-
     Examples
     --------
     >>> PartialAUC(), PartialAUC(0.1, standardized=True)

@@ -134,8 +134,6 @@ def score_counts(
     ------
     ValueError
         If a score is NaN, the shapes do not fit, or the direction is unknown.
-    JobCancelled
-        If the callback asked to stop.
 
     Examples
     --------

@@ -141,8 +141,6 @@ def evaluate(
     ------
     ValueError
         If a score is NaN, the shapes do not fit, or a setting is unknown.
-    JobCancelled
-        If the callback asked to stop.
 
     Notes
     -----
