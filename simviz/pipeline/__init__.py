@@ -3,12 +3,12 @@
 What is trained, stored and served.
 """
 
-from simviz.pipeline._defaults import (
+from simviz.pipeline._defaults import (  # two of them for our own packages alone
     Features,
     default_pipeline,
-    encoder_of,
+    encoder_of as encoder_of,
     same_vocabulary,
-    why_no_adapter,
+    why_no_adapter as why_no_adapter,
 )
 from simviz.pipeline._pipelines import (
     BlendPipeline,
@@ -25,8 +25,6 @@ __all__ = [
     "PairPipeline",
     "Pipeline",
     "default_pipeline",
-    "encoder_of",
     "load_pipeline",
     "same_vocabulary",
-    "why_no_adapter",
 ]

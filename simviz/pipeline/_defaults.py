@@ -125,30 +125,7 @@ def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
 
 
 def encoder_of(features: Features) -> tuple[bool, str]:
-    """Read what `default_pipeline` calls features.
-
-    Parameters
-    ----------
-    features : str
-        "usual", "pretrained", or "pretrained:" and a model.
-
-    Returns
-    -------
-    is_encoded : bool
-        Whether texts and pictures are read by pretrained encoders.
-    model : str
-        The model that was named; empty if none was.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else.
-
-    Examples
-    --------
-    >>> encoder_of("pretrained:models/clip")
-    (True, 'models/clip')
-    """
+    """Whether features are of pretrained encoders, and the model that was named, if any."""
     known = ("usual", _PRETRAINED)
     if features in known:
         return features == _PRETRAINED, ""
@@ -159,18 +136,7 @@ def encoder_of(features: Features) -> tuple[bool, str]:
 
 
 def why_no_adapter(tags: MethodTags) -> str | None:
-    """Say why a method cannot be trained on pretrained vectors, or None where it can.
-
-    Parameters
-    ----------
-    tags : MethodTags
-        Of the method.
-
-    Returns
-    -------
-    str or None
-        What it reads instead.
-    """
+    """Say why a method cannot be trained on pretrained vectors, or None where it can."""
     if tags.input in ("tfidf", "vectors", "pretrained"):
         return None
     return (
