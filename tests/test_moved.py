@@ -10,6 +10,9 @@ OLD = {
     "attribution": ("explain", "simviz.explain.terms"),
     "checks": ("yield_checks", "simviz.base.checks"),
     "cluster": ("fit_s2net", "simviz.scale.gradients"),
+    "data.columns": ("Roles", "simviz.data.roles"),
+    "data.items": ("Items", "simviz.data.pairs"),
+    "data.limits": ("ReadingLimits", "simviz.data.sources"),
     "occlusion": ("occlude", "simviz.explain.terms"),
     "shards": ("SparseShards", "simviz.scale"),
 }
