@@ -384,6 +384,67 @@ def _vary(ptr: Any, idx: Any, val: Any, i: int, B: Any, prior: Any, n_iter: int,
     return found
 
 
+@njit(fastmath=frozenset({"reassoc", "contract"}))
+def reassign(start: int, stop: int, ptr: Any, idx: Any, val: Any, shares: Any, weights: Any,
+             a: Any, b: Any, mass: Any, N_u: Any, N_w: Any, N_k: Any, buffers: Any,
+             ) -> float:  # fmt: skip
+    """Set the topics of each count of units `start` to `stop` to what all others expect."""
+    # `ptr`, `idx`, `val` list the counts of each unit, ``shares[e]`` the topics of count e. One
+    # occurrence of its word is left out of the expected counts `N_u` (units), `N_w` (words) and
+    # `N_k` (all), of which the latter two are weighted. `mass` is b times the number of words.
+    # Returns Σ w c log p(word | all others).
+    zero, one = a.dtype.type(0), a.dtype.type(1)
+    n_topics, total_a = len(a), _total(a)
+    p, inverse, before = buffers[0], buffers[1], buffers[2]
+    found = 0.0
+    for u in range(start, stop):
+        row, weight = N_u[u], weights[u]
+        length = _total(row) + total_a
+        for k in range(n_topics):
+            inverse[k] = one / (N_k[k] + mass)
+            before[k] = row[k]
+        for e in range(ptr[u], ptr[u + 1]):
+            count, word, share = val[e], N_w[idx[e]], shares[e]
+            own, copies = min(count, one), min(weight * count, one)
+            total = zero
+            for k in range(n_topics):
+                inside, left = copies * share[k], row[k] - own * share[k]
+                others = word[k] - inside
+                # 1 / (N_k - inside + mass) to first order: divisions take most of the time.
+                rate = inverse[k] + inside * inverse[k] * inverse[k]
+                rate *= (others if others > zero else zero) + b
+                p[k] = ((left if left > zero else zero) + a[k]) * rate
+                total += p[k]
+            if not total > 0:
+                continue
+            found += weight * count * log2(total / max(length - own, total_a))
+            scale = one / total
+            for k in range(n_topics):
+                new = p[k] * scale
+                change = count * (new - share[k])
+                share[k] = new
+                row[k] += change
+                word[k] += weight * change
+        for k in range(n_topics):
+            N_k[k] += weight * (row[k] - before[k])
+    return found * _LN_2
+
+
+@njit(fastmath=frozenset({"reassoc", "contract"}))
+def recount(start: int, stop: int, ptr: Any, idx: Any, val: Any, shares: Any, weights: Any,
+            N_u: Any, squares: Any, N_w: Any) -> None:  # fmt: skip
+    """Add up the expected counts of units and of words, and of units Σ c share²."""
+    for u in range(start, stop):
+        row, square, weight = N_u[u], squares[u], weights[u]
+        for e in range(ptr[u], ptr[u + 1]):
+            count, word, share = val[e], N_w[idx[e]], shares[e]
+            for k in range(len(row)):
+                part = count * share[k]
+                row[k] += part
+                square[k] += part * share[k]
+                word[k] += weight * part
+
+
 @njit()
 def sweep(start: int, stop: int, token_ptr: Any, words: Any, split: Any, weights: Any,
           draws: Any, a: Any, b: float, sizes: Any, z: Any, N_u: Any, N_w: Any, N_k: Any,

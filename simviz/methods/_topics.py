@@ -155,7 +155,7 @@ class TopicModel(IterativeMixin, TopicSimilarity):
         last = len(em.sides) - 1
         self.x_topics_ = em.phi(topics, 0).T
         self.y_topics_ = em.phi(topics, last).T
-        self.topic_prior_ = em.a.copy()
+        self.topic_prior_ = (em.a if topics.prior is None else topics.prior).copy()
 
     def _embed_x(self, X: Matrix) -> Array:
         return self._shares(X, self.x_topics_)
@@ -280,6 +280,7 @@ class Topics:
 
     theta: Array
     phis: list[Array]
+    prior: Array | None = None  # where it is learned from each start
 
 
 @dataclass

@@ -72,7 +72,7 @@ class JPLSA(TopicModel):
     See Also
     --------
     simviz.methods.cplsa.CPLSA : Also makes both items use topics alike.
-    simviz.methods.pltm.PLTM : The Bayesian model, with priors that are learned.
+    simviz.methods.pltm.PLTM : The Bayesian model, with a prior that is learned.
 
     Notes
     -----

@@ -29,22 +29,26 @@ from simviz.methods._topics import (
 )
 from simviz.params import interval, options
 
+_NOTHING = 1e-12  # of a share or a count, beside 1
 _LEAST_PRIOR = 1e-3  # of a topic: below, it could never come back
 _FIRST = 10  # steps after which topics differ enough to tell their priors
 _PRIOR_EVERY = 10  # sweeps of sampling
+_PRIOR_STEPS, _PRIOR_CHANGE = 5, 0.05  # at a time, and what is too little to go on
+_RECOUNT_EVERY = 5  # steps, after which sums that were kept up to date have drifted a little
 _DRAWS_A_CALL = 1e8  # times topics: a fraction of a second, so that a wish to stop is heard
 MOST_TOKENS = 2**26  # that are held at a time, in about 4 GB
+MOST_SHARES = 2**30  # of topics in single counts, in 4 GB of single precision
 
 
 @dataclass(eq=False, repr=False)
 class PLTM(TopicModel):
-    r"""Polylingual topics: LDA for pairs, by point estimates or sampling.
+    r"""Polylingual topics: LDA for pairs, both sides of which share their topics.
 
     A pair draws its topics :math:`\theta \sim` Dirichlet(:math:`\alpha_1 \ldots
     \alpha_K`) and each side its words from distributions :math:`\phi^l_k \sim`
-    Dirichlet(β) of its own. Estimated with :math:`\theta \propto N_{ik} +
-    \alpha_k` and :math:`\phi^l \propto N^l_{wk} + \beta`, by expectation
-    maximisation or by sampling.
+    Dirichlet(β) of its own. With θ and φ integrated out, a word belongs to topic k
+    with probability :math:`\propto (N_{ik} + \alpha_k) (N^l_{wk} + \beta) /
+    (N^l_k + V^l \beta)`, counts N being those of all other words; α is learned.
 
     Parameters
     ----------
@@ -57,14 +61,14 @@ class PLTM(TopicModel):
         Prior of each topic of a pair; where it is learned, the first one.
     beta : float, default=0.01
         Prior of a topic's words.
-    learn_alpha : bool, default=False
+    learn_alpha : bool, default=True
         Whether each topic gets the prior under which the counts are likeliest.
-        On development parts that mostly found fewer mates.
-    inference : {"em", "gibbs"}, default="em"
-        Expectation maximisation, or collapsed Gibbs sampling of every token, on
-        one core, for ``max_iter`` sweeps; that wants several hundred.
+    inference : {"variational", "em", "gibbs"}, default="variational"
+        Collapsed variational Bayes, word by word; expectation maximisation; or
+        collapsed Gibbs sampling of every token for ``max_iter`` sweeps, which
+        wants several hundred. The first and the last run on one core.
     max_iter : int, default=100
-        Steps of expectation and maximisation at most.
+        Steps through all words at most.
     tol : float, default=1e-4
         Ends when a step gains less than this share of the objective, after ten
         steps at the earliest.
@@ -96,7 +100,8 @@ class PLTM(TopicModel):
     n_iter_ : int
         Steps done.
     objective_curve_ : list of float
-        The objective before each step.
+        The objective before each step: of "em" the logarithm of the posterior, else
+        that of the probability of each word given all others, in turn.
     perplexity_curve_ : list of float
         Of validation pairs, after each step: each item's words foretold from its
         partner's topics. Without validation pairs, of the training words before
@@ -104,7 +109,7 @@ class PLTM(TopicModel):
 
     See Also
     --------
-    simviz.methods.jplsa.JPLSA : The same estimate, its priors those of a mode.
+    simviz.methods.jplsa.JPLSA : The most likely point, with equal priors.
     simviz.methods.lda.LDA : For single items.
 
     Notes
@@ -115,15 +120,21 @@ class PLTM(TopicModel):
     alone. An item without any word of the training pairs has no topics and scores
     0 against everything.
 
-    With equal α it is JPLSA with α + 1 and β + 1, as the defaults have it: the one
-    adds what the other's mode takes away. Priors are learned by Minka's fixed
-    point, from the tenth step on (every tenth sweep of the first half). Sampled
-    topics are averaged over the sweeps of the second half.
+    Variational inference keeps expected counts and leaves a word's own share out of
+    them (CVB0). Priors are learned by Minka's fixed point, from the tenth step on:
+    every fifth step, every tenth sweep of the first half. Expected counts say too
+    little of whether a topic occurs at all; the chance of that is that of as many
+    equal shares of the same mean and variance. Sampled topics are averaged over the
+    sweeps of the second half. With ``inference="em"`` and ``learn_alpha=False`` it is
+    JPLSA with α + 1 and β + 1: the one adds what the other's mode takes away.
 
     References
     ----------
     Mimno, Wallach, Naradowsky, Smith & McCallum (2009), Polylingual topic models.
     EMNLP.
+
+    Asuncion, Welling, Smyth & Teh (2009), On smoothing and inference for topic
+    models. UAI, section 3.4.
 
     Minka (2000), Estimating a Dirichlet distribution.
 
@@ -133,7 +144,7 @@ class PLTM(TopicModel):
     >>> X = np.array([[3.0, 2, 0, 0], [2, 4, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
     >>> Y = np.array([[5.0, 0], [4, 0], [0, 3], [0, 6]])
     >>> PLTM(n_components=2).fit(X, Y).similarity(X, Y)[0].round(1)
-    array([1. , 1. , 0.2, 0.1])
+    array([1. , 1. , 0.1, 0.1])
     """
 
     tags: ClassVar[MethodTags] = MethodTags(
@@ -150,7 +161,7 @@ class PLTM(TopicModel):
         "alpha": [interval(Real, 0, None, closed="neither")],
         "beta": [interval(Real, 0, None, closed="neither")],
         "learn_alpha": ["boolean"],
-        "inference": [options("em", "gibbs")],
+        "inference": [options("variational", "em", "gibbs")],
         "init": [options("documents", "random", "cl_lsi")],
     }
 
@@ -159,8 +170,8 @@ class PLTM(TopicModel):
     shared: bool = False
     alpha: float = 0.1
     beta: float = 0.01
-    learn_alpha: bool = False
-    inference: str = "em"
+    learn_alpha: bool = True
+    inference: str = "variational"
     max_iter: int = 100
     tol: float = 1e-4
     init: str = "documents"
@@ -174,7 +185,99 @@ class PLTM(TopicModel):
         if self.inference == "gibbs":
             rng = check_random_state(self.random_state)
             return Gibbs(*problem, n_sweeps=self.max_iter, learn=self.learn_alpha, rng=rng)
+        if self.inference == "variational":
+            return Collapsed(*problem, learn=self.learn_alpha)
         return (LearnedPriorEM if self.learn_alpha else EM)(*problem)
+
+
+@dataclass
+class Assigned(Topics):
+    """The topics of every single count; `theta` are expected counts of the units."""
+
+    shares: list[Array] = field(default_factory=list)  # (counts, K) of each side
+    word_counts: list[Array] = field(default_factory=list)  # (V, K) of each vocabulary
+    totals: list[Array] = field(default_factory=list)  # (K,) of each vocabulary
+    n_done: int = 0
+
+
+@dataclass
+class Collapsed(EM):
+    """Collapsed variational Bayes of order zero, count by count."""
+
+    # The topics of a count are what all other counts expect (CVB0, Asuncion et al. 2009).
+
+    learn: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n_shares = int(self.unit_work.sum()) * len(self.a)
+        if n_shares > MOST_SHARES:
+            raise ValueError(
+                "PLTM(inference='variational') keeps a share of each topic for each word of each "
+                f"pair, {n_shares:,} of them here, more than the {MOST_SHARES:,} that are held "
+                "in memory. Use inference='em' or 'gibbs', or fewer topics."
+            )
+        self._counts = [sp.csr_array(side.matrix[side.items]) for side in self.sides]
+        self._weights = self.weights.astype(self.dtype)
+
+    def begin(self, topics: Topics) -> Assigned:
+        """Assign each count to topics by its word alone."""
+        shares = []
+        for s, counts in enumerate(self._counts):
+            R = self.phi(topics, s)[counts.indices]
+            R /= R.sum(axis=1, keepdims=True)
+            shares.append(R)
+        words = [np.empty_like(phi) for phi in topics.phis]
+        begun = Assigned(topics.theta, topics.phis, self.a, shares, words)
+        self._recount(begun)
+        return begun
+
+    def step(self, topics: Topics) -> Progress:
+        """Assign every count anew, then learn the prior of topics every few steps."""
+        assert isinstance(topics, Assigned) and topics.prior is not None
+        a = np.maximum(topics.prior, _NOTHING).astype(self.dtype)
+        b = self.dtype.type(max(self.b, _NOTHING))
+        buffers, found = np.empty((3, len(a)), self.dtype), 0.0
+        for s, R in enumerate(topics.shares):
+            v = 0 if self.shared else s
+            mass = b * self.dtype.type(max(1, self.known[v].sum()))
+            sums = topics.theta, topics.word_counts[v], topics.totals[v]
+            for call, bounds in enumerate(self._unit_parts):
+                if call and self.notify():
+                    raise Stopped
+                rows = *self._rows(s, bounds), R, self._weights
+                found += run_kernel("reassign", 0, *rows, a, b, mass, *sums, buffers)
+        topics.n_done += 1
+        if topics.n_done % _RECOUNT_EVERY == 0:
+            squares = self._recount(topics)
+            if self.learn and topics.n_done >= _FIRST:
+                after = topics.prior
+                for _ in range(_PRIOR_STEPS):
+                    before = after
+                    after = likelier_prior(before, topics.theta, self.weights, squares)
+                    if (np.abs(after - before) < _PRIOR_CHANGE * before).all():
+                        break
+                topics.prior = after
+        for v, known in enumerate(self.known):
+            topics.phis[v] = normalized_words(topics.word_counts[v].copy(), self.b, known)
+        return Progress(found, found)
+
+    def _rows(self, s: int, bounds: Any) -> tuple[Any, ...]:
+        counts = self._counts[s]
+        return bounds[0], bounds[-1], counts.indptr, counts.indices, counts.data
+
+    def _recount(self, topics: Assigned) -> Array:
+        """Sum the shares up again, and return Σ c share² of each unit and topic."""
+        for total in (topics.theta, *topics.word_counts):
+            total[:] = 0
+        squares = np.zeros_like(topics.theta)
+        for s, R in enumerate(topics.shares):
+            N_w = topics.word_counts[0 if self.shared else s]
+            rows = self._rows(s, [0, self.n_units])
+            run_kernel("recount", 0, *rows, R, self._weights, topics.theta, squares, N_w)
+        sums = [N_w.sum(axis=0, dtype=np.float64) for N_w in topics.word_counts]
+        topics.totals = [total.astype(self.dtype) for total in sums]
+        return squares
 
 
 @dataclass
@@ -200,13 +303,20 @@ class LearnedPriorEM(EM):
         super()._share(counts)
 
 
-def likelier_prior(a: Array, N: Array, weights: Array) -> Array:
+def likelier_prior(a: Array, N: Array, weights: Array, squares: Array | None = None) -> Array:
     """One step of Minka's fixed point for a Dirichlet prior of multinomial counts."""
-    # Minka (2000), Estimating a Dirichlet distribution, section 4.
+    # Minka (2000), Estimating a Dirichlet distribution, section 4. Expected counts, of shares
+    # whose `squares` are given, are mostly below 1 and mean that a topic occurs or does not:
+    # with as many equal shares of the same mean and variance it does with the chance `present`.
     above, below = np.zeros(len(a)), 0.0
     for rows in blocks(N):
         block = N[rows].astype(np.float64)
-        above += weights[rows] @ (psi(block + a) - psi(a))
+        if squares is None:
+            above += weights[rows] @ (psi(block + a) - psi(a))
+        else:
+            share = np.clip(squares[rows] / np.maximum(block, _NOTHING), _NOTHING, 1 - 1e-9)
+            present = np.maximum(-np.expm1(block / share * np.log1p(-share)), _NOTHING)
+            above += weights[rows] @ (present * (psi(block / present + a) - psi(a)))
         below += float(weights[rows] @ (psi(block.sum(axis=1) + a.sum()) - psi(a.sum())))
     if below <= 0:
         return a

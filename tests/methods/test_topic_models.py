@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numba
 import numpy as np
 import pytest
@@ -13,10 +15,11 @@ from simviz.methods import _topics, get_method
 from simviz.methods._topics import EM, Side, Topics
 from simviz.methods.cplsa import TiltedEM
 from simviz.methods.lda import VariationalEM
-from simviz.methods.pltm import likelier_prior
+from simviz.methods.pltm import Collapsed, likelier_prior
 from simviz.relevance import Relevance
 
 RNG = np.random.default_rng(3)
+EM_ALONE = {"inference": "em", "learn_alpha": False}
 
 
 def texts(n, d, k=4, length=40, dtype=np.float64, theta=None):
@@ -100,7 +103,7 @@ def test_objective_never_falls(method, init):
     if method == "lda":
         settings |= {"fold_in_iter": 500, "fold_in_tol": 1e-9}
     if method == "pltm":
-        settings["learn_alpha"] = False
+        settings |= EM_ALONE
     model = get_method(method)(4, max_iter=60, **settings).fit(X, Y)
     assert model.n_iter_ == len(model.objective_curve_) == 60
     steps = np.diff(model.objective_curve_)
@@ -211,7 +214,8 @@ def test_folding_in_ends_at_the_topics_of_training(method):
     one = get_method(method).tags.space == "one"
     # A partner without words leaves a pair with the words of one side.
     Y = None if one else sp.csr_array((40, 3))
-    model = get_method(method)(3, tol=0, max_iter=800, fold_in_iter=2000)
+    settings = {"tol": 0, "max_iter": 800} | ({} if one else EM_ALONE)
+    model = get_method(method)(3, fold_in_iter=2000, **settings)
     seen = {}
     keep = model._keep
 
@@ -222,7 +226,7 @@ def test_folding_in_ends_at_the_topics_of_training(method):
     model._keep = keeping
     model.fit(X, Y)
     np.testing.assert_allclose(model.transform(X), seen["theta"], atol=1e-5)
-    few = get_method(method)(3, tol=0, max_iter=800, fold_in_iter=1).fit(X, Y)
+    few = get_method(method)(3, fold_in_iter=1, **settings).fit(X, Y)
     assert np.abs(few.transform(X) - seen["theta"]).max() > 0.01
 
 
@@ -356,6 +360,108 @@ def test_priors_are_learned_by_minka():
         a = likelier_prior(a, N, np.ones(4000))
     np.testing.assert_allclose(a, truth, rtol=0.06)
     np.testing.assert_array_equal(likelier_prior(a, np.zeros((5, 3)), np.ones(5)), a)
+
+
+def test_priors_from_expected_counts_are_those_of_the_counts():
+    rng = np.random.default_rng(1)
+    a = np.array([0.3, 0.05])
+    shares = rng.random((40, 1, 2)) * [0.9, 0.2] * np.ones((1, 6, 1))  # of six words each
+    draws = (rng.random((4000, 40, 6, 2)) < shares).sum(axis=2).astype(float)
+    ones = np.ones(40)
+    drawn = [likelier_prior(a, N, ones) for N in draws]
+    found = likelier_prior(a, shares.sum(axis=1), ones, np.square(shares).sum(axis=1))
+    plain = likelier_prior(a, shares.sum(axis=1), ones)
+    wanted = np.mean(drawn, axis=0)
+    assert (np.abs(found / wanted - 1) < 0.1).all()
+    assert (plain / wanted > 1.2).any()
+    sure = draws[0]  # where every share is 0 or 1, sums of squares are the counts
+    np.testing.assert_allclose(
+        likelier_prior(a, sure, ones, sure), likelier_prior(a, sure, ones), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_each_count_has_the_topics_that_all_others_expect(shared):
+    X, Y = pairs(15, 12, 12 if shared else 9)
+    R = Relevance.from_pairs([0, 0, 3, 7, 14], [1, 5, 3, 5, 2], [1, 3, 2, 1, 1], shape=(15, 15))
+    em = learner(X, Y, a=0.3, cls=Collapsed, shared=shared, relevance=R)
+    topics = em.begin(start(em))
+    found = R.positives.tocoo()
+    cells = [
+        (u, s, 0 if shared else s, w, Z.toarray()[i, w], R_u)
+        for s, (Z, items) in enumerate(((X, found.row), (Y, found.col)))
+        for u, (i, R_u) in enumerate(zip(items, found.data, strict=True))
+        for w in np.flatnonzero(Z.toarray()[i])
+    ]
+    q = np.vstack(topics.shares).copy()
+    n_words = [known.sum() for known in em.known]
+
+    def sums(select, weighted=True):
+        return sum(
+            (c * (weight if weighted else 1) * q[e] for e, (*_, c, weight) in select),
+            start=np.zeros(4),
+        )
+
+    total = 0.0
+    for e, (u, s, v, w, c, weight) in enumerate(cells):
+        if e == 0 or cells[e - 1][:2] != (u, s):  # all words: as of the last whole unit
+            N_k = sums((i, cell) for i, cell in enumerate(cells) if cell[2] == v)
+        N_u = sums(((i, cell) for i, cell in enumerate(cells) if cell[0] == u), weighted=False)
+        N_w = sums((i, cell) for i, cell in enumerate(cells) if cell[2:4] == (v, w))
+        inside = min(c * weight, 1) * q[e]
+        others = N_u - min(c, 1) * q[e] + 0.3
+        base = 1 / (N_k + 0.01 * n_words[v])
+        p = others * (N_w - inside + 0.01) * (base + inside * base**2)
+        total += weight * c * np.log(p.sum() / others.sum())
+        q[e] = p / p.sum()
+    assert em.step(topics).objective == pytest.approx(total, rel=1e-9)
+    np.testing.assert_allclose(np.vstack(topics.shares), q, atol=1e-10)
+    kept = [topics.theta.copy(), *(N.copy() for N in topics.word_counts)]
+    em._recount(topics)
+    for before, after in zip(kept, [topics.theta, *topics.word_counts], strict=True):
+        np.testing.assert_allclose(before, after, atol=1e-10)
+
+
+def test_the_polylingual_model_is_another_than_the_joint_one():
+    theta = RNG.dirichlet([1.0, 0.2, 0.2, 0.05], 300)
+    blocks = [np.kron(np.eye(4), RNG.dirichlet(np.full(d, 0.5))) for d in (40, 30)]
+    X, Y = (sp.csr_array(RNG.poisson(12 * theta @ phi).astype(np.float32)) for phi in blocks)
+    train, held = slice(0, 240), slice(240, 300)
+    data = X[train], Y[train], None, X[held], Y[held]
+    joint = get_method("jplsa")(4).fit(*data)
+    settings = {"alpha": 0.1, "beta": 0.01, **EM_ALONE}
+    same = get_method("pltm")(4, **settings).fit(*data)
+    np.testing.assert_allclose(same.x_topics_, joint.x_topics_, atol=1e-6)
+    model = get_method("pltm")(4).fit(*data)
+    assert np.abs(model.x_topics_ - joint.x_topics_).max() > 1e-3
+    assert model.topic_prior_.max() > 1.5 * model.topic_prior_.min()
+    sampled = get_method("pltm")(4, inference="gibbs", max_iter=300).fit(*data)
+    assert model.perplexity_curve_[-1] < 1.06 * sampled.perplexity_curve_[-1]
+    again = get_method("pltm")(4).fit(*data)
+    np.testing.assert_array_equal(again.x_topics_, model.x_topics_)
+    given = get_method("pltm")(4, learn_alpha=False).fit(*data)
+    np.testing.assert_array_equal(given.topic_prior_, np.full(4, 0.1))
+
+
+def test_more_shares_than_memory_holds_are_refused(monkeypatch):
+    monkeypatch.setattr("simviz.methods.pltm.MOST_SHARES", 1_000)
+    X, Y = pairs()
+    with pytest.raises(ValueError, match=r"more than the 1,000 .* inference='em' or 'gibbs'"):
+        get_method("pltm")(4).fit(X, Y)
+    get_method("pltm")(4, inference="em", max_iter=2).fit(X, Y)
+
+
+def test_polylingual_models_of_earlier_versions_open():
+    from simviz.persistence import load_state
+
+    stored = load_state(Path(__file__).parent / "golden" / "pltm-stored.simviz")
+    for inference in ("em", "gibbs"):
+        model = stored[inference]
+        assert model.inference == inference
+        np.testing.assert_allclose(
+            model.similarity(stored["X"], stored["Y"]), stored[f"{inference}_similarity"],
+            rtol=1e-6, atol=1e-7,
+        )  # fmt: skip
 
 
 def test_every_measure_compares_shares_of_topics():
