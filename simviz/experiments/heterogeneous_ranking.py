@@ -104,8 +104,9 @@ class Collection:
             space = self.space.truncate(min(k, self.space.n_components_))
             for form in _FORMS:
                 model: Any = get_method("mlc")(
-                    space.n_components_, init=space, form=form, n_constraints=_CONSTRAINTS,
-                    tol=1e-3, random_state=self.seed,
+                    space.n_components_, init=space, form=form, measure="dot",
+                    n_constraints=_CONSTRAINTS, tol=1e-3, validation_fraction=0,
+                    random_state=self.seed,
                 )  # fmt: skip
                 model.fit(self.X[train], self.Y, self.judged(train))
                 found[f"{form}, {k} dimensions"] = model.similarity(self.X[test], self.Y)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.methods._training import initial_model
+from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.methods._training import Stopped, Watch, initial_model, split_validation
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -23,7 +23,7 @@ _LONGER, _SHORTEST = 1.5, 1e-30  # growth of a step from one to the next, and wh
 
 
 @dataclass(eq=False, repr=False)
-class MLC(LinearPairModel):
+class MLC(IterativeMixin, LinearPairModel):
     r"""A metric under which dissimilar pairs lie far apart and similar ones close.
 
     Among the vectors of another method, principal components as a rule, it
@@ -34,7 +34,7 @@ class MLC(LinearPairModel):
 
     Parameters
     ----------
-    n_components : int, default=100
+    n_components : int, default=200
         Dimensions of the learned space. More than the start can give are
         capped with a warning; `n_components_` tells the truth.
     form : {"full", "diagonal"}, default="full"
@@ -42,9 +42,9 @@ class MLC(LinearPairModel):
     init : str or LinearPairModel, default="pca"
         In whose space the metric is learned: a method, or a linear model; one
         that is not fitted is fitted first.
-    measure : {"dot", "cosine"}, default="dot"
-        How two transformed items are compared. "dot" is the inner product
-        :math:`x^\top A y`.
+    measure : {"cosine", "dot"}, default="cosine"
+        How two transformed items are compared: their cosine, or the inner
+        product :math:`x^\top A y`.
     n_constraints : int, default=20000
         Pairs that are drawn, half of them relevant; all of these and the more
         others where there are fewer.
@@ -55,8 +55,14 @@ class MLC(LinearPairModel):
     tol : float, default=0.0001
         By what share the sum of distances may still be below its maximum when
         the ascent ends.
+    patience : int, default=5
+        Steps without a better validation score before stopping.
+    validation_fraction : float, default=0.2
+        Share of the queries held out to stop early, where no validation set is
+        given to `fit` and there would be at least 20 of them. With 0 the ascent
+        goes on to the maximum, as in the paper.
     random_state : int, RandomState instance or None, default=0
-        Seed of the start and of the pairs.
+        Seed of the start, of what is held out, and of the pairs.
 
     Attributes
     ----------
@@ -73,10 +79,15 @@ class MLC(LinearPairModel):
     n_components_ : int
         Dimensions k.
     n_iter_ : int
-        Steps done.
+        Steps done. The first gives every direction an equal share of the bound.
+    best_iter_ : int
+        Step whose metric was kept; 0 is the start.
     loss_curve_ : list of float
         After each step, by what share the sum of distances may still rise, at
         most.
+    validation_scores_ : list of float
+        `score` on the validation set, or on 4,096 of its queries and
+        candidates, after each step; empty without one.
 
     Raises
     ------
@@ -92,16 +103,29 @@ class MLC(LinearPairModel):
 
     Notes
     -----
-    Distances are learned, yet pairs are scored by inner products, as Wu, Xu
-    and Li did. The paper's ascent alternates between the two constraints;
-    here each step ends at the exact nearest point of both, and a bound on the
-    maximum ends the ascent. The diagonal form is solved in the same way
-    instead of by Newton's method; its penalty form has the same solution up to
-    scale.
+    Distances are learned; Wu, Xu and Li scored pairs by inner products
+    (``measure="dot"``). The paper's ascent alternates between the two
+    constraints; here each step ends at the exact nearest point of both, and a
+    bound on the maximum ends the ascent. The diagonal form is solved in the same
+    way instead of by Newton's method; its penalty form has the same solution up
+    to scale. Dissimilar pairs are those judged not relevant where unjudged pairs
+    are ignored, else any pairs that are not relevant.
 
-    The maximum tends to few dimensions: it stretches the ones in which similar
-    pairs hardly differ. Where similar pairs are fewer than dimensions those are
-    directions that no similar pair knows; the ridge bounds them.
+    The maximum tends to few dimensions, mostly two or three: it stretches the
+    ones in which similar pairs hardly differ. Where similar pairs are fewer than
+    dimensions those are directions that no similar pair knows; the ridge bounds
+    them. So validation chooses among the steps, the start (0) and the equal shares
+    that the ascent begins with (1) among them. The maximum itself ranked far below the
+    start on all sets below.
+
+    Test MRR beside that of PCA, its start, both with 200 dimensions, p of a paired
+    randomisation test over n queries: abt_buy .875, PCA .799 (p = .0001, n = 213);
+    amazon_google .830, .762 (p = .0008, n = 224); libreoffice_help, 1,400 pairs,
+    .852, .101 (p = .0001, n = 1,400); nfcorpus .389, .384 (p = .63, n = 323);
+    cranfield .813, .813 (n = 45) and, with pairs judged not relevant, mediqa_qa
+    .858, .858 (n = 150), where the start was kept. On cisi, whose 48 training
+    queries leave too few to hold out, the maximum is reached, and ranks worse:
+    .286, .649 (p = .0005, n = 15). Give a validation set there.
 
     References
     ----------
@@ -132,43 +156,76 @@ class MLC(LinearPairModel):
         input="tfidf",
         space="one",
         uses="discriminative",
+        stops_early=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "form": [options("full", "diagonal")],
         "init": [options("pca", "lsa", "opca", "cca", "cl_lsi"), LinearPairModel],
-        "measure": [options("dot", "cosine")],
+        "measure": [options("cosine", "dot")],
         "n_constraints": [interval(Integral, 2, None)],
     }
 
-    n_components: int = 100
+    n_components: int = 200
     _: KW_ONLY
     form: str = "full"
     init: Any = "pca"
-    measure: str = "dot"
+    measure: str = "cosine"
     n_constraints: int = 20_000
     regularization: float = 1e-3
     max_iter: int = 200
     tol: float = 1e-4
+    patience: int = 5
+    validation_fraction: float = 0.2
     random_state: Any = 0
 
-    def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
+    def _fit_iter(
+        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
+    ) -> None:
         from simviz.methods._metric import bend, draw_constraints
 
-        data = X, Y, relevance
-        start, stopped = initial_model(self, data, shared=True)
+        everything = X, Y, relevance
         rng = check_random_state(self.random_state)
+        data, validation = split_validation(self, everything, validation, rng)
+        # What looks at no pairs may look at the items of those held out.
+        open_to_all = self._start_tags().uses == "unsupervised"
+        start, stopped = initial_model(self, everything if open_to_all else data, shared=True)
         pairs = draw_constraints(data, self.n_constraints, rng, "MLC")
         self.n_constraints_ = len(pairs)
-        P, Q = start.transform(X), start.transform_y(Y)
+        P, Q = start.transform(data[0]), start.transform_y(data[1])
         differences = P[pairs.x].astype(np.float64) - Q[pairs.y]
         similar, dissimilar = differences[pairs.sign > 0], differences[pairs.sign < 0]
-        root = self._learn(similar, dissimilar, stopped=stopped)
-        self.metric_ = root @ root.T
-        bend(self, start, root)
 
-    def _learn(self, similar: Reals, dissimilar: Reals, *, stopped: bool) -> Reals:
-        """A root F of the metric, A = FFᵀ; its first columns matter most."""
+        def score(root: NDArray[np.floating]) -> float:
+            bend(self, start, root)
+            return self.score(*validation) if validation else 0.0
+
+        limits = self.max_iter, self.patience
+        unbent = np.eye(start.n_components_)
+        watch = Watch(unbent, self._notify, score if validation else None, limits)
+        try:
+            watch.start(tell=not stopped)
+            for root, gap in () if stopped else self._ascent(similar, dissimilar):
+                if watch.step(gap, root) or gap <= self.tol:
+                    break
+        except Stopped:
+            pass
+        bend(self, start, watch.best)
+        self.metric_ = watch.best @ watch.best.T
+        self.objective_ = float(np.linalg.norm(dissimilar @ watch.best, axis=1).sum())
+        watch.record(self)
+
+    def _start_tags(self) -> MethodTags:
+        """Tags of the method that gives the space."""
+        if not isinstance(self.init, str):
+            return self.init.tags
+        from simviz.methods import get_method
+
+        return get_method(self.init).tags
+
+    def _ascent(self, similar: Reals, dissimilar: Reals) -> Iterator[tuple[Reals, float]]:
+        """A root F of each metric on the way, A = FFᵀ, and how much may still be gained."""
+        # The first columns of F matter most.
         scatter = similar.T @ similar
         diagonal = self.form == "diagonal"
         if diagonal:
@@ -186,20 +243,12 @@ class MLC(LinearPairModel):
         R = np.linalg.cholesky(scatter)
         whitened = np.linalg.solve(R, dissimilar.T).T
         problem = (DiagonalMatrix if diagonal else FullMatrix)(whitened)
-        C = problem.start
-        self.loss_curve_: list[float] = []
-        for better, _, gap in () if stopped else ascend(problem):
-            C = better
-            self.loss_curve_.append(gap)
-            n = len(self.loss_curve_)
-            if self._notify(n, self.max_iter, loss=gap) or gap <= self.tol or n >= self.max_iter:
-                break
-        self.n_iter_ = len(self.loss_curve_)
-        self.objective_ = float(np.sqrt(problem.squares(C)).sum())
-        if diagonal:
-            return np.diag(np.sqrt(C / np.diag(scatter)))
-        values, U = np.linalg.eigh(C)
-        return np.asarray(np.linalg.solve(R.T, (U * np.sqrt(np.maximum(values, 0)))[:, ::-1]))
+        for C, _, gap in ascend(problem):
+            if diagonal:
+                yield np.diag(np.sqrt(C / np.diag(scatter))), gap
+                continue
+            values, U = np.linalg.eigh(C)
+            yield np.linalg.solve(R.T, (U * np.sqrt(np.maximum(values, 0)))[:, ::-1]), gap
 
 
 class FullMatrix:
@@ -267,11 +316,12 @@ class DiagonalMatrix:
 
 
 def ascend(problem: Any) -> Iterator[tuple[Reals, float, float]]:
-    """Go up by accelerated projected gradients, for as long as steps can be taken."""
+    """The start, then up by accelerated projected gradients for as long as steps can be taken."""
     C = Z = problem.start
     squares = z_squares = problem.squares(C)
     value = z_value = _mean_root(squares)
-    gap, momentum, step = np.inf, 1.0, 1.0
+    momentum, step = 1.0, 1.0
+    yield C, value, _gap(problem, squares, value)
     while value > 0:
         gradient = problem.gradient(z_squares)
         step *= _LONGER
@@ -296,8 +346,12 @@ def ascend(problem: Any) -> Iterator[tuple[Reals, float, float]]:
         C, squares, value, momentum = new, new_squares, new_value, following
         z_squares = problem.squares(Z)
         z_value = _mean_root(z_squares)
-        gap = problem.steepest(problem.gradient(squares)) / value - 0.5
-        yield C, value, gap
+        yield C, value, _gap(problem, squares, value)
+
+
+def _gap(problem: Any, squares: Reals, value: float) -> float:
+    """By what share of `value` the mean distance may still rise, at most."""
+    return problem.steepest(problem.gradient(squares)) / value - 0.5 if value > 0 else 0.0
 
 
 def nearest_of_simplex(v: Reals) -> Reals:
