@@ -169,7 +169,8 @@ def graded(
     Parameters
     ----------
     folder : Path
-        As in `pool`, with ``split.tsv.gz`` (x_id, split).
+        As in `pool`, with ``split.tsv.gz`` (x_id, split), or ``folds.tsv.gz``
+        (fold, x_id): fold 0 is "test", fold 1 is "dev", the rest "train".
     n_train, n_pool : int, optional
         Queries to keep of the training part, and of each other.
 
@@ -182,7 +183,13 @@ def graded(
     x = _texts(folder / "x.jsonl.gz")
     queries, documents, relevance = pool(folder)
     asked = {a for a, _, g in _table(folder / "relevance.tsv.gz") if float(g) > 0}
-    part = dict(map(tuple, _table(folder / "split.tsv.gz")))
+    if (folder / "split.tsv.gz").exists():
+        part = dict(map(tuple, _table(folder / "split.tsv.gz")))
+    else:  # folds overlap: the test part comes last and stays whole
+        part = dict.fromkeys(x, "train")
+        drawn = _table(folder / "folds.tsv.gz")
+        for fold, name in (("1", "dev"), ("0", "test")):
+            part |= {i: name for number, i in drawn if number == fold}
     parts = np.array([part.get(name, "") for name in x if name in asked])
     alone = (np.diff(relevance.T.matrix.indptr) <= 1).all()
     found = {}

@@ -8,11 +8,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
-import numba
-from threadpoolctl import threadpool_info
+import simviz._numba  # noqa: F401 -- before torch: it sets how OpenMP threads wait
+
+import numba  # isort: skip
+from threadpoolctl import threadpool_info  # isort: skip
 
 PEERS = ("cca-zoo", "gensim")
 
@@ -92,7 +95,8 @@ def machine() -> Iterator[str]:
     """Lines that say on what a table was measured."""
     import torch
 
-    names = ("numpy", "scipy", "scikit-learn", "numba", "torch", *PEERS)
+    peers = [peer for peer in PEERS if find_spec(peer.replace("-", "_"))]
+    names = ("numpy", "scipy", "scikit-learn", "numba", "torch", *peers)
     yield ", ".join(f"{name} {version(name)}" for name in names)
     pools = {f"{p['internal_api']} {p['num_threads']}" for p in threadpool_info()}
     pools |= {f"numba {numba.get_num_threads()}", f"torch {torch.get_num_threads()}"}

@@ -1,4 +1,4 @@
-"""Print the tables of metric learning: speed beside a peer, and many constraints.
+"""Print the tables of metric learning: speed beside a peer, many constraints, MLC beside PCA.
 
 ``python benchmarks/metric_learning.py TABLE [--data FOLDER ...]``. Settings are
 chosen on dev splits. How MLC ranks is measured by
@@ -18,12 +18,22 @@ import numpy as np  # isort: skip
 from _corpora import graded
 from ground import show
 
+from simviz.data import PairSet
+from simviz.evaluation import evaluate, query_values
+from simviz.evaluation.significance import compare
 from simviz.features import Tfidf
 from simviz.methods import get_method
 from simviz.methods._metric import Constraints, LogDetProjections
 from simviz.methods.hdlr import HDLR
+from simviz.pipeline import default_pipeline
 
 SIZES = (5_000, 20_000, 100_000)
+STARTS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("pca", {}),
+    ("mlc", {}),
+    ("mlc", {"form": "diagonal"}),
+    ("mlc", {"n_components": 100, "measure": "dot", "validation_fraction": 0}),
+)
 #: Training queries, and queries of each pool, of a set that is cut (None: all there are).
 CUT: dict[str, tuple[int | None, int | None]] = {"en_es_sentences": (10_000, 2_000)}
 ITML = """
@@ -135,10 +145,28 @@ def constraints(data: Path, *, small: bool) -> None:
     show(("start", "constraints", "γ by dev", "best sweep", "dev MRR", "test MRR"), rows)
 
 
+def beside_start(data: Path) -> None:
+    """MLC and the PCA it starts from, in pipelines with defaults; paired over test queries."""
+    parts = graded(data, 1_400, 1_400)
+    train, test = (PairSet.from_texts(*parts[name]) for name in ("train", "test"))
+    rows, values = [], []
+    for name, params in STARTS:
+        pipeline = default_pipeline(name, train, **params).fit(train)
+        result = evaluate(pipeline, test.x, test.y, test.relevance, metrics=["MRR"])
+        values.append(query_values(result, "MRR").values)
+        model, p = pipeline.model_, compare(values[-1], values[0]).p_value
+        given = [name, *(f"{key}={value}" for key, value in params.items())]
+        kept = f"{model.best_iter_} of {model.n_iter_}" if name == "mlc" else ""
+        rows.append((", ".join(given), kept, len(values[0]), float(np.mean(values[-1])),
+                     f"{p:.2g}" if name == "mlc" else ""))  # fmt: skip
+    print(f"{data.name}: {len(train.x):,} training queries, {test.shape[1]:,} candidates.\n")
+    show(("method", "step kept", "n", "test MRR", "p beside PCA"), rows)
+
+
 def main() -> None:
     """Run one table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=["speed", "constraints"])
+    parser.add_argument("table", choices=["speed", "constraints", "start"])
     parser.add_argument("--data", type=Path, nargs="+", default=[], help="folders of data sets")
     parser.add_argument("--peer", help="a Python with metric-learn 0.7.0 and scikit-learn 1.7.2")
     parser.add_argument("--small", action="store_true", help="only see that it runs")
@@ -146,7 +174,10 @@ def main() -> None:
     if args.table == "speed":
         speed(args.peer, small=args.small)
     for folder in args.data:
-        constraints(folder, small=args.small)
+        if args.table == "start":
+            beside_start(folder)
+        else:
+            constraints(folder, small=args.small)
 
 
 if __name__ == "__main__":
