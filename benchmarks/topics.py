@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from _corpora import Sides, aligned
 from _timing import machine
 from ground import in_turns, show
+from metric_learning import beside_first
 
 from simviz.base._jensen_shannon import js_similarity
 from simviz.evaluation import evaluate
@@ -44,7 +45,7 @@ PAIRED: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = (
     ("cl_lsi", ({},)),
 )
 STEPS = (1, 2, 10)  # of folding in
-PARTS = ("speed", "peers", "agreement", "quality", "readings", "polylingual")
+PARTS = ("speed", "peers", "agreement", "quality", "readings", "polylingual", "pairs")
 
 Part = dict[str, Sides]
 
@@ -442,7 +443,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help=f"folder with {SETS}")
     parser.add_argument("--only", choices=PARTS)
-    parser.add_argument("--set", choices=SETS, help="one of the sets; both by default")
+    parser.add_argument("--set", help=f"one set: of {SETS}, both by default; any for pairs")
     parser.add_argument("--words", type=int, help="first words of each text that are kept")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--pairs", type=int, default=1_400, help="training pairs of agreement")
@@ -456,6 +457,9 @@ def main() -> None:
     print()
     for name in (asked.set,) if asked.set else sets:
         folder = asked.data / name
+        if asked.only == "pairs":
+            beside_first(folder, [("jplsa", {}), ("pltm", {})])
+            continue
         train = parts_of(folder, counts, n, shared=False)["train"]
         if asked.only in (None, "agreement"):
             agreement(folder, ks[1], asked.pairs, asked.sweeps, asked.repeats)
