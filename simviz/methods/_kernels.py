@@ -19,6 +19,7 @@ from simviz.params import interval, options
 
 Array = NDArray[np.float64]
 KernelFunction = Callable[[Matrix, Matrix], Any]
+Setting = tuple[str | KernelFunction, float | None]  # a kernel and its gamma
 
 #: Kernels with a name, in the order in which to show them.
 NAMES = ("rbf", "linear", "cosine", "polynomial", "chi2")
@@ -485,9 +486,13 @@ class KernelPairModel(EmbeddingModel):
     )
 
     def _features(
-        self, sides: Mapping[Side, Matrix], means: Mapping[Side, Array | None]
+        self,
+        sides: Mapping[Side, Matrix],
+        means: Mapping[Side, Array | None],
+        kernels: Mapping[Side, Setting] | None = None,
     ) -> dict[Side, Features]:
         """Features of each side, in one stream of random choices."""
+        kernels = kernels or self._kernel_settings()
         rng = check_random_state(self.random_state)
         found: dict[Side, Features] = {}
         stopped = False
@@ -499,9 +504,8 @@ class KernelPairModel(EmbeddingModel):
             return stopped
 
         for side, Z in sides.items():
-            name = self.x_kernel if side == "x" else self.y_kernel
+            name, gamma = kernels[side]
             check_kernel_input(name, Z, side)
-            gamma = self.x_gamma if side == "x" else self.y_gamma
             gamma = default_gamma(name, Z) if gamma is None else gamma
             found[side] = kernel_features(
                 self._kernel(name, gamma),
@@ -528,19 +532,24 @@ class KernelPairModel(EmbeddingModel):
             self.y_landmarks_, self.y_coefficients_ = y.landmarks, _columns(y.weights, B)
         self.y_offset_ = None if y.offsets is None else y.offsets[-1] @ B
 
+    def _kernel_settings(self) -> dict[Side, Setting]:
+        return {"x": (self.x_kernel, self.x_gamma), "y": (self.y_kernel, self.y_gamma)}
+
     def _kernel(self, name: str | KernelFunction, gamma: float | None) -> Kernel:
         return Kernel(name, 1.0 if gamma is None else gamma, self.degree, self.coef0)
 
     def _embed_x(self, X: Matrix) -> Floats:
-        if self.x_kernel == "chi2":
+        name = getattr(self, "x_kernel_", self.x_kernel)
+        if name == "chi2":
             refuse_negative(X, "x")
-        kernel = self._kernel(self.x_kernel, self.x_gamma_)
+        kernel = self._kernel(name, self.x_gamma_)
         return _embedded(kernel, X, self.x_landmarks_, self.x_coefficients_, self.x_offset_)
 
     def _embed_y(self, Y: Matrix) -> Floats:
-        if self.y_kernel == "chi2":
+        name = getattr(self, "y_kernel_", self.y_kernel)
+        if name == "chi2":
             refuse_negative(Y, "y")
-        kernel = self._kernel(self.y_kernel, self.y_gamma_)
+        kernel = self._kernel(name, self.y_gamma_)
         return _embedded(kernel, Y, self.y_landmarks_, self.y_coefficients_, self.y_offset_)
 
     def __sklearn_tags__(self) -> Any:
@@ -563,6 +572,9 @@ def _columns(weights: Array, A: Floats) -> Array:
 def _embedded(
     kernel: Kernel, X: Matrix, landmarks: Any, weights: Array, offset: Array | None
 ) -> Floats:
+    if landmarks is None:
+        # Linear kernels with every feature: the weights are those of the features themselves.
+        return checked(np.asarray(X @ weights))
     Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
     with np.errstate(over="ignore"):  # what single precision cannot hold is told below
         for rows, K in kernel.blocks(X, landmarks):

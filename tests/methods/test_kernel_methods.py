@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -24,7 +26,11 @@ from simviz.methods.kernel_heterogeneous_svd import KernelHeterogeneousSVD
 from simviz.persistence import load_state, save_state
 from simviz.relevance import Relevance
 
-METHODS = [KernelHeterogeneousSVD, KernelCCA]
+RBF = {"x_kernel": "rbf", "y_kernel": "rbf"}
+METHODS = [
+    pytest.param(partial(KernelHeterogeneousSVD, **RBF), id="KernelHeterogeneousSVD"),
+    KernelCCA,
+]
 CAPPED = pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
 LINEAR = {"x_kernel": "linear", "y_kernel": "linear"}
 
@@ -214,7 +220,8 @@ def test_linear_kernels_are_the_primal(weight, power, sides):
 def test_rank_deficient_kernels_against_brute_force(repeated):
     """The paper's own dual over 80 pairs, of 12 and 17 different items."""
     X, Y, r, relevance = repeated
-    model = KernelHeterogeneousSVD(6, negative_weight="paper", measure="dot").fit(X, Y, relevance)
+    settings = {**RBF, "negative_weight": "paper", "measure": "dot"}
+    model = KernelHeterogeneousSVD(6, **settings).fit(X, Y, relevance)
     Kx = Kernel("rbf", model.x_gamma_).against(X, X)
     Ky = Kernel("rbf", model.y_gamma_).against(Y, Y)
     assert np.linalg.matrix_rank(Kx, 1e-8) == 12
@@ -254,6 +261,58 @@ def test_rbf_learns_what_no_plane_can():
         hits[kernel] = (S.argmax(axis=1) == inside[150:]).mean()
     assert hits["rbf"] > 0.8
     assert hits["linear"] < 0.7
+
+
+@pytest.fixture
+def rings():
+    """150 points of the plane, and whether they are near the middle."""
+    X = np.random.default_rng(9).standard_normal((150, 2)) * 2
+    return X, np.eye(2), sp.csr_array(np.eye(2)[(np.linalg.norm(X, axis=1) < 2).astype(int)])
+
+
+def test_auto_is_straight_unless_curves_rank_better(rings, sides):
+    curved = KernelHeterogeneousSVD(1).fit(*rings)
+    assert curved.x_kernel_ == "rbf" and curved.y_kernel_ == "linear"
+    assert curved.y_gamma_ is None
+    usual = default_gamma("rbf", rings[0])
+    assert any(curved.x_gamma_ == pytest.approx(width * usual) for width in (0.25, 1, 4))
+    again = KernelHeterogeneousSVD(
+        1, x_kernel="rbf", y_kernel="linear", x_gamma=curved.x_gamma_
+    ).fit(*rings)
+    np.testing.assert_array_equal(again.similarity(*rings[:2]), curved.similarity(*rings[:2]))
+    sides = [side - side.mean(axis=0) for side in sides]
+    straight = KernelHeterogeneousSVD(4).fit(*sides)
+    assert straight.x_kernel_ == straight.y_kernel_ == "linear"
+    few = KernelHeterogeneousSVD(1).fit(*(side[:9] for side in sides))
+    assert few.x_kernel_ == few.y_kernel_ == "linear"
+
+
+def test_auto_learns_from_judged_pairs_alone(rings):
+    X, Y, R = rings
+    judged = Relevance(sp.csr_array(2 * R.toarray() - 1), unjudged="ignore")
+    model = KernelHeterogeneousSVD(1).fit(X, Y, judged)
+    assert model.x_kernel_ == "rbf" and model.y_kernel_ == "linear"
+
+
+def test_auto_keeps_what_was_set(rings):
+    X, Y, R = rings
+    model = KernelHeterogeneousSVD(1, x_gamma=0.7, y_kernel="precomputed").fit(X, Y @ Y.T, R)
+    assert (model.x_kernel_, model.x_gamma_) == ("rbf", 0.7)
+    assert model.y_kernel_ == "precomputed"
+
+
+def test_straight_kernels_of_many_items_need_no_landmarks(sides, tmp_path):
+    primal = HeterogeneousSVD(4).fit(*sides)
+    model = KernelHeterogeneousSVD(4, **LINEAR, max_landmarks=3).fit(*sides)
+    expected = primal.similarity(*sides)
+    np.testing.assert_allclose(model.similarity(*sides), expected, atol=1e-10)
+    assert model.x_landmarks_ is None
+    save_state({"model": model.truncate(2)}, tmp_path / "model")
+    np.testing.assert_allclose(
+        load_state(tmp_path / "model")["model"].similarity(*sides),
+        primal.truncate(2).similarity(*sides),
+        atol=1e-10,
+    )
 
 
 # --- Kernel CCA --------------------------------------------------------------------------
