@@ -153,27 +153,30 @@ def test_damaged_and_oversized_files_are_refused(tmp_path, bilingual):
         PairPipeline.load(tmp_path / "missing")
 
 
-def test_pamir_keeps_as_many_terms_as_it_can_hold(bilingual, monkeypatch):
+FULL = {"form": "full", "shared": False, "max_iter": 1}
+
+
+def test_full_ssi_keeps_as_many_terms_as_it_can_hold(bilingual, monkeypatch):
     def widths(**given):
-        pipeline = default_pipeline("pamir", bilingual, max_iter=1, **given).fit(bilingual)
+        pipeline = default_pipeline("ssi", bilingual, **FULL, **given).fit(bilingual)
         return pipeline.model_.weights_.shape
 
     all_terms = widths()
-    monkeypatch.setattr("simviz.methods.pamir.MAX_ENTRIES", 400)
+    monkeypatch.setattr("simviz.methods.ssi.MAX_ENTRIES", 400)
     monkeypatch.setattr("simviz.methods._triples.MAX_ENTRIES", 400)
     assert min(all_terms) > 20
     assert widths() == (20, 20)
     assert widths(max_features=7) == (7, 7)
     with pytest.raises(ValueError, match="max_features of the features or of default_pipeline"):
         widths(max_features=21)
-    monkeypatch.setattr("simviz.methods.pamir.MAX_ENTRIES", all_terms[0] * all_terms[1])
-    assert default_pipeline("pamir", bilingual).x_features.max_features is None
+    monkeypatch.setattr("simviz.methods.ssi.MAX_ENTRIES", all_terms[0] * all_terms[1])
+    assert default_pipeline("ssi", bilingual, **FULL).x_features.max_features is None
 
 
 def test_a_narrow_side_leaves_the_other_room(bilingual, monkeypatch):
     keywords = Items([*"abcdef"], ["sun", "moon", "star", "sun", "moon", "star"], "keyword")
     pairs = PairSet(keywords, bilingual.y, bilingual.relevance)
-    monkeypatch.setattr("simviz.methods.pamir.MAX_ENTRIES", 60)
+    monkeypatch.setattr("simviz.methods.ssi.MAX_ENTRIES", 60)
     monkeypatch.setattr("simviz.methods._triples.MAX_ENTRIES", 60)
-    pipeline = default_pipeline("pamir", pairs, max_iter=1).fit(pairs)
+    pipeline = default_pipeline("ssi", pairs, **FULL).fit(pairs)
     assert pipeline.model_.weights_.shape == (3, 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -384,6 +385,26 @@ def check_size(name: str, d_x: int, d_y: int, remedy: str) -> None:
             "Keep fewer features (max_features of the features or of default_pipeline) or "
             f"{remedy}."
         )
+
+
+def frequent_features(
+    X: Matrix, Y: Matrix, most: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Features of each side that most items have; None where all make no more pairs than that."""
+    d_x, d_y = X.shape[1], Y.shape[1]
+    if d_x * d_y <= most:
+        return None
+    # A narrow side leaves the other more room than each its half.
+    n_x = min(d_x, max(isqrt(most), most // d_y, 1))
+    sizes = n_x, min(d_y, max(most // n_x, 1))
+    counts = (
+        np.bincount(Z.indices[Z.data != 0], minlength=Z.shape[1])
+        if sp.issparse(Z)
+        else np.count_nonzero(Z, axis=0)
+        for Z in (X, Y)
+    )
+    x, y = (np.sort(np.argsort(-c, kind="stable")[:n]) for c, n in zip(counts, sizes, strict=True))
+    return x, y
 
 
 def row_scorer(X: Matrix, W: NDArray[np.floating], Y: Matrix) -> RowScorer:

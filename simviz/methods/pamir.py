@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,17 +13,18 @@ from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
 from simviz.methods._triples import (
-    MAX_ENTRIES,
     TripleMixin,
     Triples,
-    check_size,
     filled,
+    frequent_features,
     pair_score,
     row_scorer,
     rows_of,
 )
 from simviz.params import interval
 from simviz.relevance import Relevance
+
+_ROWS = 256  # of W that are averaged at a time
 
 
 @dataclass(eq=False, repr=False)
@@ -50,13 +52,19 @@ class PAMIR(TripleMixin, PairModel):
     normalize : bool, default=True
         Whether items are scaled to length 1 first; the margin of 1 is meant
         for such items.
+    max_memory : int, default=1024
+        Megabytes that training may take for W, of which it holds up to four
+        copies. Where W does not fit, the features that most training items
+        have are kept, with a warning, and the others count nothing.
     random_state : int, RandomState instance or None, default=0
         Seed of the triples that are sampled.
 
     Attributes
     ----------
     weights_ : ndarray of shape (d_x, d_y)
-        The matrix W.
+        The matrix W, of the features that are kept.
+    x_kept_, y_kept_ : ndarray of int, or None
+        Features that are kept; None where all are.
     n_iter_ : int
         Passes done.
     best_iter_ : int
@@ -65,12 +73,6 @@ class PAMIR(TripleMixin, PairModel):
         Mean hinge loss of each pass, before its steps.
     validation_scores_ : list of float
         `score` on the validation set after each pass; empty without one.
-
-    Raises
-    ------
-    ValueError
-        From `fit`, if the sides have so many features that W would not fit
-        into memory.
 
     See Also
     --------
@@ -116,6 +118,7 @@ class PAMIR(TripleMixin, PairModel):
         "aggressiveness": [interval(Real, 0, None, closed="neither")],
         "averaged": ["boolean"],
         "normalize": ["boolean"],
+        "max_memory": [interval(Integral, 1, None)],
     }
 
     aggressiveness: float = 0.1
@@ -124,14 +127,15 @@ class PAMIR(TripleMixin, PairModel):
     max_iter: int = 20
     patience: int = 5
     normalize: bool = True
+    max_memory: int = 1_024
     random_state: Any = 0
 
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
-        check_size("PAMIR", X.shape[1], Y.shape[1], "choose ssi, which learns few dimensions")
-        X, Y = self._scaled(X, Y)
         source = self._source(X, Y, relevance, group=1)
+        self._keep_frequent(X, Y)
+        X, Y = self._scaled(X, Y)
         seed = check_random_state(self.random_state).randint(1, 2**31 - 1)
         W = np.zeros((X.shape[1], Y.shape[1]), X.dtype)
         # Steps times the number of triples before them. The sums outgrow float32.
@@ -149,15 +153,37 @@ class PAMIR(TripleMixin, PairModel):
         def learned() -> dict[str, NDArray[Any]]:
             if not self.averaged:
                 return {"weights_": W}
-            return {"weights_": W - (lag / max(done, 1)).astype(W.dtype)}
+            mean = np.empty_like(W)
+            for start in range(0, len(W), _ROWS):
+                rows = slice(start, start + _ROWS)
+                mean[rows] = W[rows] - (lag[rows] / max(done, 1)).astype(W.dtype)
+            return {"weights_": mean}
 
         flops = filled(X) * (filled(X) + 2 * filled(Y) + 1)
         self._descend(source, step, flops, validation, seed, learned)
 
-    @property
-    def max_weights(self) -> int:
-        """Pairs of features whose weights are held at most."""
-        return MAX_ENTRIES
+    def _keep_frequent(self, X: Matrix, Y: Matrix) -> None:
+        """Choose the features whose weights fit into memory."""
+        # W, its mean, the best mean, and the sums, which are always double.
+        a_pair = 3 * X.dtype.itemsize + 8 * self.averaged
+        kept = frequent_features(X, Y, self.max_memory * 2**20 // a_pair)
+        self.x_kept_: NDArray[np.intp] | None
+        self.y_kept_: NDArray[np.intp] | None
+        self.x_kept_, self.y_kept_ = kept or (None, None)
+        if kept:
+            warnings.warn(
+                f"PAMIR learns a weight for every pair of features: {X.shape[1]:,} of X × "
+                f"{Y.shape[1]:,} of y would take more than max_memory={self.max_memory} MB. The "
+                f"{len(kept[0]):,} × {len(kept[1]):,} that most items have are kept.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _scaled(self, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
+        X, Y = super()._scaled(X, Y)
+        if getattr(self, "x_kept_", None) is None:
+            return X, Y
+        return X[:, self.x_kept_], Y[:, self.y_kept_]
 
     def term_weights(
         self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
@@ -174,7 +200,15 @@ class PAMIR(TripleMixin, PairModel):
         ndarray of float64, shape (len(x_index), len(y_index))
             What the product of two features' values counts.
         """
-        return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)
+        sides = []
+        for side, index in (("x", x_index), ("y", y_index)):
+            kept = getattr(self, f"{side}_kept_", None)
+            known = np.ones(len(index), bool) if kept is None else np.isin(index, kept)
+            at = index if kept is None else np.searchsorted(kept, index)
+            sides.append((np.where(known, at, 0), known))
+        (x, x_known), (y, y_known) = sides
+        found = self.weights_[np.ix_(x, y)].astype(np.float64)
+        return np.where(np.outer(x_known, y_known), found, 0.0)
 
     def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
         X, Y = self._scaled(X, Y)

@@ -170,10 +170,21 @@ def test_items_that_do_not_differ_teach_nothing():
     assert not model.weights_.any()
 
 
-def test_a_matrix_too_large_names_both_sizes():
-    X, Y = sp.csr_array((3, 40_000)), sp.csr_array((3, 50_000))
-    with pytest.raises(ValueError, match=r"PAMIR .* 40,000 of X × 50,000 of y .* choose ssi"):
-        PAMIR().fit(X, Y)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_features_that_most_items_have_are_kept_where_memory_is_short(kind):
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((30, 1_000)), rng.random((30, 70))
+    X[:, ::2] *= rng.random((30, 500)) < 0.5
+    with pytest.warns(UserWarning, match=r"PAMIR .* 1,000 of X × 70 of y .*=1 MB. The 468 × 70"):
+        model = PAMIR(max_iter=1, max_memory=1).fit(kind(X), kind(Y))
+    assert (model.x_kept_ % 2 == 1).all()  # each is in all items
+    assert model.weights_.nbytes * 4 <= 2**20
+    W = model.term_weights(np.arange(1_000), np.arange(70))
+    assert not W[::2].any()
+    lengths = [np.linalg.norm(side, axis=1, keepdims=True) for side in (X, Y)]
+    expected = (X / lengths[0]) @ W @ (Y / lengths[1]).T
+    np.testing.assert_allclose(model.similarity(kind(X), kind(Y)), expected, atol=1e-10)
+    np.testing.assert_allclose(model.pair_score(kind(X), kind(Y)), expected.diagonal(), atol=1e-10)
 
 
 def test_aligned_factors_are_the_same_behind_which_zeros_stay():
