@@ -47,6 +47,8 @@ def aligned(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
     mate = {a: b for a, b, _ in _table(folder / "relevance.tsv.gz")}
     parts: dict[str, tuple[list[str], list[str]]] = {}
     for a, part in _table(folder / "split.tsv.gz"):
+        if a not in mate:
+            continue
         sides = parts.setdefault(part, ([], []))
         sides[0].append(x[a])
         sides[1].append(y[mate[a]])

@@ -223,6 +223,8 @@ def _fits(cls: type[PairModel]) -> tuple[str, ...]:
     ]
     if tags.space != "one":
         found.append("The sides are of different kinds: words and pictures, two languages.")
+    if tags.input == "characters":
+        found.append("The strings are short and spelt in many ways: names, titles, queries.")
     if tags.nested:
         found.append("It is open how many dimensions are needed: one training gives all of them.")
     return tuple(found)
@@ -238,6 +240,8 @@ def _fails(cls: type[PairModel]) -> tuple[str, ...]:
         found.append("The pairs judged wrong matter: it does not look at them.")
     if tags.input == "counts":
         found.append("The features are not counts: pictures, or numbers below 0.")
+    if tags.input == "characters":
+        found.append("The texts are long: only their beginnings are read, and that slowly.")
     if not issubclass(cls, EmbeddingModel):
         found.append("Vectors are wanted: it only says how similar two items are.")
     return tuple(found)

@@ -44,6 +44,7 @@ _WHOLE_SIDE = 1_500  # all eigenvectors are found up to this side
 _FACTOR_SIDE = 24_000  # what is whitened is factored up to this one
 _BASIS = 3.5  # times as many directions are searched as are wanted
 _SAMPLE = 300
+_TIMED = 15.0  # seconds from which a network is timed, which takes one or two
 _ENCODERS = (PretrainedText, PretrainedImages)
 _ENCODED = 384  # length of the vectors of an encoder, and about that of a picture
 #: Settings of a search of which so many are estimated; the others cost what lies between.
@@ -128,7 +129,7 @@ def estimate(
         return Estimate(0.0, 0, str(error))
     seconds *= (len(pairs.x) + len(pairs.y)) / (len(some.x) + len(some.y))
     model, size = pipeline.model, _size(pipeline, pairs, rows)
-    seconds += _training_seconds(model, size) + _measuring_seconds(model, size)
+    seconds += _training_seconds(model, size, rows) + _measuring_seconds(model, size)
     needed = int(_bytes(model, size) + _content_bytes(pairs))
     return Estimate(seconds, needed, _reason(model, seconds, needed))
 
@@ -251,11 +252,11 @@ def _size(pipeline: PairPipeline, pairs: PairSet, rows: Sequence[Any]) -> _Size:
     )
 
 
-def _training_seconds(model: PairModel, size: _Size) -> float:
+def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> float:
     params = model.get_params(deep=False)
     n_iter, n_pairs, k = size.max_iter, size.n_pairs, size.k
     if hasattr(model, "settings"):  # a network that is trained, unlike a pretrained encoder
-        return _network_seconds(model.settings(), size)
+        return _network_seconds(model, size, rows)
     if batch := params.get("batch_size"):
         # Each pair is compared with its batch, forth and back; half of the passes are made.
         products = 6 * (size.filled + n_pairs) * k / _PRODUCT
@@ -281,6 +282,9 @@ def _training_seconds(model: PairModel, size: _Size) -> float:
     if landmarks := params.get("max_landmarks"):
         sides = [(n, min(n, landmarks)) for n in size.n]
         seconds += sum(6.0 * m**3 + 2.0 * n * m**2 for n, m in sides) / _FLOPS
+        if params["x_kernel"] == "auto" or params["y_kernel"] == "auto":
+            # Some 30 small fits choose, each of two kernels and what stands between them.
+            seconds += 30 * 3 * 6.0 * min(400, *size.n) ** 3 / _FLOPS
     return seconds
 
 
@@ -298,8 +302,9 @@ def _spectral_seconds(size: _Size) -> float:
     return seconds
 
 
-def _network_seconds(settings: Mapping[str, Any], size: _Size) -> float:
+def _network_seconds(model: Any, size: _Size, rows: Sequence[Any]) -> float:
     """Each pass reads every query and a partner, step by step; half of the passes are made."""
+    settings = model.settings()
     hidden = settings["hidden_units"]
     wide = 2 * hidden  # what a layer reads from the two directions below it
     widths = [settings["embedding_size"], *[wide] * (settings["n_layers"] - 1)]
@@ -308,8 +313,15 @@ def _network_seconds(settings: Mapping[str, Any], size: _Size) -> float:
     steps = settings["max_length"]
     if settings["padding"] != "fixed":
         steps = min(steps, size.filled / sum(size.n))
+    # Seven tenths are trained on, one is watched without gradients; all are encoded at the end.
+    a_pass = 2 * size.n[0]
+    texts = 0.5 * size.max_iter * a_pass * (0.7 + 0.1 / 3) + sum(size.n)
     # Two operations a weight, once forth and twice back.
-    return float(0.5 * size.max_iter * 2 * size.n[0] * steps * 6 * weights / _RECURRENT)
+    counted = float(texts * steps * 6 * weights / _RECURRENT)
+    # Steps over time depend on the machine: where they take long, a piece of them is timed.
+    if counted < _TIMED:
+        return counted
+    return float(texts * model.seconds_per_text(*rows, n_texts=int(0.7 * a_pass)))
 
 
 def _measuring_seconds(model: PairModel, size: _Size) -> float:
@@ -329,6 +341,8 @@ def _bytes(model: PairModel, size: _Size) -> float:
     params = model.get_params(deep=False)
     peak = 4 * 12 * size.filled + 2**27
     peak += 3 * 8 * (sum(size.d) + sum(size.n)) * size.k
+    if budget := params.get("max_memory"):
+        peak += min(20 * size.d[0] * size.d[1], budget * 2**20)
     if model.tags.family == "spectral":
         peak += 2 * 4 * size.joint * _BASIS * size.k + 4 * 8 * _WHOLE_SIDE**2
         if "rank" in params:

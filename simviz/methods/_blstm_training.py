@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
 
 from simviz.base import unit_rows
 from simviz.methods._blstm_network import (
@@ -91,7 +93,7 @@ class Batches:
             n_texts = 2 * (len(self.pairs) + self.n_wrong)
         elif texts is not None:
             n_texts = len(np.unique(np.r_[texts[0][queries], texts[1][self.pairs[:, 1]]]))
-        self.size = min(size, max(_SMALLEST, n_texts // _FEWEST))
+        self.size = _batch_size(size, n_texts)
         self.n = max(1, n_texts // self.size)
 
     def epoch(self, near: NDArray[np.floating] | None = None) -> Iterator[Batch]:
@@ -161,6 +163,10 @@ class Batches:
             if share < 1:
                 weights *= self.rng.random_sample(weights.shape) < share
         return Batch(x, y, positive.astype(np.float32), weights)
+
+
+def _batch_size(size: int, n_texts: int) -> int:
+    return min(size, max(_SMALLEST, n_texts // _FEWEST))
 
 
 def _readings(positives: sp.csr_array) -> Index:
@@ -458,8 +464,10 @@ def prepare(model: Any, data: tuple[Any, Any, Relevance], validation: Any, rng: 
     return Data(known, texts, items, relevance, validation)
 
 
-def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch:
-    """Go down from random parameters."""
+def _begin(
+    model: Any, reader: Reader, data: Data, dtype: Any, rng: Any
+) -> tuple[Array, Trainer, Batches]:
+    """Random parameters, and what makes steps from them."""
     import torch
 
     settings = model.settings()
@@ -484,6 +492,31 @@ def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch
     trainer = Trainer(
         reader, (data.texts, data.items), goal, settings["learning_rate"], dropout, rng
     )
+    return start, trainer, batches
+
+
+def seconds_per_text(model: Any, X: Any, Y: Any, n_texts: int) -> float:
+    """Time that training takes to read a text once, there and back, from steps on a few pairs."""
+    size = _batch_size(model.settings()["batch_size"], n_texts)
+    n = max(1, min(size // 2, _CHUNK, X.shape[0], Y.shape[0]))  # larger batches come in pieces
+    rng = np.random.RandomState(0)
+    trial = clone(model).set_params(validation_fraction=0.0)
+    data = prepare(trial, (X[:n], Y[:n], Relevance.identity(n)), None, rng)
+    trial.x_characters_, trial.y_characters_ = data.characters
+    start, trainer, batches = _begin(trial, trial._reader(), data, X.dtype, rng)
+    batches.size = 2 * n  # all in one batch
+    passes = trainer.iterate(start, batches, lambda: None, lambda _: None)
+    moments = []
+    for _ in range(4):  # the first one loads torch and takes memory
+        next(passes)
+        moments.append(time.perf_counter())
+    return float(np.median(np.diff(moments))) / (2 * n)
+
+
+def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch:
+    """Go down from random parameters."""
+    settings = model.settings()
+    start, trainer, batches = _begin(model, reader, data, dtype, rng)
 
     def score(theta: NDArray[Any]) -> float:
         model._take(theta)

@@ -52,7 +52,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 @dataclass(eq=False, repr=False)
 class SiameseBLSTM(IterativeMixin, EmbeddingModel):
-    r"""One network reads both texts; what belongs together gets near vectors.
+    r"""One network reads short strings; what belongs together gets near vectors.
+
+    For names, titles and the like: it reads character by character, no more of
+    a text than `max_length`, and its time grows with their number.
 
     Characters pass through bidirectional recurrent layers; the mean of their
     states over time is projected to the vector of the text, and two texts are
@@ -117,7 +120,8 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         steps for every text, which begins at a random one in training and
         stands in the middle later (small: "none", paper: "fixed").
     max_length : int, default=100
-        Characters that are read of a text.
+        Characters that are read of a text, by `default_pipeline` too; the
+        time grows with it.
     learning_rate : float or None, default=None
         Length of a step of Adam (small: 0.002, paper: 0.001).
     batch_size : int or None, default=None
@@ -281,6 +285,26 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         given = self.get_params(deep=False)
         preset = PRESETS[self.preset]
         return {k: preset[k] if v is None and k in preset else v for k, v in given.items()}
+
+    def seconds_per_text(self, X: Matrix, y: Matrix, n_texts: int) -> float:
+        """Time that a pass of training takes for each text that it reads, here and now.
+
+        Parameters
+        ----------
+        X, y : matrix
+            Some items of both sides, about as long as all are; at most 64 of
+            each are read.
+        n_texts : int
+            Texts of a pass, which decide how large batches are.
+
+        Returns
+        -------
+        float
+            Seconds, the median of three steps of training.
+        """
+        from simviz.methods._blstm_training import seconds_per_text
+
+        return seconds_per_text(self, X, y, n_texts)
 
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None

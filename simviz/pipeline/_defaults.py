@@ -88,7 +88,9 @@ def default_pipeline(
         # A method over another one reads what that one is made for.
         needs = getattr(model, "feature_tags", tags)
         if not is_encoded:
-            return limited(default_features(kind, needs.input, content=content))
+            # Characters that the method would not read need not be kept.
+            cap = {"max_length": model.max_length} if needs.input == "characters" else {}
+            return limited(default_features(kind, needs.input, content=content, **cap))
         reason = why_no_adapter(needs) or (kind == "image" and why_unavailable())
         if reason:
             raise ValueError(reason)

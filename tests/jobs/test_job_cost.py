@@ -5,6 +5,7 @@ from simviz.data import Items, PairSet
 from simviz.jobs import estimate
 from simviz.jobs.cost import MAX_SECONDS
 from simviz.methods import all_methods
+from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.relevance import Relevance
 
 
@@ -41,6 +42,19 @@ def test_encoding_pictures_counts_and_loads_no_encoder(monkeypatch):
             "cca", PairSet(words, pictures, Relevance.identity(40)), None, "pretrained:clip"
         )
         assert expected.reason_to_refuse is None and expected.seconds > 40 * 0.1
+
+
+def test_a_network_on_long_texts_is_timed(monkeypatch):
+    monkeypatch.setattr(SiameseBLSTM, "seconds_per_text", lambda _, X, Y, n_texts: 7 * X.nnz / 1e6)
+
+    def seconds(length, n=1_400):
+        texts = [f"{i:04d}" * (length // 4) for i in range(n)]
+        return estimate("siamese_blstm", PairSet.from_texts(texts, texts)).seconds
+
+    assert seconds(20, 100) < 20  # few short strings are counted
+    assert 0.1 < seconds(40) / seconds(100) < 0.6
+    assert seconds(200) == pytest.approx(seconds(100), rel=0.2)  # read no further
+    assert seconds(100, 2_800) == pytest.approx(2 * seconds(100), rel=0.2)
 
 
 def test_too_long_is_refused_with_a_sentence(sentences):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -171,6 +173,27 @@ def test_a_stored_pipeline_gives_the_same_vectors_to_the_last_bit(tmp_path):
         mine, theirs = (getattr(p, name)(pairs.x) for p in (pipeline, loaded))
         np.testing.assert_array_equal(mine, theirs)
         assert mine.dtype == np.float32
+
+
+def test_the_pipeline_keeps_as_many_characters_as_the_network_reads():
+    pairs = PairSet.from_texts(["a long text", "another"], ["ab" * 90, "c"])
+    for shared in (True, False):
+        pipeline = default_pipeline("siamese_blstm", pairs, shared=shared, max_length=150)
+        assert pipeline.x_features.max_length == 150
+    assert default_pipeline("siamese_blstm", pairs).x_features.max_length == 100
+    assert default_pipeline("ngram_matcher", pairs).model is not None
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_timed_step_says_about_what_a_fit_takes(titles, shared):
+    model = SiameseBLSTM(shared=shared, max_iter=4, validation_fraction=0.0)
+    before = model.get_params()
+    seconds = model.seconds_per_text(*titles, n_texts=48)
+    start = time.perf_counter()
+    model.fit(*titles)
+    took = (time.perf_counter() - start) / (4 * 2 * titles[0].shape[0])
+    assert took / 20 < seconds < 20 * took
+    assert model.get_params() == before
 
 
 def test_a_wish_to_stop_is_heard_on_the_way_back_as_well(titles):
