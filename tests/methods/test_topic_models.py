@@ -19,7 +19,14 @@ from simviz.methods.pltm import Collapsed, likelier_prior
 from simviz.relevance import Relevance
 
 RNG = np.random.default_rng(3)
+SEEDED = RNG.bit_generator.state
 EM_ALONE = {"inference": "em", "learn_alpha": False}
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """Give each test the same random numbers, whichever tests ran before it."""
+    RNG.bit_generator.state = SEEDED
 
 
 def texts(n, d, k=4, length=40, dtype=np.float64, theta=None):
@@ -482,8 +489,7 @@ def test_gibbs_finds_planted_topics(shared):
     k, d = 3, 24
     theta = np.eye(k)[np.arange(60) % k] * 0.9 + 0.1 / k
     phi = np.kron(np.eye(k), np.full((1, d // k), k / d))
-    rng = np.random.default_rng(1)
-    X, Y = (sp.csr_array(rng.poisson(40 * theta @ phi).astype(np.float32)) for _ in range(2))
+    X, Y = (sp.csr_array(RNG.poisson(40 * theta @ phi).astype(np.float32)) for _ in range(2))
     settings = {"inference": "gibbs", "max_iter": 60, "shared": shared, "init": "random"}
     model = get_method("pltm")(k, **settings).fit(X, Y)
     assert model.n_iter_ == 60
