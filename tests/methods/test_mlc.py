@@ -191,6 +191,15 @@ def test_the_start_is_kept_where_learning_does_not_help():
     assert helped.score(*loud(seed=2)) > start.score(*loud(seed=2)) + 0.2
 
 
+def test_one_step_is_taken_where_nothing_can_be_held_out():
+    X, Y, relevance = loud()
+    few = X[:60], Y, relevance.take(np.arange(60))
+    model = MLC(6).fit(*few)
+    assert model.n_iter_ == model.best_iter_ == 1 and not model.validation_scores_
+    assert MLC(6, validation_fraction=0).fit(*few).n_iter_ > 1
+    assert MLC(6).fit(*few, X, Y, relevance).validation_scores_
+
+
 def test_negatives_are_those_judged_where_pairs_are_judged():
     X, Y, _ = loud()
     rng = np.random.default_rng(5)
