@@ -32,7 +32,20 @@ class ChanceScorer:
     def iter_similarity(
         self, x: object, y: object, /, *, block_size: int | None = None
     ) -> Iterator[NDArray[np.float64]]:
-        """Blocks of zeros."""
+        """Blocks of zeros.
+
+        Parameters
+        ----------
+        x, y : matrices or Items
+            The two sides.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (b, n_y)
+            Zeros.
+        """
         for start, stop in bounds(n_items(x), n_items(y), block_size):
             yield np.zeros((stop - start, n_items(y)))
 
@@ -69,7 +82,20 @@ class PopularityScorer:
     def iter_similarity(
         self, x: Items, y: Items, /, *, block_size: int | None = None
     ) -> Iterator[NDArray[np.float64]]:
-        """Count of the x item plus count of the y item, in blocks of rows."""
+        """Sums of training counts, in blocks of rows.
+
+        Parameters
+        ----------
+        x, y : Items
+            The two sides.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (b, n_y)
+            Count of the x item plus count of the y item.
+        """
         x_counts = np.array([self._x_counts.get(i, 0) for i in x.ids], dtype=np.float64)
         y_counts = np.array([self._y_counts.get(i, 0) for i in y.ids], dtype=np.float64)
         for start, stop in bounds(len(x), len(y), block_size):
@@ -84,6 +110,11 @@ class VectorScorer:
     ----------
     similarity : {"cosine", "dot"}, default="cosine"
         Zero vectors score 0 against everything.
+
+    Raises
+    ------
+    ValueError
+        If there is no such similarity, or the methods are given no matrices.
 
     Examples
     --------
@@ -107,7 +138,20 @@ class VectorScorer:
         *,
         block_size: int | None = None,
     ) -> Iterator[NDArray[np.floating[Any]]]:
-        """Cosines or dot products of the rows of two matrices, in blocks of rows."""
+        """Cosines or dot products of the rows of two matrices, in blocks of rows.
+
+        Parameters
+        ----------
+        x, y : ndarray of shape (n_x, k) and (n_y, k)
+            Vectors, one row an item.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (b, n_y)
+            Similarities.
+        """
         X, Y = self.factors(x, y)
         for start, stop in bounds(len(X), len(Y), block_size):
             yield X[start:stop] @ Y.T
@@ -115,7 +159,18 @@ class VectorScorer:
     def factors(
         self, x: NDArray[np.floating[Any]], y: NDArray[np.floating[Any]]
     ) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
-        """Vectors whose products are the similarities: of length 1, or 0, for cosines."""
+        """Vectors whose products are the similarities.
+
+        Parameters
+        ----------
+        x, y : ndarray of shape (n_x, k) and (n_y, k)
+            Vectors, one row an item.
+
+        Returns
+        -------
+        tuple of ndarrays of shape (n_x, k) and (n_y, k)
+            Of length 1, or 0, for cosines.
+        """
         X, Y = as_vectors(x), as_vectors(y)
         if self.similarity == "dot":
             return X, Y

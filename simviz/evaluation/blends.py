@@ -84,9 +84,24 @@ class BlendCurve:
         return tuple(dict.fromkeys(direction for _, direction in self.per_query))
 
     def values(self, metric: Metric | str | None = None, direction: Asking | None = None) -> Reals:
-        """The curve of a metric, shape (K,); the first metric and direction when omitted.
+        """The curve of a metric.
 
-        NaN where no query counts. Raises ValueError for what was not measured.
+        Parameters
+        ----------
+        metric : Metric or str, optional
+            One of those measured; the first when omitted.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks; the first when omitted.
+
+        Returns
+        -------
+        ndarray of float64, shape (K,)
+            NaN where no query counts.
+
+        Raises
+        ------
+        ValueError
+            If the metric or the direction was not measured.
         """
         name = self._metric(metric).name
         if name in self.pooled:
@@ -96,7 +111,22 @@ class BlendCurve:
     def best(self, metric: Metric | str | None = None, direction: Asking | None = None) -> float:
         """The weight with the best value: to be asked of validation data only.
 
-        Of several with that value the middle one; NaN where no query counts.
+        Parameters
+        ----------
+        metric : Metric or str, optional
+            One of those measured; the first when omitted.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks; the first when omitted.
+
+        Returns
+        -------
+        float
+            Of several with that value the middle one; NaN where no query counts.
+
+        Raises
+        ------
+        ValueError
+            If the metric or the direction was not measured.
         """
         values = self.values(metric, direction)
         if not np.isfinite(values).any():
@@ -175,8 +205,10 @@ def blend_curve(
     Raises
     ------
     ValueError
-        If a setting is unknown, a score is not finite, or a metric compares
-        all pairs of a pool.
+        If shapes or settings do not fit, a score is not finite, or a metric
+        compares all pairs of a pool.
+    JobCancelled
+        If the callback asked to stop.
 
     Notes
     -----

@@ -56,6 +56,11 @@ def adjust(p_values: ArrayLike, correction: Correction = "holm") -> Reals:
     ndarray of float64, shape (n,)
         In the same order, at most 1.
 
+    Raises
+    ------
+    ValueError
+        If a p-value lies outside [0, 1] or the correction is unknown.
+
     References
     ----------
     Holm (1979), A simple sequentially rejective multiple test procedure.
@@ -210,9 +215,22 @@ class Comparisons:
         return p
 
     def between(self, a: str, b: str) -> Comparison:
-        """What was found about run `a` against run `b`, the p-value corrected.
+        """What was found about two runs.
 
-        Raises ValueError if they were not compared.
+        Parameters
+        ----------
+        a, b : str
+            Their names.
+
+        Returns
+        -------
+        Comparison
+            Of `a` against `b`, the p-value corrected.
+
+        Raises
+        ------
+        ValueError
+            If they were not compared.
         """
         known = {name: i for i, name in enumerate(self.names)}
         at = known.get(a, -1), known.get(b, -1)
@@ -232,7 +250,20 @@ class Comparisons:
     def letters(self, alpha: float = ALPHA) -> dict[str, str]:
         """Compact letter display: runs that share a letter cannot be told apart.
 
-        "a" is the best group. Raises ValueError if only a baseline was compared with the others.
+        Parameters
+        ----------
+        alpha : float, default=0.05
+            Highest p-value that tells a pair apart.
+
+        Returns
+        -------
+        dict of str to str
+            Name to letters; "a" is the best group.
+
+        Raises
+        ------
+        ValueError
+            If only a baseline was compared with the others.
         """
         n = len(self.names)
         if len(self.pairs) < n * (n - 1) // 2:
@@ -279,8 +310,8 @@ def compare_all(
     Raises
     ------
     ValueError
-        If there are fewer than two runs, the baseline is none of them, or as
-        in the test.
+        If there are fewer than two runs, the baseline is none of them, or as in
+        `compare` and `adjust`.
 
     Examples
     --------
@@ -315,6 +346,11 @@ def correct(
     -------
     dict of (int, int) to Comparison
         The same with corrected p-values, each saying how it was corrected.
+
+    Raises
+    ------
+    ValueError
+        As in `adjust`.
 
     Examples
     --------
@@ -387,8 +423,9 @@ def compare_all_evaluations(
     Raises
     ------
     ValueError
-        As in `compare_all`; and of "delong" if the metric is not the AUC or
-        rank loss of judged pairs, or items are in several of them.
+        As in `compare_all` and `query_values`; where pairs are drawn, as in
+        `bootstrap_pairs`; and of "delong" if the metric is not the AUC or rank
+        loss of judged pairs, or items are in several of them.
 
     Examples
     --------
@@ -462,6 +499,11 @@ def compare_evaluations(
     -------
     Comparison
         Of `a` against `b`.
+
+    Raises
+    ------
+    ValueError
+        As in `compare_all_evaluations`.
     """
     found = compare_all_evaluations(
         {"a": a, "b": b}, metric, directions, test, correction="none", baseline=None, **settings
@@ -505,7 +547,18 @@ class PowerAnalysis:
         return None if self.needed is None else max(1, self.needed - self.n)
 
     def in_words(self, a_name: str, b_name: str) -> str:
-        """One sentence, without a full stop."""
+        """One sentence.
+
+        Parameters
+        ----------
+        a_name, b_name : str
+            What the runs are called.
+
+        Returns
+        -------
+        str
+            Without a full stop.
+        """
         here = f"{self.n:,} {plural(self.unit, self.n)}"
         if self.separated:
             return f"{here} tell {a_name} and {b_name} apart already"
@@ -541,6 +594,12 @@ def power_analysis(
     -------
     PowerAnalysis
         How many, and how to say it.
+
+    Raises
+    ------
+    ValueError
+        If the lists do not belong together, a value is infinite, or a setting is
+        out of range.
 
     Notes
     -----
@@ -676,6 +735,11 @@ def query_values(
         pair. Of two otherwise: the queries of both sides, weighted so that
         both sides count alike.
 
+    Raises
+    ------
+    ValueError
+        If there is no such metric or the direction was not evaluated.
+
     Examples
     --------
     >>> from simviz.evaluation import VectorScorer, evaluate
@@ -721,6 +785,11 @@ def compared_metric(evaluation: Evaluation, metric: Metric | str) -> Metric:
     -------
     Metric
         The same where its judged pairs are drawn, else that of `query_metric`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such metric.
 
     Examples
     --------

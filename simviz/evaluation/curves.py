@@ -62,7 +62,23 @@ class DimensionCurve:
     pool: Pool
 
     def values(self, direction: Asking | None = None) -> Reals:
-        """The curve: means over queries, shape (n_dimensions,); NaN where no query counts."""
+        """The curve: means over queries.
+
+        Parameters
+        ----------
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks; the first when omitted.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_dimensions,)
+            NaN where no query counts.
+
+        Raises
+        ------
+        ValueError
+            If the direction was not evaluated.
+        """
         return mean_curve([self.per_query[d] for d in meant(direction, tuple(self.per_query))])
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -136,6 +152,8 @@ def dimension_curve(
     ------
     ValueError
         If shapes or settings do not fit, or the metric pools all pairs.
+    JobCancelled
+        If the callback asked to stop.
 
     Notes
     -----
@@ -298,6 +316,11 @@ def nested_parts(
     list of PairSet
         With the items of the other side that are judged with those. At 1 it
         is the whole itself.
+
+    Raises
+    ------
+    ValueError
+        If a share is out of range or they do not ascend.
     """
     shares = [float(share) for share in fractions]
     if not shares or min(shares) <= 0 or max(shares) > 1 or (np.diff(shares) <= 0).any():
@@ -353,6 +376,13 @@ def learning_curve(
     -------
     LearningCurve
         Values of each query.
+
+    Raises
+    ------
+    ValueError
+        As in `nested_parts` and `evaluate`, or if a metric pools all pairs.
+    JobCancelled
+        If the callback asked to stop.
 
     Examples
     --------

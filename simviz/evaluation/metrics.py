@@ -80,7 +80,20 @@ class Metric(ABC):
     def per_query(self, ranking: Ranking) -> Reals:
         """Value of each query, for metrics whose `level` is "query".
 
-        NaN for a query without a relevant candidate. Metrics of another level raise ValueError.
+        Parameters
+        ----------
+        ranking : Ranking
+            Where the candidates stand.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_queries,)
+            NaN for a query without a relevant candidate.
+
+        Raises
+        ------
+        ValueError
+            If the metric has another level.
         """
         raise ValueError(
             f"{self.name} pools the pairs of all queries and has no value per query. "
@@ -88,18 +101,58 @@ class Metric(ABC):
         )
 
     def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
-        """Which queries of a judged pool cannot fail: all of their candidates are relevant."""
+        """Queries that cannot fail: every order of their candidates has one value.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            Of a judged pool, whose candidates are all listed.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_queries,)
+            True where all candidates are relevant.
+        """
         n_relevant = ranking.n_relevant
         return np.asarray((n_relevant > 0) & (n_relevant == ranking.n_candidates))
 
     def of_roc(self, roc: Roc) -> float:
-        """Value of a curve over all pairs, for metrics whose `level` is "roc"; else ValueError."""
+        """Value of a ROC curve, for metrics whose `level` is "roc".
+
+        Parameters
+        ----------
+        roc : Roc
+            Curve over all pairs.
+
+        Returns
+        -------
+        float
+            NaN where one of the classes is empty.
+
+        Raises
+        ------
+        ValueError
+            If the metric has another level.
+        """
         raise ValueError(f"{self.name} is not computed from a ROC curve, but from {self.level}.")
 
     def of_scores(self, judged: Reals, predicted: Reals) -> float:
-        """Agreement of judged and predicted scores, for metrics whose `level` is "scores".
+        """Agreement of two lists of scores, for metrics whose `level` is "scores".
 
-        NaN where the judged scores do not differ. Metrics of another level raise ValueError.
+        Parameters
+        ----------
+        judged, predicted : ndarray of shape (n_pairs,)
+            What was judged and what the model says.
+
+        Returns
+        -------
+        float
+            NaN where the judged scores do not differ.
+
+        Raises
+        ------
+        ValueError
+            If the metric has another level.
         """
         raise ValueError(f"{self.name} does not compare scores; it is computed by {self.level}.")
 
@@ -169,6 +222,11 @@ class Precision(Metric):
     ----------
     k : int, default=5
         How many candidates count; also the divisor when there are fewer.
+
+    Raises
+    ------
+    ValueError
+        If `k` is no whole number from 1.
     """
 
     _name = "P@{k}"
@@ -191,6 +249,11 @@ class Recall(Metric):
     ----------
     k : int, default=10
         How many candidates count.
+
+    Raises
+    ------
+    ValueError
+        If `k` is no whole number from 1.
     """
 
     _name = "recall@{k}"
@@ -217,6 +280,12 @@ class NDCG(Metric):
         A grade g is worth 2^g - 1, or g.
     discount : {"log2", "jk"}, default="log2"
         Rank r divides by log2(1 + r), or by max(1, log2(r)).
+
+    Raises
+    ------
+    ValueError
+        If `k` is neither None nor a whole number from 1, or gain or discount is
+        unknown.
 
     Examples
     --------
@@ -275,6 +344,11 @@ class AUC(Metric):
         Compare the pairs of all queries with one another (does one threshold
         serve all?), or those of each query, and take the mean.
 
+    Raises
+    ------
+    ValueError
+        If there is no such average.
+
     Examples
     --------
     >>> AUC(), AUC("query")
@@ -315,6 +389,11 @@ class RankLoss(AUC):
     ----------
     average : {"pooled", "query"}, default="pooled"
         As in `AUC`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such average.
     """
 
     _name = "rank loss"
@@ -341,6 +420,11 @@ class PartialAUC(Metric):
     standardized : bool, default=False
         Divide the area by `max_fpr` (then chance is max_fpr / 2), or rescale
         it so that chance is 0.5 and the best is 1, as McClish did.
+
+    Raises
+    ------
+    ValueError
+        If `max_fpr` is out of range.
 
     Examples
     --------

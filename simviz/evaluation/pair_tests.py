@@ -290,6 +290,12 @@ def bootstrap_pairs(
         For each two runs, by their numbers, the first below the second. The
         unit is "judged pair"; nothing is corrected.
 
+    Raises
+    ------
+    ValueError
+        If the runs are none or not of the same pairs, the metric is another one,
+        or a setting is out of range.
+
     Notes
     -----
     Where no item is in two pairs, pairs are drawn; where only items of one
@@ -374,6 +380,12 @@ def delong(
     -------
     Comparison
         Its statistic is z; NaN with fewer than two pairs of a class.
+
+    Raises
+    ------
+    ValueError
+        If lengths do not fit, a score is NaN or infinite, or `level` is out of
+        range.
 
     References
     ----------

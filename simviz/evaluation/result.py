@@ -80,7 +80,20 @@ class Evaluation:
     def n_queries(self, direction: Asking | None = None) -> int:
         """Queries that count: with a relevant candidate, and able to fail.
 
-        "mean" counts all sides; the first side is meant where none is named.
+        Parameters
+        ----------
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks, the first when omitted; "mean" counts all sides.
+
+        Returns
+        -------
+        int
+            Number of queries.
+
+        Raises
+        ------
+        ValueError
+            If the direction was not evaluated.
         """
         n_relevant = sum(int((r.n_relevant > 0).sum()) for r in self._rankings(direction))
         return n_relevant - self.n_certain(direction)
@@ -88,7 +101,22 @@ class Evaluation:
     def n_certain(self, direction: Asking | None = None, metric: Metric | str = "MRR") -> int:
         """Queries left out because they cannot fail: all candidates are relevant.
 
-        For NDCG the candidates must also be of one grade. 0 unless the pool is "judged".
+        Parameters
+        ----------
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks, the first when omitted; "mean" counts all sides.
+        metric : Metric or str, default="MRR"
+            A metric of ranks. For NDCG the candidates must also be of one grade.
+
+        Returns
+        -------
+        int
+            Number of queries; 0 unless the pool is "judged".
+
+        Raises
+        ------
+        ValueError
+            If the direction was not evaluated or there is no such metric.
         """
         if self.pool != "judged":
             return 0
@@ -96,14 +124,46 @@ class Evaluation:
         return sum(int(found.certain(r).sum()) for r in self._rankings(direction))
 
     def n_skipped(self, direction: Asking | None = None) -> int:
-        """Queries without a relevant candidate, which no metric counts."""
+        """Queries without a relevant candidate, which no metric counts.
+
+        Parameters
+        ----------
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks, the first when omitted; "mean" counts all sides.
+
+        Returns
+        -------
+        int
+            Number of queries.
+
+        Raises
+        ------
+        ValueError
+            If the direction was not evaluated.
+        """
         return sum(int((r.n_relevant == 0).sum()) for r in self._rankings(direction))
 
     def per_query(self, metric: Metric | str, direction: Direction | None = None) -> Reals:
-        """Value of each query, shape (n_queries,), in the order of the items.
+        """Value of each query.
 
-        NaN for a query without a relevant candidate, and in a judged pool for one
-        that cannot fail. Metrics that pool all pairs raise ValueError.
+        Parameters
+        ----------
+        metric : Metric or str
+            A metric of ranks, or its name.
+        direction : {"x2y", "y2x"}, optional
+            Which side asks; the first when omitted.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_queries,)
+            In the order of the items; NaN for a query without a relevant
+            candidate, and in a judged pool for one that cannot fail.
+
+        Raises
+        ------
+        ValueError
+            If the metric is unknown or pools all pairs, or the direction was not
+            evaluated.
         """
         direction = self.directions[0] if direction is None else direction
         check_directions((direction,), self.directions)
@@ -113,9 +173,25 @@ class Evaluation:
     def value(self, metric: Metric | str, direction: Asking | None = None) -> float:
         """Value of a metric: the mean over queries, or one number for all pairs.
 
-        "mean" is the mean of the directions in which some query counts. Metrics of
-        all pairs are the same in every direction; they raise ValueError where the
-        evaluation does not hold what they need. NaN where no query counts.
+        Parameters
+        ----------
+        metric : Metric or str
+            The metric, or its name.
+        direction : {"x2y", "y2x", "mean"}, optional
+            Which side asks; the first when omitted. "mean" is the mean of the
+            directions in which some query counts. Metrics of all pairs are the
+            same in every direction.
+
+        Returns
+        -------
+        float
+            NaN where no query counts.
+
+        Raises
+        ------
+        ValueError
+            If the metric is unknown or needs what this evaluation does not hold,
+            or the direction was not evaluated.
         """
         metric = parse_metric(metric)
         if metric.level == "roc":
@@ -138,11 +214,25 @@ class Evaluation:
     def to_records(self, metrics: Iterable[Metric | str] | None = None) -> list[Record]:
         """Tidy table: one record per metric and direction, then their mean.
 
-        Metrics of all pairs have the direction "pairs" and no standard error; n
-        counts queries or pairs, n_certain queries left out because they cannot
-        fail. The error of a mean of directions is the mean of their errors, which
-        holds however closely the two depend on each other. A direction in which no
-        query can fail is left out.
+        Parameters
+        ----------
+        metrics : iterable of Metric or str, optional
+            What to report; the metrics asked for at first when omitted.
+
+        Returns
+        -------
+        list of dict
+            With keys metric, direction ("pairs" for metrics of all pairs), value,
+            standard_error (NaN for "pairs"), n (queries or pairs), n_certain
+            (queries left out because they cannot fail) and pool. The error of a
+            mean of directions is the mean of their errors, which holds however
+            closely the two depend on each other. A direction in which no query
+            can fail is left out.
+
+        Raises
+        ------
+        ValueError
+            As in `value`.
         """
         records: list[Record] = []
 

@@ -179,7 +179,15 @@ class Roc:
     def tpr_at(self, fpr: float) -> float:
         """Highest share of relevant pairs that pass at a false-positive rate.
 
-        Between two points of the curve the line counts.
+        Parameters
+        ----------
+        fpr : float
+            In [0, 1]; between two points of the curve the line counts.
+
+        Returns
+        -------
+        float
+            True-positive rate.
         """
         x, y = self.fpr, self.tpr
         last = int(np.searchsorted(x, fpr, side="right")) - 1
@@ -204,6 +212,11 @@ class Roc:
         -------
         float
             NaN where a class is empty.
+
+        Raises
+        ------
+        ValueError
+            If `max_fpr` lies outside (0, 1].
 
         References
         ----------

@@ -63,9 +63,17 @@ class ScoreCounts:
     def histogram(self, n_bins: int = 40) -> tuple[Reals, dict[str, Ints]]:
         """Pairs of each class in steps of equal width, as nearly as the cuts allow.
 
-        Returns the m + 1 edges of the steps, and by class ("relevant", "rejected" and
-        "unjudged") the m counts. The first and last edge are the lowest and the
-        highest score, all others are among the cuts.
+        Parameters
+        ----------
+        n_bins : int, default=40
+            Steps at most.
+
+        Returns
+        -------
+        edges : ndarray of float64, shape (m + 1,)
+            From the lowest score to the highest, all others among the cuts.
+        counts : dict of str to ndarray of int64, shape (m,)
+            By class: "relevant", "rejected" and "unjudged".
         """
         wanted = np.linspace(self.lowest, self.highest, n_bins + 1)[1:-1]
         inside = np.flatnonzero((self.cuts > self.lowest) & (self.cuts < self.highest))
@@ -133,7 +141,10 @@ def score_counts(
     Raises
     ------
     ValueError
-        If a score is NaN, the shapes do not fit, or the direction is unknown.
+        If a score is NaN, the shapes do not fit, the cuts do not ascend, or the
+        direction is unknown.
+    JobCancelled
+        If the callback asked to stop.
 
     Examples
     --------
@@ -290,7 +301,18 @@ class Calibration:
         return cls(counts.cuts[filled[new] - 1], odds * share / (odds * share + 1 - share))
 
     def of(self, scores: object) -> Reals:
-        """Probability that pairs with these scores belong together."""
+        """Probability that pairs with these scores belong together.
+
+        Parameters
+        ----------
+        scores : array-like of float
+            Similarities.
+
+        Returns
+        -------
+        ndarray of float64
+            In [0, 1].
+        """
         at = np.searchsorted(self.cuts, np.asarray(scores, dtype=np.float64), side="right")
         return np.asarray(self.probability[at], dtype=np.float64)
 
@@ -357,6 +379,11 @@ def reliability(
     -------
     Reliability
         By ascending score.
+
+    Raises
+    ------
+    ValueError
+        If the counts have other cuts, or hold no relevant pair.
     """
     if not np.array_equal(counts.cuts, calibration.cuts):
         raise ValueError("These pairs were counted between other cuts than the calibration's.")
@@ -454,6 +481,11 @@ def curve_bands(
     -------
     CurveBands
         Percentiles of what the draws give.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range.
 
     Notes
     -----
@@ -593,6 +625,13 @@ def errors_at(
     -------
     ThresholdErrors
         Exact counts, and the pairs that look most alike to the scorer.
+
+    Raises
+    ------
+    ValueError
+        If `k` is not positive, the threshold is NaN, or the shapes do not fit.
+    JobCancelled
+        If the callback asked to stop.
 
     Examples
     --------

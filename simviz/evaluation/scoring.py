@@ -83,7 +83,20 @@ class Scorer(Protocol[Side_contra]):
     def iter_similarity(
         self, x: Side_contra, y: Side_contra, /, *, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating[Any]]]:
-        """Similarities in blocks of rows, in order; the same numbers each time it is called."""
+        """Similarities in blocks of rows, in order.
+
+        Parameters
+        ----------
+        x, y : matrices or Items
+            The two sides.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (b, n_y)
+            The same numbers each time it is called.
+        """
 
 
 def evaluate(
@@ -141,6 +154,8 @@ def evaluate(
     ------
     ValueError
         If a score is NaN, the shapes do not fit, or a setting is unknown.
+    JobCancelled
+        If the callback asked to stop.
 
     Notes
     -----
@@ -426,6 +441,13 @@ def evaluate_part(
     -------
     Evaluation
         Against all items, the ROC is that of the queries of the first direction.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or a setting is unknown.
+    JobCancelled
+        If the callback asked to stop.
 
     Examples
     --------

@@ -85,7 +85,18 @@ class Comparison:
     correction: str = ""
 
     def is_significant(self, alpha: float = ALPHA) -> bool:
-        """Whether the runs are told apart; False where there were too few values to test."""
+        """Whether the runs are told apart.
+
+        Parameters
+        ----------
+        alpha : float, default=0.05
+            Highest p-value that tells them apart.
+
+        Returns
+        -------
+        bool
+            False where there were too few values to test.
+        """
         return self.p_value <= alpha
 
     def swapped(self) -> Comparison:
@@ -110,6 +121,22 @@ class Comparison:
         alpha: float = ALPHA,
     ) -> str:
         """One sentence with the test, its numbers, and how many queries they rest on.
+
+        Parameters
+        ----------
+        a_name, b_name : str
+            What the runs are called.
+        metric : str, optional
+            What was measured.
+        higher_is_better : bool, default=True
+            False for metrics such as rank loss.
+        alpha : float, default=0.05
+            Highest p-value that tells the runs apart.
+
+        Returns
+        -------
+        str
+            Without a full stop.
 
         Examples
         --------
@@ -139,6 +166,20 @@ class Comparison:
         self, a_name: str, b_name: str, metric: str = "", *, higher_is_better: bool = True
     ) -> str:
         """One sentence on which run is ahead, without a verdict: for the part runs are chosen by.
+
+        Parameters
+        ----------
+        a_name, b_name : str
+            What the runs are called.
+        metric : str, optional
+            What was measured.
+        higher_is_better : bool, default=True
+            False for metrics such as rank loss.
+
+        Returns
+        -------
+        str
+            Without a full stop.
 
         Examples
         --------
@@ -205,6 +246,12 @@ def paired_randomization(
     Comparison
         Its statistic is the mean difference.
 
+    Raises
+    ------
+    ValueError
+        If the lists do not belong together, a value is infinite, or a setting is
+        out of range.
+
     References
     ----------
     Fisher (1935), The design of experiments, section 21.
@@ -238,6 +285,12 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     Comparison
         Its statistic is t. Where all queries differ by the same amount, t is
         infinite and p is 0; where none differs, they are 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the lists do not belong together, a value is infinite, or a setting is
+        out of range.
 
     Examples
     --------
@@ -278,6 +331,12 @@ def paired_bootstrap(
     Comparison
         Its statistic is the mean difference.
 
+    Raises
+    ------
+    ValueError
+        If the lists do not belong together, a value is infinite, or a setting is
+        out of range.
+
     References
     ----------
     Efron (1987), Better bootstrap confidence intervals. JASA 82.
@@ -316,6 +375,12 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     -------
     Comparison
         Its statistic is the sum of signed ranks.
+
+    Raises
+    ------
+    ValueError
+        If the lists do not belong together, a value is infinite, or a setting is
+        out of range.
 
     Notes
     -----
@@ -363,6 +428,12 @@ def unpaired_t(
     -------
     Comparison
         Its statistic is t; n counts the queries of the shorter list.
+
+    Raises
+    ------
+    ValueError
+        If a list is no list of numbers, a value is infinite, or `level` is out of
+        range.
 
     Examples
     --------
@@ -424,7 +495,8 @@ def compare(
     Raises
     ------
     ValueError
-        If there is no such test; names the nearest one.
+        If there is no such test, and the nearest one is named; or as in that
+        test.
 
     Examples
     --------
@@ -470,6 +542,12 @@ def partitioned_auc_t(
     -------
     Comparison
         Its n counts the subsets that hold both classes; others have no AUC.
+
+    Raises
+    ------
+    ValueError
+        If lengths do not fit, a score is NaN, there are fewer queries (or pairs)
+        than subsets, or a setting is out of range.
 
     Notes
     -----
@@ -528,6 +606,12 @@ def corrected_resampled_t(
     -------
     Comparison
         Its statistic is t with J − 1 degrees of freedom.
+
+    Raises
+    ------
+    ValueError
+        If the lists do not belong together, a value is infinite, or a setting is
+        out of range.
 
     References
     ----------
@@ -786,6 +870,11 @@ def confidence_interval(
     -------
     low, high : float
         NaN for fewer than two values.
+
+    Raises
+    ------
+    ValueError
+        If `level` lies outside (0, 1) or the method is unknown.
 
     Examples
     --------

@@ -72,7 +72,21 @@ D = TypeVar("D")
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """Where a table or figure was published; `id` is the short name that groups experiments."""
+    """Where a table or figure was published.
+
+    Parameters
+    ----------
+    id : str
+        A short name, by which experiments are grouped.
+    title : str
+        Of the paper.
+    authors : str
+        As they are cited.
+    year : int
+        Of publication.
+    venue : str
+        Where it was published.
+    """
 
     id: str
     title: str
@@ -271,7 +285,24 @@ class Experiment(Generic[D]):
         n_pool: int | None = None,
         pool: Pool | None = None,
     ) -> D:
-        """Make data of pairs for which `refusal` has nothing to say, as `load` does."""
+        """Make data of pairs that somebody brought.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Pairs for which `refusal` has nothing to say.
+        seed : int, default=0
+            Of the split, where the pairs have none.
+        n_train, n_pool : int, optional
+            As in `load`.
+        pool : {"mates", "all"}, optional
+            Which y items a part has; as the experiment says when omitted.
+
+        Returns
+        -------
+        data
+            What `run` takes.
+        """
         given = any("split" in side.metadata for side in (pairs.x, pairs.y))
         by: Any = "column" if given else self.split_by
         pool = pool or self.pool
@@ -283,11 +314,33 @@ class Experiment(Generic[D]):
         return cast(D, parts)
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs, in a sentence; empty where it can."""
+        """Why it cannot be run on these pairs.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            What somebody brought.
+
+        Returns
+        -------
+        str
+            A sentence; empty where it can be run.
+        """
         return "" if self.suits(pairs) else f"It needs {self.needs}."
 
     def suits(self, pairs: PairSet) -> bool:
-        """Whether these pairs are what it `needs`."""
+        """Whether it can be run on pairs.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            What somebody brought.
+
+        Returns
+        -------
+        bool
+            False unless they are what it `needs`.
+        """
         return pairs.name == self.demo
 
     def run(
@@ -333,9 +386,22 @@ class Experiment(Generic[D]):
         raise NotImplementedError
 
     def chosen(self, methods: Iterable[str] | None) -> tuple[str, ...]:
-        """The methods that are asked for, or all, in the experiment's order.
+        """The methods that are asked for, in the experiment's order.
 
-        Raises ValueError if one is not part of the experiment; a near miss is suggested.
+        Parameters
+        ----------
+        methods : iterable of str, optional
+            Ids; all when omitted.
+
+        Returns
+        -------
+        tuple of str
+            Ids.
+
+        Raises
+        ------
+        ValueError
+            If one is not part of the experiment; a near miss is suggested.
         """
         if methods is None:
             return self.methods

@@ -157,9 +157,24 @@ class Claim:
     ) -> Self:
         """A claim that two methods are as good as each other.
 
-        It holds where the whole interval of the difference lies within `margin`, the
-        largest difference that would not matter: that no difference was found would
-        not show that there is none.
+        Parameters
+        ----------
+        statement : str
+            What is said, in plain words.
+        found : Comparison
+            One against the other; only its interval is read.
+        margin : float
+            The largest difference that would not matter.
+        quantity : str
+            What was compared.
+        published : str
+            What the paper has, in words.
+
+        Returns
+        -------
+        Claim
+            It holds where the whole interval of the difference lies within the
+            margin: that no difference was found would not show that there is none.
         """
         furthest = max(abs(found.low), abs(found.high))
         claim = cls(statement, margin - furthest, 0.0, quantity, published)
@@ -194,7 +209,18 @@ class Claim:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered."""
+        """Read what `to_json` answered.
+
+        Parameters
+        ----------
+        tree : mapping
+            JSON's types.
+
+        Returns
+        -------
+        Claim
+            The same claim.
+        """
         fields: dict[str, Any] = {n: v for n, v in tree.items() if n != "verdict"}
         fields = {n: math.nan if v is None else v for n, v in fields.items()}
         return cls(**fields)
@@ -393,7 +419,23 @@ class Findings:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered; ValueError if something is missing or of another kind."""
+        """Read what `to_json` answered.
+
+        Parameters
+        ----------
+        tree : mapping
+            JSON's types.
+
+        Returns
+        -------
+        Findings
+            The same findings.
+
+        Raises
+        ------
+        ValueError
+            If something is missing or of another kind.
+        """
         try:
             fields = dict(tree)
             fields["tables"] = tuple(

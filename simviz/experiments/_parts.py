@@ -78,9 +78,20 @@ class Parts:
         return cls(pairs.name, train, validation, test, one_collection=alone)
 
     def thinned(self, n_train: int | None, n_pool: int | None, *, pool: Pool = "mates") -> Self:
-        """The first x items of train, and of validation and of test, with what belongs to them.
+        """The first x items of each part, with what belongs to them.
 
-        With the pool "mates", y items that are judged for none of them go too.
+        Parameters
+        ----------
+        n_train, n_pool : int or None
+            Items of the x side to keep of train, and of validation and of test;
+            None keeps all.
+        pool : {"mates", "all"}, default="mates"
+            With "mates", y items that are judged for none of them go too.
+
+        Returns
+        -------
+        Parts
+            The same where nothing is to be left out.
         """
         kept: dict[str, Any] = {}
         for name, size in zip(_PARTS, (n_train, n_pool, n_pool), strict=True):

@@ -73,7 +73,18 @@ class Progress:
             raise JobCancelled("Cancelled.")
 
     def part(self, low: float, high: float) -> Progress:
-        """Progress of a part of this, from `low` to `high`, both in [0, 1]."""
+        """Progress of a part of this.
+
+        Parameters
+        ----------
+        low, high : float
+            Where the part begins and ends, in [0, 1].
+
+        Returns
+        -------
+        Progress
+            Heard by the same.
+        """
         width = self._high - self._low
         part = Progress(
             self._heard, self._low + low * width, self._low + high * width, self._helpers
@@ -82,9 +93,18 @@ class Progress:
         return part
 
     def over(self, things: Mapping[T, float] | Sequence[T]) -> list[tuple[T, Progress]]:
-        """Each thing with a part of its own, in order.
+        """Each thing with a part of its own.
 
-        A mapping says how long each takes, in any unit.
+        Parameters
+        ----------
+        things : sequence, or mapping to float
+            What is done one after the other; a mapping says how long each takes,
+            in any unit.
+
+        Returns
+        -------
+        list of (thing, Progress)
+            In order.
         """
         weights = dict(things) if isinstance(things, Mapping) else dict.fromkeys(things, 1.0)
         total, done, parts = sum(weights.values()) or 1.0, 0.0, []
@@ -130,8 +150,17 @@ class Progress:
     def listen(self, words: str) -> Callback:
         """A callback for a model's `set_callbacks`, or for an evaluation.
 
-        A model that is stopped by it stays valid: call the progress again after the
-        fit, which then raises `JobCancelled`.
+        Parameters
+        ----------
+        words : str
+            What is done meanwhile.
+
+        Returns
+        -------
+        callable
+            ``callback(step, total, metrics) -> bool``. A model that is stopped by
+            it stays valid: call the progress again after the fit, which then
+            raises `JobCancelled`.
         """
 
         def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:

@@ -415,7 +415,13 @@ class JobQueue:
         self.close()
 
     def put(self, message: tuple[str, str, Mapping[str, Any]], /) -> None:
-        """Hear from a worker that a job has begun, or how far it is; see `run_job`."""
+        """Hear from a worker that a job has begun, or how far it is.
+
+        Parameters
+        ----------
+        message : tuple of (str, str, mapping)
+            Id of the job, "started" or "progress", and the time or how far it is.
+        """
         job_id, what, content = message
         with self._lock:
             job = self._jobs.get(job_id)

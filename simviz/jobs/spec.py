@@ -255,16 +255,32 @@ class JobSpec:
             raise ValueError(reason)
 
     def models(self, store: Store) -> Models:
-        """Trained pipelines that the job builds on, by their role; none unless it is a blend."""
+        """Trained pipelines that the job builds on, by their role.
+
+        Parameters
+        ----------
+        store : Store
+            Where finished runs are.
+
+        Returns
+        -------
+        mapping of str to pipeline
+            Empty unless this is a blend.
+        """
         return {}
 
     def estimate(self, pairs: PairSet) -> Estimate:
-        """What the job will cost, with a reason to refuse where it is too much.
+        """What the job will cost.
 
         Parameters
         ----------
         pairs : PairSet
             The data set.
+
+        Returns
+        -------
+        Estimate
+            With a reason to refuse where it is too much.
         """
         if self.is_cheap:
             return Estimate(0.0, 0)

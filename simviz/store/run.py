@@ -117,7 +117,13 @@ class Measured:
     curve: DimensionCurve | None
 
     def write(self, folder: Path) -> None:
-        """Write all files into an empty directory, see `RunPart`."""
+        """Write all files, see `RunPart`.
+
+        Parameters
+        ----------
+        folder : Path
+            An empty directory.
+        """
         evaluation = self.evaluation
         arrays: Arrays = {}
         per_query: Arrays = {}
