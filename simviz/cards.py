@@ -323,16 +323,6 @@ def paragraphs(text: str) -> list[str]:
 def pieces(paragraph: str) -> list[Piece]:
     """A paragraph as text, formulas and code, in their order.
 
-    Parameters
-    ----------
-    paragraph : str
-        With roles, such as ``:math:``.
-
-    Returns
-    -------
-    list of Piece
-        The whole paragraph.
-
     Examples
     --------
     >>> pieces(r"Keeps :math:`x^2` of `x_`.")

@@ -13,24 +13,9 @@ T = TypeVar("T")
 
 
 def find_classes(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
-    """Import every public module of a package and take the class it defines.
+    """Import every public module of a package and return the class each defines, by module name.
 
-    Parameters
-    ----------
-    package : module
-        Its modules whose names do not start with an underscore are imported.
-    base : type
-        Class that is looked for.
-
-    Returns
-    -------
-    dict of str to type
-        Module name (the id) to the subclass of `base` defined there, sorted.
-
-    Raises
-    ------
-    ImportError
-        If a module defines none, or more than one.
+    A module that does not define exactly one subclass of `base` raises ImportError.
     """
     found: dict[str, type[T]] = {}
     for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda i: i.name):
@@ -55,21 +40,7 @@ def find_classes(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """The sentence for a name that is not known, with the near miss.
-
-    Parameters
-    ----------
-    what : str
-        Kind of thing, such as "method".
-    name : str
-        The name that was given.
-    known : iterable of str
-        Names that exist.
-
-    Returns
-    -------
-    str
-        Text for an error message.
+    """Return the error message for an unknown name, with the nearest known one.
 
     Examples
     --------

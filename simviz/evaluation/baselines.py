@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.evaluation._blocks import as_vectors, bounds, n_items
+from simviz.evaluation.scoring import Scorer
 
 if TYPE_CHECKING:
     from simviz.data.pairs import Items, PairSet
 
 
 @dataclass(frozen=True)
-class ChanceScorer:
+class ChanceScorer(Scorer[object]):
     """Scores every pair alike: what a metric gives without knowing anything.
 
     Metrics expect random orders of ties, so the result is chance exactly,
@@ -32,25 +33,12 @@ class ChanceScorer:
     def iter_similarity(
         self, x: object, y: object, /, *, block_size: int | None = None
     ) -> Iterator[NDArray[np.float64]]:
-        """Blocks of zeros.
-
-        Parameters
-        ----------
-        x, y : matrices or Items
-            The two sides.
-        block_size : int, optional
-            Rows of a block.
-
-        Yields
-        ------
-        ndarray of shape (b, n_y)
-            Zeros.
-        """
+        """Blocks of zeros."""
         for start, stop in bounds(n_items(x), n_items(y), block_size):
             yield np.zeros((stop - start, n_items(y)))
 
 
-class PopularityScorer:
+class PopularityScorer(Scorer["Items"]):
     """Scores a candidate by how many partners it had in training.
 
     The answer is the same for every query: what a metric gives for knowing
@@ -82,20 +70,7 @@ class PopularityScorer:
     def iter_similarity(
         self, x: Items, y: Items, /, *, block_size: int | None = None
     ) -> Iterator[NDArray[np.float64]]:
-        """Sums of training counts, in blocks of rows.
-
-        Parameters
-        ----------
-        x, y : Items
-            The two sides.
-        block_size : int, optional
-            Rows of a block.
-
-        Yields
-        ------
-        ndarray of shape (b, n_y)
-            Count of the x item plus count of the y item.
-        """
+        """Count of the x item plus count of the y item, in blocks of rows."""
         x_counts = np.array([self._x_counts.get(i, 0) for i in x.ids], dtype=np.float64)
         y_counts = np.array([self._y_counts.get(i, 0) for i in y.ids], dtype=np.float64)
         for start, stop in bounds(len(x), len(y), block_size):
@@ -103,7 +78,7 @@ class PopularityScorer:
 
 
 @dataclass(frozen=True)
-class VectorScorer:
+class VectorScorer(Scorer[NDArray[np.floating[Any]]]):
     """Compares vectors that are already there, from any model.
 
     Parameters
@@ -138,20 +113,7 @@ class VectorScorer:
         *,
         block_size: int | None = None,
     ) -> Iterator[NDArray[np.floating[Any]]]:
-        """Cosines or dot products of the rows of two matrices, in blocks of rows.
-
-        Parameters
-        ----------
-        x, y : ndarray of shape (n_x, k) and (n_y, k)
-            Vectors, one row an item.
-        block_size : int, optional
-            Rows of a block.
-
-        Yields
-        ------
-        ndarray of shape (b, n_y)
-            Similarities.
-        """
+        """Cosines or dot products of the rows of two matrices, in blocks of rows."""
         X, Y = self.factors(x, y)
         for start, stop in bounds(len(X), len(Y), block_size):
             yield X[start:stop] @ Y.T

@@ -70,6 +70,12 @@ class BlendCurve:
         Values of metrics of all pairs.
     pool : {"split", "all", "judged"}
         What a query was ranked against.
+
+    Raises
+    ------
+    ValueError
+        By methods that are asked for a metric or a direction that was not
+        measured.
     """
 
     alphas: Reals
@@ -97,11 +103,6 @@ class BlendCurve:
         -------
         ndarray of float64, shape (K,)
             NaN where no query counts.
-
-        Raises
-        ------
-        ValueError
-            If the metric or the direction was not measured.
         """
         name = self._metric(metric).name
         if name in self.pooled:
@@ -113,20 +114,13 @@ class BlendCurve:
 
         Parameters
         ----------
-        metric : Metric or str, optional
-            One of those measured; the first when omitted.
-        direction : {"x2y", "y2x", "mean"}, optional
-            Which side asks; the first when omitted.
+        metric, direction : optional
+            As in `values`.
 
         Returns
         -------
         float
             Of several with that value the middle one; NaN where no query counts.
-
-        Raises
-        ------
-        ValueError
-            If the metric or the direction was not measured.
         """
         values = self.values(metric, direction)
         if not np.isfinite(values).any():
@@ -207,8 +201,6 @@ def blend_curve(
     ValueError
         If shapes or settings do not fit, a score is not finite, or a metric
         compares all pairs of a pool.
-    JobCancelled
-        If the callback asked to stop.
 
     Notes
     -----

@@ -598,8 +598,7 @@ def power_analysis(
     Raises
     ------
     ValueError
-        If the lists do not belong together, a value is infinite, or a setting is
-        out of range.
+        If the lists do not match, a value is infinite, or a setting is wrong.
 
     Notes
     -----

@@ -152,8 +152,6 @@ def dimension_curve(
     ------
     ValueError
         If shapes or settings do not fit, or the metric pools all pairs.
-    JobCancelled
-        If the callback asked to stop.
 
     Notes
     -----
@@ -381,8 +379,6 @@ def learning_curve(
     ------
     ValueError
         As in `nested_parts` and `evaluate`, or if a metric pools all pairs.
-    JobCancelled
-        If the callback asked to stop.
 
     Examples
     --------

@@ -48,6 +48,11 @@ class Metric(ABC):
     that every table shows, and `parse_metric` reads it back. A subclass gives
     the texts ``_name`` and ``_description``, which may quote its parameters,
     and one of `per_query`, `of_roc` and `of_scores`.
+
+    Raises
+    ------
+    ValueError
+        By the one of these three methods that does not go with its `level`.
     """
 
     _name: ClassVar[str]
@@ -89,11 +94,6 @@ class Metric(ABC):
         -------
         ndarray of float64, shape (n_queries,)
             NaN for a query without a relevant candidate.
-
-        Raises
-        ------
-        ValueError
-            If the metric has another level.
         """
         raise ValueError(
             f"{self.name} pools the pairs of all queries and has no value per query. "
@@ -128,11 +128,6 @@ class Metric(ABC):
         -------
         float
             NaN where one of the classes is empty.
-
-        Raises
-        ------
-        ValueError
-            If the metric has another level.
         """
         raise ValueError(f"{self.name} is not computed from a ROC curve, but from {self.level}.")
 
@@ -148,11 +143,6 @@ class Metric(ABC):
         -------
         float
             NaN where the judged scores do not differ.
-
-        Raises
-        ------
-        ValueError
-            If the metric has another level.
         """
         raise ValueError(f"{self.name} does not compare scores; it is computed by {self.level}.")
 
@@ -389,11 +379,6 @@ class RankLoss(AUC):
     ----------
     average : {"pooled", "query"}, default="pooled"
         As in `AUC`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such average.
     """
 
     _name = "rank loss"

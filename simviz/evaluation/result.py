@@ -61,6 +61,12 @@ class Evaluation:
     x_empty, y_empty : float or None
         Share of items that are all zeros to the model, hence score 0 against
         everything; None where the scorer can't tell.
+
+    Raises
+    ------
+    ValueError
+        By methods that are asked for a metric that is unknown or needs what this
+        evaluation does not hold, or for a direction that was not evaluated.
     """
 
     rankings: Mapping[Direction, Ranking]
@@ -89,11 +95,6 @@ class Evaluation:
         -------
         int
             Number of queries.
-
-        Raises
-        ------
-        ValueError
-            If the direction was not evaluated.
         """
         n_relevant = sum(int((r.n_relevant > 0).sum()) for r in self._rankings(direction))
         return n_relevant - self.n_certain(direction)
@@ -112,11 +113,6 @@ class Evaluation:
         -------
         int
             Number of queries; 0 unless the pool is "judged".
-
-        Raises
-        ------
-        ValueError
-            If the direction was not evaluated or there is no such metric.
         """
         if self.pool != "judged":
             return 0
@@ -135,11 +131,6 @@ class Evaluation:
         -------
         int
             Number of queries.
-
-        Raises
-        ------
-        ValueError
-            If the direction was not evaluated.
         """
         return sum(int((r.n_relevant == 0).sum()) for r in self._rankings(direction))
 
@@ -158,12 +149,6 @@ class Evaluation:
         ndarray of float64, shape (n_queries,)
             In the order of the items; NaN for a query without a relevant
             candidate, and in a judged pool for one that cannot fail.
-
-        Raises
-        ------
-        ValueError
-            If the metric is unknown or pools all pairs, or the direction was not
-            evaluated.
         """
         direction = self.directions[0] if direction is None else direction
         check_directions((direction,), self.directions)
@@ -186,12 +171,6 @@ class Evaluation:
         -------
         float
             NaN where no query counts.
-
-        Raises
-        ------
-        ValueError
-            If the metric is unknown or needs what this evaluation does not hold,
-            or the direction was not evaluated.
         """
         metric = parse_metric(metric)
         if metric.level == "roc":
@@ -228,11 +207,6 @@ class Evaluation:
             mean of directions is the mean of their errors, which holds however
             closely the two depend on each other. A direction in which no query
             can fail is left out.
-
-        Raises
-        ------
-        ValueError
-            As in `value`.
         """
         records: list[Record] = []
 

@@ -143,8 +143,6 @@ def score_counts(
     ValueError
         If a score is NaN, the shapes do not fit, the cuts do not ascend, or the
         direction is unknown.
-    JobCancelled
-        If the callback asked to stop.
 
     Examples
     --------
@@ -630,8 +628,6 @@ def errors_at(
     ------
     ValueError
         If `k` is not positive, the threshold is NaN, or the shapes do not fit.
-    JobCancelled
-        If the callback asked to stop.
 
     Examples
     --------

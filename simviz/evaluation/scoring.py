@@ -154,8 +154,6 @@ def evaluate(
     ------
     ValueError
         If a score is NaN, the shapes do not fit, or a setting is unknown.
-    JobCancelled
-        If the callback asked to stop.
 
     Notes
     -----
@@ -446,8 +444,6 @@ def evaluate_part(
     ------
     ValueError
         If a score is NaN or a setting is unknown.
-    JobCancelled
-        If the callback asked to stop.
 
     Examples
     --------

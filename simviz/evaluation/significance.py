@@ -169,12 +169,8 @@ class Comparison:
 
         Parameters
         ----------
-        a_name, b_name : str
-            What the runs are called.
-        metric : str, optional
-            What was measured.
-        higher_is_better : bool, default=True
-            False for metrics such as rank loss.
+        a_name, b_name, metric, higher_is_better : str, str, str, bool
+            As in `in_words`.
 
         Returns
         -------
@@ -249,8 +245,7 @@ def paired_randomization(
     Raises
     ------
     ValueError
-        If the lists do not belong together, a value is infinite, or a setting is
-        out of range.
+        If the lists do not match, a value is infinite, or a setting is wrong.
 
     References
     ----------
@@ -289,8 +284,7 @@ def paired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     Raises
     ------
     ValueError
-        If the lists do not belong together, a value is infinite, or a setting is
-        out of range.
+        If the lists do not match, a value is infinite, or a setting is wrong.
 
     Examples
     --------
@@ -334,8 +328,7 @@ def paired_bootstrap(
     Raises
     ------
     ValueError
-        If the lists do not belong together, a value is infinite, or a setting is
-        out of range.
+        If the lists do not match, a value is infinite, or a setting is wrong.
 
     References
     ----------
@@ -379,8 +372,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     Raises
     ------
     ValueError
-        If the lists do not belong together, a value is infinite, or a setting is
-        out of range.
+        If the lists do not match, a value is infinite, or a setting is wrong.
 
     Notes
     -----
@@ -610,8 +602,7 @@ def corrected_resampled_t(
     Raises
     ------
     ValueError
-        If the lists do not belong together, a value is infinite, or a setting is
-        out of range.
+        If the lists do not match, a value is infinite, or a setting is wrong.
 
     References
     ----------

@@ -76,16 +76,10 @@ class Paper:
 
     Parameters
     ----------
-    id : str
-        A short name, by which experiments are grouped.
-    title : str
-        Of the paper.
-    authors : str
-        As they are cited.
-    year : int
-        Of publication.
-    venue : str
-        Where it was published.
+    id, title, authors : str
+        A short name that groups experiments; title and authors as they are cited.
+    year, venue : int, str
+        When and where it was published.
     """
 
     id: str

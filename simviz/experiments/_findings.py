@@ -165,10 +165,8 @@ class Claim:
             One against the other; only its interval is read.
         margin : float
             The largest difference that would not matter.
-        quantity : str
-            What was compared.
-        published : str
-            What the paper has, in words.
+        quantity, published : str
+            As in `ahead`.
 
         Returns
         -------

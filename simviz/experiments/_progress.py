@@ -211,22 +211,11 @@ class Team:
         parts: Sequence[tuple[T, float]],
         tell: Callable[[str, float], None],
     ) -> dict[T, R]:
-        """Do every part, as many at once as there are workers.
+        """Do every part, as many at once as there are workers; what each thing gave, in order.
 
-        Parameters
-        ----------
-        do : callable
-            ``do(thing, progress)``; it is sent to the workers with all that it
-            refers to.
-        parts : sequence of (thing, float)
-            What is done, and how long each takes, in any unit.
-        tell : callable
-            ``tell(words, fraction)``, called in this thread; may raise to stop.
-
-        Returns
-        -------
-        dict
-            What each thing gave, in order.
+        ``do(thing, progress)`` is sent to the workers with all that it refers to. Each part has a
+        weight: how long it takes, in any unit. ``tell(words, fraction)`` is called in this thread
+        and may raise to stop.
         """
         done: dict[int, R] = {}
         attempt = partial(self._some, do, parts, tell, done)
