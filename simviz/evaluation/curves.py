@@ -94,7 +94,7 @@ def dimension_grid(n_components: int, n_points: int = 12) -> tuple[int, ...]:
     Parameters
     ----------
     n_components : int
-        The largest.
+        The largest, at least 1.
     n_points : int, default=12
         How many at most.
 

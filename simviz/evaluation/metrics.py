@@ -52,7 +52,7 @@ class Metric(ABC):
     Raises
     ------
     ValueError
-        By the one of these three methods that does not go with its `level`.
+        If one of these methods is called that does not go with the metric's `level`.
     """
 
     _name: ClassVar[str]
