@@ -200,15 +200,14 @@ class PAMIR(TripleMixin, PairModel):
         ndarray of float64, shape (len(x_index), len(y_index))
             What the product of two features' values counts.
         """
-        sides = []
-        for side, index in (("x", x_index), ("y", y_index)):
-            kept = getattr(self, f"{side}_kept_", None)
-            known = np.ones(len(index), bool) if kept is None else np.isin(index, kept)
-            at = index if kept is None else np.searchsorted(kept, index)
-            sides.append((np.where(known, at, 0), known))
-        (x, x_known), (y, y_known) = sides
-        found = self.weights_[np.ix_(x, y)].astype(np.float64)
-        return np.where(np.outer(x_known, y_known), found, 0.0)
+        if getattr(self, "x_kept_", None) is None:
+            return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)
+        at, known = [], []
+        for index, features in ((x_index, self.x_kept_), (y_index, self.y_kept_)):
+            assert features is not None  # both sides keep all, or some
+            known.append(np.isin(index, features))
+            at.append(np.where(known[-1], np.searchsorted(features, index), 0))
+        return np.where(np.outer(*known), self.weights_[np.ix_(*at)], 0.0).astype(np.float64)
 
     def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
         X, Y = self._scaled(X, Y)
