@@ -134,7 +134,9 @@ class KernelHeterogeneousSVD(KernelPairModel):
     items.
 
     "auto" learns from 400 items, or four fifths of fewer, ranks 100 others in both
-    directions, and does so two to five times. It starts from linear kernels on
+    directions, and does so two to five times. It holds out items of the larger
+    side, unless they are such as single keywords, of which one says nothing
+    about another. It starts from linear kernels on
     both sides, changes one at a time, and leaves them only where the mean
     average precision grows by more than two standard errors; of fewer than 10
     items they are taken without a trial.
@@ -250,7 +252,7 @@ class KernelHeterogeneousSVD(KernelPairModel):
         if len(xs) > 1 or len(ys) > 1:
             rng = check_random_state(self.random_state)
             try:
-                trials = _trials(relevance, rng)
+                trials = _trials(X, Y, relevance, rng)
                 best = self._best_kernels(xs, ys, (X, Y, relevance), trials) if trials else base
             except ValueError:  # a part without contrast; the fit says so if it is the whole
                 best = base
@@ -324,12 +326,30 @@ def _candidates(kernel: str | KernelFunction, gamma: float | None, Z: Matrix) ->
     return found + [("rbf", width) for width in widths]
 
 
-def _trials(relevance: Relevance, rng: Any) -> list[_Trial]:
-    """Parts of the judged items of the larger side, each held out; none of too few."""
-    rows, columns = (np.diff(r.matrix.indptr).nonzero()[0] for r in (relevance, relevance.T))
-    if len(columns) > len(rows):
-        turned = _trials(relevance.T, rng)
-        return [(kept_y, kept_x, y, x) for kept_x, kept_y, x, y in turned]
+def _trials(X: Matrix, Y: Matrix, relevance: Relevance, rng: Any) -> list[_Trial]:
+    """Parts of the larger side, each held out; of the other where it cannot be learned from."""
+    ways = [(X, relevance, False), (Y, relevance.T, True)]
+    for Z, judged, turned in sorted(ways, key=lambda way: len(_judged_rows(way[1])), reverse=True):
+        found = _parts(judged, rng)
+        # Of items such as single keywords, each a feature of its own, no others can be learned.
+        if np.mean([_share_met(Z[kept], Z[held]) for kept, _, held, _ in found] or [0.0]) > 0.5:
+            return [(b, a, d, c) for a, b, c, d in found] if turned else found
+    return []
+
+
+def _judged_rows(relevance: Relevance) -> Index:
+    return np.diff(relevance.matrix.indptr).nonzero()[0]
+
+
+def _share_met(kept: Matrix, held: Matrix) -> float:
+    """Share of held-out items that have a feature in common with those to learn from."""
+    met = np.asarray(abs(kept).sum(axis=0)).ravel() > 0
+    return float(np.mean(abs(held) @ met.astype(np.float64) > 0))
+
+
+def _parts(relevance: Relevance, rng: Any) -> list[_Trial]:
+    """Parts of the judged rows, each held out, and the columns to rank; none of too few."""
+    rows = _judged_rows(relevance)
     if len(rows) < 2 * _PARTS:
         return []
     parts = np.array_split(rng.permutation(rows)[:_TRIED], _PARTS)

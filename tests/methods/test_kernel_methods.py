@@ -294,6 +294,15 @@ def test_auto_learns_from_judged_pairs_alone(rings):
     assert model.x_kernel_ == "rbf" and model.y_kernel_ == "linear"
 
 
+def test_auto_holds_out_what_can_be_learned(rings):
+    """Many keywords of few points: a keyword says nothing about another, a point does."""
+    X, _, R = rings
+    words = sp.csr_array(np.repeat(R.toarray(), 100, axis=1))  # 100 synonyms of each class
+    assert KernelHeterogeneousSVD(1).fit(X, np.eye(200), words).x_kernel_ == "rbf"
+    alone = KernelHeterogeneousSVD(1).fit(np.eye(150), np.eye(200), words)
+    assert (alone.x_kernel_, alone.y_kernel_) == ("linear", "linear")
+
+
 def test_auto_keeps_what_was_set(rings):
     X, Y, R = rings
     model = KernelHeterogeneousSVD(1, x_gamma=0.7, y_kernel="precomputed").fit(X, Y @ Y.T, R)
