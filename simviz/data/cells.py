@@ -60,11 +60,11 @@ def shown(value: object, limit: int = 40) -> str:
     return repr(text if len(text) <= limit else text[:limit] + "…")
 
 
-def rows_named(unit: str, rows: Sequence[int], limit: int = 5) -> str:
+def rows_named(unit: str, rows: Sequence[int]) -> str:
     """Name some rows and count the rest."""
     if len(rows) == 1:
         return f"{unit} {rows[0]}"
-    return f"{unit}s {first_of(list(map(str, rows)), limit)}"
+    return f"{unit}s {first_of(list(map(str, rows)), 5)}"
 
 
 def first_of(texts: Sequence[str], limit: int, between: str = ", ") -> str:

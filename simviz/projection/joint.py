@@ -307,7 +307,7 @@ def balance_sides(
     return x, y
 
 
-def rank_matched(x: FloatArray, y: FloatArray, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+def rank_matched(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Coordinates in which the other side is as near as the own side."""
     # The j-th nearest item of the other side gets the distance that the item of the same rank
     # has on the own side; what the two items of a pair say is averaged. So each item's list of
@@ -315,7 +315,7 @@ def rank_matched(x: FloatArray, y: FloatArray, seed: int = 0) -> tuple[FloatArra
     # sides, which is in every distance across, is in no rank.
     if min(len(x), len(y)) < 3:
         return centred(x), centred(y)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     share = min(1.0, MAX_LANDMARKS / (len(x) + len(y)))
     marks = [
         side[np.sort(rng.permutation(len(side))[: max(3, round(share * len(side)))])]

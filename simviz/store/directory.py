@@ -462,14 +462,14 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def read_arrays(path: Path, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """All arrays of an npz file by name."""
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-            if size > max_bytes:
+            if size > MAX_BYTES:
                 raise StoreError(
-                    f"{path.name} unpacks to {size:,} bytes, more than the {max_bytes:,} allowed."
+                    f"{path.name} unpacks to {size:,} bytes, more than the {MAX_BYTES:,} allowed."
                 )
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}

@@ -79,7 +79,7 @@ def test_pages_get_their_turn_soon(monkeypatch):
     before = sys.getswitchinterval()
     try:
         frame.start.__wrapped__()
-        assert sys.getswitchinterval() == pytest.approx(frame._TURN)
+        assert sys.getswitchinterval() == pytest.approx(frame._SWITCH_SECONDS)
     finally:
         sys.setswitchinterval(before)
 

@@ -8,7 +8,6 @@ import { Labels } from "./labels.js";
 import { Layer } from "./layer.js";
 import { drawOverlay, isDimmed } from "./overlay.js";
 import { Panel } from "./panel.js";
-import { MODES } from "./placing.js";
 
 const GLIDE = 650, REST = 220;
 /** Corners of an outline at most. */

@@ -2,8 +2,8 @@
 
 import { FONT_SIZE } from "./placing.js";
 
-export const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-export const SERIF = "'Iowan Old Style', 'Palatino Linotype', Palatino, 'Book Antiqua', Georgia, serif";
+const SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+const SERIF = "'Iowan Old Style', 'Palatino Linotype', Palatino, 'Book Antiqua', Georgia, serif";
 export const WORD_FONT = `500 ${FONT_SIZE}px ${SANS}`;
 export const TEXT_FONT = `${FONT_SIZE}px ${SANS}`;
 

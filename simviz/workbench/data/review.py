@@ -210,7 +210,7 @@ def _correct_roles(file: Upload) -> None:
             file.read_as(roles)
 
 
-def _choose_column(file: Upload, role: str, shape: Shape = "pairs") -> str | None:
+def _choose_column(file: Upload, role: str, shape: Shape) -> str | None:
     """Choose the column of a role, with the reason of the guess below it."""
     guess: str | None = getattr(file.guessed, role)
     options = list(file.table.columns) if role in ("x", "y") else [_NONE, *file.table.columns]

@@ -70,7 +70,7 @@ def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) 
     if state.share() is not None:
         return
     _keep(dataset_id, corrected)
-    _show_feedback(dataset_id, pairs, run)
+    _show_feedback(dataset_id, run)
     _show_changes(run, pairs, found, part)
 
 
@@ -303,7 +303,7 @@ def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> None:
         display.problem(error)
 
 
-def _show_feedback(dataset_id: str, pairs: PairSet, run: Run) -> None:
+def _show_feedback(dataset_id: str, run: Run) -> None:
     """Show what was corrected so far, and the button that trains with it."""
     kept = state.store().feedback.find(dataset_id, state.workspace())
     if not kept:
