@@ -64,6 +64,16 @@ def solve_triangular(
     return X
 
 
+def gram_of_factor(L: NDArray[Float]) -> NDArray[Float]:
+    """LᵀL for a lower triangular L with contiguous rows, in the lower triangle of the result."""
+    A = np.array(L, order="C")
+    n = len(A)
+    info = ctypes.c_int(0)
+    # By columns L is an upper triangle U, and LᵀL is U Uᵀ: a sixth of a whole product.
+    _call("lapack", "lauum", A.dtype, b"U", n, _at(A), n, info)
+    return A
+
+
 def eigh(A: NDArray[Float], *, overwrite: bool = False) -> tuple[NDArray[Float], NDArray[Float]]:
     """All eigenvalues and eigenvectors of a symmetric matrix, by divide and conquer."""
     n = len(A)

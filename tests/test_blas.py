@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 import simviz
-from simviz._blas import add_product, eigh, solve_triangular
+from simviz._blas import add_product, eigh, gram_of_factor, solve_triangular
 
 TYPES, ORDERS = (np.float32, np.float64), "CF"
 
@@ -120,3 +120,14 @@ def test_nothing_else_keeps_the_interpreter_for_long():
         if path.parent.name != "datasets"
     }
     assert used <= harmless
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gram_of_a_factor_is_its_product(dtype):
+    L = np.tril(np.random.default_rng(0).standard_normal((37, 37))).astype(dtype)
+    before = L.copy()
+    found = np.tril(gram_of_factor(L))
+    np.testing.assert_allclose(
+        found, np.tril(L.T @ L), rtol=1e-4 if dtype == np.float32 else 1e-12
+    )
+    np.testing.assert_array_equal(L, before)

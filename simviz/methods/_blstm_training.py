@@ -27,7 +27,15 @@ from simviz.methods._blstm_network import (
     threads_for,
 )
 from simviz.methods._spectral import pair_weights
-from simviz.methods._training import Stopped, Watch, hold_out, validation_sample
+from simviz.methods._training import (
+    Stopped,
+    Values,
+    Watch,
+    held_out_values,
+    hold_out,
+    one_to_one,
+    validation_sample,
+)
 from simviz.relevance import Relevance
 
 _FEWEST, _SMALLEST = 8, 64  # batches of a pass, unless they were smaller than this
@@ -518,9 +526,11 @@ def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch
     settings = model.settings()
     start, trainer, batches = _begin(model, reader, data, dtype, rng)
 
-    def score(theta: NDArray[Any]) -> float:
+    directions = ("x2y", "y2x") if one_to_one(data.relevance) else ("x2y",)
+
+    def values(theta: NDArray[Any]) -> Values:
         model._take(theta)
-        return float(model.score(*data.validation))
+        return held_out_values(model, [data.validation], directions)
 
     def near(theta: NDArray[Any]) -> NDArray[Any] | None:
         if not settings["near_groups"]:
@@ -534,7 +544,7 @@ def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch
     watch = Watch(
         start,
         model._notify,
-        None if data.validation is None else score,
+        None if data.validation is None else values,
         (settings["max_iter"], settings["patience"]),
     )
     model._tick = watch.tick

@@ -34,6 +34,7 @@ from simviz.relevance import Relevance
 Array = NDArray[np.floating]
 
 _ENTRIES = 2**24  # of a block: 64 MB of float32
+_KEPT = 10**8  # scores that may be kept from one pass to the next: 400 MB of float32
 _ROWS = (128, 1024)  # a block of fewer wastes products, of more saves nothing
 # bfloat16 pays off where products outweigh the passes over a block: at a thousand items
 # a side it took longer, at six thousand it was 1.0 to 1.3 times as fast with vectors of
@@ -87,6 +88,20 @@ class FloatBlocks:
         self.dQ[:] = 0
         self._buffer = self._block("block")
 
+    def kept_scores(self) -> Iterator[tuple[slice, NDArray[Any] | None]]:
+        """Yield slices of rows, with room where the scores of all may stay till the next pass."""
+        size = len(self.P) * len(self.Q)
+        if size > _KEPT:
+            yield from ((rows, None) for rows in self)
+            return
+        room = self._memory.take("kept", (len(self.P), len(self.Q)), self.entry_type)
+        yield from ((rows, room[rows]) for rows in self)
+
+    @property
+    def entry_type(self) -> Any:
+        """Type of `entries`."""
+        return self.P.dtype
+
     def _block(self, name: str) -> Array:
         return self._memory.take(name, (min(self.rows, len(self.P)), len(self.Q)), self.P.dtype)
 
@@ -100,9 +115,9 @@ class FloatBlocks:
         block = self._buffer[: rows.stop - rows.start]
         return np.matmul(self.P[rows] * self.P.dtype.type(scale), self.Q.T, out=block)
 
-    def entries(self, rows: slice) -> NDArray[Any]:
+    def entries(self, rows: slice, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """P_B Qᵀ likewise, as the products leave it: floats, or bits of bfloat16."""
-        return self.scores(rows)
+        return self.scores(rows) if out is None else np.matmul(self.P[rows], self.Q.T, out=out)
 
     #: A score of minus infinity among entries.
     nowhere: float = -np.inf
@@ -163,12 +178,23 @@ class TorchBlocks(FloatBlocks):
         self._torch.from_numpy(block).copy_(product)
         return block
 
-    def entries(self, rows: slice) -> NDArray[Any]:
+    @property
+    def entry_type(self) -> Any:
+        """Type of `entries`."""
+        return np.dtype(np.uint16) if self.bits else self._buffer.dtype
+
+    def entries(self, rows: slice, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """P_B Qᵀ likewise, as the products leave it: floats, or bits of bfloat16."""
         if not self.bits:
-            return self.scores(rows)
-        block = self._memory.take("bits", self._buffer.shape, np.uint16)
-        block = block[: rows.stop - rows.start]
+            scores = self.scores(rows)
+            if out is None:
+                return scores
+            out[:] = scores
+            return out
+        block = out
+        if block is None:
+            block = self._memory.take("bits", self._buffer.shape, np.uint16)
+            block = block[: rows.stop - rows.start]
         self._torch.mm(self._P[rows], self._Q.T, out=self._tensor(block))
         return block
 
@@ -408,7 +434,7 @@ class Softmax:
     """Each relevant pair against all others of its row, and column, together."""
 
     # The loss log(1 + Σ exp(−γ Δ)), known as InfoNCE. Sums over columns are known only when all
-    # blocks have passed, so they pass twice; few are kept instead.
+    # blocks have passed, so they pass twice; up to a hundred million scores are kept instead.
 
     def __init__(self, pairs: Pairs, gamma: float, balanced: bool) -> None:
         self.pairs, self.gamma = pairs, gamma
@@ -440,9 +466,8 @@ class Softmax:
         base = _base_two(gamma, dtype)
         row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
         n_chunks = -(-pairs.shape[1] // WIDTH)
-        single = pairs.shape[0] <= blocks.rows
-        for rows in blocks:
-            S = blocks.entries(rows)
+        for rows, room in blocks.kept_scores():
+            S = blocks.entries(rows, room)
             S[pairs.in_block(rows)] = blocks.nowhere
             r = np.zeros((n_chunks, len(S)))
             sum_exponentials(S, np.array([base]), r, column_sums)
@@ -462,9 +487,9 @@ class Softmax:
             slopes.append(np.bincount(at, weight[at] * a / (1 + ratio), minlength=len(sums)))
         slopes[1] = yield slopes[1]
         by_row, by_column = (slope.astype(dtype) for slope in slopes)
-        for rows in blocks:
-            if not single:  # else the scores are still there
-                S = blocks.entries(rows)
+        for rows, room in blocks.kept_scores():
+            S = blocks.entries(rows) if room is None else room
+            if room is None:
                 S[pairs.in_block(rows)] = blocks.nowhere
             weigh_exponentials(S, base, by_row[rows], by_column)
             blocks.spread(rows, S, gamma * scale)

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from simviz._blas import solve_triangular
+from simviz._blas import gram_of_factor, solve_triangular
 from simviz.base import Matrix
 from simviz.methods._linalg import (
     Array,
@@ -61,7 +61,11 @@ class RegularizationPathMixin:
     def _paired_sides(
         self: Any, X: Matrix, Y: Matrix, relevance: Relevance, *, many: bool = False
     ) -> PairedSides:
-        sides = PairedSides(self, X, Y, pair_weights(self, relevance), many=many)
+        weights = pair_weights(self, relevance)
+        # Items without a pair weigh nothing: they would only make the larger side larger.
+        x, y = (np.flatnonzero(weights.sum(axis=axis)) for axis in (1, 0))
+        X, Y = (Z if len(kept) == Z.shape[0] else Z[kept] for Z, kept in ((X, x), (Y, y)))
+        sides = PairedSides(self, X, Y, weights[x][:, y], many=many)
         if sides.constant():
             raise ValueError(
                 f"{self.tags.title} needs {self._contrast[0]} that differ: after centring one "
@@ -271,9 +275,11 @@ class CholeskyWhitening:
         self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
     ) -> None:
         assert op.rgram is not None
+        self._factor(op, op.rgram(dtype), ridge, notify)
+
+    def _factor(self, op: Operator, C: Array, ridge: float, notify: Notify | None) -> None:
         self.op = op
         self.rank = self.n_features = op.shape[1]
-        C = op.rgram(dtype)
         C.flat[:: self.rank + 1] += ridge
         cholesky_in_place(C, notify)
         # BLAS reads columns first: to it the lower factor is an upper one, transposed.
@@ -313,7 +319,7 @@ class RowsWhitening(CholeskyWhitening):
         cholesky_in_place(G, notify)
         self._rows = np.tril(G)
         del G
-        super().__init__(matrix_operator(self._rows), ridge, dtype, notify)
+        self._factor(matrix_operator(self._rows), gram_of_factor(self._rows), ridge, notify)
         self._data, self.n_features = op, op.shape[1]
 
     def directions(self, B: Array) -> Array:
@@ -357,6 +363,8 @@ def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
 class Blocks:
     """Several whitenings side by side: of data that share neither rows nor columns."""
 
+    # All in the precision of what is given: one part in double would carry the others along.
+
     def __init__(self, parts: Sequence[Whitening], n_rows: Sequence[int]) -> None:
         self.parts = parts
         self.rank = sum(part.rank for part in parts)
@@ -367,12 +375,14 @@ class Blocks:
     def forward(self, B: Array) -> Array:
         """Rows of all parts."""
         split = np.split(B, self._ranks)
-        return np.vstack([p.forward(b) for p, b in zip(self.parts, split, strict=True)])
+        parts = [p.forward(b) for p, b in zip(self.parts, split, strict=True)]
+        return np.vstack(parts, dtype=B.dtype, casting="same_kind")
 
     def backward(self, C: Array) -> Array:
         """Coordinates of all parts."""
         split = np.split(C, self._rows)
-        return np.vstack([p.backward(c) for p, c in zip(self.parts, split, strict=True)])
+        parts = [p.backward(c) for p, c in zip(self.parts, split, strict=True)]
+        return np.vstack(parts, dtype=C.dtype, casting="same_kind")
 
     def directions(self, B: Array) -> Array:
         """Columns of all parts."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from simviz.relevance import Relevance
 
 Array = NDArray[np.floating]
 Data = tuple[Matrix, Matrix, Relevance]
+Part = tuple[Matrix, Matrix, Relevance]
+Values = list[Array]  # one array a part, one value a query
 
 _PAUSE = 0.2  # seconds between two calls inside an iteration
 _FEWEST = 20  # held-out queries that can tell one model from another
@@ -29,17 +31,21 @@ class Stopped(Exception):  # noqa: N818 -- a wish, not an error
 
 
 class Watch:
-    """Progress, the validation score of every iteration, and the best parameters."""
+    """Progress, what every iteration scores on held-out items, and the best parameters."""
+
+    # `values` gives the score of each query of each held-out part; see `held_out_values`.
 
     def __init__(
-        self, theta: Array, notify: Callable[..., bool], score: Callable[[Array], float] | None,
-        limits: tuple[int, int],
+        self, theta: Array, notify: Callable[..., bool],
+        values: Callable[[Array], Values] | None, limits: tuple[int, int], rate: float = 0.0,
     ) -> None:  # fmt: skip
-        self.notify, self.score = notify, score
+        self.notify, self.values, self.rate = notify, values, rate
         self.max_iter, self.patience = limits
         self.losses: list[float] = []
         self.scores: list[float] = []
         self.best, self.best_iter, self.best_score = theta, 0, -np.inf
+        self.first, self.first_values = theta, Values()
+        self.best_values = Values()
         self._heard = time.monotonic()
 
     def start(self, *, tell: bool) -> None:
@@ -59,18 +65,21 @@ class Watch:
         n = len(self.losses)
         self._keep(theta, n)
         self._tell()
-        waited = self.score is not None and n - self.best_iter >= self.patience
+        waited = self.values is not None and n - self.best_iter >= self.patience
         return n >= self.max_iter or waited
 
     def _keep(self, theta: Array, n: int) -> None:
-        if self.score is None:
+        if self.values is None:
             self.best, self.best_iter = theta, n
             return
-        score = self.score(theta)
+        values = self.values(theta)
+        score = mean_score(values)
         if n:
             self.scores.append(score)
+        else:
+            self.first_values = values
         if score > self.best_score:
-            self.best_score, self.best_iter = score, n
+            self.best_score, self.best_iter, self.best_values = score, n, values
             self.best = theta.copy()
 
     def _tell(self) -> None:
@@ -78,15 +87,139 @@ class Watch:
         metrics: dict[str, float] = {}
         if self.losses:
             metrics["loss"] = self.losses[-1]
-        if self.score is not None:
+        if self.values is not None:
             metrics["validation"] = self.scores[-1] if self.scores else self.best_score
         if self.notify(len(self.losses), self.max_iter, **metrics):
             raise Stopped
+
+    def keep_start(self) -> None:
+        """Give up what was learned."""
+        self.best, self.best_iter, self.best_values = self.first, 0, self.first_values
 
     def record(self, model: Any) -> None:
         """Set the attributes that tell of the iterations of a fit."""
         model.n_iter_, model.best_iter_ = len(self.losses), self.best_iter
         model.loss_curve_, model.validation_scores_ = self.losses, self.scores
+
+
+def mean_score(values: Values) -> float:
+    """Return the mean over parts of the mean over queries; parts weigh the same."""
+    return float(np.mean([np.nanmean(part) for part in values]))
+
+
+def surely_better(values: Values, others: Values) -> bool:
+    """Whether a mean score exceeds another by more than one standard error of the difference."""
+    variances = []
+    for part, other in zip(values, others, strict=True):
+        differences = (part - other)[~np.isnan(part)]
+        variances.append(differences.var(ddof=1) / len(differences) if len(differences) > 1 else 0)
+    error = np.sqrt(np.sum(variances)) / len(values)
+    return mean_score(values) - mean_score(others) > error
+
+
+def least_change(watches: Sequence[Watch]) -> Watch:
+    """Return, of descents from one start, the one that changed it least among the best.
+
+    Those whose best score lies within one standard error of the best of all are among them; so
+    is the start, to which the first descent is set back then.
+    """
+    best = max(watches, key=lambda watch: watch.best_score)
+    if best.values is None:
+        return best
+    if not surely_better(best.best_values, best.first_values):
+        watches[0].keep_start()
+        return watches[0]
+    good = [w for w in watches if not surely_better(best.best_values, w.best_values)]
+    return min(good, key=lambda watch: float(np.linalg.norm(watch.best - watch.first)))
+
+
+def held_out_values(model: Any, parts: Sequence[Part], directions: Sequence[str]) -> Values:
+    """Return what each query of each part scores with a fitted model, by the metric of its task.
+
+    NDCG where judgments are graded, else the average precision, which is the reciprocal rank
+    where one candidate is relevant; where unjudged pairs are ignored, of each relevant pair the
+    share of the other judged pairs that it stands above, whose mean is the AUC.
+    """
+    values: Values = []
+    for X, Y, relevance in parts:
+        scores = np.concatenate(list(model.iter_similarity(X, Y)))
+        if relevance.unjudged == "ignore":
+            values.append(_placements(scores, relevance))
+            continue
+        sides = [
+            _by_query(scores if way == "x2y" else np.ascontiguousarray(scores.T), judged)
+            for way, judged in (("x2y", relevance), ("y2x", relevance.T))
+            if way in directions
+        ]
+        values.append(np.concatenate([side[~np.isnan(side)] for side in sides]))
+    return values
+
+
+def _by_query(scores: Array, relevance: Relevance) -> Array:
+    from simviz.ranking import (
+        Ranking,
+        expected_average_precision,
+        expected_ndcg_at,
+        rank_block,
+    )
+
+    judged = relevance.positives
+    above, tied, _ = rank_block(scores, judged.indptr, judged.indices)
+    n_candidates = np.full(judged.shape[0], judged.shape[1])
+    ranking = Ranking(judged.indptr, judged.indices, judged.data, above, tied, n_candidates)
+    if np.ptp(judged.data):
+        return expected_ndcg_at(ranking, judged.shape[1])
+    return expected_average_precision(ranking)
+
+
+def _placements(scores: Array, relevance: Relevance) -> Array:
+    relevant, others = (
+        np.sort(scores[part.tocoo().coords].astype(np.float64))
+        for part in (relevance.positives, relevance.negatives)
+    )
+    below, level = (np.searchsorted(others, relevant, side=s) for s in ("left", "right"))
+    return (below + level) / (2 * len(others))
+
+
+class HeldOut(NamedTuple):
+    """What a fit learns from, what it watches, and whether that was taken from its own data."""
+
+    data: Data
+    parts: list[Part]
+    own: bool
+
+
+def hold_out_parts(model: Any, data: Data, validation: Any, rng: Any) -> HeldOut:
+    """Watch what was given, else hold out some of the training items."""
+    # Which items will be new is not known here. One-to-one pairs are held out whole. Of items with
+    # several partners some of each side are: a keyword that nobody has seen says nothing of
+    # pictures, and new pictures say nothing of queries that are new.
+    if validation is not None:
+        return HeldOut(data, [validation_sample(validation, rng)], own=False)
+    parts: list[Part] = []
+    for turned in (False, True):
+        X, Y, relevance = data
+        kept = hold_out(relevance.T if turned else relevance, model.validation_fraction, rng)
+        if kept is None:
+            continue
+        rows, columns, x_held, y_held = kept
+        if turned:
+            rows, columns, x_held, y_held = columns, rows, y_held, x_held
+        part = X[x_held], Y[y_held], relevance.take(x_held, y_held)
+        parts.append(validation_sample(part, rng))
+        data = X[rows], Y[columns], relevance.take(rows, columns)
+        if one_to_one(relevance):
+            break
+    return HeldOut(data, parts, own=bool(parts))
+
+
+def one_to_one(relevance: Relevance) -> bool:
+    """Whether no item has more than one relevant partner."""
+    positives = relevance.positives
+    return bool(
+        np.diff(positives.indptr).max(initial=0) <= 1
+        and np.bincount(positives.indices, minlength=1).max(initial=0) <= 1
+    )
 
 
 def split_validation(model: Any, data: Data, validation: Any, rng: Any) -> tuple[Data, Any]:

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
-from simviz.methods._training import Data, Stopped, Watch, initial_model, split_validation
+from simviz.methods._training import (
+    Data,
+    Stopped,
+    Values,
+    Watch,
+    held_out_values,
+    initial_model,
+    least_change,
+    one_to_one,
+    split_validation,
+)
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -50,8 +60,8 @@ class HDLR(IterativeMixin, LinearPairModel):
         all pairs are at the start.
     gamma : float or None, default=None
         What it costs to miss a bound, γ, against leaving the start. None tries
-        the powers of ten from 0.0001 to 10 and lets the validation score
-        decide; it takes 0.01 where nothing is held out.
+        the powers of ten from 0.0001 to 10, until two of them after a better one
+        do not improve the validation score; it takes 0.01 where nothing is held out.
     max_iter : int, default=100
         Sweeps in all, of one projection onto every constraint each.
     tol : float, default=0.001
@@ -184,14 +194,16 @@ class HDLR(IterativeMixin, LinearPairModel):
         data, validation = split_validation(self, (X, Y, relevance), validation, rng)
         start, stopped = initial_model(self, data, shared=True)
 
-        def score(B: NDArray[np.floating]) -> float:
+        directions = ("x2y", "y2x") if one_to_one(relevance) else ("x2y",)
+
+        def values(B: NDArray[np.floating]) -> Values:
             self._take(start, B)
-            return self.score(*validation) if validation else 0.0
+            return held_out_values(self, [validation], directions) if validation else []
 
         watch = Watch(
             np.eye(start.n_components_),
             self._notify,
-            score if validation else None,
+            values if validation else None,
             (self.max_iter, self.max_iter),
         )
         gammas: list[float] = []
@@ -201,6 +213,7 @@ class HDLR(IterativeMixin, LinearPairModel):
                 self._sweep(start, data, rng, watch, gammas)
         except Stopped:
             pass
+        watch = least_change([watch])
         self._take(start, watch.best)
         self.metric_ = watch.best
         watch.record(self)
@@ -217,9 +230,11 @@ class HDLR(IterativeMixin, LinearPairModel):
         pairs = draw_constraints(data, self.n_constraints, rng, "HDLR")
         self.n_constraints_ = len(pairs)
         self.bounds_ = self._bounds(P, Q, rng)
-        for gamma in self._gammas(watch.score is not None):
+        worse = 0
+        for gamma in self._gammas(watch.values is not None):
             projections = LogDetProjections(P, Q, pairs, self.bounds_, gamma)
             scores = [-np.inf]
+            before = watch.best_score
             while len(scores) - 1 - np.argmax(scores) < self.patience:
                 violation, change = projections.sweep(watch.tick)
                 gammas.append(gamma)
@@ -227,7 +242,11 @@ class HDLR(IterativeMixin, LinearPairModel):
                     return
                 if change <= self.tol:
                     break
-                scores.append(watch.scores[-1] if watch.score else len(scores))
+                scores.append(watch.scores[-1] if watch.values else len(scores))
+            # Scores rise and then fall with γ: two that are no better end the search.
+            worse = 0 if watch.best_score > before else worse + 1
+            if watch.best_iter and worse == 2:
+                return
 
     def _gammas(self, watched: bool) -> tuple[float, ...]:
         """Weights of the constraints, in the order in which they are tried."""

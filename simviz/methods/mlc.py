@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
-from simviz.methods._training import Stopped, Watch, initial_model, split_validation
+from simviz.methods._training import (
+    Stopped,
+    Values,
+    Watch,
+    held_out_values,
+    initial_model,
+    least_change,
+    one_to_one,
+    split_validation,
+)
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -196,15 +205,17 @@ class MLC(IterativeMixin, LinearPairModel):
         differences = P[pairs.x].astype(np.float64) - Q[pairs.y]
         similar, dissimilar = differences[pairs.sign > 0], differences[pairs.sign < 0]
 
-        def score(root: NDArray[np.floating]) -> float:
+        directions = ("x2y", "y2x") if one_to_one(data[2]) else ("x2y",)
+
+        def values(root: NDArray[np.floating]) -> Values:
             bend(self, start, root)
-            return self.score(*validation) if validation else 0.0
+            return held_out_values(self, [validation], directions)
 
         # Without anything held out the first step is safe, and the last nearly never good.
         blind = self.validation_fraction > 0 and not validation
         limits = 1 if blind else self.max_iter, self.patience
         unbent = np.eye(start.n_components_)
-        watch = Watch(unbent, self._notify, score if validation else None, limits)
+        watch = Watch(unbent, self._notify, values if validation else None, limits)
         try:
             watch.start(tell=not stopped)
             for root, gap in () if stopped else self._ascent(similar, dissimilar):
@@ -212,6 +223,7 @@ class MLC(IterativeMixin, LinearPairModel):
                     break
         except Stopped:
             pass
+        watch = least_change([watch])
         bend(self, start, watch.best)
         self.metric_ = watch.best @ watch.best.T
         self.objective_ = float(np.linalg.norm(dissimilar @ watch.best, axis=1).sum())

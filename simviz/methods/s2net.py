@@ -12,9 +12,21 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
-from simviz.methods._training import Data, Stopped, Watch, split_validation
+from simviz.methods._training import (
+    Data,
+    HeldOut,
+    Stopped,
+    Values,
+    Watch,
+    held_out_values,
+    hold_out_parts,
+    least_change,
+)
 from simviz.params import interval, options, validate_params
 from simviz.relevance import Relevance
+
+_RATES = (0.03, 0.1, 0.3)  # of Adam, from the safest to the fastest
+_MANY = 20_000  # items from which one rate has to do
 
 
 @dataclass(eq=False, repr=False)
@@ -29,7 +41,7 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     Parameters
     ----------
-    n_components : int, default=100
+    n_components : int, default=200
         Dimensions of the learned space. More than the start can give are
         capped with a warning; `n_components_` tells the truth.
     shared : bool, default=False
@@ -61,8 +73,11 @@ class S2Net(IterativeMixin, LinearPairModel):
         "adam": batches of queries whose items are each other's negatives.
         "lbfgs": all comparisons at every iteration.
     learning_rate : float or None, default=None
-        Length of a step, relative to the parameters: of each of Adam's (None:
-        0.3), of the first of L-BFGS (None: 0.01).
+        Length of a step, relative to the parameters: of each of Adam's, of the
+        first of L-BFGS (None: 0.01). None has Adam try 0.03, 0.1 and 0.3, one
+        after the other from the same start, until one is no better than the one
+        before; with more than 20,000 x items 0.1 only, with nothing held out
+        0.03 only.
     batch_size : int, default=1000
         Queries of a batch; fewer where that would leave less than 8 batches,
         but 32.
@@ -70,9 +85,11 @@ class S2Net(IterativeMixin, LinearPairModel):
         Iterations of L-BFGS, or passes over all queries of Adam.
     patience : int, default=8
         Iterations without a better validation score before stopping.
-    validation_fraction : float, default=0.1
-        Share of the queries held out to stop early, where no validation set is
-        given to `fit` and there would be at least 20 of them.
+    validation_fraction : float, default=0.2
+        Share of the items held out to choose rate and iteration, where no
+        validation set is given to `fit` and there would be at least 20 of them;
+        in the end all items are learned from. One-to-one pairs are held out
+        whole; else some x items are, and some y items.
     precision : {"auto", "float32", "bfloat16"}, default="auto"
         Of the large products of float32 data; "auto" is bfloat16 where the processor
         is made for it. Sums, losses and parameters are not affected.
@@ -90,15 +107,19 @@ class S2Net(IterativeMixin, LinearPairModel):
         the projected mean of methods that centre, else as 0.
     n_components_ : int
         Dimensions k.
+    learning_rate_ : float
+        Rate that was kept.
     n_iter_ : int
-        Iterations done.
+        Iterations done at that rate.
     best_iter_ : int
-        Iteration whose parameters were kept; 0 is the start.
+        Iterations that were kept; 0 is the start.
     loss_curve_ : list of float
         Loss at each iteration; with "adam" the mean over a pass.
     validation_scores_ : list of float
-        `score` on the validation set, or on 4,096 of its queries and
-        candidates, after each iteration; empty without one.
+        Score on the validation set, or on 4,096 of its queries and candidates,
+        after each iteration; empty without one. NDCG where there are grades, the
+        AUC where unjudged pairs are ignored, else the mean average precision;
+        of both directions where both are compared.
 
     See Also
     --------
@@ -107,8 +128,11 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     Notes
     -----
-    Stopping early is what keeps the model from learning pairs by heart: the
-    best iteration on the validation set is kept, the start among them. Where
+    Stopping early is what keeps the model from learning pairs by heart. Of the
+    start and the best iteration of each rate, that one is kept which leaves the
+    start least and scores within one standard error of the best. Where queries
+    were held out from what was given, the start is then fitted once more, to
+    all of it, and as many iterations follow. Where
     unjudged pairs are negative, every item that is not relevant is compared
     with the relevant ones, and higher grades with lower ones. Where they are
     ignored, judged pairs of a query are compared by grade; if no query has two
@@ -122,7 +146,8 @@ class S2Net(IterativeMixin, LinearPairModel):
     and 50 dimensions OPCA's 0.933 became 0.940 (logistic), Adam's 0.965.
 
     The parameters of Adam are averaged over about one pass, which replaces a
-    schedule of falling rates. Nothing of size (n_x, n_y) is ever held. The
+    schedule of falling rates. Nothing of size (n_x, n_y) is held,
+    but for the scores of a batch of at most 100 million pairs. The
     derivative printed in the paper's appendix has a wrong sign in its
     exponent; it is :math:`-\gamma / (1 + e^{\gamma \Delta})`.
 
@@ -171,7 +196,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         "device": [options("auto", "cpu", "cuda")],
     }
 
-    n_components: int = 100
+    n_components: int = 200
     _: KW_ONLY
     shared: bool = False
     loss: str = "softmax"
@@ -187,7 +212,7 @@ class S2Net(IterativeMixin, LinearPairModel):
     batch_size: int = 1000
     max_iter: int = 100
     patience: int = 8
-    validation_fraction: float = 0.1
+    validation_fraction: float = 0.2
     precision: str = "auto"
     device: str = "auto"
     random_state: Any = 0
@@ -195,12 +220,8 @@ class S2Net(IterativeMixin, LinearPairModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
-        from simviz.methods._s2net_training import start_parameters
-
-        rng = check_random_state(self.random_state)
-        data, validation = split_validation(self, (X, Y, relevance), validation, rng)
-        theta, stopped = start_parameters(self, data, rng)
-        self._learn(data, validation, theta, rng, stopped)
+        for _ in self._fitted([self], (X, Y, relevance), validation):
+            pass
 
     def fit_dimensions(
         self,
@@ -236,8 +257,6 @@ class S2Net(IterativeMixin, LinearPairModel):
         ValueError
             If the dimensions do not ascend, or as in `fit`.
         """
-        from simviz.methods._s2net_training import start_parameters, widened
-
         if not dimensions or (np.diff([0, *dimensions]) <= 0).any():
             raise ValueError(f"dimensions must be positive and ascending, got {dimensions!r}.")
         first = self._copy(n_components=dimensions[-1])
@@ -246,50 +265,110 @@ class S2Net(IterativeMixin, LinearPairModel):
         validation = None
         if X_val is not None:
             validation = (*first._check_sides(X_val, y_val, reset=False), relevance_val)
-        rng = check_random_state(self.random_state)
         relevance = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
-        data, validation = split_validation(first, (X, Y, relevance), validation, rng)
-        start, stopped = start_parameters(first, data, rng)
-        learned: NDArray[Any] | None = None
-        for k in dimensions:
-            model = self._copy(n_components=k)
-            model._check_sides(data[0], data[1], reset=True)
-            theta = widened(start[:, :k], learned, data, self.shared)
-            learned, stopped = model._learn(data, validation, theta, rng, stopped)
-            yield model
-            if stopped:
-                return
+        models = [self._copy(n_components=k) for k in dimensions]
+        for model in models:
+            model._check_sides(X, Y, reset=True)
+        yield from first._fitted(models, (X, Y, relevance), validation)
 
     def _copy(self, **changed: Any) -> S2Net:
         """The same method with other parameters, and the same callbacks."""
         copy = type(self)(**{**self.get_params(deep=False), **changed})
         return copy.set_callbacks(*getattr(self, "_callbacks", ()))
 
-    def _learn(
-        self, data: Data, validation: Any, theta: NDArray[Any], rng: Any, stopped: bool
-    ) -> tuple[NDArray[Any], bool]:
-        """Go down from given parameters; keep the best, and whether to stop."""
+    def _fitted(
+        self, models: Sequence[S2Net], data: Data, validation: tuple[Any, ...] | None
+    ) -> Iterator[S2Net]:
+        """Fit models of ascending dimensions, whose largest has those of this one."""
+        from simviz.methods._s2net_training import start_parameters, widened
 
-        def score(parameters: NDArray[Any]) -> float:
+        rng = check_random_state(self.random_state)
+        held = hold_out_parts(self, data, validation, rng)
+        start, stopped = start_parameters(self, held.data, rng)
+        whole: NDArray[Any] | None = None  # the start of all items, once it is wanted
+        learned: NDArray[Any] | None = None
+        final: NDArray[Any] | None = None
+        for model in models:
+            k = min(model.n_components, start.shape[1])
+            theta = widened(start[:, :k], learned, held.data, self.shared)
+            watch, stopped = model._select(held, theta, rng, stopped)
+            learned = watch.best
+            if held.own and not stopped:
+                if whole is None:
+                    whole, stopped = start_parameters(self, data, rng)
+                theta = widened(whole[:, :k], final, data, self.shared)
+                final, stopped = model._repeat(watch, data, theta, rng, stopped)
+            yield model
+            if stopped:
+                return
+
+    def _select(
+        self, held: HeldOut, start: NDArray[Any], rng: Any, stopped: bool
+    ) -> tuple[Watch, bool]:
+        """Go down at each rate, and keep the least change that is not surely worse."""
+        directions = ("x2y", "y2x") if self.direction == "both" else (self.direction,)
+
+        def values(parameters: NDArray[Any]) -> Values:
             self._take(parameters)
-            return self.score(*validation)
+            return held_out_values(self, held.parts, directions)
 
-        scored = None if validation is None else score
-        watch = Watch(theta, self._notify, scored, (self.max_iter, self.patience))
-        try:
-            watch.start(tell=not stopped)
-            for loss, reached in () if stopped else self._steps(data, theta, watch.tick, rng):
-                if watch.step(loss, reached):
-                    break
-        except Stopped:
-            stopped = True
+        rates = self._rates(held)
+        limits = self.max_iter, self.patience
+        self._stages, self._done = len(rates) + held.own, 0
+        watches: list[Watch] = []
+        for rate in rates:
+            watch = Watch(start, self._heard, values if held.parts else None, limits, rate)
+            watches.append(watch)
+            try:
+                watch.start(tell=not stopped and not self._done)
+                for loss, reached in () if stopped else self._steps(held.data, watch, rng):
+                    if watch.step(loss, reached):
+                        break
+            except Stopped:
+                stopped = True
+            self._done += len(watch.losses)
+            worse = watches[:-1] and watch.best_score <= watches[-2].best_score
+            if stopped or worse:
+                break
+        watch = least_change(watches)
         self._take(watch.best)
         watch.record(self)
-        return watch.best, stopped
+        self.learning_rate_ = watch.rate
+        return watch, stopped
 
-    def _steps(
-        self, data: Data, theta: NDArray[Any], tick: Any, rng: Any
-    ) -> Iterator[tuple[float, NDArray[Any]]]:
+    def _repeat(
+        self, watch: Watch, data: Data, start: NDArray[Any], rng: Any, stopped: bool
+    ) -> tuple[NDArray[Any], bool]:
+        """Do with all items what was best without those held out."""
+        reached = start
+        again = Watch(start, self._heard, None, (watch.best_iter, 1), watch.rate)
+        try:
+            if watch.best_iter and not stopped:
+                for loss, theta in self._steps(data, again, rng):
+                    reached = theta
+                    if again.step(loss, theta):
+                        break
+        except Stopped:
+            return watch.best, True
+        if not stopped:
+            self._take(reached)
+        return reached, stopped
+
+    def _heard(self, step: int, total: int, **metrics: float) -> bool:
+        """Tell of a step of one of several descents."""
+        return self._notify(self._done + step, self._stages * self.max_iter, **metrics)
+
+    def _rates(self, held: HeldOut) -> tuple[float, ...]:
+        """Lengths of steps that are tried."""
+        if self.learning_rate is not None:
+            return (self.learning_rate,)
+        if self.solver == "lbfgs":
+            return (0.01,)
+        if not held.parts:
+            return _RATES[:1]
+        return _RATES if held.data[0].shape[0] <= _MANY else _RATES[1:2]
+
+    def _steps(self, data: Data, watch: Watch, rng: Any) -> Iterator[tuple[float, NDArray[Any]]]:
         """Iterations of the solver: loss and parameters."""
         from simviz.methods._s2net_losses import Loss, Maker, Settings
         from simviz.methods._s2net_training import LBFGS, Adam, Network, Objective
@@ -297,6 +376,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
         )
+        theta, tick = watch.best, watch.tick
         make = Maker(self.precision, self.device, theta.dtype, theta.shape[1])
         start = theta if self.regularization else None
 
@@ -308,8 +388,8 @@ class S2Net(IterativeMixin, LinearPairModel):
 
         Loss(data[2], settings, rng).require_comparisons(data[2])
         if self.solver == "lbfgs":
-            return LBFGS(objective(*data), self.learning_rate or 0.01).iterate(theta)
-        adam = Adam(lambda X, Y, R, x: objective(X, Y, R)(x), self.learning_rate or 0.3)
+            return LBFGS(objective(*data), watch.rate).iterate(theta)
+        adam = Adam(lambda X, Y, R, x: objective(X, Y, R)(x), watch.rate)
         return adam.iterate(theta, self._batches(data, rng))
 
     def _batches(self, data: Data, rng: Any) -> Any:

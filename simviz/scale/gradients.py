@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from simviz.base import Matrix
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import LBFGS, Network, Objective
+from simviz.methods._training import Watch
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 from simviz.scale.dask import WorkerLost, repeated, scattered
@@ -78,9 +79,10 @@ class _SharedOut(S2Net):
     plan: tuple[Any, int | None]
 
     def _steps(
-        self, data: tuple[Matrix, Matrix, Relevance], theta: Array, tick: Any, rng: Any
+        self, data: tuple[Matrix, Matrix, Relevance], watch: Watch, rng: Any
     ) -> Iterator[tuple[float, Array]]:
         X, Y, relevance = data
+        theta, tick = watch.best, watch.tick
         client, n_shares = self.plan
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
@@ -109,7 +111,7 @@ class _SharedOut(S2Net):
             return value, gradient
 
         try:
-            yield from LBFGS(function, self.learning_rate or 0.01).iterate(theta)
+            yield from LBFGS(function, watch.rate).iterate(theta)
         finally:
             rows.close()
 

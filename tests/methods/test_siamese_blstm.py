@@ -13,7 +13,7 @@ from simviz.base.checks import yield_checks
 from simviz.data import PairSet
 from simviz.features import Characters
 from simviz.methods._blstm_network import _n_grams, as_texts, read_ids
-from simviz.methods._training import Stopped
+from simviz.methods._training import Stopped, held_out_values
 from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.relevance import Relevance
@@ -227,7 +227,9 @@ def test_stopping_keeps_the_best_so_far(titles):
     assert len(model.validation_scores_) in (3, 4), "stopped while the fourth was looked at"
     best = max(model.validation_scores_)
     assert model.validation_scores_[model.best_iter_ - 1] == best
-    assert model.score(X, Y) == pytest.approx(best)
+    part = X, Y, Relevance.coerce(None, X.shape[0], Y.shape[0])
+    (values,) = held_out_values(model, [part], ["x2y", "y2x"])
+    assert values.mean() == pytest.approx(best)
     assert heard[0][0] == 0 and not hasattr(model, "_tick")
 
 

@@ -37,7 +37,8 @@ def written(folder, X, n_shards=3):
 
 
 def model(**changed):
-    return S2Net(**{"n_components": 6, "init": "cl_lsi", "max_iter": 5, "device": "cpu"} | changed)
+    usual = {"n_components": 6, "init": "cl_lsi", "max_iter": 5, "device": "cpu"}
+    return S2Net(**usual | {"learning_rate": 0.3} | changed)
 
 
 def same(ours, theirs):

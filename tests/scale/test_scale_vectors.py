@@ -150,7 +150,7 @@ def test_bad_batches_are_refused(model: Any, sides: Any, tmp_path: Path) -> None
     ids = Items(["a"], Y[:1], "vector")
     pairs = PairSet.from_texts(ENGLISH, SPANISH)
     pipeline = default_pipeline("cca", pairs, n_components=2).fit(pairs)
-    huge = get_method("mlc")(3).fit(Y, Y)
+    huge = get_method("mlc")(3, measure="dot").fit(Y, Y)
     huge.y_projection_ = huge.y_projection_ * 1e6
     calls = [
         ((model, [], "y"), "nothing to embed", {}),

@@ -1,0 +1,124 @@
+"""Whether the defaults of S2Net lose to OPCA, where they start, with equal dimensions.
+
+    python benchmarks/defaults.py FOLDER choose    # validation parts of the sets of CHOSEN_ON
+    python benchmarks/defaults.py FOLDER report    # test parts of the sets of REPORTED
+
+FOLDER holds data sets in folders of their own: x.jsonl.gz and y.jsonl.gz (id, text),
+relevance.tsv.gz (x_id, y_id, grade) and split.tsv.gz (x_id, split).
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _corpora import aligned, annotated, demo_icons
+
+import simviz
+from simviz.data import PairSet
+from simviz.evaluation import evaluate
+from simviz.pipeline import default_pipeline
+
+CHOSEN_ON = ("libreoffice_help", "en_es_sentences", "abt_buy")
+REPORTED = ("en_es_docs", "amazon_google", "emoji", "icons", "corel5k")
+PAIRS, DIMENSIONS, SEEDS = (
+    (500, 1_400, 5_000),
+    (50, 100, 200),
+    range(int(os.environ.get("SEEDS", 5))),
+)
+POOL = 1_000
+
+
+def parts_of(
+    folder: Path, name: str, part: str, n: int, seed: int
+) -> tuple[PairSet, PairSet] | None:
+    """Return n training pairs and the pairs to measure on; None where there are too few."""
+    rng = np.random.default_rng(seed)
+    if name in ("icons", "corel5k"):
+        pairs = demo_icons() if name == "icons" else annotated(folder / name)
+        parts = simviz.split(pairs, by="y", seed=seed)
+        linked = np.flatnonzero(np.diff(parts.train.relevance.T.matrix.indptr))
+        if n > len(linked):
+            return None
+        return parts.train.take(None, rng.permutation(linked)[:n]), parts.test
+    if name == "emoji":
+        parts = simviz.split(simviz.load_demo("emoji"), by="pair", seed=0)
+        train = parts.train
+        if n > len(train.x):
+            return None
+        keep = rng.permutation(len(train.x))[:n]
+        return train.take(keep, keep), parts.test
+    texts = aligned(folder / name)
+    x, y = texts["train"]
+    if n > len(x):
+        return None
+    keep = rng.permutation(len(x))[:n]
+    held = texts[part]
+    return (
+        PairSet.from_texts([x[i] for i in keep], [y[i] for i in keep]),
+        PairSet.from_texts(held[0][:POOL], held[1][:POOL]),
+    )
+
+
+def score(pipeline: Any, held: PairSet, by_map: bool) -> float:
+    """Return the MAP of x, or the mean of both directions' MRR."""
+    found = evaluate(
+        pipeline,
+        held.x,
+        held.y,
+        held.relevance,
+        metrics=["MAP" if by_map else "MRR"],
+        directions=("x2y", "y2x"),
+    )
+    return found.value("MAP", "x2y") if by_map else found.value("MRR", "mean")
+
+
+def main(folder: Path, what: str) -> None:
+    """Print a row for each set, number of pairs and number of dimensions."""
+    print(
+        "| set | pairs | k | OPCA | S2Net | gain (se) | seconds, OPCA | S2Net |\n"
+        + "|---" * 8
+        + "|"
+    )
+    for name in CHOSEN_ON if what == "choose" else REPORTED:
+        for n in PAIRS:
+            for k in DIMENSIONS:
+                rows = []
+                for seed in SEEDS:
+                    found = parts_of(folder, name, "dev" if what == "choose" else "test", n, seed)
+                    if found is None:
+                        break
+                    row = []
+                    for method in ("opca", "s2net"):
+                        with warnings.catch_warnings():
+                            warnings.simplefilter("ignore")
+                            pipeline = default_pipeline(method, found[0], n_components=k)
+                            start = time.process_time()
+                            pipeline.fit(found[0])
+                            row += [time.process_time() - start]
+                            row += [score(pipeline, found[1], name in ("icons", "corel5k"))]
+                    rows.append(row)
+                if not rows:
+                    continue
+                table = np.array(rows)
+                gain = table[:, 3] - table[:, 1]
+                error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0
+                t0, opca, t1, s2net = table.mean(axis=0)
+                print(
+                    f"| {name} | {n:,} | {k} | {opca:.3f} | {s2net:.3f} | {gain.mean():+.3f} "
+                    f"({error:.3f}) | {t0:.1f} | {t1:.1f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
