@@ -40,6 +40,14 @@ def _add(weight: Any, b: Any, out: Any) -> None:
 
 
 @njit(fastmath=frozenset({"reassoc"}))
+def _sum(a: Any) -> Any:
+    total = a.dtype.type(0)
+    for k in range(len(a)):
+        total += a[k]
+    return total
+
+
+@njit(fastmath=frozenset({"reassoc"}))
 def _total(a: Any) -> float:
     total = 0.0
     for k in range(len(a)):
@@ -384,7 +392,8 @@ def _vary(ptr: Any, idx: Any, val: Any, i: int, B: Any, prior: Any, n_iter: int,
     return found
 
 
-@njit(fastmath=frozenset({"reassoc", "contract"}))
+# No sum within the loops: which form of them runs depends on where arrays lie in memory.
+@njit(fastmath=frozenset({"contract"}))
 def reassign(start: int, stop: int, ptr: Any, idx: Any, val: Any, shares: Any, weights: Any,
              a: Any, b: Any, mass: Any, N_u: Any, N_w: Any, N_k: Any, buffers: Any,
              ) -> float:  # fmt: skip
@@ -406,7 +415,6 @@ def reassign(start: int, stop: int, ptr: Any, idx: Any, val: Any, shares: Any, w
         for e in range(ptr[u], ptr[u + 1]):
             count, word, share = val[e], N_w[idx[e]], shares[e]
             own, copies = min(count, one), min(weight * count, one)
-            total = zero
             for k in range(n_topics):
                 inside, left = copies * share[k], row[k] - own * share[k]
                 others = word[k] - inside
@@ -414,7 +422,7 @@ def reassign(start: int, stop: int, ptr: Any, idx: Any, val: Any, shares: Any, w
                 rate = inverse[k] + inside * inverse[k] * inverse[k]
                 rate *= (others if others > zero else zero) + b
                 p[k] = ((left if left > zero else zero) + a[k]) * rate
-                total += p[k]
+            total = _sum(p)
             if not total > 0:
                 continue
             found += weight * count * log2(total / max(length - own, total_a))
@@ -430,7 +438,7 @@ def reassign(start: int, stop: int, ptr: Any, idx: Any, val: Any, shares: Any, w
     return found * _LN_2
 
 
-@njit(fastmath=frozenset({"reassoc", "contract"}))
+@njit(fastmath=frozenset({"contract"}))
 def recount(start: int, stop: int, ptr: Any, idx: Any, val: Any, shares: Any, weights: Any,
             N_u: Any, squares: Any, N_w: Any) -> None:  # fmt: skip
     """Add up the expected counts of units and of words, and of units Σ c share²."""
