@@ -294,6 +294,8 @@ class S2Net(IterativeMixin, LinearPairModel):
             watch, stopped = model._select(held, theta, rng, stopped)
             learned = watch.best
             if held.own and not stopped:
+                if whole is None and self.init == "random":
+                    whole = start  # another draw would need other iterations
                 if whole is None:
                     whole, stopped = start_parameters(self, data, rng)
                 theta = widened(whole[:, :k], final, data, self.shared)
