@@ -33,7 +33,7 @@ from simviz.methods._training import (
     Watch,
     held_out_values,
     hold_out,
-    one_to_one,
+    usual_directions,
     validation_sample,
 )
 from simviz.relevance import Relevance
@@ -526,7 +526,7 @@ def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch
     settings = model.settings()
     start, trainer, batches = _begin(model, reader, data, dtype, rng)
 
-    directions = ("x2y", "y2x") if one_to_one(data.relevance) else ("x2y",)
+    directions = usual_directions(data.relevance)
 
     def values(theta: NDArray[Any]) -> Values:
         model._take(theta)

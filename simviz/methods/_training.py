@@ -104,15 +104,13 @@ class Watch:
 
 def mean_score(values: Values) -> float:
     """Return the mean over parts of the mean over queries; parts weigh the same."""
-    return float(np.mean([np.nanmean(part) for part in values]))
+    return float(np.mean([part.mean() for part in values]))
 
 
-def surely_better(values: Values, others: Values) -> bool:
+def exceeds_standard_error(values: Values, others: Values) -> bool:
     """Whether a mean score exceeds another by more than one standard error of the difference."""
-    variances = []
-    for part, other in zip(values, others, strict=True):
-        differences = (part - other)[~np.isnan(part)]
-        variances.append(differences.var(ddof=1) / len(differences) if len(differences) > 1 else 0)
+    differences = [part - other for part, other in zip(values, others, strict=True)]
+    variances = [d.var(ddof=1) / len(d) if len(d) > 1 else 0.0 for d in differences]
     error = np.sqrt(np.sum(variances)) / len(values)
     return mean_score(values) - mean_score(others) > error
 
@@ -126,11 +124,16 @@ def least_change(watches: Sequence[Watch]) -> Watch:
     best = max(watches, key=lambda watch: watch.best_score)
     if best.values is None:
         return best
-    if not surely_better(best.best_values, best.first_values):
+    if not exceeds_standard_error(best.best_values, best.first_values):
         watches[0].keep_start()
         return watches[0]
-    good = [w for w in watches if not surely_better(best.best_values, w.best_values)]
+    good = [w for w in watches if not exceeds_standard_error(best.best_values, w.best_values)]
     return min(good, key=lambda watch: float(np.linalg.norm(watch.best - watch.first)))
+
+
+def usual_directions(relevance: Relevance) -> tuple[str, ...]:
+    """Return both directions where pairs are one to one, else that of x items that ask."""
+    return ("x2y", "y2x") if one_to_one(relevance) else ("x2y",)
 
 
 def held_out_values(model: Any, parts: Sequence[Part], directions: Sequence[str]) -> Values:
@@ -239,6 +242,7 @@ def validation_sample(
     validation: tuple[Matrix, Matrix, object], rng: Any
 ) -> tuple[Matrix, Matrix, Relevance]:
     """At most 4,096 queries and candidates, the relevant ones among them."""
+    # Raises ValueError where nothing is left to compare.
     X, Y, relevance = validation
     judged = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
     rows, columns = np.arange(X.shape[0]), np.arange(Y.shape[0])
@@ -246,9 +250,25 @@ def validation_sample(
         rows = np.sort(rng.permutation(rows)[:_POOL])
     if len(columns) > _POOL:
         needed = np.unique(judged.matrix[rows].indices)
+        if len(needed) > _POOL:
+            # Their scores are held at once: fewer queries, lest many partners fill the memory.
+            rows = rng.permutation(rows)
+            partners = np.cumsum(np.diff(judged.matrix[rows].indptr))
+            rows = np.sort(rows[: max(_FEWEST, int(np.searchsorted(partners, _POOL)))])
+            needed = np.unique(judged.matrix[rows].indices)
         others = rng.permutation(np.setdiff1d(columns, needed))
         columns = np.sort(np.r_[needed, others[: max(0, _POOL - len(needed))]])
-    return X[rows], Y[columns], judged.take(rows, columns)
+    watched = judged.take(rows, columns)
+    kinds = [watched.positives.nnz]
+    if watched.unjudged == "ignore":
+        kinds.append(watched.negatives.nnz)
+    if not all(kinds):
+        raise ValueError(
+            "A validation set compares relevant pairs with others; got "
+            f"{watched.positives.nnz} relevant and {watched.negatives.nnz} judged not relevant. "
+            "Bring pairs that belong together, and others where unjudged pairs are ignored."
+        )
+    return X[rows], Y[columns], watched
 
 
 def hold_out(relevance: Relevance, fraction: float, rng: Any) -> tuple[Any, Any, Any, Any] | None:

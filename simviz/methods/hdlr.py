@@ -19,8 +19,8 @@ from simviz.methods._training import (
     held_out_values,
     initial_model,
     least_change,
-    one_to_one,
     split_validation,
+    usual_directions,
 )
 from simviz.params import interval, options
 from simviz.relevance import Relevance
@@ -98,8 +98,8 @@ class HDLR(IterativeMixin, LinearPairModel):
         By how much of its bound a distance missed it when it was visited, on
         average over each sweep.
     validation_scores_ : list of float
-        `score` on the validation set, or on 4,096 of its queries and
-        candidates, after each sweep; empty without one.
+        Score on the validation set, or on 4,096 of its queries and candidates,
+        after each sweep, by the metric that `S2Net` names; empty without one.
 
     Raises
     ------
@@ -194,7 +194,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         data, validation = split_validation(self, (X, Y, relevance), validation, rng)
         start, stopped = initial_model(self, data, shared=True)
 
-        directions = ("x2y", "y2x") if one_to_one(relevance) else ("x2y",)
+        directions = usual_directions(relevance)
 
         def values(B: NDArray[np.floating]) -> Values:
             self._take(start, B)

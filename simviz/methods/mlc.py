@@ -19,8 +19,8 @@ from simviz.methods._training import (
     held_out_values,
     initial_model,
     least_change,
-    one_to_one,
     split_validation,
+    usual_directions,
 )
 from simviz.params import interval, options
 from simviz.relevance import Relevance
@@ -95,8 +95,8 @@ class MLC(IterativeMixin, LinearPairModel):
         After each step, by what share the sum of distances may still rise, at
         most.
     validation_scores_ : list of float
-        `score` on the validation set, or on 4,096 of its queries and
-        candidates, after each step; empty without one.
+        Score on the validation set, or on 4,096 of its queries and candidates,
+        after each step, by the metric that `S2Net` names; empty without one.
 
     Raises
     ------
@@ -197,15 +197,15 @@ class MLC(IterativeMixin, LinearPairModel):
         rng = check_random_state(self.random_state)
         data, validation = split_validation(self, everything, validation, rng)
         # What looks at no pairs may look at the items of those held out.
-        open_to_all = self._start_tags().uses == "unsupervised"
-        start, stopped = initial_model(self, everything if open_to_all else data, shared=True)
+        is_unsupervised = self._start_tags().uses == "unsupervised"
+        start, stopped = initial_model(self, everything if is_unsupervised else data, shared=True)
         pairs = draw_constraints(data, self.n_constraints, rng, "MLC")
         self.n_constraints_ = len(pairs)
         P, Q = start.transform(data[0]), start.transform_y(data[1])
         differences = P[pairs.x].astype(np.float64) - Q[pairs.y]
         similar, dissimilar = differences[pairs.sign > 0], differences[pairs.sign < 0]
 
-        directions = ("x2y", "y2x") if one_to_one(data[2]) else ("x2y",)
+        directions = usual_directions(data[2])
 
         def values(root: NDArray[np.floating]) -> Values:
             bend(self, start, root)

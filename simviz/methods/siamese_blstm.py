@@ -157,8 +157,8 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     loss_curve_ : list of float
         Mean loss of each pass.
     validation_scores_ : list of float
-        `score` on the validation set, or on 4,096 of its queries and
-        candidates, after each pass; empty without one.
+        Score on the validation set, or on 4,096 of its queries and candidates,
+        after each pass, by the metric that `S2Net` names; empty without one.
 
     See Also
     --------

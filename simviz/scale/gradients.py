@@ -53,7 +53,8 @@ def fit_s2net(
     # bytes an item of the y side, and one of gradients go from worker to worker; parameters go
     # out once an evaluation. The start, the validation score and L-BFGS stay here.
     # A worker that is killed costs the evaluation under way. Memory of a worker: its rows and
-    # all of Y as CSR, vectors of both, parameters and a gradient, and a block of 64 MB.
+    # all of Y as CSR, vectors of both, parameters and a gradient, and a block of 64 MB
+    # (softmax: up to 400 MB of scores).
     if model.solver != "lbfgs":
         raise ValueError(
             f"solver={model.solver!r} takes many small steps, each too short to be divided among "

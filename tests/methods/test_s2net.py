@@ -163,7 +163,7 @@ def test_without_a_validation_set_some_queries_are_held_out(texts):
     assert whole.best_iter_ == whole.n_iter_ == 3
 
 
-def test_the_least_change_that_is_not_surely_worse_is_kept():
+def test_the_least_change_within_a_standard_error_of_the_best_is_kept():
     def descent(rate, best, where):
         watch = Watch(np.zeros(2), lambda *_, **__: False, lambda _: [], (5, 5), rate)
         watch.first_values, watch.best_values = [first], [np.array(best)]
@@ -176,7 +176,7 @@ def test_the_least_change_that_is_not_surely_worse_is_kept():
     sure = descent(0.3, [0.7, 0.8, 0.7, 0.8], 2.0)
     assert least_change([small, sure]) is sure
     vain = descent(0.1, [1.0, -1.0, 1.0, -0.9], 1.0)
-    assert least_change([vain]).best_iter == 0  # not surely better than the start
+    assert least_change([vain]).best_iter == 0  # within a standard error of the start
 
 
 def test_new_items_of_both_sides_are_watched_where_partners_are_many():
@@ -232,6 +232,28 @@ def test_nothing_is_held_out_of_little_data():
         np.arange(300), np.arange(300), shape=(300, 300), unjudged="ignore"
     )
     assert hold_out(one_sign, 0.1, rng) is None
+
+
+@pytest.mark.parametrize(
+    "judged",
+    [
+        Relevance(sp.csr_array((300, 300))),
+        Relevance.from_pairs(range(300), range(300), shape=(300, 300), unjudged="ignore"),
+    ],
+)
+def test_a_validation_set_without_anything_to_compare_is_refused(texts, judged):
+    train, test = texts
+    with pytest.raises(ValueError, match="relevant"):
+        S2Net(**QUICK).fit(*train, X_val=test[0], y_val=test[1], relevance_val=judged)
+
+
+def test_many_partners_do_not_fill_the_memory():
+    rows = np.repeat(np.arange(500), 100)
+    judged = Relevance.from_pairs(rows, np.arange(50_000), shape=(500, 50_000))
+    X, Y = sp.eye_array(500, format="csr"), sp.csr_array((50_000, 3))
+    x, y, relevance = validation_sample((X, Y, judged), np.random.RandomState(0))
+    assert relevance.shape == (x.shape[0], y.shape[0]) == (40, 4096)
+    assert relevance.positives.nnz == 40 * 100
 
 
 def test_a_validation_sample_keeps_what_is_relevant():
