@@ -27,7 +27,7 @@ from simviz.jobs.status import (
     retire_owner,
 )
 from simviz.jobs.worker import DaemonPool, RoundRobin, run_job, submit_for, threads_per_job
-from simviz.store.directory import own_process, write_bytes, write_json
+from simviz.store.directory import cannot_write, own_process, write_bytes, write_json
 from simviz.store.run import RunResult
 from simviz.store.store import Store
 
@@ -480,7 +480,10 @@ class JobQueue:
         if not job.status.is_active:
             return
         if isinstance(result, JobResult):
-            write_json(job.folder.path / "result.json", dict(result.tree))
+            try:
+                write_json(job.folder.path / "result.json", dict(result.tree))
+            except OSError as error:
+                raise cannot_write(self.store.root, error) from error
             self._end(job, "succeeded")
             return
         spec = job.spec
@@ -577,6 +580,7 @@ class JobQueue:
 
     def _write_files(self) -> None:
         """Write what changed, until the queue is closed."""
+        is_failing = False
         while True:
             self._has_news.wait(_WAIT_SECONDS)
             self._has_news.clear()
@@ -596,6 +600,9 @@ class JobQueue:
                 with self._lock:
                     if self._is_closed and not self._jobs:
                         return
+                is_failing = False
             except Exception:
-                _log.exception("The files of a job could not be written; trying again.")
+                if not is_failing:  # a full disk may stay full for long
+                    _log.exception("The files of a job could not be written; trying again.")
+                is_failing = True
                 time.sleep(1.0)

@@ -271,7 +271,7 @@ class Datasets:
             raise StoreError("A demo belongs to all and cannot be deleted.")
         self.info(dataset_id, workspace)
         gone = {"datasets": [dataset_id]}
-        with self._directory.index.writing() as db:
+        with self._directory.index.writing(deleting=True) as db:
             for table in ("runs", "trash"):
                 rows = db.execute(f"SELECT id FROM {table} WHERE dataset_id=?", (dataset_id,))
                 gone[table] = [row["id"] for row in rows]

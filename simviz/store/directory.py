@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -36,6 +37,9 @@ LOCAL_WORKSPACE = "local"
 SCHEMA_VERSION = 6
 #: Seconds to wait for another process that is writing.
 BUSY_SECONDS = 20.0
+#: Bytes set aside beside the index, which are given up for deletions on a full disk; with no more
+#: than that free, nothing new is kept.
+SPARE_BYTES = 4 * 2**20
 
 _SCHEMA = """
 CREATE TABLE workspaces (id TEXT PRIMARY KEY, created REAL, touched REAL);
@@ -175,15 +179,16 @@ class Directory:
     @contextmanager
     def draft(self) -> Iterator[Path]:
         """A directory to write in, gone at the end unless it was moved."""
+        if is_full(self.root):
+            self.sweep()
+            if is_full(self.root):
+                raise cannot_write(self.root, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         folder = self._new_draft()
         try:
             folder.mkdir()
             yield folder
         except OSError as error:
-            raise StoreError(
-                f"The store cannot write to {self.root} ({error}). "
-                "Check that the disk is not full."
-            ) from error
+            raise cannot_write(self.root, error) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -200,7 +205,7 @@ class Directory:
     def discard(self, kind: str, item_ids: Iterable[str]) -> None:
         """Remove directories whose rows are gone, so that no reader meets half of one."""
         trash = []
-        with self.index.writing() as db:
+        with self.index.writing(deleting=True) as db:
             for item_id in item_ids:
                 # Somebody may have put the same thing again in the meantime.
                 if not db.has(kind, item_id):
@@ -217,29 +222,32 @@ class Directory:
 
     def sweep(self) -> int:
         """Remove what killed processes left and workspaces that nobody opened."""
-        # Called when a store is opened; a long-running app may call it daily.
-        oldest = time.time() - self.limits.idle_days * 86_400
-        with self.index.writing() as db:
+        # Called when a store is opened and when the disk is full; a long-running app may call it
+        # now and then. What needs no index goes first, to make room for the rest.
+        for draft in (self.root / "drafts").iterdir():
+            if not is_alive(draft.name.rpartition("-")[0]):
+                shutil.rmtree(draft, ignore_errors=True)
+        now = time.time()
+        oldest = now - self.limits.idle_days * 86_400
+        trash_seconds = 0.0 if is_full(self.root) else TRASH_SECONDS
+        with self.index.writing(deleting=True) as db:
             idle = db.execute("DELETE FROM workspaces WHERE touched < ?", (oldest,)).rowcount
-            db.execute("DELETE FROM shares WHERE expires < ?", (time.time(),))
+            db.execute("DELETE FROM shares WHERE expires < ?", (now,))
             db.execute(
                 "DELETE FROM jobs WHERE created < ? OR id NOT IN (SELECT job_id FROM followers)",
                 (oldest,),
             )
-            db.execute("DELETE FROM trash WHERE deleted < ?", (time.time() - TRASH_SECONDS,))
+            db.execute("DELETE FROM trash WHERE deleted < ?", (now - trash_seconds,))
         trash = []
         # Directories are moved into place inside transactions like this one, so
         # one without a row belongs to nobody.
-        with self.index.writing() as db:
+        with self.index.writing(deleting=True) as db:
             self._bring_to_trash(db)
             for kind in FOLDERS:
                 known = {row["id"] for row in db.execute(f"SELECT id FROM {kind}")}
                 for folder in (self.root / kind).iterdir():
                     if folder.name not in known:
                         trash.append(self._to_drafts(folder))
-        for draft in (self.root / "drafts").iterdir():
-            if not is_alive(draft.name.rpartition("-")[0]):
-                trash.append(draft)
         for folder in trash:
             shutil.rmtree(folder, ignore_errors=True)
         return idle
@@ -275,6 +283,28 @@ def not_found(kind: str) -> StoreError:
 def is_workspace_id(workspace: object) -> bool:
     """Return whether something can be the id of a workspace."""
     return isinstance(workspace, str) and _WORKSPACE_ID.fullmatch(workspace) is not None
+
+
+def is_full(root: Path) -> bool:
+    """Whether the disk of a store has no room left for anything new."""
+    return shutil.disk_usage(root).free <= SPARE_BYTES
+
+
+def cannot_write(root: Path, error: OSError | sqlite3.Error) -> StoreError:
+    """The refusal for what could not be written: it tells a full disk from others."""
+    is_refused = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    is_refused |= getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    disk = shutil.disk_usage(root)
+    if not is_refused and not is_full(root):
+        return StoreError(
+            f"The store at {root} cannot be used ({error}). Check that files there may be "
+            "written, or set SIMVIZ_HOME to another directory."
+        )
+    return StoreError(
+        f"The disk that holds {root} is full: {disk.free / 1e6:,.1f} of {disk.total / 1e6:,.0f} "
+        "MB are free. What is kept can still be read. Delete data sets or runs that are no longer "
+        "needed, or have whoever runs this server make room, and try again."
+    )
 
 
 def refuse_beyond(limit: int, used: int, what: str) -> None:
@@ -328,6 +358,10 @@ class Index:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        with self.reading() as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == SCHEMA_VERSION:
+            return
         with self._explaining():
             self._switch_to_wal()
         with self.writing() as connection:
@@ -349,12 +383,14 @@ class Index:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection whose statements see what is committed."""
-        with self._explaining(), closing(self._connect()) as connection:
+        with self._explaining(), closing(self._connect_to_read()) as connection:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, *, deleting: bool = False) -> Iterator[Connection]:
         """A transaction that no other writer overlaps; undone if it raises."""
+        if deleting and is_full(self.path.parent):
+            self._spare.unlink(missing_ok=True)
         with self._explaining(), closing(self._connect()) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -383,7 +419,7 @@ class Index:
 
     def execute(self, statement: str, *values: Any) -> int:
         """Run one statement in a transaction of its own; return how many rows it changed."""
-        with self.writing() as connection:
+        with self.writing(deleting=statement.startswith("DELETE")) as connection:
             return connection.execute(statement, values).rowcount
 
     @contextmanager
@@ -391,10 +427,23 @@ class Index:
         try:
             yield
         except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise cannot_write(self.path.parent, error) from error
             raise StoreError(
-                f"The index {self.path} cannot be used ({error}). Check that the disk is not "
-                "full and that the file is whole, or set SIMVIZ_HOME to another directory."
+                f"The index {self.path} cannot be used ({error}). Check that the file is whole, "
+                "or set SIMVIZ_HOME to another directory."
             ) from error
+
+    def set_aside(self) -> None:
+        """Set bytes aside that deletions may use up when the disk is full."""
+        free = shutil.disk_usage(self.path.parent).free
+        if not self._spare.exists() and free > 4 * SPARE_BYTES:
+            # Random bytes: a file system that compresses would keep nothing of zeros.
+            write_bytes(self._spare, os.urandom(SPARE_BYTES))
+
+    @property
+    def _spare(self) -> Path:
+        return self.path.with_name("spare")
 
     def _switch_to_wal(self) -> None:
         """Turn the write-ahead log on; SQLite does not wait for others doing the same."""
@@ -409,14 +458,35 @@ class Index:
                     raise
                 time.sleep(0.05)
 
-    def _connect(self) -> Connection:
+    def _connect_to_read(self) -> Connection:
+        """A connection that also reads where nothing can be written."""
+        try:
+            return self._connect()
+        except sqlite3.OperationalError as error:
+            log = self.path.with_name(f"{self.path.name}-wal")
+            is_behind = log.exists() and log.stat().st_size > 0
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY or is_behind:
+                raise
+            # SQLite makes two files beside an index to read it, for which there is no room. With
+            # an empty log all that is known stands in the index itself, and nobody can change it.
+            return self._connect("?immutable=1")
+
+    def _connect(self, how: str = "") -> Connection:
         # isolation_level None: transactions begin and end where this file says so.
         connection = sqlite3.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, factory=Connection
+            self.path.absolute().as_uri() + how,
+            uri=True,
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            factory=Connection,
         )
-        connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute("PRAGMA synchronous=FULL")
+        try:
+            connection.row_factory = sqlite3.Row
+            connection.execute("PRAGMA foreign_keys=ON")
+            connection.execute("PRAGMA synchronous=FULL")  # reads the file
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 

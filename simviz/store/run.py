@@ -27,7 +27,14 @@ from simviz.projection import Gap, JointMap, Quality
 from simviz.projection.drawing import drawing_name
 from simviz.ranking import Ranking
 from simviz.store.datasets import DEMO_PREFIX
-from simviz.store.directory import read_arrays, read_json, sync_tree, write_arrays, write_json
+from simviz.store.directory import (
+    cannot_write,
+    read_arrays,
+    read_json,
+    sync_tree,
+    write_arrays,
+    write_json,
+)
 
 Part = Literal["validation", "test"]
 #: What is chosen of how a data set is looked at.
@@ -303,12 +310,14 @@ class RunPart:
         Raises
         ------
         StoreError
-            If the run was deleted in the meantime.
+            If the run was deleted in the meantime, or the disk is full.
         """
         try:
             write_json(self.folder / "learning.json", records)
         except FileNotFoundError as error:
             raise StoreError("This run was deleted in the meantime.") from error
+        except OSError as error:
+            raise cannot_write(self.folder, error) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +426,7 @@ class Run:
         Raises
         ------
         StoreError
-            If the name does not do or the run has too many drawings.
+            If the name does not do, the run has too many drawings, or the disk is full.
         """
         present = self.maps()
         if name not in present and len(present) >= MAX_MAPS:
@@ -426,6 +435,8 @@ class Run:
             _write_map(self.folder, name, drawing, x_drawn, y_drawn)
         except FileNotFoundError as error:
             raise StoreError("This run was deleted in the meantime.") from error
+        except OSError as error:
+            raise cannot_write(self.folder, error) from error
 
 
 def metric_name(name: str) -> str:

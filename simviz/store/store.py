@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from simviz.store.directory import (
     Connection,
     Directory,
     Limits,
+    is_full,
     is_workspace_id,
     not_found,
     printable,
@@ -137,17 +139,32 @@ class Store:
         self.jobs = Attempts(directory)
         self.feedback = Feedback(directory, self.datasets)
         self.choices = Choices(directory, self.datasets)
-        self.sweep()
+        with suppress(OSError, StoreError):  # what is there can be read without
+            directory.sweep()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the disk has no room left for anything new."""
+        return is_full(self.root)
 
     def sweep(self) -> int:
         """Remove what killed processes left and workspaces that nobody opened.
+
+        Where the disk is full, deleted runs cannot be brought back any more.
 
         Returns
         -------
         int
             How many workspaces were removed.
+
+        Raises
+        ------
+        StoreError
+            If the index cannot be written.
         """
-        return self._directory.sweep()
+        removed = self._directory.sweep()
+        self._directory.index.set_aside()
+        return removed
 
 
 class Workspaces:
@@ -165,6 +182,8 @@ class Workspaces:
         # Such an id can be guessed: it is for a server that one person uses.
         if not is_workspace_id(workspace):
             raise StoreError(f"{workspace!r} cannot be the id of a workspace.")
+        if self.has(workspace):
+            return workspace
         now = time.time()
         insert = "INSERT INTO workspaces VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
         self._index.execute(insert, workspace, now, now)
@@ -180,11 +199,13 @@ class Workspaces:
         now, query = time.time(), "SELECT touched FROM workspaces WHERE id=?"
         for row in self._index.rows_of(workspace, query, workspace):
             if now - row["touched"] > _TOUCH_SECONDS:
-                self._index.execute("UPDATE workspaces SET touched=? WHERE id=?", now, workspace)
+                with suppress(StoreError):  # whoever reads needs no room on the disk
+                    update = "UPDATE workspaces SET touched=? WHERE id=?"
+                    self._index.execute(update, now, workspace)
 
     def delete(self, workspace: str) -> None:
         """Delete a workspace with all that belongs to it."""
-        with self._index.writing() as db:
+        with self._index.writing(deleting=True) as db:
             db.require_workspace(workspace)
             db.execute("DELETE FROM workspaces WHERE id=?", (workspace,))
         self._directory.sweep()
@@ -249,7 +270,8 @@ class Runs:
             raise not_found("runs")
         now = time.time()
         if row["workspace"] is None and now - row["opened"] > _OPENED_SECONDS:
-            self._index.execute("UPDATE runs SET opened=? WHERE id=?", now, run_id)
+            with suppress(StoreError):  # whoever reads needs no room on the disk
+                self._index.execute("UPDATE runs SET opened=? WHERE id=?", now, run_id)
         return Run(_run_info(row), folder)
 
     def find(self, workspace: str, dataset_id: str | None = None) -> list[RunInfo]:
@@ -274,10 +296,10 @@ class Runs:
                     db.execute(f"UPDATE runs SET {column}=? WHERE id=?", values)
 
     def delete(self, run_id: str, workspace: str) -> None:
-        """Delete a run; for an hour, `restore` brings it back."""
+        """Delete a run; for an hour, `restore` brings it back, but on a full disk."""
         self._require_own(run_id, workspace)
         now = time.time()
-        with self._index.writing() as db:
+        with self._index.writing(deleting=True) as db:
             old = db.execute(
                 "SELECT id FROM trash WHERE id=? OR (workspace=? AND (deleted < ? OR id NOT IN "
                 "(SELECT id FROM trash WHERE workspace=? ORDER BY deleted DESC LIMIT ?)))",
@@ -287,7 +309,7 @@ class Runs:
             db.execute("INSERT INTO trash SELECT *, ? FROM runs WHERE id=?", (now, run_id))
             db.execute("DELETE FROM runs WHERE id=?", (run_id,))
         self._directory.discard("trash", [row["id"] for row in old if row["id"] != run_id])
-        with self._index.writing() as db:
+        with self._index.writing(deleting=True) as db:
             # Nobody has trained it again, or brought it back, since.
             if not db.has("runs", run_id) and db.has("trash", run_id):
                 folder = self._directory.folder("runs", run_id)
@@ -295,6 +317,8 @@ class Runs:
                     trash = self._directory.folder("trash", run_id)
                     shutil.rmtree(trash, ignore_errors=True)
                     folder.replace(trash)
+        if is_full(self._directory.root):  # there it cannot wait
+            self._directory.sweep()
 
     def restore(self, run_id: str, workspace: str) -> None:
         """Bring back a run that was deleted."""
