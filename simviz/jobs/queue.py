@@ -27,7 +27,7 @@ from simviz.jobs.status import (
     retire_owner,
 )
 from simviz.jobs.worker import DaemonPool, RoundRobin, run_job, submit_for, threads_per_job
-from simviz.store.directory import cannot_write, own_process, write_bytes, write_json
+from simviz.store.directory import own_process, why_not_written, write_bytes, write_json
 from simviz.store.run import RunResult
 from simviz.store.store import Store
 
@@ -483,7 +483,7 @@ class JobQueue:
             try:
                 write_json(job.folder.path / "result.json", dict(result.tree))
             except OSError as error:
-                raise cannot_write(self.store.root, error) from error
+                raise StoreError(why_not_written(self.store.root, error)) from error
             self._end(job, "succeeded")
             return
         spec = job.spec

@@ -182,13 +182,13 @@ class Directory:
         if is_full(self.root):
             self.sweep()
             if is_full(self.root):
-                raise cannot_write(self.root, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+                raise StoreError(why_not_written(self.root))
         folder = self._new_draft()
         try:
             folder.mkdir()
             yield folder
         except OSError as error:
-            raise cannot_write(self.root, error) from error
+            raise StoreError(why_not_written(self.root, error)) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -290,17 +290,17 @@ def is_full(root: Path) -> bool:
     return shutil.disk_usage(root).free <= SPARE_BYTES
 
 
-def cannot_write(root: Path, error: OSError | sqlite3.Error) -> StoreError:
-    """The refusal for what could not be written: it tells a full disk from others."""
+def why_not_written(root: Path, error: OSError | sqlite3.Error | None = None) -> str:
+    """Why something could not be written, and what to do: a full disk is told from others."""
     is_refused = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
     is_refused |= getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     disk = shutil.disk_usage(root)
     if not is_refused and not is_full(root):
-        return StoreError(
+        return (
             f"The store at {root} cannot be used ({error}). Check that files there may be "
             "written, or set SIMVIZ_HOME to another directory."
         )
-    return StoreError(
+    return (
         f"The disk that holds {root} is full: {disk.free / 1e6:,.1f} of {disk.total / 1e6:,.0f} "
         "MB are free. What is kept can still be read. Delete data sets or runs that are no longer "
         "needed, or have whoever runs this server make room, and try again."
@@ -428,7 +428,7 @@ class Index:
             yield
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
-                raise cannot_write(self.path.parent, error) from error
+                raise StoreError(why_not_written(self.path.parent, error)) from error
             raise StoreError(
                 f"The index {self.path} cannot be used ({error}). Check that the file is whole, "
                 "or set SIMVIZ_HOME to another directory."

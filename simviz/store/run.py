@@ -28,10 +28,10 @@ from simviz.projection.drawing import drawing_name
 from simviz.ranking import Ranking
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import (
-    cannot_write,
     read_arrays,
     read_json,
     sync_tree,
+    why_not_written,
     write_arrays,
     write_json,
 )
@@ -317,7 +317,7 @@ class RunPart:
         except FileNotFoundError as error:
             raise StoreError("This run was deleted in the meantime.") from error
         except OSError as error:
-            raise cannot_write(self.folder, error) from error
+            raise StoreError(why_not_written(self.folder, error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +436,7 @@ class Run:
         except FileNotFoundError as error:
             raise StoreError("This run was deleted in the meantime.") from error
         except OSError as error:
-            raise cannot_write(self.folder, error) from error
+            raise StoreError(why_not_written(self.folder, error)) from error
 
 
 def metric_name(name: str) -> str:
