@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 import sqlite3
+import sys
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,10 +156,7 @@ class Directory:
     """Root, index and limits of a store, shared by its parts."""
 
     def __init__(self, root: Path | str | None = None, limits: Limits | None = None) -> None:
-        if root is None:
-            default = Path.home() / ".local" / "share" / "simviz"
-            root = os.environ.get("SIMVIZ_HOME") or default
-        self.root = Path(root)
+        self.root = default_root() if root is None else Path(root)
         self.limits = limits or Limits()
         try:
             for name in (*FOLDERS, "drafts"):
@@ -264,6 +262,42 @@ class Directory:
                 sync(place.parent)
             elif not place.is_dir():
                 db.execute("DELETE FROM trash WHERE id=?", (row["id"],))
+
+
+def default_root() -> Path:
+    """``SIMVIZ_HOME``, else ``~/.local/share/simviz``."""
+    return Path(os.environ.get("SIMVIZ_HOME") or Path.home() / ".local" / "share" / "simviz")
+
+
+def claim(root: Path) -> IO[str] | None:
+    """Keep the servers of other processes from a directory while the returned file is open."""
+    # Who is alive (`is_alive`) cannot be asked across containers that share a directory: each
+    # would sweep up what the other writes. The lock holds there too, ends with the process
+    # however that ends, and is inherited by no child.
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        file = (root / "server.lock").open("a+")
+    except OSError:
+        return None  # opening the store says what is wrong
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.seek(0)
+        other = file.read(20)
+        file.close()
+        raise StoreError(
+            f"Another simviz, process {other}, serves the directory {root}. Use that one, end it, "
+            "or set SIMVIZ_HOME to another directory and start this one again."
+        ) from error
+    with suppress(OSError):  # a full disk
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+    return file
 
 
 def printable(text: str) -> str:

@@ -77,6 +77,7 @@ def _server():
             from simviz.workbench.shell import state
 
             state.queue().close()
+            state.claim_store().close()
             st.cache_resource.clear()
             st.cache_data.clear()
             served.clear()

@@ -13,6 +13,23 @@ pytestmark = pytest.mark.e2e
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "sudden_end.py"
 
 
+def test_a_second_server_of_the_same_store_is_refused_until_the_first_ends(start_server, browser):
+    first = start_server("one")
+    page = browser.new_page()
+    page.goto(f"{first.url}/data")
+    page.get_by_role("heading", name="What do I have?").wait_for()
+    second = start_server("one")
+    other = browser.new_page()
+    other.goto(f"{second.url}/data")
+    other.get_by_text(f"process {first.process.pid}, serves the directory").wait_for()
+    assert not other.locator("input[type=file]").count()
+    first.kill()
+    other.reload()
+    other.get_by_role("heading", name="What do I have?").wait_for()
+    page.close()
+    other.close()
+
+
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed():
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--moments", "3"],

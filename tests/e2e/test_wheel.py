@@ -56,4 +56,5 @@ def test_the_demo_picture_and_the_canvas_are_in_the_wheel(installed):
     packages = installed.site.parents[2]
     assert (installed.site / "docs/map-light.png").is_file()
     assert (packages / "simviz/charts/canvas/mount.js").is_file()
+    assert (packages / "simviz/workbench/shell/icon.svg").is_file()
     assert (packages / "simviz/evaluation/__init__.pyi").is_file()

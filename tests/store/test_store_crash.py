@@ -11,7 +11,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.store import Store
-from simviz.store.directory import is_alive, own_process
+from simviz.store.directory import claim, is_alive, own_process
 
 # One process imports everything once and forks a child for every moment. The
 # child kills itself at its k-th operation on a file of the store, so that the
@@ -123,6 +123,25 @@ def test_several_processes_open_fill_and_sweep_one_store_at_once(tmp_path):
         own = [d for d in store.datasets.find(printed.strip()) if not d.is_demo]
         texts = {store.datasets.get(d.id).x.content[0] for d in own}
         assert texts == {f"{tag}{i}" for i in range(8)}
+
+
+def test_one_process_at_a_time_serves_a_directory(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from simviz.store.directory import claim\n"
+        "kept = claim(Path(sys.argv[1])); print('claimed', flush=True); input()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path], text=True, **pipes) as other:
+        assert other.stdout.readline() == "claimed\n"
+        with pytest.raises(StoreError, match=f"process {other.pid}, .* SIMVIZ_HOME"):
+            claim(tmp_path)
+        claim(tmp_path / "another").close()
+        Store(tmp_path).workspaces.create()  # scripts may use it all the same
+        other.kill()
+    kept = claim(tmp_path)
+    assert kept is not None
+    assert subprocess.run([sys.executable, "-c", code, tmp_path], input="", check=False).returncode
+    kept.close()
 
 
 def test_two_stores_of_one_process_see_the_same(tmp_path):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from simviz.exceptions import StoreError
 from simviz.workbench.shell import state
 
 _FOLDER = Path(__file__).parent
@@ -87,13 +88,20 @@ def begin(title: str) -> None:
     """Start a page: to be called before anything else is drawn."""
     st.set_page_config(
         page_title=f"{title} · simviz" if title != "Home" else "simviz",
-        page_icon=":material/hub:",
+        # An icon of Streamlit's would be loaded from a font server on the internet.
+        page_icon=str(_FOLDER / "icon.svg"),
         layout="wide",
         initial_sidebar_state="auto",
     )
     st.html(_FOLDER / "style.css")
     if state.theme() == "dark":
         st.html(_FOLDER / "dark.css")
+    try:
+        state.claim_store()
+    except StoreError as error:
+        st.title("Another simviz is at work here")
+        st.text(str(error))
+        st.stop()
     if "share" in st.query_params:
         _open_share()
     if st.context.is_embedded:
@@ -118,8 +126,6 @@ def begin(title: str) -> None:
 
 def _open_share() -> None:
     """Check a published view's link; a dead one gets a page that leads on."""
-    from simviz.exceptions import StoreError
-
     try:
         state.share()
     except StoreError as error:
@@ -157,8 +163,6 @@ def _show_current(dataset_id: str | None) -> None:
         st.text(name)
         st.caption("\N{NO-BREAK SPACE}")  # the links below keep their place
         return
-    from simviz.exceptions import StoreError
-
     try:
         info = state.store().datasets.info(dataset_id, state.workspace())
         n_runs = len(state.runs(dataset_id))

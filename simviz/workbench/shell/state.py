@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from simviz.exceptions import SimvizError
-from simviz.store.directory import LOCAL_WORKSPACE
+from simviz.store.directory import LOCAL_WORKSPACE, claim, default_root
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -139,6 +139,12 @@ def cached(max_entries: int, spinner: str = "") -> Callable[[F], F]:
 def deployment() -> Deployment:
     """How this server was set up."""
     return Deployment.of()
+
+
+@st.cache_resource(show_spinner=False)
+def claim_store() -> object:
+    """Refuse to serve beside another server of the same store."""
+    return claim(default_root())
 
 
 @st.cache_resource(show_spinner=False)

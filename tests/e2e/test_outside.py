@@ -1,0 +1,151 @@
+"""Nothing that the app shows or writes asks another computer for anything."""
+
+from __future__ import annotations
+
+import re
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+from mapping import ready
+from settling import settle
+from test_access import PAGES
+from test_journey import go, trained_on_own_data
+
+pytestmark = pytest.mark.e2e
+
+#: What a browser answers itself.
+LOCAL = ("data", "blob", "about", "file")
+DOWNLOADS = "[data-testid=stDownloadButton] button:enabled:visible"
+SHARED = ("data", "compare", "map", "search", "methods", "papers")
+
+
+class Asked:
+    """All that a context of the browser asks for; a stranger's answer never comes."""
+
+    def __init__(self, browser, server, **options):
+        self.own, self.urls = urlsplit(server.url).netloc, []
+        self.context = browser.new_context(viewport={"width": 1400, "height": 900}, **options)
+        self.context.on("request", lambda request: self.urls.append(request.url))
+        self.context.on("page", lambda page: page.on("websocket", self._on_socket))
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(90_000)
+
+    def _on_socket(self, socket):
+        self.urls.append(socket.url)
+
+    def outside(self):
+        """What was asked of others since the last time."""
+        found = {
+            url
+            for url in self.urls
+            if urlsplit(url).scheme not in LOCAL and urlsplit(url).netloc != self.own
+        }
+        assert self.urls, "nothing was seen"
+        self.urls.clear()
+        return found
+
+
+def test_only_this_computer_is_served_unless_asked_for(demo_server, start_server, monkeypatch):
+    def answers(server):
+        try:  # another address of this computer stands for another computer's way in
+            socket.create_connection(("127.0.0.2", server.port), timeout=5).close()
+        except ConnectionRefusedError:
+            return False
+        return True
+
+    assert not answers(demo_server)
+    monkeypatch.setenv("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")
+    assert answers(start_server())
+
+
+@pytest.fixture(scope="module")
+def trained(demo_server, browser):
+    """The server, on which a demo has been trained."""
+    asked = Asked(browser, demo_server)
+    asked.page.goto(f"{demo_server.url}/?demo=emoji")
+    asked.page.locator(".sv-finding").wait_for()
+    asked.page.wait_for_function("!document.body.innerText.includes('Cancel ')")
+    asked.context.close()
+    return demo_server
+
+
+def test_a_request_to_others_is_seen(demo_server, browser):
+    asked = Asked(browser, demo_server)
+    asked.page.goto(demo_server.url)
+    asked.page.evaluate(
+        """document.head.insertAdjacentHTML('beforeend',
+          '<link rel="shortcut icon" href="http://icons.invalid/a.svg">')"""
+    )
+    settle(asked.page)
+    assert asked.outside() == {"http://icons.invalid/a.svg"}
+    asked.context.close()
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_no_page_asks_others(trained, browser, look):
+    asked = Asked(browser, trained, color_scheme=look)
+    found = {}
+    for name, address in PAGES.items():
+        asked.page.goto(f"{trained.url}{address}")
+        settle(asked.page)
+        if name == "Map":
+            ready(asked.page)
+        asked.page.evaluate("document.querySelectorAll('summary').forEach((e) => e.click())")
+        settle(asked.page)
+        found[name] = asked.outside()
+        icon = asked.page.evaluate("document.querySelector('link[rel~=icon]').href")
+        assert icon.startswith("data:image/svg+xml"), name
+    assert not {name: urls for name, urls in found.items() if urls}
+    asked.context.close()
+
+
+def test_no_exported_file_asks_others(trained, browser, tmp_path):
+    asked = Asked(browser, trained)
+    asked.page.goto(f"{trained.url}{PAGES['Compare']}")
+    settle(asked.page)
+    asked.page.get_by_role("button", name="Export").click()
+    asked.page.get_by_text("For other programs").click()
+    asked.page.get_by_role("button", name="NumPy").wait_for()
+    settle(asked.page)
+    saved = []
+    for i in range(asked.page.locator(DOWNLOADS).count()):
+        with asked.page.expect_download() as file:
+            asked.page.locator(DOWNLOADS).nth(i).click()
+        saved.append(file.value)
+    with asked.page.expect_download() as file:
+        asked.page.locator('.modebar-btn[data-title^="Download"]').first.dispatch_event("click")
+    saved.append(file.value)
+    assert not asked.outside()
+    ends = set()
+    for file in saved:
+        path = tmp_path / file.suggested_filename
+        file.save_as(path)
+        ends.add(path.suffix)
+        if path.suffix in (".html", ".svg"):
+            asked.page.goto(path.as_uri())
+            asked.page.wait_for_timeout(2_000)
+            assert not asked.outside(), path.name
+    assert ends >= {".html", ".svg", ".csv", ".tex", ".md", ".zip", ".simviz"}
+    asked.context.close()
+
+
+def test_no_published_view_asks_others(start_server, browser, tmp_path):
+    server = start_server()
+    owner = trained_on_own_data(server, browser, tmp_path)
+    go(owner, "Map")
+    ready(owner)
+    owner.get_by_role("button", name="Share").click()
+    owner.get_by_role("button", name="Publish this view").click()
+    link = owner.locator("[data-testid=stCode] code").first.inner_text()
+    token = re.search(r"share=([\w-]+)", link)[1]
+    asked = Asked(browser, server)
+    for page in (*SHARED, "map?embed=true"):
+        asked.page.goto(f"{server.url}/{page}{'&' if '?' in page else '?'}share={token}")
+        settle(asked.page)
+        if page.startswith("map"):
+            ready(asked.page)
+        assert not asked.page.get_by_test_id("stException").count()
+        assert not asked.outside(), page
+    asked.context.close()
+    owner.context.close()
