@@ -19,7 +19,8 @@ from simviz.relevance import Relevance
 Sides = tuple[sp.csr_array, sp.csr_array]
 
 
-def _table(path: Path) -> list[list[str]]:
+def table(path: Path) -> list[list[str]]:
+    """Rows of a compressed file of tab-separated values, without its header."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
 
@@ -44,9 +45,9 @@ def aligned(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
         The texts of both sides.
     """
     x, y = (_texts(folder / f"{side}.jsonl.gz") for side in "xy")
-    mate = {a: b for a, b, _ in _table(folder / "relevance.tsv.gz")}
+    mate = {a: b for a, b, _ in table(folder / "relevance.tsv.gz")}
     parts: dict[str, tuple[list[str], list[str]]] = {}
-    for a, part in _table(folder / "split.tsv.gz"):
+    for a, part in table(folder / "split.tsv.gz"):
         if a not in mate:
             continue
         sides = parts.setdefault(part, ([], []))
@@ -112,13 +113,13 @@ def annotated(folder: Path) -> PairSet:
     """
     words = _texts(folder / "x.jsonl.gz")
     ids = (folder / "ids.txt").read_text(encoding="utf-8").split()
-    part = dict(map(tuple, _table(folder / "y_split.tsv.gz")))
+    part = dict(map(tuple, table(folder / "y_split.tsv.gz")))
     x = Items(list(words), list(words.values()), "keyword")
     features = sp.csr_array(sp.load_npz(folder / "y.npz"), dtype=np.float32)
     y = Items(ids, features, "vector", {"split": np.array([part[i] for i in ids], dtype=object)})
     row = {word: i for i, word in enumerate(words)}
     column = {name: i for i, name in enumerate(ids)}
-    judged = _table(folder / "relevance.tsv.gz")
+    judged = table(folder / "relevance.tsv.gz")
     relevance = Relevance.from_pairs(
         [row[a] for a, _, _ in judged],
         [column[b] for _, b, _ in judged],
@@ -149,7 +150,7 @@ def pool(folder: Path) -> tuple[list[str], list[str], Relevance]:
         Grades; what is not listed is not relevant.
     """
     x, y = (_texts(folder / f"{side}.jsonl.gz") for side in "xy")
-    judged = [(a, b, float(g)) for a, b, g in _table(folder / "relevance.tsv.gz") if float(g) > 0]
+    judged = [(a, b, float(g)) for a, b, g in table(folder / "relevance.tsv.gz") if float(g) > 0]
     asked = {a for a, _, _ in judged}
     row = {name: i for i, name in enumerate(name for name in x if name in asked)}
     column = {name: i for i, name in enumerate(y)}
@@ -184,12 +185,12 @@ def graded(
     """
     x = _texts(folder / "x.jsonl.gz")
     queries, documents, relevance = pool(folder)
-    asked = {a for a, _, g in _table(folder / "relevance.tsv.gz") if float(g) > 0}
+    asked = {a for a, _, g in table(folder / "relevance.tsv.gz") if float(g) > 0}
     if (folder / "split.tsv.gz").exists():
-        part = dict(map(tuple, _table(folder / "split.tsv.gz")))
+        part = dict(map(tuple, table(folder / "split.tsv.gz")))
     else:  # folds overlap: the test part comes last and stays whole
         part = dict.fromkeys(x, "train")
-        drawn = _table(folder / "folds.tsv.gz")
+        drawn = table(folder / "folds.tsv.gz")
         for fold, name in (("1", "dev"), ("0", "test")):
             part |= {i: name for number, i in drawn if number == fold}
     parts = np.array([part.get(name, "") for name in x if name in asked])

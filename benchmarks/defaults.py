@@ -1,7 +1,8 @@
-"""Whether the defaults of S2Net lose to OPCA, where they start, with equal dimensions.
+"""Whether defaults lose to where they start, or on graded sets to TF-IDF.
 
     python benchmarks/defaults.py FOLDER choose SEEDS    # dev parts of the sets of CHOSEN_ON
     python benchmarks/defaults.py FOLDER report SEEDS    # test parts of the sets of REPORTED
+    python benchmarks/defaults.py FOLDER graded dev      # or test: S2Net beside TF-IDF
 
 FOLDER holds data sets in folders of their own: x.jsonl.gz and y.jsonl.gz (id, text),
 relevance.tsv.gz (x_id, y_id, grade) and split.tsv.gz (x_id, split).
@@ -17,21 +18,23 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import sys
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _corpora import aligned, annotated, demo_icons
+from _corpora import aligned, annotated, demo_icons, table
 
 import simviz
-from simviz.data import PairSet
-from simviz.evaluation import evaluate
+from simviz.data import PairSet, read_collection
+from simviz.evaluation import NDCG, evaluate, paired_randomization
 from simviz.pipeline import default_pipeline
 
 CHOSEN_ON = ("libreoffice_help", "en_es_sentences", "abt_buy")
 REPORTED = ("en_es_docs", "amazon_google", "emoji", "icons", "corel5k")
 PAIRS, DIMENSIONS = (500, 1_400, 5_000), (50, 100, 200)
 POOL = 1_000
+GRADED = ("mediqa_qa", "nfcorpus", "cranfield")
 
 
 def parts_of(
@@ -116,5 +119,63 @@ def main(folder: Path, what: str, seeds: int) -> None:
                 )
 
 
+def graded(folder: Path, part: str) -> None:
+    """Print NDCG@10 of S2Net and TF-IDF: answers judged for a query, or all documents."""
+    print("| set | queries | TF-IDF | S2Net | difference (p) | seconds |\n" + "|---" * 6 + "|")
+    for name in GRADED:
+        pairs = read_collection(folder / name).pairs
+        values: dict[str, list[Any]] = {"tfidf_cosine": [], "s2net": []}
+        asked, seconds = [], 0.0
+        for train, held in divisions(folder / name, pairs, part):
+            learned = replace(pairs.take(train), divided="x")
+            judged = pairs.take(held)
+            asked.append(held)
+            for method, found in values.items():
+                pipeline = default_pipeline(method, learned)
+                start = time.process_time()
+                pipeline.fit(learned)
+                seconds += (time.process_time() - start) * (method == "s2net")
+                measured = evaluate(
+                    pipeline, judged.x, judged.y, judged.relevance,
+                    metrics=[NDCG(10, gain="linear")], directions=("x2y",),
+                )  # fmt: skip
+                found.append(measured.per_query(NDCG(10, gain="linear")))
+        queries = np.concatenate(asked)
+        # A query of several folds counts once, by its mean.
+        times = np.bincount(queries)
+        tfidf, s2net = (
+            (np.bincount(queries, np.concatenate(v)) / np.maximum(times, 1))[times > 0]
+            for v in values.values()
+        )
+        known = ~np.isnan(tfidf)
+        test = paired_randomization(s2net[known], tfidf[known])
+        print(
+            f"| {name} | {known.sum()} | {tfidf[known].mean():.3f} | {s2net[known].mean():.3f} | "
+            f"{test.difference:+.3f} ({test.p_value:.3f}) | {seconds:.1f} |",
+            flush=True,
+        )
+
+
+def divisions(folder: Path, pairs: PairSet, part: str) -> list[tuple[Any, Any]]:
+    """Return the queries to learn from and to measure on; without a split, those of each fold."""
+    ids = np.array(pairs.x.ids)
+    if (folder / "split.tsv.gz").exists():
+        of = dict(map(tuple, table(folder / "split.tsv.gz")))
+        parts = np.array([of.get(i, "") for i in ids])
+        return [(np.flatnonzero(parts == "train"), np.flatnonzero(parts == part))]
+    found = []
+    folds = table(folder / "folds.tsv.gz")
+    for fold in sorted({number for number, _ in folds}):
+        tested = np.isin(ids, [i for number, i in folds if number == fold])
+        train, held = np.flatnonzero(~tested), np.flatnonzero(tested)
+        if part == "dev":  # some of the training queries
+            held, train = train[::5], np.delete(train, np.s_[::5])
+        found.append((train, held))
+    return found
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    if sys.argv[2] == "graded":
+        graded(Path(sys.argv[1]), sys.argv[3])
+    else:
+        main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -438,6 +438,8 @@ class IterativeMixin:
         X_val: Matrix | None = None,
         y_val: Matrix | None = None,
         relevance_val: object = None,
+        *,
+        divided: str | None = None,
     ) -> Any:
         """Learn from both sides, stopping early where a validation set is given.
 
@@ -452,6 +454,9 @@ class IterativeMixin:
             ``max_iter``.
         relevance_val : Relevance or sparse matrix, optional
             Their judgments; None pairs row i with row i.
+        divided : {"x", "y"}, optional
+            Side whose items will be new: where no validation items are given
+            and a method holds some out, they are of this side.
 
         Returns
         -------
@@ -470,7 +475,11 @@ class IterativeMixin:
             X_val, y_val = self._check_sides(X_val, y_val, reset=False)
             validation = (X_val, y_val, relevance_val)
         relevance = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
-        self._fit_iter(X, Y, relevance, validation)
+        self._divided = divided
+        try:
+            self._fit_iter(X, Y, relevance, validation)
+        finally:
+            del self._divided
         return self
 
     def _fit(self: Any, X: Matrix, Y: Matrix, relevance: Relevance) -> None:

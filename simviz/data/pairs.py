@@ -204,6 +204,9 @@ class PairSet:
         A short name to show.
     x_name, y_name : str
         What the items of a side are called, in the plural.
+    divided : {"x", "y"}, optional
+        The side that a split divided, whose items will be new; a fit that holds
+        out some pairs holds out items of that side.
 
     Raises
     ------
@@ -223,6 +226,7 @@ class PairSet:
     name: str = "pairs"
     x_name: str = "x"
     y_name: str = "y"
+    divided: str | None = None
     _digest: str | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -302,6 +306,7 @@ class PairSet:
             relevance=self.relevance.T,
             x_name=self.y_name,
             y_name=self.x_name,
+            divided={"x": "y", "y": "x"}.get(self.divided or ""),
         )
 
     def __repr__(self) -> str:

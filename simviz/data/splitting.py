@@ -282,6 +282,8 @@ def _split(
         index["y"], said = _pools(pairs.relevance, index["x"], pairs.y.kind, "y", every)
     elif "x" not in parts:
         index["x"], said = _pools(pairs.relevance.T, index["y"], pairs.x.kind, "x", every)
+    divided: Side | None = next(iter(parts)) if len(parts) == 1 else None
+    pairs = replace(pairs, divided=divided)
     found = {name: _part(pairs, name, index["x"][name], index["y"][name]) for name in PARTS}
     if len(parts) == 2:
         said = _between(pairs.relevance, [part.relevance for part in found.values()])

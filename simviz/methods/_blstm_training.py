@@ -461,7 +461,8 @@ def prepare(model: Any, data: tuple[Any, Any, Relevance], validation: Any, rng: 
         if model.shared:
             same = items[0][1], items[1][1]
             parts = hold_out_groups(relevance, same, model.validation_fraction, rng)
-        parts = parts or hold_out(relevance, model.validation_fraction, rng)
+        side = getattr(model, "_divided", None) or "x"
+        parts = parts or hold_out(relevance, model.validation_fraction, rng, side)
         if parts is not None:
             *kept, x_held, y_held = parts
             validation = X[x_held], Y[y_held], relevance.take(x_held, y_held)

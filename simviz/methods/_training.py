@@ -80,7 +80,7 @@ class Watch:
             self.first_values = values
         if score > self.best_score:
             self.best_score, self.best_iter, self.best_values = score, n, values
-            self.best = theta.copy()
+            self.best = theta.copy() if n else theta
 
     def _tell(self) -> None:
         self._heard = time.monotonic()
@@ -128,6 +128,8 @@ def least_change(watches: Sequence[Watch]) -> Watch:
         watches[0].keep_start()
         return watches[0]
     good = [w for w in watches if not exceeds_standard_error(best.best_values, w.best_values)]
+    if len(good) == 1:
+        return best
     return min(good, key=lambda watch: float(np.linalg.norm(watch.best - watch.first)))
 
 
@@ -192,26 +194,27 @@ class HeldOut(NamedTuple):
     own: bool
 
 
-def hold_out_parts(model: Any, data: Data, validation: Any, rng: Any) -> HeldOut:
+def hold_out_parts(
+    model: Any, data: Data, validation: Any, rng: Any, most: int = _POOL
+) -> HeldOut:
     """Watch what was given, else hold out some of the training items."""
-    # Which items will be new is not known here. One-to-one pairs are held out whole. Of items with
-    # several partners some of each side are: a keyword that nobody has seen says nothing of
+    # One-to-one pairs are held out whole. Where it is not known which items will be new, of items
+    # with several partners some of each side are: a keyword that nobody has seen says nothing of
     # pictures, and new pictures say nothing of queries that are new.
     if validation is not None:
-        return HeldOut(data, [validation_sample(validation, rng)], own=False)
+        return HeldOut(data, [validation_sample(validation, rng, most)], own=False)
+    divided = getattr(model, "_divided", None)
     parts: list[Part] = []
-    for turned in (False, True):
+    for side in ("y", "x") if divided == "y" else ("x", "y"):
         X, Y, relevance = data
-        kept = hold_out(relevance.T if turned else relevance, model.validation_fraction, rng)
+        kept = hold_out(relevance, model.validation_fraction, rng, side)
         if kept is None:
             continue
         rows, columns, x_held, y_held = kept
-        if turned:
-            rows, columns, x_held, y_held = columns, rows, y_held, x_held
         part = X[x_held], Y[y_held], relevance.take(x_held, y_held)
-        parts.append(validation_sample(part, rng))
+        parts.append(validation_sample(part, rng, most))
         data = X[rows], Y[columns], relevance.take(rows, columns)
-        if one_to_one(relevance):
+        if divided or one_to_one(relevance):
             break
     return HeldOut(data, parts, own=bool(parts))
 
@@ -229,7 +232,8 @@ def split_validation(model: Any, data: Data, validation: Any, rng: Any) -> tuple
     """Training items, and some of the validation items: those given, else those held out."""
     if validation is None:
         X, Y, relevance = data
-        parts = hold_out(relevance, model.validation_fraction, rng)
+        side = getattr(model, "_divided", None) or "x"
+        parts = hold_out(relevance, model.validation_fraction, rng, side)
         if parts is None:
             return data, None
         rows, columns, x_held, y_held = parts
@@ -239,25 +243,25 @@ def split_validation(model: Any, data: Data, validation: Any, rng: Any) -> tuple
 
 
 def validation_sample(
-    validation: tuple[Matrix, Matrix, object], rng: Any
+    validation: tuple[Matrix, Matrix, object], rng: Any, most: int = _POOL
 ) -> tuple[Matrix, Matrix, Relevance]:
-    """At most 4,096 queries and candidates, the relevant ones among them."""
+    """At most so many queries and candidates, the relevant ones among them."""
     # Raises ValueError where nothing is left to compare.
     X, Y, relevance = validation
     judged = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
     rows, columns = np.arange(X.shape[0]), np.arange(Y.shape[0])
-    if len(rows) > _POOL:
-        rows = np.sort(rng.permutation(rows)[:_POOL])
-    if len(columns) > _POOL:
+    if len(rows) > most:
+        rows = np.sort(rng.permutation(rows)[:most])
+    if len(columns) > most:
         needed = np.unique(judged.matrix[rows].indices)
-        if len(needed) > _POOL:
+        if len(needed) > most:
             # Their scores are held at once: fewer queries, lest many partners fill the memory.
             rows = rng.permutation(rows)
             partners = np.cumsum(np.diff(judged.matrix[rows].indptr))
-            rows = np.sort(rows[: max(_FEWEST, int(np.searchsorted(partners, _POOL)))])
+            rows = np.sort(rows[: max(_FEWEST, int(np.searchsorted(partners, most)))])
             needed = np.unique(judged.matrix[rows].indices)
         others = rng.permutation(np.setdiff1d(columns, needed))
-        columns = np.sort(np.r_[needed, others[: max(0, _POOL - len(needed))]])
+        columns = np.sort(np.r_[needed, others[: max(0, most - len(needed))]])
     watched = judged.take(rows, columns)
     kinds = [watched.positives.nnz]
     if watched.unjudged == "ignore":
@@ -271,8 +275,13 @@ def validation_sample(
     return X[rows], Y[columns], watched
 
 
-def hold_out(relevance: Relevance, fraction: float, rng: Any) -> tuple[Any, Any, Any, Any] | None:
-    """Divide items into some to learn from and some to watch."""
+def hold_out(
+    relevance: Relevance, fraction: float, rng: Any, side: str = "x"
+) -> tuple[Any, Any, Any, Any] | None:
+    """Rows and columns to learn from, and those to watch, where some of a side are held out."""
+    if side == "y":
+        found = hold_out(relevance.T, fraction, rng)
+        return found and (found[1], found[0], found[3], found[2])
     # Queries are held out; their partners too where nobody else has them, so that one-to-one
     # pairs stay whole.
     matrix = relevance.matrix

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import isqrt
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 
 from simviz.base import IterativeMixin, Matrix, RowScorer, unit_rows
+from simviz.methods._training import (
+    Data,
+    HeldOut,
+    Part,
+    Stopped,
+    Values,
+    Watch,
+    held_out_values,
+    hold_out_parts,
+    least_change,
+    usual_directions,
+)
 from simviz.relevance import Relevance
 
 Triples = NDArray[np.int32]
@@ -20,6 +33,7 @@ _LINE = 64  # bytes
 
 _FLOPS_A_CHUNK = 2e8  # a fraction of a second, so that a wish to stop is heard
 _FEWEST = 20_000  # triples of a pass
+_WATCHED = 512  # queries and candidates: a pass takes little longer than to score more
 _DENSE = 0.3  # share of entries from which products of whole rows are faster
 _WIDE = 128  # features below which single steps cost less than preparing a product
 MAX_ENTRIES = 2**27  # half a gigabyte of float32
@@ -125,8 +139,20 @@ def same_items(X: Matrix, Y: Matrix) -> bool:
     )
 
 
+class Descent(NamedTuple):
+    """Where a descent starts, its steps, and what they have led to so far."""
+
+    start: NDArray[Any]
+    step: Callable[[Triples], float]
+    flops: float  # of a triple
+    learned: Callable[[], NDArray[Any]]
+    seed: int
+
+
 class TripleMixin(IterativeMixin):
     """For methods that descend on triples; they may be given one by one."""
+
+    _may_stay: ClassVar[bool] = True  # at the start, where nothing is clearly better
 
     def fit(
         self: Any,
@@ -137,6 +163,7 @@ class TripleMixin(IterativeMixin):
         y_val: Matrix | None = None,
         relevance_val: object = None,
         *,
+        divided: str | None = None,
         triples: ArrayLike | None = None,
     ) -> Any:
         """Learn which items should score higher, stopping early on validation data."""
@@ -146,7 +173,7 @@ class TripleMixin(IterativeMixin):
             rows, better, _ = self._given.T
             relevance = Relevance.from_pairs(rows, better, shape=(n_x, n_y), unjudged="ignore")
         try:
-            return super().fit(X, y, relevance, X_val, y_val, relevance_val)
+            return super().fit(X, y, relevance, X_val, y_val, relevance_val, divided=divided)
         finally:
             vars(self).pop("_given", None)
 
@@ -164,54 +191,76 @@ class TripleMixin(IterativeMixin):
         name = type(self).__name__
         return TripleSource(relevance, links=links, given=given, group=group, name=name)
 
-    def _descend(
+    def _fit_iter(
         self: Any,
-        source: TripleSource,
-        step: Callable[[Triples], float],
-        flops: float,
+        X: Matrix,
+        Y: Matrix,
+        relevance: Relevance,
         validation: tuple[Any, ...] | None,
-        seed: int,
-        learned: Callable[[], dict[str, NDArray[Any]]],
     ) -> None:
-        """Make passes until none is better; `learned` names what a pass changes."""
-        # Sets `loss_curve_`, `validation_scores_`, `n_iter_`, `best_iter_`.
-        self.loss_curve_: list[float] = []
-        self.validation_scores_: list[float] = []
-        kept: dict[str, NDArray[Any]] = {}
-        best, self.best_iter_ = -np.inf, 0
-        per_pass = max(_FEWEST, len(source))
-        chunk = int(np.clip(_FLOPS_A_CHUNK / max(flops, 1), 50, _FEWEST))
-        chunk = chunk // source.group * source.group
-        for i in range(1, self.max_iter + 1):
-            total, done, stopped = 0.0, 0, False
-            while done < per_pass and not stopped:
-                n = min(chunk or source.group, per_pass - done)
-                total += step(source.draw(n, seed + i * 1_000_003 + done))
-                if not np.isfinite(total):
+        """Choose the pass on held-out items, and then learn from all in as many."""
+        data, rng = (X, Y, relevance), check_random_state(self.random_state)
+        held = HeldOut(data, [], own=False)
+        if validation is not None or not hasattr(self, "_given"):
+            held = hold_out_parts(self, data, validation, rng, _WATCHED)
+        self._stages, self._done = 1 + held.own, 0
+        # As many triples a pair as there will be of all.
+        fewest = round(_FEWEST * held.data[2].positives.nnz / max(1, relevance.positives.nnz))
+        limits = self.max_iter, self.patience
+        watch, stopped = self._descend(held.data, held.parts, limits, fewest, rng)
+        if self._may_stay:
+            watch = least_change([watch])
+        if held.own and not stopped:
+            self._done = len(watch.losses)
+            again, _ = self._descend(data, [], (watch.best_iter, 1), _FEWEST, rng)
+            watch.best, watch.best_iter = again.best, len(again.losses)
+        self._take(watch.best)
+        watch.record(self)
+
+    def _descend(
+        self: Any, data: Data, parts: list[Part], limits: tuple[int, int], fewest: int, rng: Any
+    ) -> tuple[Watch, bool]:
+        """Make passes until none is better, and whether a callback said stop."""
+        X, Y, relevance = data
+        source = self._source(X, Y, relevance, getattr(self, "n_negatives", 1))
+        X, Y = self._scaled(X, Y)
+        descent = self._begin(X, Y, relevance, source, rng)
+        directions = usual_directions(relevance)
+
+        def values(theta: NDArray[Any]) -> Values:
+            self._take(theta)
+            return held_out_values(self, parts, directions)
+
+        def heard(step: int, total: int, **metrics: float) -> bool:
+            return bool(self._notify(self._done + step, self._stages * self.max_iter, **metrics))
+
+        self._watch = watch = Watch(descent.start, heard, values if parts else None, limits)
+        per_pass = max(fewest, len(source))
+        chunk = int(np.clip(_FLOPS_A_CHUNK / max(descent.flops, 1), 50, _FEWEST))
+        chunk = chunk // source.group * source.group or source.group
+        stopped = False
+        try:
+            if self._may_stay:
+                watch.start(tell=False)
+            last = limits[0] == 0
+            while not last:
+                i, total, done = len(watch.losses) + 1, 0.0, 0
+                while done < per_pass:
+                    n = min(chunk, per_pass - done)
+                    total += descent.step(source.draw(n, descent.seed + i * 1_000_003 + done))
+                    if not np.isfinite(total):
+                        raise self._diverged(i)
+                    done += n
+                    watch.tick()
+                theta = descent.learned()
+                if not _bounded(theta):
                     raise self._diverged(i)
-                done += n
-                metrics = {"loss": total / done}
-                if self.validation_scores_:
-                    metrics["validation"] = self.validation_scores_[-1]
-                stopped = self._notify(i - (done < per_pass), self.max_iter, **metrics)
-            self.loss_curve_.append(total / done)
-            self.n_iter_ = i
-            now = learned()
-            if not all(_bounded(array) for array in now.values()):
-                raise self._diverged(i)
-            vars(self).update(now)
-            if validation is not None and not stopped:
-                value = self._watched(validation, i)
-                stopped = value is None
-                if value is not None:
-                    self.validation_scores_.append(value)
-                if value is not None and value > best:
-                    best, self.best_iter_ = value, i
-                    kept = {name: array.copy() for name, array in now.items()}
-            if stopped or (validation is not None and i - self.best_iter_ >= self.patience):
-                break
-        self.best_iter_ = self.best_iter_ or self.n_iter_
-        vars(self).update(kept)
+                last = watch.step(total / done, theta)
+        except Stopped:
+            stopped = True
+        finally:
+            del self._watch
+        return watch, stopped
 
     def _diverged(self, step: int) -> ValueError:
         return ValueError(
@@ -219,29 +268,15 @@ class TripleMixin(IterativeMixin):
             "Take shorter steps, or scale the items (normalize=True)."
         )
 
-    def _watched(self: Any, validation: tuple[Any, ...], step: int) -> float | None:
-        """`score` on validation data; None where a callback asked to stop meanwhile."""
-        self._watching = step
-        try:
-            return float(self.score(*validation))
-        except _StopWatching:
-            return None
-        finally:
-            del self._watching
-
     def iter_similarity(
         self: Any, X: Matrix, y: Matrix | None = None, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating]]:
         """Similarities in blocks of rows, as in `PairModel.iter_similarity`."""
+        watch = getattr(self, "_watch", None)
         for block in super().iter_similarity(X, y, block_size):  # type: ignore[misc]
             yield block
-            step = getattr(self, "_watching", None)
-            if step is not None and self._notify(step, self.max_iter, loss=self.loss_curve_[-1]):
-                raise _StopWatching
-
-
-class _StopWatching(Exception):  # noqa: N818 -- a wish, not an error
-    """A callback asked to stop while validation data were scored."""
+            if watch is not None:
+                watch.tick()
 
 
 def _bounded(array: NDArray[Any]) -> bool:

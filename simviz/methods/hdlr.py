@@ -69,8 +69,9 @@ class HDLR(IterativeMixin, LinearPairModel):
     patience : int, default=3
         Sweeps with one γ without a better validation score before stopping.
     validation_fraction : float, default=0.1
-        Share of the queries held out to stop early, where no validation set is
-        given to `fit` and there would be at least 20 of them.
+        Share of the x items, or of the side that a split divided, held out to
+        stop early, where no validation set is given to `fit` and there would be
+        at least 20 of them.
     random_state : int, RandomState instance or None, default=0
         Seed of the start, of what is held out, and of the constraints.
 

@@ -67,9 +67,10 @@ class MLC(IterativeMixin, LinearPairModel):
     patience : int, default=5
         Steps without a better validation score before stopping.
     validation_fraction : float, default=0.2
-        Share of the queries held out to stop early, where no validation set is
-        given to `fit`. Where these would be fewer than 20, only the first step is
-        taken. With 0 the ascent goes on to the maximum, as in the paper.
+        Share of the x items, or of the side that a split divided, held out to
+        stop early, where no validation set is given to `fit`. Where these would
+        be fewer than 20, only the first step is taken. With 0 the ascent goes on
+        to the maximum, as in the paper.
     random_state : int, RandomState instance or None, default=0
         Seed of the start, of what is held out, and of the pairs.
 

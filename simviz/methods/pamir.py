@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
 from simviz.methods._triples import (
+    Descent,
     TripleMixin,
     Triples,
+    TripleSource,
     filled,
     frequent_features,
     pair_score,
@@ -49,6 +50,12 @@ class PAMIR(TripleMixin, PairModel):
         least 20,000.
     patience : int, default=5
         Passes without a better validation score before stopping.
+    validation_fraction : float, default=0.2
+        Share of the items held out to choose the pass, where neither a
+        validation set nor triples are given to `fit` and there would be at
+        least 20 of them; in the end all items are learned from, in as many
+        passes. One-to-one pairs are held out whole; else some x items are, and
+        some y items, or those of the side that a split divided. 0: none.
     normalize : bool, default=True
         Whether items are scaled to length 1 first; the margin of 1 is meant
         for such items.
@@ -66,13 +73,16 @@ class PAMIR(TripleMixin, PairModel):
     x_kept_, y_kept_ : ndarray of int, or None
         Features that are kept; None where all are.
     n_iter_ : int
-        Passes done.
+        Passes done while the pass was chosen.
     best_iter_ : int
-        Pass whose weights were kept.
+        Passes that were kept.
     loss_curve_ : list of float
-        Mean hinge loss of each pass, before its steps.
+        Mean hinge loss of each of these passes, before its steps.
     validation_scores_ : list of float
-        `score` on the validation set after each pass; empty without one.
+        Score on 512 queries and candidates of the validation set, or of what
+        was held out, after each pass; empty without any. NDCG where there are
+        grades, the AUC where unjudged pairs are ignored, else the mean average
+        precision; of both directions where pairs are one to one.
 
     See Also
     --------
@@ -81,8 +91,8 @@ class PAMIR(TripleMixin, PairModel):
     Notes
     -----
     Triples are sampled as for SSI: a relevant pair, uniformly, and an item
-    that is not relevant to its query, uniformly. W starts at 0. With a
-    validation set the best pass is kept, else the last. The mean costs no
+    that is not relevant to its query, uniformly. W starts at 0. The best pass on
+    held-out items is kept, else the last. The mean costs no
     more than the steps: beside W, each step times its number is summed.
     Two items without any difference are passed over.
 
@@ -121,11 +131,14 @@ class PAMIR(TripleMixin, PairModel):
         "max_memory": [interval(Integral, 1, None)],
     }
 
+    _may_stay: ClassVar[bool] = False  # W starts at 0 and would rank nothing
+
     aggressiveness: float = 0.1
     _: KW_ONLY
     averaged: bool = True
     max_iter: int = 20
     patience: int = 5
+    validation_fraction: float = 0.2
     normalize: bool = True
     max_memory: int = 1_024
     random_state: Any = 0
@@ -133,10 +146,12 @@ class PAMIR(TripleMixin, PairModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
-        source = self._source(X, Y, relevance, group=1)
         self._keep_frequent(X, Y)
-        X, Y = self._scaled(X, Y)
-        seed = check_random_state(self.random_state).randint(1, 2**31 - 1)
+        super()._fit_iter(X, Y, relevance, validation)
+
+    def _begin(
+        self, X: Matrix, Y: Matrix, relevance: Relevance, source: TripleSource, rng: Any
+    ) -> Descent:
         W = np.zeros((X.shape[1], Y.shape[1]), X.dtype)
         # Steps times the number of triples before them. The sums outgrow float32.
         lag = np.zeros(W.shape if self.averaged else (0, 0))
@@ -150,17 +165,20 @@ class PAMIR(TripleMixin, PairModel):
             done += len(triples)
             return float(loss)
 
-        def learned() -> dict[str, NDArray[Any]]:
+        def learned() -> NDArray[Any]:
             if not self.averaged:
-                return {"weights_": W}
+                return W
             mean = np.empty_like(W)
             for start in range(0, len(W), _ROWS):
                 rows = slice(start, start + _ROWS)
                 mean[rows] = W[rows] - (lag[rows] / max(done, 1)).astype(W.dtype)
-            return {"weights_": mean}
+            return mean
 
         flops = filled(X) * (filled(X) + 2 * filled(Y) + 1)
-        self._descend(source, step, flops, validation, seed, learned)
+        return Descent(W, step, flops, learned, rng.randint(1, 2**31 - 1))
+
+    def _take(self, weights: NDArray[Any]) -> None:
+        self.weights_ = weights
 
     def _keep_frequent(self, X: Matrix, Y: Matrix) -> None:
         """Choose the features whose weights fit into memory."""

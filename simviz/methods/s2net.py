@@ -89,7 +89,8 @@ class S2Net(IterativeMixin, LinearPairModel):
         Share of the items held out to choose rate and iteration, where no
         validation set is given to `fit` and there would be at least 20 of them;
         in the end all items are learned from. One-to-one pairs are held out
-        whole; else some x items are, and some y items.
+        whole; else some x items are, and some y items, or those of the side that
+        a split divided.
     precision : {"auto", "float32", "bfloat16"}, default="auto"
         Of the large products of float32 data; "auto" is bfloat16 where the processor
         is made for it. Sums, losses and parameters are not affected.

@@ -132,9 +132,10 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     patience : int, default=10
         Passes without a better validation score before stopping.
     validation_fraction : float, default=0.1
-        Share of the queries held out to stop early, where no validation set is
-        given to `fit` and there would be at least 20 of them: whole groups,
-        where both sides are made of the same texts.
+        Share of the x items, or of the side that a split divided, held out to
+        stop early, where no validation set is given to `fit` and there would be
+        at least 20 of them: whole groups, where both sides are made of the same
+        texts.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the network runs; "auto" is a GPU where there is one.
     random_state : int, RandomState instance or None, default=0

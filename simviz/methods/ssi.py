@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
 from simviz.methods import get_method
 from simviz.methods._triples import (
     MAX_ENTRIES,
     BatchSteps,
+    Descent,
     TripleMixin,
     Triples,
     TripleSource,
@@ -70,6 +70,12 @@ class SSI(TripleMixin, PairModel):
         least 20,000.
     patience : int, default=10
         Passes without a better validation score before stopping.
+    validation_fraction : float, default=0.2
+        Share of the items held out to choose the pass, where neither a
+        validation set nor triples are given to `fit` and there would be at
+        least 20 of them; in the end all items are learned from, in as many
+        passes. One-to-one pairs are held out whole; else some x items are, and
+        some y items, or those of the side that a split divided. 0: none.
     normalize : bool, default=True
         Whether items are scaled to length 1 first, as the paper's tf·idf
         vectors are; margin and learning rate are meant for such items.
@@ -89,13 +95,16 @@ class SSI(TripleMixin, PairModel):
     weights_ : ndarray of shape (d,) or (d_x, d_y)
         W, for "diagonal" and "full".
     n_iter_ : int
-        Passes done.
+        Passes done while the pass was chosen.
     best_iter_ : int
-        Pass whose weights were kept.
+        Passes that were kept; 0 is the start.
     loss_curve_ : list of float
-        Mean hinge loss of each pass, before its steps.
+        Mean hinge loss of each of these passes, before its steps.
     validation_scores_ : list of float
-        `score` on the validation set after each pass; empty without one.
+        Score on 512 queries and candidates of the validation set, or of what
+        was held out, after each pass; empty without any. NDCG where there are
+        grades, the AUC where unjudged pairs are ignored, else the mean average
+        precision; of both directions where pairs are one to one.
 
     Raises
     ------
@@ -114,8 +123,9 @@ class SSI(TripleMixin, PairModel):
     A triple is a relevant pair, uniformly, and an item that is not relevant to
     its query, uniformly: among all items where unjudged pairs are negative,
     among those judged not relevant elsewhere. Grades count alike. Between the
-    items of one collection no item is drawn with itself. With a validation set
-    the best pass is kept, else the last. Where a side is wide and more than
+    items of one collection no item is drawn with itself. The best pass is kept,
+    and the start where that is not better by one standard error; without
+    anything to watch the last pass. Where a side is wide and more than
     three tenths of its entries are filled (images), steps are taken on batches
     of up to 256 triples, by matrix products.
 
@@ -166,6 +176,7 @@ class SSI(TripleMixin, PairModel):
     learning_rate: float = 0.1
     max_iter: int = 50
     patience: int = 10
+    validation_fraction: float = 0.2
     normalize: bool = True
     init_scale: float | None = None
     random_state: Any = 0
@@ -175,22 +186,9 @@ class SSI(TripleMixin, PairModel):
     ) -> None:
         self._check_form(X, Y)
         # The same sums in the same order, however the sides are stored.
-        X, Y = self._scaled(*(Z if is_dense(Z) else sp.csr_array(Z) for Z in (X, Y)))
-        Y = X if same_items(X, Y) else Y
-        source = self._source(X, Y, relevance, self.n_negatives)
-        rng = check_random_state(self.random_state)
-        self._start(X, Y, relevance, rng)
-        step, flops = self._stepper(X, Y, source)
-        names = ("x_factors_", "y_factors_") if self._factored else ("weights_",)
-        self._descend(
-            source,
-            step,
-            flops,
-            validation,
-            rng.randint(1, 2**31 - 1),
-            lambda: {name: getattr(self, name) for name in names},
-        )
-        for name in names:
+        X, Y = (Z if is_dense(Z) else sp.csr_array(Z) for Z in (X, Y))
+        super()._fit_iter(X, Y, relevance, validation)
+        for name in ("x_factors_", "y_factors_") if self._factored else ("weights_",):
             setattr(self, name, np.ascontiguousarray(getattr(self, name)))
         if self.form == "symmetric":
             self.y_factors_ = self.x_factors_
@@ -208,25 +206,42 @@ class SSI(TripleMixin, PairModel):
         if self.form == "full":
             check_size("SSI(form='full')", X.shape[1], Y.shape[1], "use form='low_rank'")
 
-    def _start(self, X: Matrix, Y: Matrix, relevance: Relevance, rng: Any) -> None:
-        """Set the first factors or weights."""
+    def _begin(
+        self, X: Matrix, Y: Matrix, relevance: Relevance, source: TripleSource, rng: Any
+    ) -> Descent:
+        Y = X if same_items(X, Y) else Y
+        theta = self._start(X, Y, relevance, rng)
+        sparse = not (is_dense(X) or is_dense(Y))
+        if self._factored and sparse:
+            theta = aligned(theta)
+        step, flops = self._stepper(X, Y, source, theta)
+        return Descent(theta.copy(), step, flops, lambda: theta, rng.randint(1, 2**31 - 1))
+
+    def _start(self, X: Matrix, Y: Matrix, relevance: Relevance, rng: Any) -> NDArray[np.floating]:
+        """The first factors, those of x above those of y, or the first weights."""
         d_x, d_y = X.shape[1], Y.shape[1]
         if self.form == "diagonal":
-            self.weights_ = np.ones(d_x, X.dtype)
-        elif self.form == "full":
-            self.weights_ = np.zeros((d_x, d_y), X.dtype)
-            if self.shared:
-                np.fill_diagonal(self.weights_, 1)
-        else:
-            scale = self.init_scale or self._usual_scale
-            std = scale / np.sqrt(self.n_components)
-            U, V = (rng.normal(0, std, (d, self.n_components)).astype(X.dtype) for d in (d_x, d_y))
-            if self.init == "lsa":
-                A, B = self._latent(X, Y, relevance, rng.randint(2**31 - 1))
-                U[:, : A.shape[1]], V[:, : B.shape[1]] = scale * A, scale * B
-            if self.shared or self.init == "random":
-                V[:] = 0  # adds no noise to the first scores, and is no saddle as U is not 0
-            self.x_factors_, self.y_factors_ = U, U if self.form == "symmetric" else V
+            return np.ones(d_x, X.dtype)
+        if self.form == "full":
+            return np.eye(d_x, d_y, dtype=X.dtype) * X.dtype.type(self.shared)
+        scale = self.init_scale or self._usual_scale
+        std = scale / np.sqrt(self.n_components)
+        U, V = (rng.normal(0, std, (d, self.n_components)).astype(X.dtype) for d in (d_x, d_y))
+        if self.init == "lsa":
+            A, B = self._latent(X, Y, relevance, rng.randint(2**31 - 1))
+            U[:, : A.shape[1]], V[:, : B.shape[1]] = scale * A, scale * B
+        if self.shared or self.init == "random":
+            V[:] = 0  # adds no noise to the first scores, and is no saddle as U is not 0
+        return U if self.form == "symmetric" else np.vstack([U, V])
+
+    def _take(self, theta: NDArray[np.floating]) -> None:
+        """Factors or weights as a fitted model."""
+        if not self._factored:
+            self.weights_ = theta
+            return
+        d_x, N = self.n_features_in_, self.n_components
+        self.x_factors_ = theta[:d_x, :N]
+        self.y_factors_ = self.x_factors_ if self.form == "symmetric" else theta[d_x:, :N]
 
     @property
     def _usual_scale(self) -> float:
@@ -246,7 +261,7 @@ class SSI(TripleMixin, PairModel):
         return model.x_projection_, model.y_projection_
 
     def _stepper(
-        self, X: Matrix, Y: Matrix, source: TripleSource
+        self, X: Matrix, Y: Matrix, source: TripleSource, theta: NDArray[Any]
     ) -> tuple[Callable[[Triples], float], float]:
         """What takes steps on triples in place, and what one triple costs."""
         from simviz.methods import _triple_kernels
@@ -254,33 +269,33 @@ class SSI(TripleMixin, PairModel):
         margin, rate = self.margin, X.dtype.type(self.learning_rate)
         width = filled(X) + 2 * filled(Y) + 1
         if self.form == "diagonal":
-            x, y, w = rows_of(X), rows_of(Y), self.weights_
+            x, y = rows_of(X), rows_of(Y)
             return lambda triples: _triple_kernels.diagonal_steps(
-                x, y, triples, w, margin, rate
+                x, y, triples, theta, margin, rate
             ), width
-        U, V = (self.x_factors_, self.y_factors_) if self._factored else (self.weights_, None)
+        U, V = theta, None
+        if self._factored:
+            U = theta[: X.shape[1]]
+            V = U if self.form == "symmetric" else theta[X.shape[1] :]
         if is_dense(X) or is_dense(Y):
             identity = self.shared and V is not None
             batches = BatchSteps(X, Y, U, V, len(source), margin, rate, identity=identity)
             return batches, width * U.shape[1]
+        x, y = rows_of(X), rows_of(Y)
         if V is None:
-            x, y, none = rows_of(X), rows_of(Y), np.empty((0, 0))
+            none = np.empty((0, 0))
             return (
                 lambda triples: _triple_kernels.full_steps(
                     x, y, triples, U, margin, rate, False, none, 0
                 ),
                 filled(X) * width,
             )
-        x, y = rows_of(X), rows_of(Y)
-        group, shared, N = source.group, self.shared, U.shape[1]
-        wide = aligned(U)
-        other = wide if V is U else aligned(V)
-        self.x_factors_, self.y_factors_ = wide[:, :N], other[:, :N]
+        group, shared = source.group, self.shared
         return (
             lambda triples: _triple_kernels.low_rank_steps(
-                x, y, triples, group, wide, other, margin, rate, shared
+                x, y, triples, group, U, V, margin, rate, shared
             ),
-            width * N,
+            width * self.n_components,
         )
 
     @property

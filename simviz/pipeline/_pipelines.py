@@ -176,9 +176,11 @@ class PairPipeline(_Scorer):
             self.x_features_ = self._heard(clone(self.x_features)).fit(x)
             self.y_features_ = self._heard(clone(self.y_features)).fit(y)
         model = clone(self.model).set_callbacks(*getattr(self, "_callbacks", ()))
-        watched = {}
-        if validation is not None and isinstance(model, IterativeMixin):
-            watched = {
+        watched: dict[str, Any] = {}
+        if isinstance(model, IterativeMixin):
+            watched["divided"] = pairs.divided
+        if watched and validation is not None:
+            watched |= {
                 "X_val": self.x_features_.transform(validation.x.content),
                 "y_val": self.y_features_.transform(validation.y.content),
                 "relevance_val": validation.relevance,

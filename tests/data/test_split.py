@@ -124,6 +124,17 @@ def test_the_side_that_a_column_does_not_divide_competes_whole(by):
     assert len(other.y_index["test"]) == len(other.x_index["test"])
 
 
+def test_parts_know_the_side_that_was_divided():
+    pairs = PairSet.from_texts([f"a{i}" for i in range(60)], [f"b{i}" for i in range(60)])
+    for by, expected in (("x", "x"), ("y", "y"), ("pair", None)):
+        parts = split(pairs, by)
+        known = {part.divided for part in (parts.train, parts.validation, parts.test)}
+        assert known == {expected}
+        assert parts.train.take([0, 1]).divided == expected
+    assert split(pairs, "x").train.swap().divided == "y"
+    assert split(split(pairs, "x").train, "pair").train.divided is None
+
+
 def test_unknown_candidates_are_refused():
     with pytest.raises(DatasetError, match="candidates must be 'all' or 'judged', got 'some'"):
         split(one_to_one(100), candidates="some")

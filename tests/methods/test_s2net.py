@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from simviz.data import PairSet, split
 from simviz.methods import get_method
 from simviz.methods._training import (
     Watch,
@@ -19,6 +20,7 @@ from simviz.methods._training import (
 )
 from simviz.methods.s2net import S2Net
 from simviz.persistence import load_state, save_state
+from simviz.pipeline import default_pipeline
 from simviz.relevance import Relevance
 
 
@@ -192,6 +194,39 @@ def test_new_items_of_both_sides_are_watched_where_partners_are_many():
     assert not set(new_x[0].indices) & set(held.data[0].indices)
     assert not set(new_y[1].indices) & set(held.data[1].indices)
     assert len(hold_out_parts(model, (X, X, Relevance.identity(150)), None, rng).parts) == 1
+
+
+@pytest.mark.parametrize(("divided", "shape"), [("x", (120, 200)), ("y", (150, 160))])
+def test_items_of_the_divided_side_are_watched(divided, shape):
+    rng = np.random.default_rng(0)
+    R = Relevance(sp.csr_array((rng.random((150, 200)) < 0.1).astype(float)))
+    model = S2Net(validation_fraction=0.2)
+    model._divided = divided
+    data = sp.eye_array(150, format="csr"), sp.eye_array(200, format="csr"), R
+    held = hold_out_parts(model, data, None, np.random.RandomState(0))
+    assert held.data[2].shape == shape
+    assert [part[2].shape for part in held.parts] == [(30, 200) if divided == "x" else (150, 40)]
+
+
+@pytest.mark.parametrize("method", ["s2net", "ssi", "pamir", "hdlr", "mlc"])
+def test_a_pipeline_holds_out_items_of_the_side_that_was_split(method, monkeypatch):
+    from simviz.methods import _training
+
+    sides, hold_out = [], _training.hold_out
+
+    def recorded(relevance, fraction, rng, side="x"):
+        sides.append(side)
+        return hold_out(relevance, fraction, rng, side)
+
+    monkeypatch.setattr(_training, "hold_out", recorded)
+    rng = np.random.default_rng(0)
+    words = [f"word{i} of{i % 7}" for i in range(300)]
+    R = Relevance(sp.csr_array((rng.random((300, 300)) < 0.02).astype(float)))
+    parts = split(PairSet.from_texts(words, words, R), by="y")
+    pipeline = default_pipeline(method, parts.train, max_iter=1)
+    pipeline.fit(parts.train)
+    assert sides[0] == "y"
+    assert not hasattr(pipeline.model_, "_divided")
 
 
 def test_what_was_held_out_is_learned_from_in_the_end(texts):

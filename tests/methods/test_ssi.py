@@ -219,13 +219,39 @@ def test_it_learns_what_it_was_not_shown(texts):
     assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
+def both_ways(model, X, Y):
+    """MRR of both directions, of items that do not tie."""
+    S = model.similarity(X, Y)
+    return np.mean([1 / (Z >= np.diag(Z)[:, None]).sum(axis=1) for Z in (S, S.T)])
+
+
 def test_best_pass_on_validation_is_kept(texts):
     X, Y = texts
-    model = SSI(16, max_iter=40, patience=3).fit(X[:50], Y[:50], X_val=X[50:], y_val=Y[50:])
+    model = SSI(16, init="random", max_iter=40, patience=3)
+    model.fit(X[:50], Y[:50], X_val=X[50:], y_val=Y[50:])
     scores = model.validation_scores_
     assert model.best_iter_ == int(np.argmax(scores)) + 1
     assert model.n_iter_ == len(scores) <= model.best_iter_ + 3
-    assert model.score(X[50:], Y[50:]) == pytest.approx(max(scores))
+    assert both_ways(model, X[50:], Y[50:]) == pytest.approx(max(scores))
+
+
+def test_the_start_is_kept_where_nothing_ranks_better(texts):
+    X, _ = texts  # equal items stand first from the start
+    model = SSI(8, shared=True, max_iter=30, patience=3, validation_fraction=0.3).fit(X, X)
+    assert (model.best_iter_, model.n_iter_, len(model.validation_scores_)) == (0, 3, 3)
+    cosine = TfidfCosine().fit(X).similarity(X, X)
+    np.testing.assert_allclose(model.similarity(X, X), cosine, atol=1e-6)
+
+
+def test_what_was_held_out_is_learned_from_in_the_end(texts):
+    X, Y = texts
+    settings = {"n_components": 16, "init": "random", "patience": 3}
+    model = SSI(**settings, validation_fraction=0.3, max_iter=20).fit(X, Y)
+    assert 0 < model.best_iter_ <= model.n_iter_ <= 20
+    again = SSI(**settings, validation_fraction=0, max_iter=model.best_iter_).fit(X, Y)
+    assert again.best_iter_ == again.n_iter_ == model.best_iter_
+    assert again.validation_scores_ == []
+    assert model.score(X, Y) == pytest.approx(again.score(X, Y), abs=0.05)
 
 
 def test_stopping_tells_how_far_it_came(texts):
@@ -234,20 +260,21 @@ def test_stopping_tells_how_far_it_came(texts):
     assert model.fit(X, Y).n_iter_ == 3
 
 
-def test_stopping_is_heard_while_validation_is_scored(texts):
+def test_stopping_is_heard_while_validation_is_scored(texts, monkeypatch):
     X, Y = texts
+    monkeypatch.setattr("simviz.methods._training._PAUSE", 0.0)
     heard = []
 
     def stop_at_the_second_scoring(step, total, metrics):
         heard.append(set(metrics))
         return step == 2
 
-    model = SSI(8, max_iter=50).set_callbacks(stop_at_the_second_scoring)
+    model = SSI(8, init="random", max_iter=50).set_callbacks(stop_at_the_second_scoring)
     model.fit(X, Y, X_val=X, y_val=Y)
     assert len(model.validation_scores_) == 1
     assert model.best_iter_ == 1
     assert model.n_iter_ == 2
-    assert model.score(X, Y) == pytest.approx(model.validation_scores_[0])
+    assert both_ways(model, X, Y) == pytest.approx(model.validation_scores_[0])
 
 
 def test_all_relevant_leaves_nothing_to_learn():
