@@ -12,8 +12,12 @@ def test_a_server_belongs_to_one_person_unless_it_is_said_to_be_public():
     assert Deployment.of({}) == Deployment(False, "", 4 * 2**30, math.inf)
     public = Deployment.of({"SIMVIZ_PUBLIC": "1"})
     assert public.public and public.workspace_bytes == 500_000_000 and public.idle_days == 14
+    assert (public.datasets, public.runs, public.jobs) == (30, 300, 8)
     said = {"SIMVIZ_PUBLIC": "yes", "SIMVIZ_WORKSPACE_MB": "50", "SIMVIZ_IDLE_DAYS": "1.5"}
-    assert Deployment.of(said) == Deployment(True, "", 50_000_000, 1.5)
+    assert Deployment.of(said) == Deployment(True, "", 50_000_000, 1.5, jobs=8)
+    room = {f"SIMVIZ_WORKSPACE_{name}": str(n) for n, name in enumerate(("RUNS", "JOBS"), 3)}
+    said |= room | {"SIMVIZ_WORKSPACE_DATASETS": "2", "SIMVIZ_LOG": "json"}
+    assert Deployment.of(said) == Deployment(True, "", 50_000_000, 1.5, "", 2, 3, 4, True)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +32,9 @@ def test_a_server_belongs_to_one_person_unless_it_is_said_to_be_public():
         {"SIMVIZ_BASE_URL": "https://example.org/?x=1"},
         {"SIMVIZ_SCHEDULER": "127.0.0.1:8786"},
         {"SIMVIZ_SCHEDULER": "tcp://"},
+        {"SIMVIZ_WORKSPACE_RUNS": "0"},
+        {"SIMVIZ_WORKSPACE_JOBS": "2.5"},
+        {"SIMVIZ_LOG": "xml"},
     ],
 )
 def test_what_cannot_be_understood_is_named(said):

@@ -121,7 +121,7 @@ class Background:
         except (SimvizError, ValueError) as error:
             self._end(key, Progress("failed", message=str(error)))
         except Exception:
-            _log.exception("Work in the background failed: %s.", key)
+            _log.exception("work in the background failed", {"key": key})
             self._end(key, Progress("failed", message=self._broken))
         else:
             with self._lock:

@@ -27,7 +27,7 @@ from simviz.jobs.status import (
     retire_owner,
 )
 from simviz.jobs.worker import DaemonPool, RoundRobin, run_job, submit_for, threads_per_job
-from simviz.store.directory import own_process, why_not_written, write_bytes, write_json
+from simviz.store.directory import masked, own_process, why_not_written, write_bytes, write_json
 from simviz.store.run import RunResult
 from simviz.store.store import Store
 
@@ -174,7 +174,7 @@ class JobQueue:
             try:
                 self._read_status(self._folder(job_id))
             except StoreError:
-                _log.warning("Job %s could not be read.", job_id, exc_info=True)
+                _log.warning("job could not be read", {"id": job_id}, exc_info=True)
         self._writer = threading.Thread(target=self._write_files, name="simviz-jobs", daemon=True)
         self._writer.start()
         # An app that ends says so in its jobs, rather than leave it to the next one.
@@ -223,10 +223,15 @@ class JobQueue:
                 raise JobError("Too many jobs are waiting. Try again in a few minutes.")
             own = sum(status.is_active for status in self.jobs(spec.workspace))
             if own >= self.limit:
+                _log.info("refused", {"what": "jobs", "used": own, "limit": self.limit})
                 raise JobError(
                     f"{own} of your jobs wait or run, as many as may. Wait for one or cancel it."
                 )
+            if spec.makes_run:
+                self.store.runs.require_room(spec.dataset_id, spec.workspace)
             status = self._add(spec, "queued", owner=self._owner)
+            told = {"workspace": masked(spec.workspace), "id": status.id, "method": spec.method}
+            _log.info("job queued", told)
             self._start(status, spec)
             return status.id
 
@@ -501,7 +506,7 @@ class JobQueue:
         if isinstance(error, MemoryError):
             message = "There was not enough memory. Take a sample of the data or fewer components."
         elif not isinstance(error, SimvizError | ValueError):
-            _log.error("Job %s failed.", job.status.id, exc_info=error)
+            _log.error("job failed", {"id": job.status.id}, exc_info=error)
             message = (
                 f"Something went wrong inside simviz ({type(error).__name__}). This is a bug; "
                 "the details are kept with the job."
@@ -512,6 +517,11 @@ class JobQueue:
         """Give a job its last state; return False if it has one already."""
         with self._lock:
             ended = job.end(state, message, run_id)
+        if ended:
+            known, now = job.status, time.time()
+            took = round(now - (known.started or known.created or now), 1)
+            told = {"id": known.id, "method": job.spec.method, "state": state, "seconds": took}
+            _log.info("job ended", told)
         self._has_news.set()
         return ended
 
@@ -603,6 +613,6 @@ class JobQueue:
                 is_failing = False
             except Exception:
                 if not is_failing:  # a full disk may stay full for long
-                    _log.exception("The files of a job could not be written; trying again.")
+                    _log.exception("files of a job could not be written; trying again")
                 is_failing = True
                 time.sleep(1.0)

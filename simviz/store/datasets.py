@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from simviz.relevance import Relevance
 from simviz.store.directory import (
     Connection,
     Directory,
+    masked,
     not_found,
     printable,
     read_arrays,
@@ -33,6 +35,7 @@ from simviz.store.directory import (
     write_json,
 )
 
+_log = logging.getLogger(__name__)
 #: Data sets whose id begins so are read from installed packages and belong to all.
 DEMO_PREFIX = "demo:"
 FORMAT = "simviz-pairs-1"
@@ -237,6 +240,10 @@ class Datasets:
                         json.dumps([str(note) for note in notes]),
                     )
                     db.insert("datasets", row)
+                    told = {"workspace": masked(workspace), "id": dataset_id, "bytes": size}
+                    told |= {"x": pairs.x.kind, "y": pairs.y.kind}
+                    told |= dict(zip(("n_x", "n_y"), pairs.shape, strict=True))
+                    _log.info("data set kept", told)
         return dataset_id
 
     def get(self, dataset_id: str, workspace: str | None = None) -> PairSet:
@@ -280,6 +287,8 @@ class Datasets:
             db.execute("DELETE FROM datasets WHERE id=?", (dataset_id,))
         for table in ("runs", "trash", "datasets"):
             self._directory.discard(table, gone[table])
+        told = {"workspace": masked(workspace), "id": dataset_id, "runs": len(gone["runs"])}
+        _log.info("data set deleted", told)
 
     def _has_room(self, db: Connection, workspace: str, dataset_id: str, size: int) -> bool:
         """Return whether the data set is new; refuse one for which there is no room."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
+import logging
 import os
 import re
 import secrets
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 from simviz.exceptions import StoreError
 from simviz.scale.files import replacing
 
+_log = logging.getLogger(__name__)
 MAX_BYTES = 8 * 2**30
 #: Kinds of directories, each holding one directory an id.
 FOLDERS = ("datasets", "runs", "jobs", "trash")
@@ -180,6 +183,7 @@ class Directory:
         if is_full(self.root):
             self.sweep()
             if is_full(self.root):
+                _log.warning("disk full", {"free": shutil.disk_usage(self.root).free})
                 raise StoreError(why_not_written(self.root))
         folder = self._new_draft()
         try:
@@ -248,6 +252,8 @@ class Directory:
                         trash.append(self._to_drafts(folder))
         for folder in trash:
             shutil.rmtree(folder, ignore_errors=True)
+        if idle or trash:
+            _log.info("swept", {"workspaces": idle, "directories": len(trash)})
         return idle
 
     def _bring_to_trash(self, db: Connection) -> None:
@@ -319,6 +325,11 @@ def is_workspace_id(workspace: object) -> bool:
     return isinstance(workspace, str) and _WORKSPACE_ID.fullmatch(workspace) is not None
 
 
+def masked(secret: str) -> str:
+    """What stands in the log for an id that is a key: always the same, and no key."""
+    return hashlib.blake2b(secret.encode(), digest_size=4, person=b"simviz log").hexdigest()
+
+
 def is_full(root: Path) -> bool:
     """Whether the disk of a store has no room left for anything new."""
     return shutil.disk_usage(root).free <= SPARE_BYTES
@@ -335,15 +346,17 @@ def why_not_written(root: Path, error: OSError | sqlite3.Error | None = None) ->
             "written, or set SIMVIZ_HOME to another directory."
         )
     return (
-        f"The disk that holds {root} is full: {disk.free / 1e6:,.1f} of {disk.total / 1e6:,.0f} "
-        "MB are free. What is kept can still be read. Delete data sets or runs that are no longer "
-        "needed, or have whoever runs this server make room, and try again."
+        f"The disk with the data of simviz (SIMVIZ_HOME) is full: {disk.free / 1e6:,.1f} of "
+        f"{disk.total / 1e6:,.0f} MB are free. What is kept can still be read. Delete data sets "
+        "or runs that are no longer needed, or have whoever runs this server make room, and try "
+        "again."
     )
 
 
 def refuse_beyond(limit: int, used: int, what: str) -> None:
     """Refuse one more when `limit` are there."""
     if used >= limit:
+        _log.info("refused", {"what": what, "used": used, "limit": limit})
         raise StoreError(
             f"This workspace holds {used:,} {what}, as many as it may. Delete some first."
         )
@@ -378,6 +391,8 @@ class Connection(sqlite3.Connection):
             n, used = rows if kind == table else n, used + size
         refuse_beyond(getattr(limits, table), n, {"datasets": "data sets"}.get(table, table))
         if used + more > limits.bytes:
+            told = {"what": "bytes", "used": used, "more": more, "limit": limits.bytes}
+            _log.info("refused", told)
             raise StoreError(
                 f"This needs {more / 1e6:,.1f} MB, and the workspace holds {used / 1e6:,.1f} of "
                 f"{limits.bytes / 1e6:,.0f} MB. Delete data sets or runs first."

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from simviz.store.directory import (
     Limits,
     is_full,
     is_workspace_id,
+    masked,
     not_found,
     printable,
     refuse_beyond,
@@ -30,6 +32,7 @@ from simviz.store.directory import (
 )
 from simviz.store.run import MEASURED, Measured, Part, Run, RunInfo, RunResult, Shown, metric_name
 
+_log = logging.getLogger(__name__)
 #: Opening a demo's run is noted at most so often, in seconds.
 _OPENED_SECONDS = 600.0
 #: Deleted runs that a workspace can bring back at most.
@@ -77,6 +80,17 @@ class Share:
     view: Mapping[str, str] = field(default_factory=dict)
     created: float = 0.0
     expires: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a workspace holds: data sets, runs, shares and jobs, and bytes of the first two."""
+
+    datasets: int
+    runs: int
+    shares: int
+    jobs: int
+    bytes: int
 
 
 class Store:
@@ -187,6 +201,7 @@ class Workspaces:
         now = time.time()
         insert = "INSERT INTO workspaces VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
         self._index.execute(insert, workspace, now, now)
+        _log.info("workspace made", {"workspace": masked(workspace)})
         return workspace
 
     def has(self, workspace: str) -> bool:
@@ -203,12 +218,36 @@ class Workspaces:
                     update = "UPDATE workspaces SET touched=? WHERE id=?"
                     self._index.execute(update, now, workspace)
 
-    def delete(self, workspace: str) -> None:
-        """Delete a workspace with all that belongs to it."""
+    def usage(self, workspace: str) -> Usage:
+        """Count what a workspace holds."""
+        with self._index.reading() as db:
+            db.require_workspace(workspace)
+            return _usage(db, workspace)
+
+    def delete(self, workspace: str) -> Usage:
+        """Delete a workspace with all that belongs to it; return what that was."""
         with self._index.writing(deleting=True) as db:
             db.require_workspace(workspace)
+            gone = _usage(db, workspace)
             db.execute("DELETE FROM workspaces WHERE id=?", (workspace,))
         self._directory.sweep()
+        _log.info("workspace deleted", {"workspace": masked(workspace)} | asdict(gone))
+        return gone
+
+
+def _usage(db: Connection, workspace: str) -> Usage:
+    tables = {"datasets": "datasets", "runs": "runs", "shares": "shares", "jobs": "followers"}
+    counts = {
+        name: db.execute(f"SELECT COUNT(*) FROM {table} WHERE workspace=?", (workspace,))
+        for name, table in tables.items()
+    }
+    both = " UNION ALL ".join(
+        f"SELECT n_bytes FROM {table} WHERE workspace=:id" for table in ("datasets", "runs")
+    )
+    (size,) = db.execute(
+        f"SELECT COALESCE(SUM(n_bytes), 0) FROM ({both})", {"id": workspace}
+    ).fetchone()
+    return Usage(**{name: rows.fetchone()[0] for name, rows in counts.items()}, bytes=size)
 
 
 class Runs:
@@ -238,6 +277,8 @@ class Runs:
                 if owner is None:
                     evicted = self._make_room_for_demos(db, run_id)
         self._directory.discard("runs", evicted)
+        told = {"workspace": masked(workspace), "id": run_id, "method": method, "bytes": size}
+        _log.info("run kept", told)
         return True
 
     def put_part(self, run_id: str, part: Part, measured: Measured) -> None:
@@ -317,6 +358,7 @@ class Runs:
                     trash = self._directory.folder("trash", run_id)
                     shutil.rmtree(trash, ignore_errors=True)
                     folder.replace(trash)
+        _log.info("run deleted", {"workspace": masked(workspace), "id": run_id})
         if is_full(self._directory.root):  # there it cannot wait
             self._directory.sweep()
 
@@ -351,6 +393,12 @@ class Runs:
         self._directory.folder("runs", run_id)
         self._index.execute("DELETE FROM runs WHERE id=?", run_id)
         self._directory.discard("runs", [run_id])
+
+    def require_room(self, dataset_id: str, workspace: str) -> None:
+        """Refuse one more run on a data set beyond what a workspace may keep."""
+        if not is_demo(dataset_id):
+            with self._index.reading() as db:
+                self._check_room(db, workspace, dataset_id, 0)
 
     def _require_own(self, run_id: str, workspace: str) -> None:
         if self.get(run_id, workspace).info.is_demo:
@@ -406,6 +454,13 @@ class Attempts:
                 self._directory.place(draft, "jobs", job_id)
                 db.insert("jobs", (job_id, digest, last + 1, time.time()))
                 db.insert("followers", (job_id, workspace))
+                # Nobody sees older ones any more; they are swept.
+                db.execute(
+                    "DELETE FROM followers WHERE workspace=? AND job_id NOT IN (SELECT job_id "
+                    "FROM followers JOIN jobs ON job_id=id WHERE workspace=? "
+                    f"ORDER BY created DESC, id LIMIT {_LISTED})",
+                    (workspace, workspace),
+                )
         return job_id
 
     def last(self, digest: str) -> str | None:
@@ -560,6 +615,8 @@ class Shares:
             refuse_beyond(self._directory.limits.shares, count, "shares")
             row = token, workspace, printable(kind), json.dumps(payload), now, expires
             db.insert("shares", row)
+        told = {"workspace": masked(workspace), "view": masked(token), "runs": len(runs)}
+        _log.info("view published", told)
         return token
 
     def resolve(self, token: str) -> Share:
@@ -584,6 +641,8 @@ class Shares:
         ended = self._index.execute(delete, printable(token), printable(workspace))
         if not ended:
             raise StoreError("This workspace has no such share; it may be withdrawn already.")
+        told = {"workspace": masked(workspace), "view": masked(token)}
+        _log.info("view withdrawn", told)
 
     def find(self, workspace: str) -> list[Share]:
         """Shares of a workspace, newest first."""

@@ -114,7 +114,7 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
 def _newest_jobs() -> Jobs:
     """Return what this visitor has asked for, the newest of each kind."""
     found: dict[tuple[str, str], JobStatus] = {}
-    for status in state.queue().jobs(state.workspace()):
+    for status in state.jobs():
         if status.spec and status.spec.method == EXPERIMENT:
             key = str(status.spec.params.get("name")), status.spec.dataset_id
             found.setdefault(key, status)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -27,18 +28,29 @@ class Server:
     """One process of the app on a free port, with a store of its own.
 
     Public unless told otherwise: each context of the browser is another visitor.
-    With `site` it runs the app that stands in another folder, from that folder.
+    With `site` it runs the app that stands in another folder, from that folder; with `tls` it
+    speaks HTTPS with the certificate and the key of that folder.
     """
 
     def __init__(
-        self, home: Path, *, public: bool = True, site: Path = ROOT, path: Path | None = None
+        self,
+        home: Path,
+        *,
+        public: bool = True,
+        site: Path = ROOT,
+        path: Path | None = None,
+        tls: Path | None = None,
     ) -> None:
         self.home, self.public, self.site = home, public, site
         self.environment = {"PYTHONPATH": str(path)} if path else {}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        if tls:
+            for part in ("CERT", "KEY"):
+                file = tls / f"{part.lower()}.pem"
+                self.environment[f"STREAMLIT_SERVER_SSL_{part}_FILE"] = str(file)
         self.start()
 
     def start(self) -> None:
@@ -57,7 +69,9 @@ class Server:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
-                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2)
+                unverified = ssl._create_unverified_context()
+                health = f"{self.url}/_stcore/health"
+                urllib.request.urlopen(health, timeout=2, context=unverified)
                 return
             except OSError:
                 time.sleep(0.1)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 from mapping import PLACE, ready
+from server import Server
+
+from simviz.store import Store
 
 pytestmark = pytest.mark.e2e
 
@@ -45,9 +50,9 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     assert again.locator(".sv-finding").inner_text() == page.locator(".sv-finding").inner_text()
 
 
-def workspace_of(page) -> str:
-    page.wait_for_function("document.cookie.includes('simviz_workspace=')", timeout=60_000)
-    return page.evaluate("document.cookie.match(/simviz_workspace=([^;]*)/)[1]")
+def workspace_of(page, name="simviz_workspace") -> str:
+    page.wait_for_function(f"document.cookie.includes('{name}=')", timeout=60_000)
+    return page.evaluate(f"document.cookie.match(/{name}=([^;]*)/)[1]")
 
 
 def test_visitors_keep_their_workspace(start_server, browser):
@@ -63,6 +68,38 @@ def test_visitors_keep_their_workspace(start_server, browser):
     stranger = browser.new_context().new_page()
     stranger.goto(f"{server.url}/?demo=emoji")
     assert workspace_of(stranger) != first
+
+
+def test_over_https_the_key_is_bound_to_the_host_and_an_old_one_is_taken_over(tmp_path, browser):
+    names = ["-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem"]
+    request = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=127.0.0.1",
+    ]
+    subprocess.run([*request, *names], check=True, capture_output=True)
+    mine = Store(tmp_path / "store").workspaces.create()
+    server = Server(tmp_path / "store", tls=tmp_path)
+    try:
+        context = browser.new_context(ignore_https_errors=True)
+        context.add_cookies([{"name": "simviz_workspace", "value": mine, "url": server.url}])
+        page = context.new_page()
+        page.goto(f"{server.url}/data")
+        assert workspace_of(page, "__Host-simviz_workspace") == mine
+        cookies = {c["name"]: c for c in context.cookies() if "workspace" in c["name"]}
+        assert cookies.keys() == {"__Host-simviz_workspace"}
+        cookie = cookies["__Host-simviz_workspace"]
+        assert cookie["secure"] and cookie["path"] == "/" and cookie["sameSite"] == "Lax"
+        page.reload()
+        page.get_by_text("Your own data").wait_for(timeout=60_000)
+        assert workspace_of(page, "__Host-simviz_workspace") == mine
+    finally:
+        server.close()
 
 
 def test_at_home_all_browsers_see_the_same_workspace(start_server, browser):

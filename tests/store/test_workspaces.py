@@ -5,7 +5,9 @@ import sqlite3
 import pytest
 
 from simviz.exceptions import StoreError
+from simviz.jobs import JobQueue, JobSpec
 from simviz.store import Limits, Store
+from simviz.store.store import Usage
 
 
 def test_a_workspace_by_name_is_made_once(tmp_path):
@@ -44,3 +46,60 @@ def test_a_store_of_the_version_before_is_brought_up(tmp_path):
         store.shares.resolve(store.shares.publish(mine, "map", dataset_ids=["demo:emoji"])).expires
         is None
     )
+
+
+def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
+    store, mine, theirs, pairs, result
+):
+    for owner, run_id in ((mine, "0" * 32), (theirs, "1" * 32)):
+        dataset_id = store.datasets.put(pairs, owner)
+        spec = {"dataset_id": dataset_id, "method": "cca"}
+        store.runs.put(run_id, result, spec, owner)
+        store.feedback.put(dataset_id, owner, [("a", "b", 1.0)])
+        store.choices.put(dataset_id, owner, "part", "test")
+        store.shares.publish(owner, "map", run_ids=[run_id])
+        store.jobs.add(run_id, owner, lambda folder: (folder / "spec.json").touch())
+        deleted = f"2{run_id[1:]}"
+        store.runs.put(deleted, result, spec, owner)
+        store.runs.delete(deleted, owner)
+    theirs_before = store.workspaces.usage(theirs)
+    used = store.workspaces.usage(mine)
+    size = sum(i.n_bytes for i in [*store.datasets.find(mine), *store.runs.find(mine)])
+    assert used == Usage(1, 1, 1, 1, size) and size > 0
+    assert store.workspaces.delete(mine) == used
+    assert not store.workspaces.has(mine) and store.workspaces.usage(theirs) == theirs_before
+    with store._directory.index.reading() as db:
+        for table in ("datasets", "runs", "trash", "shares", "followers", "feedback", "shown"):
+            rows = db.execute(f"SELECT DISTINCT workspace FROM {table}").fetchall()
+            assert {row["workspace"] for row in rows} <= {theirs}, table
+    left = {kind: len(list((store.root / kind).iterdir())) for kind in ("datasets", "jobs")}
+    assert left == {"datasets": 1, "jobs": 1}
+    left = {kind: len(list((store.root / kind).iterdir())) for kind in ("runs", "trash", "drafts")}
+    assert left == {"runs": 1, "trash": 1, "drafts": 0}
+    with pytest.raises(StoreError, match="no longer exists"):
+        store.workspaces.delete(mine)
+
+
+def test_only_the_newest_jobs_of_a_workspace_are_kept(store, mine, theirs, monkeypatch):
+    monkeypatch.setattr("simviz.store.store._LISTED", 3)
+    store.jobs.add("f" * 32, theirs, lambda folder: None)
+    ids = [store.jobs.add(f"{i:032x}", mine, lambda folder: None) for i in range(5)]
+    assert store.workspaces.usage(mine).jobs == 3 and store.jobs.find(mine) == ids[:1:-1]
+    store.sweep()
+    assert {folder.name for folder in (store.root / "jobs").iterdir()} == {
+        *ids[2:],
+        "f" * 32 + "-1",
+    }
+
+
+def test_a_job_whose_run_would_find_no_room_is_refused_before_it_trains(tmp_path, pairs, result):
+    store = Store(tmp_path, Limits(runs=1))
+    mine = store.workspaces.create()
+    dataset_id = store.datasets.put(pairs, mine)
+    store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
+    with JobQueue(store) as queue:
+        with pytest.raises(StoreError, match=r"holds 1 runs, as many as it may\. Delete"):
+            queue.submit(JobSpec(dataset_id, pairs.digest, "bm25", workspace=mine))
+        assert queue.jobs(mine) == []
+        store.runs.delete("0" * 32, mine)
+        assert queue.submit(JobSpec(dataset_id, pairs.digest, "bm25", workspace=mine))

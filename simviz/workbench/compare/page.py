@@ -64,8 +64,7 @@ def show(dataset_id: str, pairs: PairSet) -> None:
         )
     )
     n_finished = len(state.runs(dataset_id))
-    jobs = state.queue().jobs(state.workspace())
-    on_data = [s for s in jobs if s.spec is not None and s.spec.dataset_id == dataset_id]
+    on_data = [s for s in state.jobs() if s.spec is not None and s.spec.dataset_id == dataset_id]
     # What ended without a result is told only where there is nothing else to see.
     shown = [s for s in on_data if s.is_active or (not n_finished and not s.run_id)]
     if shown:

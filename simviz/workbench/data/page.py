@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from simviz.data.description import Description, SideDescription, Spread
     from simviz.jobs import SplitSpec
     from simviz.store import DatasetInfo
+    from simviz.store.store import Usage
 
 VIEWS = {"this": "This data set", "other": "Other data"}
 ROWS = 200
@@ -36,7 +37,8 @@ _FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parque
 _SHOWN_SCRIPTS = 3
 _LEAST_SCRIPT = 0.01  # of the items
 _STYLE = Path(__file__).with_name("style.css")
-_REFUSED = "data-refused"  # in the session: why something could not be deleted
+# In the session: why something could not be deleted, and what was.
+_REFUSED, _GONE = "data-refused", "data-gone"
 
 
 @page_frame.page("Data")
@@ -322,12 +324,13 @@ def _show_choice() -> None:
         return
     display.quiet(
         "Which column is which is guessed, and can be corrected before anything is kept. What "
-        "you keep is seen in your own workspace only."
+        f"you keep is seen in your own workspace only. {state.how_long()}"
     )
     st.space("small")
     st.markdown("#### Demos")
     _show_demos()
     _show_own()
+    _show_workspace()
 
 
 def _show_demos() -> None:
@@ -373,6 +376,59 @@ def _show_own() -> None:
                     args=(info.id,),
                     type="primary",
                 )
+
+
+def _show_workspace() -> None:
+    """Show what the workspace holds and how long, and the button that deletes all of it."""
+    if gone := st.session_state.pop(_GONE, ""):
+        display.said(gone)
+    used, room = state.store().workspaces.usage(state.workspace()), state.deployment()
+    if not any((used.datasets, used.runs, used.shares, used.jobs)):
+        return
+    st.space("small")
+    st.markdown("#### Your workspace")
+    display.quiet(
+        f"{used.datasets:,} of {counted(room.datasets, 'data set')}, {used.runs:,} of "
+        f"{counted(room.runs, 'run')}, {used.bytes / 1e6:,.1f} of "
+        f"{room.workspace_bytes / 1e6:,.0f} MB; {counted(used.shares, 'published view')}, "
+        f"{counted(used.jobs, 'job')}. {state.how_long()}"
+    )
+    with st.popover(
+        "Delete everything of mine", type="tertiary", icon=":material/delete_forever:"
+    ):
+        st.write(
+            f"{_in_words(used)} go from this server, with all corrections. Links to published "
+            "views end. Runs on demos belong to all and stay. This cannot be undone."
+        )
+        st.button(
+            "Delete all of it for good",
+            key="data-delete-everything",
+            type="primary",
+            on_click=_delete_everything,
+        )
+
+
+def _in_words(used: Usage) -> str:
+    counts = (
+        counted(n, what)
+        for n, what in (
+            (used.datasets, "data set"),
+            (used.runs, "run"),
+            (used.shares, "published view"),
+            (used.jobs, "job"),
+        )
+        if n
+    )
+    return " and ".join(", ".join(counts).rsplit(", ", 1))
+
+
+def _delete_everything() -> None:
+    try:
+        gone = state.delete_everything()
+    except SimvizError as error:
+        st.session_state[_REFUSED] = str(error)
+        return
+    st.session_state[_GONE] = f"Deleted: {_in_words(gone)}. Nothing of yours is on this server."
 
 
 def _summary(info: DatasetInfo) -> str:

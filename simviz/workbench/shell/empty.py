@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from simviz.exceptions import SimvizError
+from simviz.markdown import escape_markdown
 from simviz.workbench.shell import display, frame, progress, runs, state
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str, verb: s
     st.title(title)
     job_ids = list(awaited) or [
         status.id
-        for status in state.queue().jobs(state.workspace())
+        for status in state.jobs()
         if status.spec and status.spec.dataset_id == dataset_id and status.state != "succeeded"
     ]
     if job_ids:
@@ -97,5 +98,8 @@ def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str, verb: s
 
 
 def _train_demo(dataset_id: str) -> None:
-    for spec in progress.demo_specs(dataset_id.removeprefix("demo:")):
-        state.queue().submit(spec)
+    try:
+        for spec in progress.demo_specs(dataset_id.removeprefix("demo:")):
+            state.queue().submit(spec)
+    except SimvizError as error:
+        st.toast(escape_markdown(str(error)))

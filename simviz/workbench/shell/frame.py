@@ -15,7 +15,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from simviz.exceptions import StoreError
-from simviz.workbench.shell import state
+from simviz.store.directory import why_not_written
+from simviz.workbench.shell import display, state
 
 _FOLDER = Path(__file__).parent
 _SITE = _FOLDER.parent / "site"
@@ -102,6 +103,8 @@ def begin(title: str) -> None:
         st.title("Another simviz is at work here")
         st.text(str(error))
         st.stop()
+    if state.is_warm():
+        state.renew_workspace()
     if "share" in st.query_params:
         _open_share()
     if st.context.is_embedded:
@@ -138,8 +141,18 @@ def _open_share() -> None:
 @contextmanager
 def page(title: str) -> Iterator[None]:
     """Frame what a page shows; also a decorator."""
-    begin(title)
-    yield
+    notice = ""
+    try:
+        begin(title)
+        if state.is_warm() and state.store().is_full and "share" not in st.query_params:
+            notice = why_not_written(state.store().root)
+            display.style()
+            display.problem(notice)
+        yield
+    except StoreError as error:
+        if str(error) != notice:
+            display.style()
+            display.problem(error)
     end()
 
 

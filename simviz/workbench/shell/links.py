@@ -18,6 +18,8 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from simviz.data.cells import counted
+from simviz.exceptions import StoreError
+from simviz.markdown import escape_markdown
 from simviz.workbench.shell import progress, settings, state
 
 if TYPE_CHECKING:
@@ -207,15 +209,17 @@ def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
     )
     how_long = st.selectbox("The link works for", list(_DAYS), index=1, key=f"{kind}-share-days")
     if st.button("Publish this view", key=f"{kind}-publish", type="primary"):
-        token = state.store().shares.publish(
-            state.workspace(),
-            kind,
-            run_ids=[run.id for run in runs],
-            dataset_ids=[runs[0].info.dataset_id],
-            view=view,
-            days=_DAYS[how_long],
-        )
-        st.session_state[f"{kind}-published"] = token
+        try:
+            st.session_state[f"{kind}-published"] = state.store().shares.publish(
+                state.workspace(),
+                kind,
+                run_ids=[run.id for run in runs],
+                dataset_ids=[runs[0].info.dataset_id],
+                view=view,
+                days=_DAYS[how_long],
+            )
+        except StoreError as error:
+            st.text(str(error))
     token = st.session_state.get(f"{kind}-published")
     if token:
         _show_link(url(kind, {"share": token}))
@@ -253,7 +257,11 @@ def _until(share: Share) -> str:
 
 
 def _withdraw(token: str) -> None:
-    state.store().shares.withdraw(token, state.workspace())
+    try:
+        state.store().shares.withdraw(token, state.workspace())
+    except StoreError as error:
+        st.toast(escape_markdown(str(error)))
+        return
     for kind in _PAGES:
         if st.session_state.get(f"{kind}-published") == token:
             del st.session_state[f"{kind}-published"]

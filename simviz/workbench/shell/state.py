@@ -19,13 +19,15 @@ import streamlit as st
 
 from simviz.exceptions import SimvizError
 from simviz.store.directory import LOCAL_WORKSPACE, claim, default_root
+from simviz.workbench.shell import log
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.datasets._info import DemoInfo
-    from simviz.jobs import JobQueue
+    from simviz.jobs import JobQueue, JobStatus
     from simviz.store import RunInfo, Share, Store
     from simviz.store.run import Run
+    from simviz.store.store import Usage
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -42,6 +44,8 @@ _KEYS: dict[str | type, Callable[[Any], Any]] = {
     ),
 }
 COOKIE = "simviz_workspace"
+#: Over TLS: by this name browsers take it from this very host alone, and never unencrypted.
+SECURE_COOKIE = f"__Host-{COOKIE}"
 _YEAR, _HOUR = 31_536_000, 3_600  # seconds
 _MEGABYTE = 10**6
 _ID = re.compile(r"[A-Za-z0-9:_-]{1,80}")
@@ -56,6 +60,12 @@ class Deployment:
     workspace_bytes: int = 4 * 2**30
     idle_days: float = math.inf
     scheduler: str = ""
+    datasets: int = 30
+    runs: int = 300
+    #: That wait or run at once. One person may line up a whole comparison; on a public server,
+    #: others wait behind it.
+    jobs: int = 40
+    log_is_json: bool = False
 
     @classmethod
     def of(cls, environment: Mapping[str, str] | None = None) -> Deployment:
@@ -70,8 +80,8 @@ class Deployment:
                 raise SimvizError(f"{name} is {word!r}; set it to {wanted}.") from error
 
         public = read("SIMVIZ_PUBLIC", _flag, False, "1 or 0")
-        usual = cls(True, "", 500 * _MEGABYTE, 14.0) if public else cls()
-        number = "a positive number"
+        usual = cls(True, "", 500 * _MEGABYTE, 14.0, jobs=8) if public else cls()
+        number, whole = "a positive number", "a whole number from 1"
         size = read("SIMVIZ_WORKSPACE_MB", _positive, usual.workspace_bytes / _MEGABYTE, number)
         app = "the address at which others open the app, such as https://example.org/simviz"
         dask = "the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
@@ -81,6 +91,10 @@ class Deployment:
             int(size * _MEGABYTE),
             read("SIMVIZ_IDLE_DAYS", _positive, usual.idle_days, number),
             read("SIMVIZ_SCHEDULER", _scheduler, "", dask),
+            read("SIMVIZ_WORKSPACE_DATASETS", _count, usual.datasets, whole),
+            read("SIMVIZ_WORKSPACE_RUNS", _count, usual.runs, whole),
+            read("SIMVIZ_WORKSPACE_JOBS", _count, usual.jobs, whole),
+            read("SIMVIZ_LOG", ("text", "json").index, 0, "text or json") == 1,
         )
 
 
@@ -114,6 +128,12 @@ def _positive(word: str) -> float:
     return value
 
 
+def _count(word: str) -> int:
+    if int(word) < 1:
+        raise ValueError(word)
+    return int(word)
+
+
 def _address(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
@@ -137,8 +157,10 @@ def cached(max_entries: int, spinner: str = "") -> Callable[[F], F]:
 
 @st.cache_resource(show_spinner=False)
 def deployment() -> Deployment:
-    """How this server was set up."""
-    return Deployment.of()
+    """How this server was set up; its log begins with it."""
+    set_up = Deployment.of()
+    log.start(is_json=set_up.log_is_json)
+    return set_up
 
 
 @st.cache_resource(show_spinner=False)
@@ -153,18 +175,30 @@ def store() -> Store:
     from simviz.store import Limits, Store
 
     room = deployment()
-    made = Store(limits=Limits(bytes=room.workspace_bytes, idle_days=room.idle_days))
-    threading.Thread(target=_sweep, args=(made,), daemon=True).start()
+    made = Store(
+        limits=Limits(
+            datasets=room.datasets,
+            runs=room.runs,
+            bytes=room.workspace_bytes,
+            idle_days=room.idle_days,
+        )
+    )
+    _sweep(made)
+    threading.Thread(target=_sweep_hourly, args=(made,), daemon=True).start()
     return made
 
 
 def _sweep(of: Store) -> None:
-    """Remove now and then what nobody opened for long and links that ended."""
+    """Remove what nobody opened for long and links that ended."""
+    with suppress(SimvizError, OSError):  # what cannot be removed now can be an hour later
+        of.sweep()
+
+
+def _sweep_hourly(of: Store) -> None:
+    """Do so now and then."""
     while True:
         time.sleep(_HOUR)
-        # What cannot be removed now, such as on a full disk, can be an hour later.
-        with suppress(SimvizError):
-            of.sweep()
+        _sweep(of)
 
 
 @st.cache_resource(show_spinner=False)
@@ -173,13 +207,11 @@ def queue() -> JobQueue:
     from simviz.jobs import JobQueue
 
     room = deployment()
-    # One person may line up a whole comparison; on a public server, others wait behind it.
-    limit = 8 if room.public else 40
     if room.scheduler:
         from simviz.jobs.dask import cluster_queue
 
-        return cluster_queue(store(), room.scheduler, limit=limit)
-    return JobQueue(store(), limit=limit)
+        return cluster_queue(store(), room.scheduler, limit=room.jobs)
+    return JobQueue(store(), limit=room.jobs)
 
 
 def is_warm() -> bool:
@@ -194,11 +226,14 @@ def workspace() -> str:
     if "workspace" not in st.session_state and is_at_home():
         st.session_state.workspace = store().workspaces.open(LOCAL_WORKSPACE)
     if "workspace" not in st.session_state:
-        known = str(st.context.cookies.get(COOKIE) or "")
+        cookies = st.context.cookies
+        known = str(cookies.get(SECURE_COOKIE) or cookies.get(COOKIE) or "")
         if known == LOCAL_WORKSPACE or not (
             _ID.fullmatch(known) and store().workspaces.has(known)
         ):
             known = store().workspaces.create()
+        else:
+            store().workspaces.touch(known)
         st.session_state.workspace = known
     mine: str = st.session_state.workspace
     return mine
@@ -213,14 +248,46 @@ def is_at_home() -> bool:
 def remember_workspace() -> None:
     """Leave the workspace's id with the browser, for the visitor's next visit."""
     mine = st.session_state.get("workspace")
-    if mine and mine != LOCAL_WORKSPACE and st.context.cookies.get(COOKIE) != mine:
+    is_secure = (st.context.url or "").startswith("https:")
+    name, how = (SECURE_COOKIE, "; Secure") if is_secure else (COOKIE, "")
+    if mine and mine != LOCAL_WORKSPACE and st.context.cookies.get(name) != mine:
         # The id is ours and of safe characters; nothing of the visitor goes into the script.
-        # Behind TLS it never leaves unencrypted.
-        st.html(
-            f'<script>document.cookie = "{COOKIE}={mine}; path=/; max-age={_YEAR}; '
-            'SameSite=Lax" + (location.protocol === "https:" ? "; Secure" : "");</script>',
-            unsafe_allow_javascript=True,
-        )
+        kept = f"{name}={mine}; path=/; max-age={_YEAR}; SameSite=Lax{how}"
+        script = f'document.cookie = "{kept}";'
+        if is_secure:  # the name of earlier versions
+            script += f' document.cookie = "{COOKIE}=; path=/; max-age=0";'
+        st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
+
+
+def renew_workspace() -> None:
+    """Begin anew where the workspace was deleted, in another tab or because nobody came."""
+    mine = st.session_state.get("workspace")
+    if mine and not store().workspaces.has(mine):
+        st.session_state.clear()
+
+
+def delete_everything() -> Usage:
+    """Delete the visitor's workspace with all that is in it; the next page begins a new one."""
+    mine = workspace()
+    for job in queue().jobs(mine):
+        if job.is_active:
+            queue().cancel(job.id, mine)
+    for info in store().datasets.find(mine):
+        _dataset.clear(info.id, mine)
+    gone = store().workspaces.delete(mine)
+    st.session_state.clear()
+    st.query_params.clear()
+    return gone
+
+
+def how_long() -> str:
+    """How long a workspace is kept, in words."""
+    days = deployment().idle_days
+    if math.isinf(days):
+        return "It is kept until you delete it."
+    return (
+        f"It is deleted when nobody has opened it, or a view published from it, for {days:g} days."
+    )
 
 
 def theme() -> Literal["light", "dark"]:
@@ -311,6 +378,13 @@ def runs(dataset_id: str) -> list[RunInfo]:
         found = [store().runs.get(run_id).info for run_id in seen.run_ids]
         return [info for info in found if info.dataset_id == dataset_id]
     return store().runs.find(workspace(), dataset_id)
+
+
+def jobs() -> list[JobStatus]:
+    """The visitor's jobs, newest first; who only reads what is published needs no workspace."""
+    if "share" in st.query_params and "workspace" not in st.session_state:
+        return []
+    return queue().jobs(workspace())
 
 
 def run(run_id: str) -> Run:
