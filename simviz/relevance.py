@@ -168,14 +168,15 @@ class Relevance:
                     f"The {side} indices must lie in 0..{bound - 1}, "
                     f"got {index.min()}..{index.max()}."
                 )
-        order = np.lexsort((-data, columns, rows))
-        rows, columns, data = rows[order], columns[order], data[order]
-        if len(rows):
+        follows = (rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))
+        if not follows.all():
+            order = np.lexsort((-data, columns, rows))
+            rows, columns, data = rows[order], columns[order], data[order]
             first = np.r_[True, (np.diff(rows) != 0) | (np.diff(columns) != 0)]
             rows, columns, data = rows[first], columns[first], data[first]
-        matrix = sp.csr_array(
-            (data, columns, np.searchsorted(rows, np.arange(shape[0] + 1))), shape=shape
-        )
+        ends = np.bincount(rows + 1, minlength=shape[0] + 1)
+        np.cumsum(ends, out=ends)
+        matrix = sp.csr_array((data, columns, ends), shape=shape)
         return cls(matrix, unjudged=cast(Unjudged, unjudged), kind=kind, threshold=threshold)
 
     @classmethod

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Columns, Factorized, counted, merge_equal, shown
+from simviz.data.cells import Columns, Factorized, as_cells, counted, merge_equal, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.sources import get_limits
+from simviz.data.sources import get_limits, tell
 from simviz.exceptions import DatasetError
 
 
@@ -40,17 +40,18 @@ def gather(
     columns = Columns({}, range(1, n_rows + 1), [])
     characters = 0
     left_out: list[str] = []
-    for one in schema:
+    for i, one in enumerate(schema):
+        tell(0.6 * i / len(schema))
         if is_flat(one.type):
-            codes, texts = _parts(read(one.name))
-            lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-            characters += int(lengths @ np.bincount(codes, minlength=len(texts)))
+            content = factorized_column(read(one.name))
+            lengths = np.fromiter(map(len, content.uniques), np.int64, len(content.uniques))
+            characters += int(lengths @ content.counts)
             if characters > max_bytes:
                 raise DatasetError(
                     f"{name} holds more than {max_bytes:,} characters once unpacked (in "
                     f"column {shown(one.name)}). Bring a sample, or fewer columns."
                 )
-            columns.content[one.name] = _factorized(codes, texts)
+            columns.content[one.name] = content
             continue
         matrix = _matrix(name, one.name, read(one.name)) if is_vector(one.type) else None
         if matrix is None:
@@ -93,42 +94,38 @@ def is_vector(kind: Any) -> bool:
 
 def factorized_column(column: Any) -> Factorized:
     """A flat column by its distinct cells; empty where a cell is null."""
-    return _factorized(*_parts(column))
-
-
-def _parts(column: Any) -> tuple[NDArray[np.int64], list[str]]:
-    """Which text stands in each row; the last is that of null."""
     import pyarrow as pa
     import pyarrow.types as t
 
     if t.is_null(column.type):
-        return np.zeros(len(column), dtype=np.int64), [""]
+        return Factorized(np.zeros(len(column), dtype=np.intp), as_cells([""]))
     if t.is_string_view(column.type):
         column = column.cast(pa.large_string())
     if t.is_float16(column.type):
         column = column.cast(pa.float32())
-    if not t.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    if column.num_chunks > 1:
+    if t.is_dictionary(column.type):
         column = column.unify_dictionaries()
-    words: list[Any] = []
+    else:  # one chunk: several would have to be unified, which takes ten times as long
+        column = pa.chunked_array([column.combine_chunks()])
+        column = column.dictionary_encode()
+    # Memory that Arrow keeps in reserve would add to that of the strings below.
+    pa.default_memory_pool().release_unused()
+    texts = as_cells([])
     if column.num_chunks:
         dictionary = column.chunk(0).dictionary
         if t.is_temporal(dictionary.type):
             dictionary = dictionary.cast(pa.string())
-        words = dictionary.to_pylist()
-    codes = [
-        part.indices.cast(pa.int64()).fill_null(len(words)).to_numpy(zero_copy_only=False)
-        for part in column.chunks
-    ]
-    return np.concatenate([np.zeros(0, np.int64), *codes]), [*map(scalar_text, words), ""]
-
-
-def _factorized(codes: NDArray[np.int64], texts: list[str]) -> Factorized:
-    """A column of texts, the last of which may occur nowhere."""
-    if len(texts) > 1 and not (codes == len(texts) - 1).any():
-        texts = texts[:-1]
-    return merge_equal(codes.astype(np.intp, copy=False), texts)
+        if is_string(dictionary.type) and not dictionary.null_count:
+            texts = dictionary.to_numpy(zero_copy_only=False)
+        else:
+            texts = as_cells([*map(scalar_text, dictionary.to_pylist())])
+    codes = np.empty(len(column), dtype=np.intp)
+    start = 0
+    for part in column.chunks:
+        rows = part.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy(zero_copy_only=False)
+        codes[start : start + len(part)] = rows
+        start += len(part)
+    return merge_equal(codes, as_cells([*texts, ""]) if column.null_count else texts)
 
 
 def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:

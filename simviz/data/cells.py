@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,10 +49,14 @@ def is_missing(cell: str) -> bool:
 
 def are_numbers(cells: Sequence[str]) -> bool:
     """Whether all known cells are numbers; codes such as "007" are text."""
-    known = [c.strip() for c in cells if not is_missing(c)]
-    return bool(known) and all(
-        _NUMBER.fullmatch(c) is not None and not re.match(r"[+-]?0\d", c) for c in known
-    )
+    known = False
+    for cell in cells:  # most columns of text show it in their first cell
+        if not is_missing(cell):
+            number = cell.strip()
+            if _NUMBER.fullmatch(number) is None or re.match(r"[+-]?0\d", number):
+                return False
+            known = True
+    return known
 
 
 def shown(value: object, limit: int = 40) -> str:
@@ -102,7 +107,8 @@ class Factorized(NamedTuple):
     @property
     def cells(self) -> NDArray[np.object_]:
         """The cell of each row; equal cells are one object."""
-        return self.uniques[self.codes]
+        is_same = np.array_equal(self.codes, np.arange(len(self.uniques)))
+        return self.uniques if is_same else self.uniques[self.codes]
 
     @property
     def counts(self) -> Codes:
@@ -111,7 +117,10 @@ class Factorized(NamedTuple):
 
     def map(self, change: Callable[[str], str]) -> Factorized:
         """The column with each cell changed."""
-        return merge_equal(self.codes, [change(cell) for cell in self.uniques])
+        changed = [change(cell) for cell in self.uniques]
+        if all(map(is_, changed, self.uniques)):
+            return self
+        return merge_equal(self.codes, changed)
 
     def where(self, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
         """In which rows something holds of the cell."""
@@ -135,17 +144,28 @@ def factorize(cells: Sequence[str] | NDArray[np.object_]) -> Factorized:
     return Factorized(codes.astype(np.intp, copy=False), uniques)
 
 
-def merge_equal(codes: Codes, cells: Sequence[str]) -> Factorized:
+def merge_equal(codes: Codes, cells: Sequence[str] | NDArray[np.object_]) -> Factorized:
     """Make a column of codes and of cells that may repeat."""
+    if are_distinct(cells):
+        return Factorized(codes, cells if isinstance(cells, np.ndarray) else as_cells(cells))
     seen: dict[str, int] = {}
     to = np.array([seen.setdefault(cell, len(seen)) for cell in cells], dtype=np.intp)
-    return Factorized(to[codes] if len(to) else codes, as_cells(list(seen)))
+    return Factorized(to[codes], as_cells(list(seen)))
+
+
+def are_distinct(cells: Sequence[str] | NDArray[np.object_]) -> bool:
+    """Whether no cell occurs twice."""
+    # A sorted array of hashes takes a quarter of the memory of a set.
+    hashes = np.sort(np.fromiter(map(hash, cells), dtype=np.int64, count=len(cells)))
+    return not (hashes[1:] == hashes[:-1]).any() or len(set(cells)) == len(cells)
 
 
 def by_appearance(codes: Codes) -> tuple[Codes, Codes]:
     """Number codes in order of appearance; also return where each appears first."""
     import pandas as pd
 
+    if np.array_equal(codes, np.arange(len(codes))):
+        return codes, codes
     new, distinct = pd.factorize(codes)
     new = new.astype(np.intp, copy=False)
     first = np.empty(len(distinct), dtype=np.intp)

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from simviz.data.cells import did_you_mean, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.sources import get_limits, safe_entries, unpack
+from simviz.data.sources import get_limits, safe_entries, tell, unpack
 from simviz.exceptions import DatasetError
 
 _DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
@@ -157,6 +157,8 @@ def _records(name: str, file: io.BytesIO, strings: list[str], dates: set[int]) -
         if _local(element) != "row":
             continue
         number = int(element.get("r", number + 1))
+        if not number % 1024:
+            tell(0.0)
         fields: list[str] = []
         for cell in element:
             at = _column(cell.get("r"), len(fields))

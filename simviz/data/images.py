@@ -15,7 +15,15 @@ from simviz.data.cells import counted, shown
 from simviz.data.pairs import Items, PairSet
 from simviz.data.readers import LeftOut, ReadResult
 from simviz.data.roles import Roles
-from simviz.data.sources import Source, get_limits, load_bytes, open_zip, safe_entries, unpack
+from simviz.data.sources import (
+    Source,
+    get_limits,
+    load_bytes,
+    open_zip,
+    safe_entries,
+    tell,
+    unpack,
+)
 from simviz.data.tables import Table, read_table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
@@ -61,12 +69,32 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
     return np.asarray(square, dtype=np.uint8)
 
 
+def _n_pixels(data: bytes) -> int:
+    """Pixels that an image says to have; 0 where it is damaged or too large to be decoded."""
+    from PIL import Image
+
+    tell(0.0)
+    try:
+        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+            n = image.width * image.height
+    except Exception:  # decoders of images raise whatever they like
+        return 0
+    return n if n <= get_limits().pixels else 0
+
+
 def make_sprites(
-    read: Callable[[str], bytes], paths: Iterable[str]
+    name: str, read: Callable[[str], bytes], paths: Sequence[str]
 ) -> tuple[dict[str, NDArray[np.uint8]], list[str]]:
     """Decode several images by their paths; also say which cannot be used, and why."""
+    total, limit = sum(map(_n_pixels, map(read, paths))), get_limits().total_pixels
+    if total > limit:
+        raise DatasetError(
+            f"{name} holds images of {total:,} pixels in all; the limit is {limit:,}. Bring "
+            "smaller images, or fewer."
+        )
     sprites, refused = {}, []
-    for path in paths:
+    for i, path in enumerate(paths):
+        tell(i / len(paths))
         try:
             sprites[path] = make_sprite(read(path))
         except ImageError as error:
@@ -216,7 +244,7 @@ def assemble(
             f"{table.unit} {empty[0]})."
         )
     wanted = {path for path, _ in links}
-    sprites, refused = make_sprites(read, [path for path in images if path in wanted])
+    sprites, refused = make_sprites(name, read, [path for path in images if path in wanted])
     if refused:
         notes.append(say_refused(refused))
     if len(wanted) < len(images):

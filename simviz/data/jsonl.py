@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Columns, counted, factorize, shown
-from simviz.data.sources import get_limits
+from simviz.data.sources import get_limits, tell
 from simviz.exceptions import DatasetError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -43,6 +43,8 @@ def read_columns(name: str, text: str) -> Columns:
                 )
             columns[key].append(text_of)
         rows.append(line)
+        if not len(rows) % 1024:
+            tell(0.0)
         for cells in columns.values():
             if len(cells) < len(rows):
                 cells.append("")

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz.data.cells import are_distinct
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -21,6 +22,7 @@ KINDS: tuple[ItemKind, ...] = ("text", "keyword", "image", "vector")
 #: Between the groups of an item that stands in several, in the column "group".
 GROUP_SEPARATOR = " | "
 Index = NDArray[np.integer] | Sequence[int]
+_HASHED = 4096  # texts that are hashed at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,11 +59,11 @@ class Items:
     metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ids = np.array([str(i) for i in self.ids], dtype=object)
+        ids = _as_texts(self.ids)
         n = len(ids)
         if self.kind not in KINDS:
             raise DatasetError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}.")
-        if len(set(ids)) != n:
+        if not are_distinct(ids):
             unique, counts = np.unique(ids, return_counts=True)
             repeated = unique[counts > 1][0]
             raise DatasetError(
@@ -140,14 +142,12 @@ class Items:
 def _as_content(content: Content, kind: ItemKind) -> Content:
     """Check content against its kind and make it read-only."""
     if kind in ("text", "keyword"):
-        texts = np.empty(len(content), dtype=object)
         for i, value in enumerate(content):
             if not isinstance(value, str):
                 raise DatasetError(
                     f"Items of kind {kind!r} are strings; item {i} is a {type(value).__name__}."
                 )
-            texts[i] = str(value)
-        return _frozen(texts)
+        return _frozen(_as_texts(content))
     if kind == "image":
         pixels = np.asarray(content)
         if pixels.dtype != np.uint8 or not (
@@ -169,6 +169,16 @@ def _as_content(content: Content, kind: ItemKind) -> Content:
     return matrix if sp.issparse(matrix) else _frozen(matrix)
 
 
+def _as_texts(values: Any) -> NDArray[np.object_]:
+    """Values as strings; an array of strings that nobody can change is taken as it is."""
+    is_array = isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1
+    if is_array and not values.flags.writeable and all(type(v) is str for v in values):
+        return values
+    texts = np.empty(len(values), dtype=object)
+    texts[:] = [str(v) for v in values]
+    return texts
+
+
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only view: items are shared between runs and must not change."""
     view = array.view()
@@ -180,10 +190,10 @@ def _hash_array(h: Any, array: NDArray[Any]) -> None:
     """Feed an array to a hash so that element boundaries count."""
     h.update(f"{array.shape}|".encode())
     if array.dtype.kind in "OUS":
-        for value in array.ravel():
-            raw = str(value).encode("utf-8", "surrogatepass")
-            h.update(len(raw).to_bytes(8, "little"))
-            h.update(raw)
+        flat = array.ravel()
+        for start in range(0, len(flat), _HASHED):
+            raw = [str(v).encode("utf-8", "surrogatepass") for v in flat[start : start + _HASHED]]
+            h.update(b"".join([len(r).to_bytes(8, "little") + r for r in raw]))
     else:
         h.update(array.dtype.str.encode())
         h.update(np.ascontiguousarray(array).tobytes())

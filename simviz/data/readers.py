@@ -24,7 +24,7 @@ from simviz.data.cells import (
 )
 from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet
 from simviz.data.roles import SPLIT_WORDS, Labels, Roles, guess_roles, parse_labels, said_of_unread
-from simviz.data.sources import Source, get_limits
+from simviz.data.sources import Source, get_limits, tell
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, read_table, table_from_frame
 from simviz.data.write import from_long_form, parse_header
@@ -117,8 +117,10 @@ def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[Lef
     return rows, left_out
 
 
-def distinct_items(table: Table, column: str, id_column: str | None, rows: Codes) -> Distinct:
-    """The distinct items of a side in order of appearance."""
+def distinct_items(
+    table: Table, column: str, id_column: str | None, rows: Codes, numbers: Any = ()
+) -> Distinct:
+    """The distinct items of a side in order of appearance; ids may be `numbers` if long enough."""
     content: NDArray[Any]
     if column in table.vectors:
         kind: ItemKind = "vector"
@@ -132,8 +134,9 @@ def distinct_items(table: Table, column: str, id_column: str | None, rows: Codes
     else:
         kind = "text"
         texts = table.factorize(column).map(str.strip)
-        values = texts.codes[rows]
-        content = texts.uniques[values]
+        is_whole = len(rows) == len(table)
+        values = texts.codes if is_whole else texts.codes[rows]
+        content = texts.cells if is_whole else texts.cells[rows]
     if id_column is None or id_column == column:
         if kind == "vector":
             # Minus zero is zero; equal rows are equal bytes then.
@@ -141,8 +144,14 @@ def distinct_items(table: Table, column: str, id_column: str | None, rows: Codes
             values = factorize([row.tobytes() for row in plain]).codes
         codes, first = by_appearance(values)
         named = id_column is not None and kind == "text"
-        ids = content[first] if named else as_cells([str(i) for i in range(len(first))])
-        return Distinct(codes, first, ids, content[first], kind)
+        if len(first) < len(content):
+            content = content[first]
+        if named:
+            return Distinct(codes, first, content, content, kind)
+        if len(numbers) < len(first):
+            numbers = as_cells([str(i) for i in range(len(first))])
+            numbers.flags.writeable = False
+        return Distinct(codes, first, numbers[: len(first)], content, kind)
     keys = table.factorize(id_column).map(str.strip)
     empty = keys.where(_is_blank)[rows]
     if empty.any():
@@ -316,14 +325,20 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
 def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     """A row is one pair, with a label or without."""
     notes = list(table.notes)
+    tell(0.65)
     rows, left_out = complete_rows(table, (roles.x, roles.y))
+    tell(0.7)
     rows, values, kind, more, unjudged = judged_rows(table, roles, rows)
     notes += more
     left_out += unjudged
     left_out.sort(key=lambda item: item.row)
     notes += _left_out_notes(table, left_out)
+    tell(0.75)
     x = distinct_items(table, roles.x, roles.x_id, rows)
-    y = distinct_items(table, roles.y, roles.y_id, rows)
+    tell(0.8)
+    numbers = x.ids if roles.x_id is None else ()
+    y = distinct_items(table, roles.y, roles.y_id, rows, numbers)
+    tell(0.85)
     more, disputed = _merge_notes(table, rows, x.codes, y.codes, values)
     notes += more
     metadata, more = attach(table, roles, rows, {"x": (x.codes, x.first), "y": (y.codes, y.first)})
@@ -333,6 +348,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
         shared = {c for s, items in sides if len(items.ids) < len(rows) for c in metadata[s]}
         notes += said_of_unread(table, shared | roles.used())
     notes += more
+    tell(0.9)
     relevance = Relevance.from_pairs(
         x.codes,
         y.codes,
@@ -400,18 +416,17 @@ def _merge_notes(
     """Say how many rows repeat a pair, and where they contradict one another."""
     # Also returns the pairs of the latter, by x and y item.
     pair = x.astype(np.int64) * (int(y.max()) + 1) + y
-    _, first, of, times = np.unique(
-        pair, return_index=True, return_inverse=True, return_counts=True
-    )
     none = np.empty((0, 2), dtype=np.intp)
-    n_repeats = len(pair) - len(times)
+    in_order = np.sort(pair)
+    n_repeats = int((in_order[1:] == in_order[:-1]).sum())
     if not n_repeats:
         return [], none
+    _, first, of = np.unique(pair, return_index=True, return_inverse=True)
     repeats = f"{counted(n_repeats, 'row repeats', 'rows repeat')} a pair that is listed before; "
     if values is None:
         return [repeats + "each pair counts once."], none
     notes = [repeats + "each pair counts once, with its highest label."]
-    low, high = np.full(len(times), np.inf), np.full(len(times), -np.inf)
+    low, high = np.full(len(first), np.inf), np.full(len(first), -np.inf)
     np.minimum.at(low, of, values)
     np.maximum.at(high, of, values)
     conflict = (low < 0) & (high > 0)

@@ -10,7 +10,7 @@ import stat
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
@@ -21,6 +21,7 @@ from simviz.exceptions import DatasetError
 
 _PREFIX = "SIMVIZ_MAX_"
 _CURRENT: ContextVar[ReadingLimits | None] = ContextVar("simviz_reading_limits", default=None)
+_WATCH: ContextVar[Callable[[float], None] | None] = ContextVar("simviz_watch", default=None)
 Source = str | Path | bytes
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", "a Parquet file"),
@@ -50,6 +51,8 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (b"\xfe\xff", "utf-16-be"),
 )
 _NUL = re.compile("\x00")
+# Letters beyond ASCII as UTF-7 writes them: 16 bits each, six a character.
+_SHIFTED = re.compile(rb"\+[A-Za-z0-9/]+-?")
 _BINARY = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f]")
 _BROKEN = (
     zipfile.BadZipFile,
@@ -96,6 +99,10 @@ class ReadingLimits:
         Images of one data set.
     pixels : int, default=25,000,000
         Pixels of one image, before it is made small.
+    total_pixels : int, default=2,000,000,000
+        Pixels of all images of a data set, likewise.
+    seconds : int, default=120
+        Time that the app gives to one upload; Python waits for as long as it takes.
 
     Examples
     --------
@@ -115,6 +122,8 @@ class ReadingLimits:
     depth: int = 40
     images: int = 20_000
     pixels: int = 25_000_000
+    total_pixels: int = 2_000_000_000
+    seconds: int = 120
 
 
 def get_limits() -> ReadingLimits:
@@ -174,6 +183,22 @@ def reading_limits(**changes: int) -> Iterator[ReadingLimits]:
         yield get_limits()
     finally:
         _CURRENT.reset(token)
+
+
+@contextmanager
+def watched(watch: Callable[[float], None]) -> Iterator[None]:
+    """Tell while something is read in this thread how far it is; what `watch` raises ends it."""
+    token = _WATCH.set(watch)
+    try:
+        yield
+    finally:
+        _WATCH.reset(token)
+
+
+def tell(fraction: float) -> None:
+    """Tell whoever watches what share of the reading is done, about."""
+    if watch := _WATCH.get():
+        watch(fraction)
 
 
 def load_bytes(
@@ -237,6 +262,9 @@ def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
     notes: list[str] = []
     bom, encoding = next((b for b in _BOMS if data.startswith(b[0])), (b"", "utf-8"))
     body = data[len(bom) :]
+    if not bom and looks_like_utf7(body):
+        notes.append(f"{name} was read as UTF-7. Save it as UTF-8 if letters look wrong.")
+        encoding = "utf-7"
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
@@ -251,7 +279,22 @@ def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
         notes.append(name + note.format(line=line, byte=f"0x{body[error.start]:02x}"))
     # Valid UTF-8 is text even where it holds a stray control character.
     _refuse_binary(name, text, _NUL)
-    return text, notes
+    # Old Macs ended lines with a carriage return alone.
+    return text if "\n" in text else text.replace("\r", "\n"), notes
+
+
+def looks_like_utf7(data: bytes) -> bool:
+    """Whether every plus sign of ASCII text begins letters of Europe or signs of typography."""
+    # Words such as "+yes" would be letters of Asia.
+    if b"+" not in data or not data.isascii():
+        return False
+    if _SHIFTED.search(data) is None or re.search(rb"\+(?![A-Za-z0-9/-])", data):
+        return False
+    try:
+        found = "".join([part.decode("utf-7") for part in _SHIFTED.findall(data)])
+    except UnicodeDecodeError:
+        return False
+    return re.fullmatch("[\xa0-\u017f\u0370-\u052f\u2010-\u20ac]*", found) is not None
 
 
 def _decode_lines(data: bytes, is_marked: bool) -> tuple[str, str]:

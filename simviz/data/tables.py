@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import islice
 from pathlib import PurePath
 from types import MappingProxyType
@@ -34,7 +34,16 @@ from simviz.data.cells import (
     shown,
     unescape_cell,
 )
-from simviz.data.sources import Source, decode_text, get_limits, gunzip, load_bytes, signature
+from simviz.data.sources import (
+    Source,
+    decode_text,
+    get_limits,
+    gunzip,
+    load_bytes,
+    looks_like_utf7,
+    signature,
+    tell,
+)
 from simviz.exceptions import DatasetError
 
 ColumnKind = Literal["text", "number", "empty", "vector"]
@@ -318,6 +327,11 @@ def make_table(
             vectors[column] = content
             frozen[column] = _preview_vectors(content)
         frozen[column].flags.writeable = False
+    every = np.arange(len(rows))
+    for column, content in columns.content.items():
+        # Where all cells differ, columns share the numbers of their rows.
+        if isinstance(content, Factorized) and np.array_equal(content.codes, every):
+            columns.content[column] = content._replace(codes=every)
     notes = [*notes, *columns.notes]
     if long:
         notes.append(
@@ -368,6 +382,7 @@ def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> C
     """Read one sheet of a workbook, its first row as the header."""
     title, n_sheets, records = excel.read_sheet(name, data, sheet)
     names, records = _split_header(records, header, max(len(f) for _, f in records))
+    _refuse_wide(name, len(names), len(records))
     names, notes = clean_names(name, names)
     if not records:
         raise DatasetError(f"{name}: sheet {shown(title)} has a header but no row below it.")
@@ -403,8 +418,12 @@ def _read_delimited(name: str, text: str, suffix: str, header: bool) -> tuple[Co
             f"{name} has one column only (line 1 is {shown(first)}). Pairs need two columns: "
             "separate them by commas, tabs, semicolons or vertical bars."
         )
+    start = re.search(r"[^\r\n]", text).start()  # type: ignore[union-attr]
+    end = text.find("\n", start)
+    _refuse_wide_header(name, text[start : end if end >= 0 else None], delimiter)
     records, notes = read_records(name, text, delimiter, bool(own), first_line)
     names, records = _split_header(records, header, len(records[0][1]))
+    _refuse_wide(name, len(names), len(records))
     if not own:
         names, more = clean_names(name, names)
         notes = notes + more
@@ -423,19 +442,28 @@ def _read_large(name: str, data: bytes, head: str, suffix: str) -> Table | None:
     """Read a large file with pyarrow, or return None where it needs more care."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     head = head.removeprefix("\ufeff")
-    if _DIRECTIVE.match(head) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if (
+        _DIRECTIVE.match(head)
+        or data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        or looks_like_utf7(data)
+    ):
         return None
+    if b"\n" not in data:
+        data, head = data.replace(b"\r", b"\n"), head.replace("\r", "\n")
     own = _OWN.match(head)
     delimiter = own.group(1) if own else sniff_delimiter(head, suffix)
     if delimiter is None:
         return None
+    _refuse_wide_header(name, data[: data.find(b"\n")].decode("utf-8", "ignore"), delimiter)
     try:
         line, names = next(iter_records(head, delimiter))
     except (StopIteration, QuoteError):
         return None
-    names, notes = (names, []) if own else clean_names(name, names)
+    if line != 1:
+        return None
     _refuse_wide(name, len(names), data.count(b"\n") - 1)
-    cells = read_cells(data, delimiter, len(names)) if line == 1 else None
+    names, notes = (names, []) if own else clean_names(name, names)
+    cells = read_cells(data, delimiter, len(names))
     if cells is None:
         return None
     if own:
@@ -509,15 +537,18 @@ def iter_records(
     if quoted and (' "' in text or '" ' in text):
         # To the csv module, quotes with spaces around them do not bind.
         text = re.sub(rf'{start} *("(?:[^"]++|"")*+"?)(?: *{end})?', r"\1", text)
+    file = io.StringIO(text, newline="")
     reader = csv.reader(
-        io.StringIO(text, newline=""),
+        file,
         delimiter=delimiter,
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         strict=True,
     )
     line = first_line
     try:
-        for fields in reader:
+        for i, fields in enumerate(reader):
+            if not i % 4096:
+                tell(0.6 * file.tell() / len(text))
             if any(fields) and (len(fields) > 1 or fields[0].strip()):
                 yield line, fields
             line = reader.line_num + first_line
@@ -537,7 +568,7 @@ def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Factorized] 
     # cell, lone carriage returns, text that is no UTF-8. What is accepted comes out as it would
     # come out there, and row i stands on line i + 2.
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
+    from pyarrow import compute as pc, csv as arrow_csv
 
     if data.endswith((b"\n\n", b"\n\r\n")):
         data = data.rstrip(b"\r\n")
@@ -545,14 +576,13 @@ def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Factorized] 
     if n_rows is None:
         return None
     names = [str(i) for i in range(n_columns)]
-    kind = pa.dictionary(pa.int32(), pa.string())
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(data),
             arrow_csv.ReadOptions(column_names=names, skip_rows=1, block_size=_BLOCK),
             arrow_csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
             arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, kind),
+                column_types=dict.fromkeys(names, pa.string()),
                 strings_can_be_null=False,
                 check_utf8=True,
             ),
@@ -561,10 +591,18 @@ def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Factorized] 
         return None
     if table.num_rows != n_rows:
         return None
-    columns = [arrow.factorized_column(column) for column in table.columns]
     # The csv module's rows without anything are passed over.
-    is_blank = np.logical_and.reduce([column.where(lambda cell: not cell) for column in columns])
-    return None if is_blank.any() else columns
+    empty = [pc.equal(pc.binary_length(column), 0) for column in table.columns]
+    if pc.any(reduce(pc.and_, empty)).as_py():
+        return None
+    columns: list[Factorized] = []
+    rest = table.columns[::-1]
+    del table
+    while rest:  # nothing else holds a column, so that it is freed while it is taken over
+        tell(0.1 + 0.5 * len(columns) / n_columns)
+        columns.append(arrow.factorized_column(rest.pop()))
+    pa.default_memory_pool().release_unused()
+    return columns
 
 
 def _count_rows(data: bytes, delimiter: int) -> int | None:
@@ -627,7 +665,6 @@ def columns_of_records(
     name: str, names: Sequence[str], records: Sequence[Record], between: str
 ) -> Columns:
     """Turn records into columns; fill short ones, refuse long ones."""
-    _refuse_wide(name, len(names), len(records))
     width, unit = len(names), "line" if between else "row"
     rows: list[list[str]] = []
     for line, fields in records:
@@ -652,6 +689,11 @@ def columns_of_records(
             f"({rows_named(unit, short)}); the missing cells count as empty."
         )
     return Columns({**columns}, [line for line, _ in records], notes)
+
+
+def _refuse_wide_header(name: str, header: str, delimiter: str) -> None:
+    """Refuse too many columns before anything is made of them."""
+    _refuse_wide(name, re.sub('"[^"]*"', "", header).count(delimiter) + 1, 0)
 
 
 def _refuse_wide(name: str, n_columns: int, n_rows: int) -> None:

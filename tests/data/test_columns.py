@@ -49,3 +49,13 @@ def test_missing_numbers_among_objects_are_no_group():
 def test_unknown_column_is_refused():
     with pytest.raises(KeyError):
         joined_column(items(1), items(1), "kind")
+
+
+def test_equal_hashes_are_no_repeats_and_repeats_are_found():
+    from simviz.data.cells import are_distinct, merge_equal
+
+    assert are_distinct([]) and are_distinct(["a", "b"]) and not are_distinct(["a", "b", "a"])
+    found = merge_equal(np.array([1, 0, 2]), ["b", "a", "b"])
+    assert list(found.cells) == ["a", "b", "b"] and list(found.uniques) == ["b", "a"]
+    # As many cells as rows, but in another order than the rows.
+    assert list(merge_equal(np.array([1, 0]), ["b", "a"]).cells) == ["a", "b"]

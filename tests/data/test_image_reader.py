@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from simviz.data import read_collection
 from simviz.data.images import ImageError, make_sprite, read_images
-from simviz.data.sources import reading_limits
+from simviz.data.sources import reading_limits, watched
 from simviz.exceptions import DatasetError
 
 
@@ -165,6 +166,30 @@ def huge_png(width, height):
 def test_pixel_bombs_are_refused_from_the_header(side):
     with pytest.raises(ImageError, match="pixels"):
         make_sprite(huge_png(side, side))
+
+
+def test_all_images_together_have_a_budget_of_pixels_that_headers_tell():
+    files = {f"{'odd' if i % 2 else 'even'}/{i}.png": huge_png(3_000, 3_000) for i in range(9)}
+    with (
+        reading_limits(total_pixels=80_000_000),
+        pytest.raises(DatasetError, match=r"81,000,000 pixels in all; the limit is 80,000,000"),
+    ):
+        read_collection(packed(files), "many.zip")
+
+
+def test_who_watches_hears_of_every_image_and_may_end_it():
+    heard = []
+
+    def watch(fraction):
+        heard.append(fraction)
+        if fraction > 0.5:
+            raise DatasetError("enough")
+
+    files = {f"{'odd' if i % 2 else 'even'}/{i}.png": picture() for i in range(4)}
+    with watched(watch), pytest.raises(DatasetError, match="enough"):
+        read_collection(packed(files), "four.zip")
+    assert heard[-1] == 0.75 and 0.25 in heard
+    assert len(read_collection(packed(files), "four.zip").pairs.y) == 4  # nobody watches
 
 
 def test_a_truncated_image_is_refused():

@@ -229,3 +229,22 @@ def test_an_unknown_column_suggests_the_near_one():
     table = read_table(b"query,document\na,b\n", "q.csv")
     with pytest.raises(DatasetError, match=r"no column 'qeury'. Did you mean 'query'\?"):
         Roles("qeury", "document").check(table)
+
+
+def test_too_many_columns_are_counted_beyond_any_sample():
+    for name in ("wide.csv", "wide.tsv.txt"):
+        between = "," if name.endswith("csv") else "\t"
+        header = between.join(f"c{i}" for i in range(300_000))
+        for text in (f"{header}\n{header}\n", f'\n{header}\n"a\nb"{between}1\n'):
+            with pytest.raises(DatasetError, match=r"has 300,000 columns; the limit is 1,000"):
+                read_table(text.encode(), name)
+
+
+def test_a_large_file_reads_the_same_with_any_line_end_and_encoding():
+    text = "query,document\n" + "".join(f"café {i % 9},answer {i}\n" for i in range(60_000))
+    plain = read_table(text.encode(), "q.csv")
+    for data in (text.replace("\n", "\r").encode(), text.encode("utf-7")):
+        other = read_table(data, "q.csv")
+        assert list(other.columns["query"]) == list(plain.columns["query"])
+        assert list(other.columns["document"]) == list(plain.columns["document"])
+        assert list(other.rows) == list(plain.rows)

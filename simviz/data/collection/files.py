@@ -24,6 +24,7 @@ from simviz.data.sources import (
     load_bytes,
     open_zip,
     safe_entries,
+    tell,
     unpack,
 )
 from simviz.exceptions import DatasetError
@@ -50,6 +51,7 @@ class Files:
 
     def read(self, path: str) -> bytes:
         """Content of one file, unpacked where it was gzipped."""
+        tell(0.0)
         return gunzip(path, self.openers[path]())[1]
 
 

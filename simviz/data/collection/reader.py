@@ -534,7 +534,7 @@ def _length(table: Table, column: str) -> float:
 def side_of_images(files: Files, paths: Sequence[str]) -> Side:
     """Images as the items of a side."""
     refuse_many(files.name, paths)
-    sprites, refused = make_sprites(files.read, paths)
+    sprites, refused = make_sprites(files.name, files.read, paths)
     if not sprites:
         raise DatasetError(f"{files.name}: no image can be used. {', '.join(refused[:5])}.")
     notes = [f"{counted(len(sprites), 'image')}, each made 64 × 64 pixels."]
