@@ -36,6 +36,8 @@ _ID = re.compile(r"[0-9a-f]{32}(-[0-9]{1,6})?")
 _WORKSPACE_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 #: A deleted run can be brought back for so long, in seconds.
 TRASH_SECONDS = 3_600.0
+#: An upload waits for so long to be kept as a data set, in seconds.
+UPLOAD_SECONDS = 86_400.0
 #: The workspace of whoever sits at the computer that the app runs on.
 LOCAL_WORKSPACE = "local"
 SCHEMA_VERSION = 6
@@ -141,6 +143,9 @@ class Limits:
     demo_runs, demo_bytes : int
         The same for the runs of demos, which belong to all; the one that was
         not opened for longest makes room.
+    upload_bytes : int
+        Most bytes of the uploads of all workspaces that are not kept as data
+        sets yet; the oldest make room.
     idle_days : float
         Days after which a workspace that nobody opened is removed.
     """
@@ -152,6 +157,7 @@ class Limits:
     bytes: int = 4 * 2**30
     demo_runs: int = 300
     demo_bytes: int = 4 * 2**30
+    upload_bytes: int = 2 * 2**30
     idle_days: float = 30.0
 
 
@@ -162,7 +168,7 @@ class Directory:
         self.root = default_root() if root is None else Path(root)
         self.limits = limits or Limits()
         try:
-            for name in (*FOLDERS, "drafts"):
+            for name in (*FOLDERS, "drafts", "uploads"):
                 (self.root / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
@@ -230,6 +236,10 @@ class Directory:
             if not is_alive(draft.name.rpartition("-")[0]):
                 shutil.rmtree(draft, ignore_errors=True)
         now = time.time()
+        for path in (self.root / "uploads").iterdir():
+            with suppress(FileNotFoundError):  # kept as a data set meanwhile
+                if is_full(self.root) or now - path.stat().st_mtime > UPLOAD_SECONDS:
+                    path.unlink()
         oldest = now - self.limits.idle_days * 86_400
         trash_seconds = 0.0 if is_full(self.root) else TRASH_SECONDS
         with self.index.writing(deleting=True) as db:
@@ -245,6 +255,9 @@ class Directory:
         # one without a row belongs to nobody.
         with self.index.writing(deleting=True) as db:
             self._bring_to_trash(db)
+            for path in (self.root / "uploads").iterdir():
+                if not db.has("workspaces", path.name):
+                    path.unlink(missing_ok=True)
             for kind in FOLDERS:
                 known = {row["id"] for row in db.execute(f"SELECT id FROM {kind}")}
                 for folder in (self.root / kind).iterdir():

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import sqlite3
 import time
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,7 @@ from simviz.exceptions import StoreError
 from simviz.store.datasets import Datasets, is_demo
 from simviz.store.directory import (
     TRASH_SECONDS,
+    UPLOAD_SECONDS,
     Connection,
     Directory,
     Limits,
@@ -120,7 +122,7 @@ class Store:
         Where it is.
     limits : Limits
         How much a workspace may keep.
-    workspaces, datasets, runs, shares, jobs, feedback, choices
+    workspaces, datasets, uploads, runs, shares, jobs, feedback, choices
         Its parts, each with methods to put, find, open and delete what it
         keeps.
 
@@ -148,6 +150,7 @@ class Store:
         self.root, self.limits = directory.root, directory.limits
         self.workspaces = Workspaces(directory)
         self.datasets = Datasets(directory)
+        self.uploads = Uploads(directory)
         self.runs = Runs(directory)
         self.shares = Shares(directory, self.workspaces, self.datasets, self.runs)
         self.jobs = Attempts(directory)
@@ -248,6 +251,60 @@ def _usage(db: Connection, workspace: str) -> Usage:
         f"SELECT COALESCE(SUM(n_bytes), 0) FROM ({both})", {"id": workspace}
     ).fetchone()
     return Usage(**{name: rows.fetchone()[0] for name, rows in counts.items()}, bytes=size)
+
+
+class Uploads:
+    """The last upload of each workspace that is not kept as a data set yet, for a day."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory, self._index = directory, directory.index
+
+    def put(self, workspace: str, files: Sequence[tuple[str, bytes]]) -> None:
+        """Keep an upload in place of the one before; those of others may make room."""
+        limits, size = self._directory.limits, sum(len(data) for _, data in files)
+        if size > min(limits.bytes, limits.upload_bytes):
+            raise StoreError(
+                f"The upload has {size / 1e6:,.1f} MB, more than is kept before it is a data set."
+            )
+        place = self._place(workspace)
+        with self._directory.draft() as draft:
+            path = draft / "upload.zip"
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr("names.json", json.dumps([name for name, _ in files]))
+                for i, (_, data) in enumerate(files):
+                    archive.writestr(str(i), data)
+            sync(path)
+            with self._index.writing() as db:
+                db.require_workspace(workspace)
+                path.replace(place)
+                sync(place.parent)
+        ages = {path: path.stat() for path in place.parent.iterdir() if path != place}
+        for path in sorted(ages, key=lambda path: ages[path].st_mtime):
+            if size + sum(stat.st_size for stat in ages.values()) > limits.upload_bytes:
+                path.unlink(missing_ok=True)
+                del ages[path]
+
+    def get(self, workspace: str) -> tuple[float, list[tuple[str, bytes]]] | None:
+        """The upload that waits, by the names of its files, and when it was made."""
+        place = self._place(workspace)
+        try:
+            created = place.stat().st_mtime
+            if time.time() - created > UPLOAD_SECONDS:
+                return None
+            with zipfile.ZipFile(place) as archive:
+                names = json.loads(archive.read("names.json"))
+                return created, [(name, archive.read(str(i))) for i, name in enumerate(names)]
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return None
+
+    def delete(self, workspace: str) -> None:
+        """Forget the upload that waits."""
+        self._place(workspace).unlink(missing_ok=True)
+
+    def _place(self, workspace: str) -> Path:
+        if not is_workspace_id(workspace):
+            raise StoreError(f"{workspace!r} cannot be the id of a workspace.")
+        return self._directory.root / "uploads" / workspace
 
 
 class Runs:

@@ -46,6 +46,8 @@ def show_page() -> None:
     """Show the Data page: what there is, whether it was understood, how it is split."""
     display.style()
     st.html(_STYLE)
+    if state.share() is None:
+        upload.restore()
     info, problem = None, ""
     dataset_id = state.current_dataset_id()
     if dataset_id is not None:
@@ -71,7 +73,8 @@ def _choose_view() -> str:
         return "this"
     if st.query_params.pop("view", "") == "other":
         st.session_state["data-view"] = "other"
-    st.session_state.setdefault("data-view", "other" if upload.waiting() else "this")
+    first = "other" if upload.waiting() or upload.is_reading() else "this"
+    st.session_state.setdefault("data-view", first)
     return forms.segmented("Show", VIEWS, "data-view")
 
 
@@ -318,6 +321,8 @@ def _show_choice() -> None:
         st.markdown("#### Your own data", width="content")
         upload.show_templates()
     upload.show_uploader()
+    if upload.is_reading():
+        return
     file = upload.waiting()
     if file is not None:
         review.show_waiting(file)

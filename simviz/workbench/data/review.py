@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -116,6 +117,13 @@ def show_waiting(file: Upload) -> None:
             suggestion = settings.suggestion_for(file.pairs_digest, pairs)
             spec = split.choose(file.pairs_digest, pairs, settings.as_spec(suggestion), suggestion)
     with top:
+        if file.uploaded:
+            minutes = max(1, round((time.time() - file.uploaded) / 60))
+            ago = counted(minutes, "minute") if minutes < 120 else f"{minutes // 60} hours"
+            display.quiet(
+                f"Uploaded {ago} ago and not kept yet. Keep it or discard it; after a day it goes "
+                "by itself."
+            )
         _show_keep(file, spec)
 
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections.abc import Sequence
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from simviz.markdown import escape_markdown
 from simviz.workbench.shell import display, forms, settings, state
 
 if TYPE_CHECKING:
     from simviz.data import ReadResult, Roles, Table
     from simviz.data.health import Finding
     from simviz.jobs import SplitSpec
+    from simviz.jobs.background import Background, Report
+    from simviz.store import Store
 
 TABLES = "csv tsv tab txt jsonl ndjson json parquet pq arrow arrows feather xlsx gz".split()
 #: Files that hold numbers alone: both sides, or one of several files.
@@ -29,9 +35,16 @@ ENDINGS = [*TABLES, "zip", *(ending[1:] for ending in VECTORS)]
 _PARTS = "sgml xml trec topics qrels qrel dat all png jpg jpeg gif webp bmp".split()
 _WAYS = {"one": "One file", "several": "Several files", "paste": "Paste lines"}
 MAX_MEGABYTES = 200
-# In the session: the file that waits, what was wrong with the last one, the
-# files that were read, and how often the uploader was emptied.
-_WAITING, _PROBLEM, _TAKEN, _N_EMPTIED = "data-waiting", "data-problem", "data-taken", "data-turn"
+#: Bytes of text that are read while the page is drawn; whatever is larger, or packed, takes turns.
+_SMALL = 2**20
+#: Uploads that are read at once, and seconds after which a page shows how far its own is.
+_READERS, _PATIENCE = 2, 2.0
+# In the session: the file that waits, the one that is read, what was wrong with the last one, the
+# files that were taken, how often the uploader was emptied, and whether an earlier session's
+# upload was looked for.
+_WAITING, _READING, _PROBLEM, _TAKEN = "data-waiting", "data-reading", "data-problem", "data-taken"
+_N_EMPTIED, _LOOKED = "data-turn", "data-looked"
+Files = Sequence[tuple[str, bytes]]
 
 
 @dataclass(slots=True)
@@ -45,6 +58,7 @@ class Upload:
     roles: Roles
     result: ReadResult | None = None
     problem: str = ""
+    uploaded: float = 0.0  # seconds since 1970, where an earlier session did it
 
     @property
     def pairs_digest(self) -> str:
@@ -87,6 +101,23 @@ class Upload:
         return self.result
 
 
+@dataclass(eq=False)
+class _Reading:
+    """A file on its way through a reader."""
+
+    key: tuple[str, str]
+    name: str
+    n_bytes: int
+    began: float
+    upload: Upload | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits for its turn or is read."""
+        progress = _readers().progress(self.key)
+        return progress is not None and progress.is_active
+
+
 class Pasted(BytesIO):
     """Lines that were typed or pasted, as if they were an uploaded file."""
 
@@ -103,11 +134,45 @@ def waiting() -> Upload | None:
     return upload
 
 
+def is_reading() -> bool:
+    """Whether a file is being read."""
+    return _READING in st.session_state
+
+
 def drop() -> None:
-    """Forget the file that waits, and empty the uploader."""
+    """Forget the file that waits, here and on disk, and empty the uploader."""
+    _stop()
     for name in (_WAITING, _PROBLEM, _TAKEN):
         st.session_state.pop(name, None)
     st.session_state[_N_EMPTIED] = _n_emptied() + 1
+    state.store().uploads.delete(state.workspace())
+
+
+def _stop() -> None:
+    """Stop reading."""
+    reading: _Reading | None = st.session_state.pop(_READING, None)
+    if reading is not None:
+        _readers().stop(reading.key)
+
+
+def _cancel() -> None:
+    """Stop reading, and empty the uploader; what waited before still waits."""
+    _stop()
+    st.session_state.pop(_TAKEN, None)
+    st.session_state[_N_EMPTIED] = _n_emptied() + 1
+
+
+def restore() -> None:
+    """Bring back, once a session, what was uploaded before the page was loaded anew."""
+    if _LOOKED in st.session_state:
+        return
+    st.session_state[_LOOKED] = True
+    reading = _latest().get(state.workspace())
+    if reading is not None and reading.is_active:
+        st.session_state[_READING] = reading
+    elif found := state.store().uploads.get(state.workspace()):
+        uploaded, files = found
+        _begin(_digest(files), files, uploaded)
 
 
 def _n_emptied() -> int:
@@ -139,8 +204,12 @@ def show_uploader() -> None:
     # page: what waits is dropped by its own button only.
     if parts:
         _take(parts)
-        if problem := st.session_state.get(_PROBLEM):
-            display.problem(problem)
+    _collect()
+    if is_reading():
+        _watch(st.session_state[_READING])
+        st.button("Cancel", key="data-cancel", on_click=_cancel, icon=":material/close:")
+    elif (problem := st.session_state.get(_PROBLEM)) and (parts or _TAKEN not in st.session_state):
+        display.problem(problem)
 
 
 def _one_file() -> list[Any]:
@@ -192,71 +261,183 @@ def _pasted() -> list[Any]:
 
 def _take(parts: Sequence[Any]) -> None:
     """Read what was handed in, once; if it is no good, what waits stays."""
-    from simviz.exceptions import DatasetError
-
     ids = [part.file_id for part in parts]
     if st.session_state.get(_TAKEN) == ids:
         return
-    digest = _digest(parts)
-    held = waiting()
+    _stop()
     st.session_state.pop(_PROBLEM, None)
+    files = [(part.name, part.getvalue()) for part in parts]
+    digest, held = _digest(files), waiting()
     if held is None or held.digest != digest:
-        try:
-            # A large file takes many times its size while it is read: one at a time.
-            with st.spinner("Reading the file"), _one_reader():
-                st.session_state[_WAITING] = _read(digest, parts)
-        except DatasetError as error:
-            st.session_state[_PROBLEM] = str(error)
+        _begin(digest, files)
     st.session_state[_TAKEN] = ids
 
 
-def _digest(parts: Sequence[Any]) -> str:
+def _begin(digest: str, files: Files, uploaded: float = 0.0) -> None:
+    """Read a small file at once, and have others read when it is their turn."""
+    from simviz.data.sources import signature
+    from simviz.exceptions import DatasetError
+
+    workspace, store = state.workspace(), state.store()
+    n_bytes = sum(len(data) for _, data in files)
+    is_text = all(signature(data) is None and not _is_vectors(name) for name, data in files)
+    if is_text and n_bytes <= _SMALL:
+        try:
+            with st.spinner("Reading the file"):
+                st.session_state[_WAITING] = _read_and_save(
+                    digest, files, uploaded, workspace, store
+                )
+        except DatasetError as error:
+            st.session_state[_PROBLEM] = str(error)
+        return
+    # Of one visitor, one upload is read at a time.
+    if before := _latest().get(workspace):
+        _readers().stop(before.key)
+    name = files[0][0] if len(files) == 1 else f"{len(files)} files"
+    reading = _Reading((workspace, secrets.token_hex(8)), name, n_bytes, time.monotonic())
+
+    def work(report: Report) -> None:
+        with _bounded(reading, report):
+            reading.upload = _read_and_save(digest, files, uploaded, workspace, store)
+
+    progress = _readers().submit(reading.key, work, workspace)
+    if progress.state == "failed":
+        st.session_state[_PROBLEM] = progress.message
+        return
+    _latest()[workspace] = st.session_state[_READING] = reading
+    with st.spinner("Reading the file"):
+        while reading.is_active and time.monotonic() - reading.began < _PATIENCE:
+            time.sleep(0.02)
+
+
+def _read_and_save(
+    digest: str, files: Files, uploaded: float, workspace: str, store: Store
+) -> Upload:
+    """Read files, and keep them on disk until they are a data set or a day has gone."""
+    from simviz.exceptions import StoreError
+
+    upload = _read(digest, files)
+    upload.uploaded = uploaded
+    if not uploaded:
+        with suppress(StoreError):  # only a reload would miss it
+            store.uploads.put(workspace, files)
+    return upload
+
+
+@contextmanager
+def _bounded(reading: _Reading, report: Report) -> Iterator[None]:
+    """Report how far reading is; end it when it is cancelled or takes too long."""
+    from simviz.data.sources import get_limits, watched
+    from simviz.exceptions import DatasetError, JobCancelled
+
+    limit, done = get_limits().seconds, 0.0
+    began = reading.began = time.monotonic()
+
+    def watch(fraction: float) -> None:
+        nonlocal done
+        done = max(done, fraction)
+        if report(done):
+            raise JobCancelled("Cancelled.")
+        if time.monotonic() - began > limit:
+            raise DatasetError(
+                f"{reading.name} was not read within {limit:,} seconds, as long as an upload may "
+                "take. Bring a sample, or read it in Python."
+            )
+
+    with watched(watch):
+        yield
+
+
+def _collect() -> None:
+    """Take over what has been read, or what is wrong with it."""
+    reading: _Reading | None = st.session_state.get(_READING)
+    if reading is None or reading.is_active:
+        return
+    del st.session_state[_READING]
+    progress = _readers().progress(reading.key)
+    if reading.upload is not None:
+        st.session_state[_WAITING] = reading.upload
+    elif progress is not None and progress.state == "failed":
+        st.session_state[_PROBLEM] = progress.message
+    else:
+        st.session_state[_PROBLEM] = "Not read: another upload of this workspace took its place."
+
+
+@st.fragment(run_every=0.5)
+def _watch(reading: _Reading) -> None:
+    """Show how far a file is read, until it is."""
+    from simviz.data.sources import get_limits
+
+    progress = _readers().progress(reading.key)
+    if progress is None or not progress.is_active:
+        st.rerun()
+    words = f"**{escape_markdown(reading.name)}**, {reading.n_bytes / 1e6:,.1f} MB · "
+    if progress.state == "waiting":
+        words += "waits for its turn"
+    else:
+        seconds = time.monotonic() - reading.began
+        words += f"reading for {seconds:.0f} s, at most {get_limits().seconds:,} s"
+    st.progress(progress.fraction, text=words)
+
+
+@st.cache_resource(show_spinner=False)
+def _readers() -> Background:
+    """The readers of this server, which outlive every page."""
+    from simviz.jobs.background import Background
+    from simviz.jobs.worker import DaemonPool
+
+    return Background(DaemonPool(_READERS, "simviz-reader"), broken="The file could not be read.")
+
+
+@st.cache_resource(show_spinner=False)
+def _latest() -> WeakValueDictionary[str, _Reading]:
+    """What was read last for each workspace, as long as somebody holds it."""
+    return WeakValueDictionary()
+
+
+def _digest(files: Files) -> str:
     """Return a digest of names and bytes, so that the same file is read once."""
     hasher = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        name = part.name.encode("utf-8", "surrogatepass")
-        hasher.update(len(name).to_bytes(8, "little") + name)
-        hasher.update(len(part.getbuffer()).to_bytes(8, "little"))
-        hasher.update(part.getbuffer())
+    for name, data in files:
+        raw = name.encode("utf-8", "surrogatepass")
+        hasher.update(len(raw).to_bytes(8, "little") + raw)
+        hasher.update(len(data).to_bytes(8, "little"))
+        hasher.update(data)
     return hasher.hexdigest()
 
 
-def _read(digest: str, parts: Sequence[Any]) -> Upload:
+def _read(digest: str, files: Files) -> Upload:
     from simviz.data import guess_roles, read_collection, read_images, read_table
 
-    first, data = parts[0], parts[0].getvalue()
-    if len(parts) == 1 and not first.name.lower().endswith((".zip", *VECTORS)):
-        table = read_table(data, first.name)
+    name, data = files[0]
+    if len(files) == 1 and not name.lower().endswith(".zip") and not _is_vectors(name):
+        table = read_table(data, name)
         roles = guess_roles(table)
         upload = Upload(digest, table, roles, False, roles)
         upload.read_as(roles)
         return upload
-    if len(parts) == 2 and _is_zip(first):
-        result = read_images(
-            data, parts[1].getvalue(), name=first.name, keywords_name=parts[1].name
-        )
-    elif len(parts) == 1:
-        result = read_collection({first.name: data}, first.name)
+    if len(files) == 2 and name.lower().endswith(".zip"):
+        result = read_images(data, files[1][1], name=name, keywords_name=files[1][0])
+    elif len(files) == 1:
+        result = read_collection({name: data}, name)
     else:
-        files = {part.name: part.getvalue() for part in parts}
-        result = read_collection(files, _common_name(parts))
+        result = read_collection(dict(files), _common_name([name for name, _ in files]))
     return Upload(digest, result.table, result.roles, True, result.roles, result)
+
+
+def _is_vectors(name: str) -> bool:
+    return name.lower().endswith(VECTORS)
 
 
 def _is_zip(file: Any) -> bool:
     return bool(file.name.lower().endswith(".zip"))
 
 
-def _common_name(parts: Sequence[Any]) -> str:
+def _common_name(names: Sequence[str]) -> str:
     """Return what the names of all files begin with, or a plain word."""
-    names = zip(*(part.name for part in parts), strict=False)
-    shared = "".join(c[0] for c in takewhile(lambda c: len(set(c)) == 1, names)).strip("._- ")
+    letters = zip(*names, strict=False)
+    shared = "".join(c[0] for c in takewhile(lambda c: len(set(c)) == 1, letters)).strip("._- ")
     return shared if len(shared) > 2 else "my files"
-
-
-@st.cache_resource(show_spinner=False)
-def _one_reader() -> Any:
-    return threading.Lock()
 
 
 def show_templates() -> None:

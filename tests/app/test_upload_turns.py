@@ -1,0 +1,184 @@
+"""Large uploads take turns, can be cancelled, and survive a reload until they are kept."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+import zipfile
+
+import pytest
+from on_page import html
+
+from simviz.data.sources import reading_limits, tell
+from simviz.data.templates import make_template
+from simviz.exceptions import DatasetError, StoreError
+from simviz.workbench.data import upload
+from simviz.workbench.shell import state
+
+pytestmark = pytest.mark.app
+PAGE = "data"
+GOOD = "query,document,label\n" + "".join(f"question {i},answer {i},1\n" for i in range(40))
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Reading of packed files goes on until the event is set, or it is cancelled."""
+    go_on, read = threading.Event(), upload._read
+
+    def wait(digest, files):
+        while files[0][1].startswith(b"PK") and not go_on.is_set():
+            tell(0.25)
+            time.sleep(0.01)
+        return read(digest, files)
+
+    monkeypatch.setattr(upload, "_read", wait)
+    monkeypatch.setattr(upload, "_PATIENCE", 0.05)
+    yield go_on
+    go_on.set()
+
+
+def settled(app):
+    for _ in range(400):
+        if "data-reading" not in app.session_state:
+            return app
+        time.sleep(0.02)
+        app.run()
+    raise AssertionError("still reading")
+
+
+@pytest.fixture
+def again(open_page):
+    """The same visitor after a reload: a session of its own."""
+    return lambda app: open_page(PAGE, app.session_state.workspace).run()
+
+
+def waiting(app):
+    return app.session_state["data-waiting"] if "data-waiting" in app.session_state else None
+
+
+def test_a_small_file_is_read_while_another_visitor_s_is_being_read(app, slow, open_page):
+    app.run()
+    app.file_uploader[0].upload("pictures.zip", make_template("pictures.zip")).run()
+    assert not app.exception and waiting(app) is None
+    assert app.button(key="data-cancel") and app.get("progress")
+    assert not any(b.key == "data-demo-emoji" for b in app.button)
+    other = open_page(PAGE, state.store().workspaces.create()).run()
+    other.file_uploader[0].upload("q.csv", GOOD.encode()).run()
+    assert "40 pairs" in html(other)
+    slow.set()
+    settled(app)
+    assert not app.exception and "6 pairs" in html(app)
+
+
+def test_reading_is_cancelled_and_what_waited_still_waits(app, slow):
+    app.run()
+    app.file_uploader[0].upload("good.csv", GOOD.encode()).run()
+    app.file_uploader[0].upload("pictures.zip", make_template("pictures.zip")).run()
+    assert "40 pairs" not in html(app)
+    app.button(key="data-cancel").click().run()
+    assert not app.exception and "40 pairs" in html(app)
+    assert state.store().uploads.get(app.session_state.workspace)[1][0][0] == "good.csv"
+    slow.set()
+    app.run()
+    assert waiting(app).table.name == "good.csv"
+
+
+def test_another_upload_of_the_workspace_takes_its_place(app, slow, again):
+    app.run()
+    app.file_uploader[0].upload("pictures.zip", make_template("pictures.zip")).run()
+    other = again(app)  # a reload finds what is being read
+    assert other.button(key="data-cancel")
+    other.file_uploader[0].upload("trec.zip", make_template("trec.zip")).run()
+    slow.set()
+    settled(other)
+    assert "5 pairs" in html(other)
+    settled(app)
+    assert waiting(app) is None and "took its place" in html(app)
+
+
+def test_too_many_pixels_and_too_long_a_time_are_refused(app):
+    app.run()
+    images = make_template("pictures.zip")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIMVIZ_MAX_TOTAL_PIXELS", "1000")
+        app.file_uploader[0].upload("pictures.zip", images).run()
+        assert "pixels in all; the limit is 1,000" in html(settled(app))
+
+
+def test_a_reading_ends_with_its_time(monkeypatch):
+    reading = upload._Reading(("w", "1"), "q.csv", 9, 0.0)
+    heard = []
+    with (
+        reading_limits(seconds=1),
+        pytest.raises(DatasetError, match=r"q\.csv was not read within 1 seconds"),
+        upload._bounded(reading, lambda fraction: heard.append(fraction)),
+    ):
+        tell(0.5)
+        tell(0.25)
+        reading_time = time.monotonic() + 5
+        monkeypatch.setattr(upload.time, "monotonic", lambda: reading_time)
+        tell(0.75)
+    assert heard == [0.5, 0.5, 0.75]
+
+
+@pytest.mark.parametrize("kind", ["text", "packed"])
+def test_a_reload_brings_back_what_is_not_kept(app, kind, again):
+    app.run()
+    name, data = (
+        ("q.csv", GOOD.encode()) if kind == "text" else ("p.zip", make_template("pictures.zip"))
+    )
+    app.file_uploader[0].upload(name, data).run()
+    settled(app)
+    assert "Uploaded" not in html(app)
+    after = settled(again(app))
+    assert not after.exception
+    assert "Uploaded 1 minute ago and not kept yet" in html(after)
+    assert waiting(after).result.pairs.digest == waiting(app).result.pairs.digest
+    after.button(key="data-discard").click().run()
+    assert waiting(after) is None
+    assert waiting(again(app)) is None
+
+
+def test_what_is_kept_or_refused_is_no_draft(app):
+    app.run()
+    app.file_uploader[0].upload("bad.csv", b"one\nword\n").run()
+    assert state.store().uploads.get(app.session_state.workspace) is None
+    app.file_uploader[0].upload("q.csv", GOOD.encode()).run()
+    assert state.store().uploads.get(app.session_state.workspace) is not None
+    app.button(key="data-keep").click().run()
+    assert state.store().uploads.get(app.session_state.workspace) is None
+
+
+def test_a_disk_that_is_full_costs_the_draft_only(app, monkeypatch):
+    def put(*args):
+        raise StoreError("full")
+
+    app.run()
+    monkeypatch.setattr(state.store().uploads, "put", put)
+    app.file_uploader[0].upload("q.csv", GOOD.encode()).run()
+    assert not app.exception and "40 pairs" in html(app)
+
+
+def test_packed_or_large_or_of_numbers_is_not_read_by_the_page(app, monkeypatch):
+    app.run()
+    seen = []
+    read = upload._read_and_save
+    monkeypatch.setattr(
+        upload,
+        "_read_and_save",
+        lambda *args: seen.append(threading.current_thread().name) or read(*args),
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("q.csv", GOOD)
+    for name, data in (
+        ("q.csv", GOOD.encode()),
+        ("q.zip", packed.getvalue()),
+        ("large.csv", GOOD.encode() + b"x,y,1\n" * 200_000),
+        ("v.npz", make_template("vectors.npz")),
+    ):
+        app.file_uploader[0].upload(name, data).run()
+        settled(app)
+        assert not app.exception
+    assert ["simviz-reader" in name for name in seen] == [False, True, True, True]
