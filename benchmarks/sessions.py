@@ -3,6 +3,7 @@
     python benchmarks/sessions.py            # both tables, five minutes or more
     python benchmarks/sessions.py --visitors 40 --think 1 4
     python benchmarks/sessions.py --alone    # what each widget costs, in time of the processor
+    python benchmarks/sessions.py --uploads  # what one visitor's upload costs another
 
 starts the app on an empty store, trains the methods of the emoji demo, and talks to it over
 websockets as browsers do (`_app_client`). The first table changes every widget of every page once
@@ -10,13 +11,14 @@ while a job runs; a second is from the message that says what was changed to the
 is drawn. The second table: visitors who read for a while, then go to another page or change
 something; some of them train. Memory is that of the whole server process. With `--alone` no job
 runs, and the first table has the processor's time of the server, which a busy machine leaves as
-it is.
+it is. With `--uploads` one visitor hands in what is hard to read, another 30 rows meanwhile.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import os
 import random
 import socket
@@ -26,6 +28,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -205,6 +208,59 @@ async def _settled(app: App) -> float:
     return app.cpu()
 
 
+async def take_turns(app: App) -> None:
+    """One visitor hands in what is hard to read; another hands in 30 rows two seconds later."""
+    header = ",".join(f"c{i}" for i in range(1_000_000))
+    files = {
+        "300 pictures of 25 M pixels": ("pictures.zip", _pictures(300)),
+        "40 of them, within the limit": ("pictures.zip", _pictures(40)),
+        "1,000,000 columns": ("wide.csv", f"{header}\n{header}\n".encode()),
+        "4,000,000 rows": ("rows.csv", _rows(4_000_000)),
+    }
+    print("| file | seconds | 30 rows of another | memory before, at most |")
+    print("|---|---:|---:|---:|")
+    for what, (name, data) in files.items():
+        async with Tab(app.port) as hard, Tab(app.port) as easy:
+            for tab in (hard, easy):
+                await tab.open("data", "view=other")
+            before = app.memory()
+            (Path("/proc") / str(app.process.pid) / "clear_refs").write_text("5")
+            long = asyncio.create_task(_understood(hard, name, data))
+            await asyncio.sleep(2)
+            short = await _understood(easy, "rows.csv", _rows(30))
+            took = await long
+        status = Path(f"/proc/{app.process.pid}/status").read_text()
+        most = int(status.split("VmHWM:")[1].split()[0]) / 1e3
+        print(f"| {what} | {took:.1f} | {short:.1f} | {before:,.0f}, {most:,.0f} MB |")
+
+
+async def _understood(tab: Tab, name: str, data: bytes) -> float:
+    """Seconds until a file is shown as it was understood, or refused."""
+    began = time.monotonic()
+    await tab.upload("data-file-0", name, data)
+    while "data-cancel" in tab.keys():
+        await asyncio.sleep(0.05)
+    fail_on(tab.errors)
+    return time.monotonic() - began
+
+
+def _rows(n: int) -> bytes:
+    lines = (f"question {i},answer {i}\n" for i in range(n))
+    return f"query,document\n{''.join(lines)}".encode()
+
+
+def _pictures(n: int) -> bytes:
+    """A zip of white pictures of one bit a pixel, in two folders."""
+    from PIL import Image
+
+    picture, archive = io.BytesIO(), io.BytesIO()
+    Image.new("1", (5000, 5000), 1).save(picture, "PNG")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for i in range(n):
+            file.writestr(f"{'odd' if i % 2 else 'even'}/{i}.png", picture.getvalue())
+    return archive.getvalue()
+
+
 def fail_on(errors: list[str]) -> None:
     """End with what a page said went wrong."""
     if errors:
@@ -219,6 +275,9 @@ def quantile(values: list[float], q: float) -> float:
 async def measure(options: argparse.Namespace) -> None:
     with started() as app:
         print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        if options.uploads:
+            await take_turns(app)
+            return
         await prepare(app)
         if not options.only_load:
             measured = spend if options.alone else react
@@ -272,6 +331,7 @@ def main() -> None:
     parser.add_argument("--only-load", action="store_true")
     parser.add_argument("--only-reactions", action="store_true")
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--uploads", action="store_true")
     asyncio.run(measure(parser.parse_args()))
 
 

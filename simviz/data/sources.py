@@ -99,7 +99,7 @@ class ReadingLimits:
         Images of one data set.
     pixels : int, default=25,000,000
         Pixels of one image, before it is made small.
-    total_pixels : int, default=2,000,000,000
+    total_pixels : int, default=1,000,000,000
         Pixels of all images of a data set, likewise.
     seconds : int, default=120
         Time that the app gives to one upload; Python waits for as long as it takes.
@@ -122,7 +122,7 @@ class ReadingLimits:
     depth: int = 40
     images: int = 20_000
     pixels: int = 25_000_000
-    total_pixels: int = 2_000_000_000
+    total_pixels: int = 1_000_000_000
     seconds: int = 120
 
 

@@ -130,10 +130,10 @@ def test_a_reload_brings_back_what_is_not_kept(app, kind, again):
     )
     app.file_uploader[0].upload(name, data).run()
     settled(app)
-    assert "Uploaded" not in html(app)
+    assert "Brought back" not in html(app)
     after = settled(again(app))
     assert not after.exception
-    assert "Uploaded 1 minute ago and not kept yet" in html(after)
+    assert "Brought back: uploaded 1 minute ago and not kept yet" in html(after)
     assert waiting(after).result.pairs.digest == waiting(app).result.pairs.digest
     after.button(key="data-discard").click().run()
     assert waiting(after) is None

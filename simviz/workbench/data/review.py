@@ -121,8 +121,8 @@ def show_waiting(file: Upload) -> None:
             minutes = max(1, round((time.time() - file.uploaded) / 60))
             ago = counted(minutes, "minute") if minutes < 120 else f"{minutes // 60} hours"
             display.quiet(
-                f"Uploaded {ago} ago and not kept yet. Keep it or discard it; after a day it goes "
-                "by itself."
+                f"Brought back: uploaded {ago} ago and not kept yet. Keep it or discard it; after "
+                "a day it goes by itself."
             )
         _show_keep(file, spec)
 

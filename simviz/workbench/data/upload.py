@@ -371,7 +371,8 @@ def _watch(reading: _Reading) -> None:
     progress = _readers().progress(reading.key)
     if progress is None or not progress.is_active:
         st.rerun()
-    words = f"**{escape_markdown(reading.name)}**, {reading.n_bytes / 1e6:,.1f} MB · "
+    size = max(1, round(reading.n_bytes / 1e3))
+    words = f"**{escape_markdown(reading.name)}**, {size:,} kB · "
     if progress.state == "waiting":
         words += "waits for its turn"
     else:
