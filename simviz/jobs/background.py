@@ -121,7 +121,7 @@ class Background:
         except (SimvizError, ValueError) as error:
             self._end(key, Progress("failed", message=str(error)))
         except Exception:
-            _log.exception("work in the background failed", {"key": key})
+            _log.exception("work in the background failed")
             self._end(key, Progress("failed", message=self._broken))
         else:
             with self._lock:

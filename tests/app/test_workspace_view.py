@@ -63,6 +63,18 @@ def test_the_page_says_what_is_used_and_until_when(public):
     assert "14 days" in html(fresh) and "Delete everything" not in str(fresh._tree)
 
 
+def test_a_refusal_names_the_quota_and_what_to_do(public, home, monkeypatch, capsys):
+    monkeypatch.setenv("SIMVIZ_WORKSPACE_DATASETS", "1")
+    app = public()
+    app.file_uploader[0].upload("secret.csv", b"query,document\nxylophone,b\nc,d\n").run()
+    app.button(key="data-keep").click().run()
+    assert not app.exception
+    assert "holds 1 data sets, as many as it may. Delete some first" in html(app)
+    told = capsys.readouterr().err
+    assert "upload read" in told and "files=1 bytes=31 " in told
+    assert not any(text in told for text in ("xylophone", "secret", home.mine))
+
+
 def test_everything_is_deleted_and_the_page_says_so(public, home):
     app = public(data=home.data["own"], view="other")
     assert "1 data set, 1 run, 1 published view and 1 job go" in said(app)

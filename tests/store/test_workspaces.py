@@ -58,6 +58,7 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
         store.feedback.put(dataset_id, owner, [("a", "b", 1.0)])
         store.choices.put(dataset_id, owner, "part", "test")
         store.shares.publish(owner, "map", run_ids=[run_id])
+        store.uploads.put(owner, [("a.csv", b"x,y")])
         store.jobs.add(run_id, owner, lambda folder: (folder / "spec.json").touch())
         deleted = f"2{run_id[1:]}"
         store.runs.put(deleted, result, spec, owner)
@@ -76,6 +77,7 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
     assert left == {"datasets": 1, "jobs": 1}
     left = {kind: len(list((store.root / kind).iterdir())) for kind in ("runs", "trash", "drafts")}
     assert left == {"runs": 1, "trash": 1, "drafts": 0}
+    assert store.uploads.get(mine) is None and store.uploads.get(theirs) is not None
     with pytest.raises(StoreError, match="no longer exists"):
         store.workspaces.delete(mine)
 

@@ -428,6 +428,7 @@ def _in_words(used: Usage) -> str:
 
 
 def _delete_everything() -> None:
+    upload.drop()
     try:
         gone = state.delete_everything()
     except SimvizError as error:

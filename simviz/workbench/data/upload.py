@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from simviz.markdown import escape_markdown
+from simviz.store.directory import masked
 from simviz.workbench.shell import display, forms, settings, state
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from simviz.jobs.background import Background, Report
     from simviz.store import Store
 
+_log = logging.getLogger(__name__)
 TABLES = "csv tsv tab txt jsonl ndjson json parquet pq arrow arrows feather xlsx gz".split()
 #: Files that hold numbers alone: both sides, or one of several files.
 VECTORS = (".npz", ".npy", ".mtx", ".svm", ".svmlight", ".libsvm")
@@ -314,9 +317,17 @@ def _read_and_save(
     digest: str, files: Files, uploaded: float, workspace: str, store: Store
 ) -> Upload:
     """Read files, and keep them on disk until they are a data set or a day has gone."""
-    from simviz.exceptions import StoreError
+    from simviz.exceptions import SimvizError, StoreError
 
-    upload = _read(digest, files)
+    began = time.monotonic()
+    told: dict[str, Any] = {"workspace": masked(workspace), "files": len(files)}
+    told["bytes"] = sum(len(data) for _, data in files)
+    try:
+        upload = _read(digest, files)
+    except SimvizError:
+        _log.info("upload not read", told)
+        raise
+    _log.info("upload read", told | {"seconds": round(time.monotonic() - began, 2)})
     upload.uploaded = uploaded
     if not uploaded:
         with suppress(StoreError):  # only a reload would miss it

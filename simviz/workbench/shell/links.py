@@ -208,6 +208,8 @@ def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
         "with its link can open: these runs with their models, and the data they were trained on."
     )
     how_long = st.selectbox("The link works for", list(_DAYS), index=1, key=f"{kind}-share-days")
+    if state.deployment().public:
+        st.caption(f"{state.how_long()} Its links end with it.")
     if st.button("Publish this view", key=f"{kind}-publish", type="primary"):
         try:
             st.session_state[f"{kind}-published"] = state.store().shares.publish(

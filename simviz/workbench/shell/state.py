@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import re
@@ -160,6 +161,8 @@ def deployment() -> Deployment:
     """How this server was set up; its log begins with it."""
     set_up = Deployment.of()
     log.start(is_json=set_up.log_is_json)
+    told = {"public": set_up.public, "cluster": bool(set_up.scheduler)}
+    logging.getLogger(__name__).info("server set up", told)
     return set_up
 
 
@@ -284,9 +287,10 @@ def how_long() -> str:
     """How long a workspace is kept, in words."""
     days = deployment().idle_days
     if math.isinf(days):
-        return "It is kept until you delete it."
+        return "Your workspace is kept until you delete it."
     return (
-        f"It is deleted when nobody has opened it, or a view published from it, for {days:g} days."
+        "Your workspace is deleted when nobody has opened it, or a view published from it, for "
+        f"{days:g} days."
     )
 
 
