@@ -21,7 +21,7 @@ from simviz.jobs.training import fit, has_scores, measure
 from simviz.jobs.worker import DaemonPool, limit_threads, submit_for, threads_per_job
 from simviz.pipeline import Pipeline
 from simviz.projection.drawing import draw
-from simviz.projection.joint import METHODS, Balance, Method
+from simviz.projection.joint import METHODS, Balance
 from simviz.store.datasets import usual_asking
 from simviz.store.run import IMPORTED, Part, Run, RunResult
 from simviz.store.store import Store
@@ -34,7 +34,13 @@ MAX_WAITING, _REMEMBERED = 20, 100
 MAX_PAIRS = 100_000_000
 #: What may be done about the gap between the sides; the first where a drawing does not say.
 _BALANCES: tuple[Balance, ...] = ("center", "none", "rank")
-_DRAWING = re.compile(rf"({'|'.join(METHODS)})-2(?:-({'|'.join(_BALANCES)}))?")
+#: Shares of the forces across the sides, in percent; the first where a drawing does not say.
+SHARES = (70, 30, 50, 90)
+_FLAT = [method for method in METHODS if method != "two-sided"]
+_DRAWING = re.compile(
+    rf"(?:({'|'.join(_FLAT)})-2(?:-({'|'.join(_BALANCES)}))?"
+    rf"|two-sided-2(?:-({'|'.join(map(str, SHARES))}))?)"
+)
 #: Of the work of a drawing, what is done after the last epoch: its quality is measured then.
 _LAYOUT = 0.9
 _log = logging.getLogger(__name__)
@@ -196,14 +202,16 @@ def learning_records(run: Run, pairs: PairSet, part: Part, report: Report) -> li
 
 def kept_name(drawing: str) -> str:
     """Return the name under which a run keeps a drawing, see `drawing_name`."""
-    return "{}-2-{}".format(*_parsed(drawing))
+    options = _parsed(drawing)
+    share = options.get("share")
+    how = options["balance"] if share is None else f"{100 * share:.0f}"
+    return f"{options['method']}-2-{how}"
 
 
 def draw_run(
     background: Background, run: Run, pairs: PairSet, drawing: str, workspace: str = ""
 ) -> Progress | None:
     """Have a drawing made and kept with the run, once for all; return None if it is there."""
-    method, balance = _parsed(drawing)
     name, key = kept_name(drawing), (run.id, drawing)
     if name in run.maps():
         background.forget(key)
@@ -214,22 +222,24 @@ def draw_run(
     def work(report: Report) -> None:
         seed = int(run.spec["split"]["seed"])
         callback = _callback(report, 0.0, _LAYOUT)
-        made = draw(
-            run.pipeline(), pairs, seed=seed, callback=callback, method=method, balance=balance
-        )
+        made = draw(run.pipeline(), pairs, seed=seed, callback=callback, **_parsed(drawing))
         run.put_map(name, *made)
 
     return background.submit(key, work, workspace)
 
 
-def _parsed(drawing: str) -> tuple[Method, Balance]:
+def _parsed(drawing: str) -> dict[str, Any]:
+    """Return the options of `joint_map` that a drawing's name stands for."""
     match = _DRAWING.fullmatch(drawing)
     if not match:
         raise ValueError(
-            f"A drawing is a method ({', '.join(METHODS)}) and 2 dimensions, such as "
-            f"'umap-2', and may name a balance ({', '.join(_BALANCES)}); got {drawing!r}."
+            f"A drawing is a method ({', '.join(_FLAT)}) and 2 dimensions, such as 'umap-2', and "
+            f"may name a balance ({', '.join(_BALANCES)}), or 'two-sided-2' and may name percent "
+            f"({', '.join(map(str, SHARES))}); got {drawing!r}."
         )
-    return cast(Method, match[1]), cast(Balance, match[2] or _BALANCES[0])
+    if match[1] is None:
+        return {"method": "two-sided", "share": int(match[3] or SHARES[0]) / 100}
+    return {"method": match[1], "balance": match[2] or _BALANCES[0]}
 
 
 def _callback(report: Report, start: float = 0.0, share: float = 1.0) -> Callback:

@@ -23,3 +23,4 @@ from .layout import (
 from .quality import Quality as Quality, map_quality as map_quality
 from .regions import Region as Region, topic_regions as topic_regions, word_regions as word_regions
 from .space import Neighbors as Neighbors, nearest_across as nearest_across
+from .two_sided import two_sided_map as two_sided_map

@@ -15,6 +15,7 @@ from simviz.pipeline import PairPipeline, Pipeline
 from simviz.projection.joint import JointMap, joint_map
 from simviz.projection.layout import unfold
 from simviz.projection.space import Neighbors, Side, nearest_across
+from simviz.projection.two_sided import Comparison
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
@@ -39,8 +40,11 @@ def drawing_name(drawing: JointMap) -> str:
     Returns
     -------
     str
-        Method, dimensions (once there were three) and balance: "mds-2-center".
+        Method, dimensions (once there were three) and balance, or percent of the forces across
+        the sides: "mds-2-center", "two-sided-2-70".
     """
+    if drawing.share is not None:
+        return f"{drawing.method}-2-{100 * drawing.share:.0f}"
     return f"{drawing.method}-2-{drawing.balance}"
 
 
@@ -83,15 +87,21 @@ def draw(
                 f"A random sample of {len(drawn):,} of {len(side):,} {name} is drawn "
                 f"(seed {seed})."
             )
-    if isinstance(pipeline, PairPipeline) and has_vectors:
+    similarity: Comparison | FloatArray = "euclidean"
+    if isinstance(pipeline, PairPipeline) and isinstance(model, EmbeddingModel):
         vectors = pipeline.coordinates(x, y)
+        if model.similarity_kind == "dot":
+            similarity = "dot"
     else:
-        vectors = unfold(pipeline.iter_similarity(x, y), random_state=seed)
+        similarity = np.concatenate(list(pipeline.iter_similarity(x, y)))
+        vectors = unfold(similarity, random_state=seed)
         notes.append(
             "This method only says how similar two items of different sides are; distances "
             "within a side follow from that."
         )
-    drawing = joint_map(*vectors, random_state=seed, relevance=relevance, **options)
+    drawing = joint_map(
+        *vectors, random_state=seed, similarity=similarity, relevance=relevance, **options
+    )
     return replace(drawing, notes=(*notes, *drawing.notes)), x_drawn, y_drawn
 
 

@@ -14,10 +14,11 @@ from simviz.callbacks import Callback
 from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
 from simviz.projection.layout import MIN_POINTS, mds_map, pca_map, umap_map
 from simviz.projection.quality import Quality, map_quality
+from simviz.projection.two_sided import SHARE, Comparison, two_sided_map
 from simviz.relevance import Relevance
 
-Method = Literal["mds", "umap", "pca"]
-METHODS: tuple[Method, ...] = ("mds", "umap", "pca")
+Method = Literal["two-sided", "mds", "umap", "pca"]
+METHODS: tuple[Method, ...] = ("two-sided", "mds", "umap", "pca")
 Balance = Literal["none", "center", "rms", "rank"]
 BALANCES: tuple[Balance, ...] = ("none", "center", "rms", "rank")
 #: Items whose distances are looked at; the others are placed by theirs to these.
@@ -59,7 +60,7 @@ class JointMap:
     ----------
     x, y : ndarray of float64, shape (n_x, 2) and (n_y, 2)
         Positions.
-    method : {"mds", "umap", "pca"}
+    method : {"two-sided", "mds", "umap", "pca"}
         How they were found.
     balance : {"none", "center", "rms", "rank"}
         What was done about the gap between the sides.
@@ -71,6 +72,8 @@ class JointMap:
         Distance between the sides in the model's space, before and after.
     notes : tuple of str
         Sentences that belong beside the drawing.
+    share : float or None
+        Share of the forces across the sides of a two-sided drawing.
     """
 
     x: FloatArray
@@ -82,6 +85,7 @@ class JointMap:
     gap: Gap
     gap_balanced: Gap
     notes: tuple[str, ...] = ()
+    share: float | None = None
 
     def __repr__(self) -> str:
         return (
@@ -98,6 +102,8 @@ def joint_map(
     random_state: int = 0,
     callback: Callback | None = None,
     *,
+    share: float = SHARE,
+    similarity: Comparison | ArrayLike = "euclidean",
     relevance: Relevance | sp.sparray | None = None,
     quality: bool = True,
 ) -> JointMap:
@@ -108,16 +114,20 @@ def joint_map(
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates in the model's space: rows of unit length for a model that compares by
         cosine.
-    method : {"mds", "umap", "pca"}, default="mds"
-        "mds" keeps distances, "umap" keeps neighbourhoods, "pca" shows what differs within the
-        sides, weighing both alike.
+    method : {"mds", "two-sided", "umap", "pca"}, default="mds"
+        "two-sided" keeps what is near within a side and across the sides, "mds" keeps distances,
+        "umap" keeps neighbourhoods of all points as one cloud, "pca" shows what differs within
+        the sides, weighing both alike.
     balance : {"none", "center", "rms", "rank"}, default="center"
         See `balance_sides`. The default takes away only the constant offset of the sides, which
-        says nothing about which item belongs to which.
+        says nothing about which item belongs to which. A two-sided drawing needs none.
     random_state : int, default=0
-        Seed of UMAP and of sampled figures.
+        Seed of UMAP, of the two-sided drawing and of sampled figures.
     callback : callable, optional
-        See `simviz.callbacks`. A true answer ends a UMAP early and keeps what it has reached.
+        See `simviz.callbacks`. A true answer ends an optimisation early and keeps what it has
+        reached.
+    share, similarity
+        Of the two-sided drawing, see `two_sided_map`.
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         Adds to the quality how well the drawing itself retrieves.
     quality : bool, default=True
@@ -144,6 +154,8 @@ def joint_map(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
     x, y = check_sides(x_vectors, y_vectors)
+    if method == "two-sided":
+        balance = "none"
     near_x, near_y = balance_sides(x, y, balance)
     gap = side_gap(x, y, random_state=random_state)
     gap_balanced = (
@@ -153,7 +165,7 @@ def joint_map(
     if balance != "none":
         notes.append(_balance_note(balance, gap, gap_balanced))
 
-    if method == "umap":
+    if method in ("umap", "two-sided"):
         stopped_at: list[int] = []
 
         def report(step: int, total: int, metrics: object, /) -> bool:
@@ -162,18 +174,21 @@ def joint_map(
                 stopped_at[:] = step, total
             return bool(stopped_at)
 
-        map_x, map_y = umap_map(
-            near_x,
-            near_y,
-            random_state=random_state,
-            callback=None if callback is None else report,
-        )
-        if len(x) + len(y) < MIN_POINTS:
+        asked = None if callback is None else report
+        if method == "umap":
+            map_x, map_y = umap_map(near_x, near_y, random_state=random_state, callback=asked)
+        else:
+            map_x, map_y = two_sided_map(
+                x, y, similarity=similarity, share=share, random_state=random_state,
+                callback=asked,
+            )  # fmt: skip
+        if method == "umap" and len(x) + len(y) < MIN_POINTS:
             notes.append(
                 f"UMAP needs at least {MIN_POINTS} points; drawn by classical scaling instead."
             )
         if stopped_at:
-            notes.append("UMAP was stopped at epoch {} of {}.".format(*stopped_at))
+            name = "UMAP" if method == "umap" else "The drawing"
+            notes.append("{} was stopped at epoch {} of {}.".format(name, *stopped_at))
     else:
         draw = mds_map if method == "mds" else pca_map
         map_x, map_y = draw(near_x, near_y)
@@ -194,8 +209,9 @@ def joint_map(
                 f"of {measured.n_points:,} points."
             )
     return JointMap(
-        map_x, map_y, method, balance, random_state, measured, gap, gap_balanced, tuple(notes)
-    )
+        map_x, map_y, method, balance, random_state, measured, gap, gap_balanced, tuple(notes),
+        share if method == "two-sided" else None,
+    )  # fmt: skip
 
 
 def _balance_note(balance: Balance, before: Gap, after: Gap) -> str:

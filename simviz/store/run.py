@@ -568,6 +568,7 @@ def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
             gap=Gap(*info["gap"]),
             gap_balanced=Gap(*info["gap_balanced"]),
             notes=tuple(info["notes"]),
+            share=info.get("share"),
         )
         return loaded, arrays["x_drawn"], arrays["y_drawn"]
     except (KeyError, TypeError, ValueError) as error:
@@ -591,6 +592,7 @@ def _write_map(folder: Path, name: str, drawing: JointMap, x_drawn: Index, y_dra
         "gap": [drawing.gap.distance_ratio, drawing.gap.mixing],
         "gap_balanced": [drawing.gap_balanced.distance_ratio, drawing.gap_balanced.mixing],
         "notes": list(drawing.notes),
+        "share": drawing.share,
     }
     text = np.frombuffer(json.dumps(info).encode(), dtype=np.uint8)
     write_arrays(path, {**arrays, "info": text})
