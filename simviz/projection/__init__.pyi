@@ -11,6 +11,7 @@ from .joint import (
     balance_sides as balance_sides,
     joint_map as joint_map,
     side_gap as side_gap,
+    warm_up as warm_up,
 )
 from .layout import (
     align as align,
@@ -18,7 +19,6 @@ from .layout import (
     pca_map as pca_map,
     umap_map as umap_map,
     unfold as unfold,
-    warm_up as warm_up,
 )
 from .quality import Quality as Quality, map_quality as map_quality
 from .regions import Region as Region, topic_regions as topic_regions, word_regions as word_regions

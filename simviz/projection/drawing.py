@@ -14,8 +14,8 @@ from simviz.evaluation import MRR, evaluate
 from simviz.pipeline import PairPipeline, Pipeline
 from simviz.projection.joint import JointMap, joint_map
 from simviz.projection.layout import unfold
-from simviz.projection.space import Neighbors, Side, nearest_across
-from simviz.projection.two_sided import Comparison
+from simviz.projection.space import Neighbors, Side, nearest_across, ranked
+from simviz.projection.two_sided import Comparison, place_new
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
@@ -153,6 +153,17 @@ class Placed:
         index = np.searchsorted(rows, neighbors.index[is_drawn])
         return Neighbors(neighbors.side, index, neighbors.scores[is_drawn])
 
+    def spot(self, side: Side, scores: NDArray[np.floating], k: int = 10) -> Spot:
+        """Where an item that is not drawn stands, by its similarities to the other side's."""
+        points = self.points("y" if side == "x" else "x")
+        near = ranked(np.asarray(scores, dtype=np.float64), side, k)
+        if self.drawing.method != "two-sided":
+            return place_among(points[near.index], near.scores)
+        point = place_new(points, scores)
+        away = np.linalg.norm(points[near.index] - point, axis=1)
+        # The median: one far neighbour of ten is no wide neighbourhood.
+        return Spot((float(point[0]), float(point[1])), float(np.median(away)))
+
     def kept_near(self, item: int, neighbors: Neighbors) -> Mask:
         """Which neighbours in the model are neighbours on the drawing too."""
         side: Side = "x" if neighbors.side == "y" else "y"
@@ -239,7 +250,8 @@ class Spot:
     point : tuple of float
         The place, in map coordinates.
     spread : float
-        Root of the weighted mean squared distance of its neighbours from it.
+        Root of the weighted mean squared distance of its neighbours from it; their median
+        distance on a two-sided drawing.
     """
 
     point: tuple[float, float]

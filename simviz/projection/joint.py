@@ -126,8 +126,10 @@ def joint_map(
     callback : callable, optional
         See `simviz.callbacks`. A true answer ends an optimisation early and keeps what it has
         reached.
-    share, similarity
-        Of the two-sided drawing, see `two_sided_map`.
+    share : float, default=0.7
+        Of the forces of a two-sided drawing, see `two_sided_map`.
+    similarity : {"euclidean", "dot"} or array-like of shape (n_x, n_y), default="euclidean"
+        Likewise.
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         Adds to the quality how well the drawing itself retrieves.
     quality : bool, default=True
@@ -394,3 +396,11 @@ def _leading(gram: FloatArray) -> FloatArray:
 def _distances(a: FloatArray, b: FloatArray) -> FloatArray:
     squared = np.einsum("ij,ij->i", a, a)[:, None] + np.einsum("ij,ij->i", b, b) - 2.0 * (a @ b.T)
     return np.sqrt(np.maximum(squared, 0.0))
+
+
+def warm_up() -> None:
+    """Compile what maps run, so that the first map of a process need not wait."""
+    ring = np.linspace(0.0, 6.0, 24)
+    circle = np.column_stack([np.cos(ring), np.sin(ring), ring])
+    umap_map(circle[:12], circle[12:], n_neighbors=5)
+    two_sided_map(circle[:12], circle[12:])

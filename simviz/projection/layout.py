@@ -176,13 +176,6 @@ def umap_map(
     return positions[: len(x)], positions[len(x) :]
 
 
-def warm_up() -> None:
-    """Compile what `umap_map` runs, so that the first map of a process need not wait."""
-    ring = np.linspace(0.0, 6.0, 24)
-    circle = np.column_stack([np.cos(ring), np.sin(ring), ring])
-    umap_map(circle[:12], circle[12:], n_neighbors=5)
-
-
 def nearest_points(points: FloatArray, k: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Each point, then its k exact nearest neighbours, with Euclidean distances."""
     n = len(points)

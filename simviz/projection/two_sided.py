@@ -51,20 +51,20 @@ class Stage(NamedTuple):
     by_row: bool = False
 
 
-#: From wide neighbourhoods to narrow ones; `SHARE` counts from the third on, half before.
+#: From wide neighbourhoods to narrow ones. In those with one normaliser for all, the forces across
+#: the sides are half of all; then `SHARE` of them.
 STAGES = (
     Stage(200, 12, 50, 50),
     Stage(150, 4, 30, 30),
-    Stage(150, 2, 10, 10),
-    Stage(300, 1, 10, 5, by_row=True),
+    Stage(150, 2, 10, 10, by_row=True),
+    Stage(300, 1, 20, 5, by_row=True),
 )
-_EVEN = 2
 #: Neighbours that are looked at, in perplexities.
 _REACH = 3
 #: Below so many items of a side, or points that all coincide, it is drawn by distances.
 _LEAST = 3
-#: With so many points the far ones count by cell.
-_EXACT = 3_000
+#: With more points the far ones count by cell: forces then differ by a thousandth.
+_EXACT = 1_500
 _LONGEST_STEP, _SLOW_STEPS = 5.0, 20
 
 
@@ -151,7 +151,7 @@ def two_sided_map(
     Notes
     -----
     The same input gives the same picture on one machine, whatever the number of threads. Beyond
-    3,000 points distant ones repel by cells of a grid.
+    1,500 points distant ones repel by cells of a grid.
 
     References
     ----------
@@ -285,9 +285,10 @@ def _optimise(
     new, speed, gain = np.empty_like(at), np.zeros_like(at), np.ones_like(at)
     charges, push = np.zeros((2, n), dtype=np.float32), np.empty((4, n), dtype=np.float32)
     done, total = 0, sum(stage.n_iter for stage in STAGES)
-    for s, stage in enumerate(STAGES):
-        across = share if s >= _EVEN else 0.5
+    for stage in STAGES:
+        across = share if stage.by_row else 0.5
         goal = _goal(blocks, stage, across)
+        weights = goal.data.astype(np.float32)
         rate = np.float32(n / stage.exaggeration)
         _repel(at, n_x, charges, push)
         for _ in range(stage.n_iter):
@@ -302,7 +303,7 @@ def _optimise(
             momentum = np.float32(0.5 if done < _SLOW_STEPS else 0.8)
             with threads_for(goal.nnz):
                 descend(
-                    at, push, goal.indptr, goal.indices, goal.data.astype(np.float32),
+                    at, push, goal.indptr, goal.indices, weights,
                     np.float32(stage.exaggeration), rate, momentum, np.float32(_LONGEST_STEP),
                     speed, gain, new,
                 )  # fmt: skip
@@ -343,3 +344,56 @@ def _repel(at: Single, n_x: int, charges: Single, push: Single) -> None:
             push[2 + kind, part][order] = out[s][2]
         push[:2, part][:, order] = force
     push[2] -= 1  # a point has no kernel with itself
+
+
+def place_new(points: ArrayLike, scores: ArrayLike) -> FloatArray:
+    """Put a new item among the items of the other side on a two-sided drawing.
+
+    The cost is the item's own part of that of the drawing, all else fixed: its neighbours'
+    probabilities, calibrated as those of a drawn item, against the kernel around its place.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        Where the drawn items of the other side stand.
+    scores : array-like of shape (n,)
+        Their similarities to the item, larger is closer.
+
+    Returns
+    -------
+    ndarray of shape (2,)
+        The best place of those that a descent from each of the five nearest items finds.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or there is nothing to stand near.
+    """
+    from scipy.optimize import minimize
+
+    where = np.asarray(points, dtype=np.float64)
+    near = np.asarray(scores, dtype=np.float32)
+    if where.shape != (len(near), 2) or not len(near):
+        raise ValueError(
+            f"{len(where)} points and {len(near)} scores do not make a place: give a score a "
+            "point, at least one."
+        )
+    last = STAGES[-1]
+    shares = _largest(near[None], int(np.ceil(_REACH * last.other)) + 1).shares(last.other)
+    if not shares.nnz:  # all are equally near
+        return where.mean(axis=0)
+    order = np.argsort(-shares.data, kind="stable")
+    index, weights = shares.indices[order], shares.data[order].astype(np.float64)
+
+    def cost(at: FloatArray) -> tuple[float, FloatArray]:
+        away = at - where
+        far = 1 + (away**2).sum(axis=1)
+        kernel = 1 / far
+        total = kernel.sum()
+        drawn = weights @ np.log(far[index]) + np.log(total)
+        pull = (weights * kernel[index]) @ away[index]
+        return float(drawn), 2 * (pull - (kernel**2) @ away / total)
+
+    ends = [minimize(cost, where[i] + 0.1, jac=True, method="BFGS") for i in index[:5]]
+    best: FloatArray = min(ends, key=lambda end: end.fun).x
+    return best

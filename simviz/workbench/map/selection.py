@@ -14,7 +14,7 @@ from simviz.charts.style import clean_text, is_glyph, safe_line
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
-from simviz.projection import Neighbors, Spot, place_among
+from simviz.projection import Neighbors, Spot
 from simviz.projection.drawing import ItemRanks
 from simviz.projection.space import Space, ranked
 from simviz.workbench.map import topics as map_topics
@@ -60,8 +60,7 @@ def ask(view: View, scene: Scene, space: Space) -> Answer | None:
         found = space.nearest(side, item, _NEIGHBORS)
         near, drawn = placed.place(found), placed.row_of(side, item)
         if drawn is None:
-            scores = space.scores(side, items.take([item]))[placed.rows(found.side)]
-            near = ranked(scores, side, _NEIGHBORS)
+            scores = space.scores(side, items.take([item]))
     else:
         side, text = view.query or ("x", "")
         items = _side(pairs, side)[0]
@@ -69,10 +68,11 @@ def ask(view: View, scene: Scene, space: Space) -> Answer | None:
             return None
         scores = space.scores(side, Items(["query"], [text], items.kind))
         found = ranked(scores, side, _NEIGHBORS if scores.any() else 0)
-        near = placed.place(found)
     spot = None
-    if drawn is None and len(near) and (item is None or near.scores.any()):
-        spot = place_among(placed.points(near.side)[near.index], near.scores)
+    if drawn is None:
+        scores = scores[placed.rows(found.side)]
+        near = ranked(scores, side, _NEIGHBORS if scores.any() else 0)
+        spot = placed.spot(side, scores) if len(near) else None
     return Answer(side, item, text, space, found, belongs, drawn, near, spot)
 
 
@@ -110,8 +110,8 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
     if answer.item is None:
         if len(found):
             yield (
-                "Nearest by the model's own scores. On the map the query stands in the middle of "
-                "these, the nearest weighing most; the dashed circle says how far apart they lie."
+                "Nearest by the model's own scores. On the map the query stands among these; the "
+                "dashed circle says how far apart they lie."
             )
         else:
             yield (
@@ -130,8 +130,8 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
         return
     if answer.drawn is None:
         yield (
-            "It is not in the sample that is drawn: on the map it stands in the middle of the "
-            "drawn items that are nearest to it."
+            "It is not in the sample that is drawn: on the map it stands among the drawn items "
+            "that are nearest to it."
         )
     by = "by the model's own scores"
     if space.n_dimensions:
