@@ -52,12 +52,13 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
             if upright.mode.startswith("I"):
                 # 16-bit greys would be clipped, not scaled.
                 upright = Image.fromarray((np.asarray(upright) >> 8).astype(np.uint8))
-            rgba = upright.convert("RGBA")
-            paper = Image.new("RGBA", rgba.size, "white")
-            paper.alpha_composite(rgba)
-            square = ImageOps.pad(
-                paper.convert("RGB"), (size, size), Image.Resampling.LANCZOS, "white"
-            )
+            if upright.has_transparency_data:
+                paper = Image.new("RGBA", upright.size, "white")
+                paper.alpha_composite(upright.convert("RGBA"))
+                upright = paper
+            # One channel of a grey picture stands for three.
+            opaque = upright.convert("L" if upright.mode in ("1", "L") else "RGB")
+            square = ImageOps.pad(opaque, (size, size), Image.Resampling.LANCZOS, "white")
     except UnidentifiedImageError as error:
         raise ImageError("is no image, whatever its name says") from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -66,7 +67,7 @@ def make_sprite(data: bytes, size: int = SPRITE) -> NDArray[np.uint8]:
         raise
     except Exception as error:  # decoders of images raise whatever they like
         raise ImageError("is damaged") from error
-    return np.asarray(square, dtype=np.uint8)
+    return np.asarray(square.convert("RGB"), dtype=np.uint8)
 
 
 def _n_pixels(data: bytes) -> int:

@@ -142,7 +142,7 @@ class Items:
 def _as_content(content: Content, kind: ItemKind) -> Content:
     """Check content against its kind and make it read-only."""
     if kind in ("text", "keyword"):
-        for i, value in enumerate(content):
+        for i, value in enumerate(content if set(map(type, content)) - {str} else ()):
             if not isinstance(value, str):
                 raise DatasetError(
                     f"Items of kind {kind!r} are strings; item {i} is a {type(value).__name__}."
@@ -171,11 +171,11 @@ def _as_content(content: Content, kind: ItemKind) -> Content:
 
 def _as_texts(values: Any) -> NDArray[np.object_]:
     """Values as strings; an array of strings that nobody can change is taken as it is."""
-    is_array = isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1
-    if is_array and not values.flags.writeable and all(type(v) is str for v in values):
-        return values
+    are_texts = not set(map(type, values)) - {str}
+    if are_texts and isinstance(values, np.ndarray) and values.dtype == object:
+        return values.copy() if values.flags.writeable else values
     texts = np.empty(len(values), dtype=object)
-    texts[:] = [str(v) for v in values]
+    texts[:] = values if are_texts else [str(v) for v in values]
     return texts
 
 

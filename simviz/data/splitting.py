@@ -309,13 +309,13 @@ def _pools(
     # `relevance` has the partitioned side in its rows, `kind` and `side` speak of the other one.
     positives = relevance.positives
     if kind == "keyword":
-        learned = np.unique(positives[members["train"]].indices).astype(np.intp)
+        learned = _distinct(positives[members["train"]].indices)
         unlearned = positives.shape[1] - len(learned)
         what = counted(unlearned, f"{side} keyword")
         notes = [f"{what} without a relevant item in train left out."] if unlearned else []
         return dict.fromkeys(PARTS, learned), notes
     graph = relevance.matrix if relevance.unjudged == "ignore" else positives
-    pools = {p: np.unique(graph[index].indices).astype(np.intp) for p, index in members.items()}
+    pools = {p: _distinct(graph[index].indices) for p, index in members.items()}
     if every:
         whole = np.arange(graph.shape[1], dtype=np.intp)
         return {p: pool if p == "train" else whole for p, pool in pools.items()}, []
@@ -565,6 +565,11 @@ def components(pairs: PairSet, graph: sp.csr_array) -> tuple[Index, Index, NDArr
     return x, y, np.bincount(np.repeat(x, np.diff(graph.indptr)), minlength=n)
 
 
+def _distinct(index: NDArray[np.integer]) -> NDArray[np.intp]:
+    """The distinct positions in an array, in order."""
+    return np.flatnonzero(np.bincount(index))
+
+
 def _too_large(weights: NDArray[np.generic], shares: Reals) -> bool:
     """Whether one unit exceeds the largest part; one pair alone is merely too few."""
     return bool(weights.max() > max(1.0, shares.max() * weights.sum()))
@@ -627,10 +632,11 @@ def _fill(weights: Reals, shares: Reals) -> Parts:
     open_parts = [p for p, s in enumerate(share) if s > 0]
     parts = np.empty(len(weights), dtype=np.int8)
     for i, weight in enumerate(weights.tolist()):
-        fitting = [p for p in open_parts if lacking[p] >= weight]
-        if fitting:
-            part = max(fitting, key=lambda p: lacking[p] / share[p])
-        else:
+        part, most = -1, -1.0
+        for p in open_parts:
+            if lacking[p] >= weight and lacking[p] / share[p] > most:
+                part, most = p, lacking[p] / share[p]
+        if part < 0:
             part = max(open_parts, key=lacking.__getitem__)
         lacking[part] -= weight
         parts[i] = part
@@ -754,6 +760,6 @@ def _candidates(pairs: PairSet) -> Iterator[SplitSuggestion]:
 def _y_are_classes(pairs: PairSet) -> bool:
     """Whether many x items belong to each y item, and hardly any to several."""
     positives = pairs.relevance.positives
-    n_x, n_y = (len(np.unique(part)) for part in positives.nonzero())
+    n_x, n_y = (len(_distinct(part)) for part in positives.nonzero())
     n = positives.nnz
     return n > 0 and n / n_y >= _MANY and n / n_x <= _ONE

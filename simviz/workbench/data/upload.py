@@ -301,7 +301,10 @@ def _begin(digest: str, files: Files, uploaded: float = 0.0) -> None:
 
     def work(report: Report) -> None:
         with _bounded(reading, report):
-            reading.upload = _read_and_save(digest, files, uploaded, workspace, store)
+            upload = _read_and_save(digest, files, uploaded, workspace, store)
+            if upload.result is not None:  # takes as long as reading, and the page asks for it
+                settings.suggestion_for(upload.pairs_digest, upload.result.pairs)
+            reading.upload = upload
 
     progress = _readers().submit(reading.key, work, workspace)
     if progress.state == "failed":
