@@ -12,30 +12,37 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from io import BufferedReader
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from numpy.typing import NDArray
+from safetensors.numpy import save
 from sklearn.base import BaseEstimator
 
+from simviz.base.stored import Pending, Sizes, check_stored, check_values
 from simviz.exceptions import StoreError
 
 FORMAT = "simviz-2"
 _TREE, _ARRAYS = "objects.json", "arrays.safetensors"
 MAX_BYTES = 8 * 2**30
-_DAMAGED = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    zipfile.BadZipFile,
-    SafetensorError,
-)
+_LEAST = 2**20  # bytes that any file may unpack to
+# Times its size that a file may unpack to; what `save_state` writes stays below 230.
+_INFLATION, _TREE_INFLATION = 256, 32
+_CHUNK = 2**18
+_LONGEST_NUMBER = 19  # digits: what 64 bits hold
+_MOST_CHARACTERS = 2**24  # of an array of strings, in 64 MB
+_DTYPES = {
+    **{f"{kind.upper()}{8 * n}": f"<{kind}{n}" for kind in "fiu" for n in (2, 4, 8)},
+    "I8": "i1",
+    "U8": "u1",
+    "BOOL": "?",
+}
+Built = TypeVar("Built")
 
 
 def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
@@ -53,29 +60,125 @@ def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
     draft.replace(path)
 
 
-def load_state(path: str | Path, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
-    """Read back what `save_state` wrote."""
+@overload
+def load_state(path: str | Path, *, max_bytes: int = ...) -> dict[str, Any]: ...
+
+
+@overload
+def load_state(
+    path: str | Path,
+    build: Callable[[dict[str, Any], dict[str, Sizes]], Built],
+    *,
+    max_bytes: int = ...,
+) -> Built: ...
+
+
+def load_state(path: str | Path, build: Any = None, *, max_bytes: int = MAX_BYTES) -> Any:
+    """Read back what `save_state` wrote, as objects by name or what `build` makes of them.
+
+    `build` is also given the dimensions that the objects have, by their names; see
+    `simviz.base.stored`.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            size = sum(info.file_size for info in archive.infolist())
-            if size > max_bytes:
-                raise StoreError(
-                    f"{path} unpacks to {size:,} bytes, more than the {max_bytes:,} allowed."
-                )
-            tree = json.loads(archive.read(_TREE))
+            check_members(archive, allowed_bytes(path, max_bytes))
+            if sorted(archive.namelist()) != sorted([_TREE, _ARRAYS]):
+                raise ValueError(f"it holds {str(archive.namelist())[:80]}")
+            if archive.getinfo(_TREE).file_size > max(
+                _LEAST, _TREE_INFLATION * Path(path).stat().st_size
+            ):
+                raise ValueError(f"{_TREE} is too large for the file")
+            tree = json.loads(archive.read(_TREE), parse_int=_whole_number)
             if tree.get("format") != FORMAT:
                 raise StoreError(
-                    f"{path} has the format {tree.get('format')!r}, expected {FORMAT!r}."
+                    f"{path} has the format {str(tree.get('format'))[:80]!r}, expected {FORMAT!r}."
                 )
-            arrays = load(archive.read(_ARRAYS))
-        return {name: _unpack(value, arrays) for name, value in tree["objects"].items()}
-    except StoreError:
+            with (
+                archive.open(_ARRAYS) as member,
+                BufferedReader(cast(Any, member), _CHUNK) as stream,
+            ):
+                # Shapes are checked before values are read: untouched zeros take no memory.
+                arrays = _empty_arrays(stream, archive.getinfo(_ARRAYS).file_size)
+                left = dict(arrays)
+                objects = {name: _unpack(value, left) for name, value in tree["objects"].items()}
+                if left:
+                    raise ValueError(
+                        f"not a pipeline: nothing refers to the array {min(left)[:80]!r}"
+                    )
+                sizes: dict[str, Sizes] = {}
+                pending: list[Pending] = []
+                for name, value in objects.items():
+                    if isinstance(value, BaseEstimator):
+                        sizes[name], later = check_stored(value)
+                        pending += later
+                for array in arrays.values():
+                    _fill(array, stream)
+                if stream.read(1):  # compares the checksum, too
+                    raise ValueError(f"{_ARRAYS} is longer than it says")
+            check_values(pending)
+        return objects if build is None else build(objects, sizes)
+    except (StoreError, FileNotFoundError):
         raise
-    except _DAMAGED as error:
+    except Exception as error:  # whatever a damaged file leads to
         raise StoreError(
-            f"{path} cannot be read as a saved pipeline ({error}). "
+            f"{path} cannot be read as a saved pipeline ({str(error)[:300] or repr(error)}). "
             "Save it again with this version."
         ) from error
+
+
+def allowed_bytes(path: str | Path, max_bytes: int) -> int:
+    """How many bytes a file that was written here may unpack to."""
+    return min(max_bytes, max(_LEAST, _INFLATION * Path(path).stat().st_size))
+
+
+def check_members(archive: zipfile.ZipFile, allowed: int) -> None:
+    """Refuse an archive that unpacks to more than is allowed, or is packed in another way."""
+    members = archive.infolist()
+    size = sum(info.file_size for info in members)
+    if size > allowed:
+        raise StoreError(
+            f"{archive.filename} unpacks to {size:,} bytes, more than the {allowed:,} allowed."
+        )
+    for info in members:
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{info.filename[:80]!r} is packed in a way that is not read")
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > _LONGEST_NUMBER + 1:
+        raise ValueError(f"{digits[:20]}... is too large a number")
+    return int(digits)
+
+
+def _empty_arrays(stream: BufferedReader[Any], size: int) -> dict[str, NDArray[Any]]:
+    """Zeros of the shapes that a safetensors file declares, in the order of its bytes."""
+    length = int.from_bytes(stream.read(8), "little")
+    if length > size - 8:
+        raise ValueError(f"{_ARRAYS} has no header")
+    header = json.loads(stream.read(length), parse_int=_whole_number)
+    header.pop("__metadata__", None)
+    at = 0
+    declared: list[tuple[str, str, tuple[int, ...]]] = []
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        dtype, shape = _DTYPES[entry["dtype"]], tuple(entry["shape"])
+        start, stop = entry["data_offsets"]
+        whole = all(type(n) is int and n >= 0 for n in shape)
+        if not whole or start != at or stop - start != prod(shape) * np.dtype(dtype).itemsize:
+            raise ValueError(f"{_ARRAYS} has bytes {start} to {stop} for {name[:80]!r} {shape}")
+        declared.append((name, dtype, shape))
+        at = stop
+    if at + 8 + length != size:
+        raise ValueError(f"{_ARRAYS} has {size:,} bytes, its header declares {at + 8 + length:,}")
+    return {name: np.zeros(shape, dtype) for name, dtype, shape in declared}
+
+
+def _fill(array: NDArray[Any], stream: BufferedReader[Any]) -> None:
+    """Read the bytes of an array into it."""
+    flat = array.reshape(-1).view(np.uint8)
+    for start in range(0, len(flat), _CHUNK):
+        part = flat[start : start + _CHUNK]
+        if stream.readinto(part.data) != len(part):
+            raise EOFError(f"{_ARRAYS} ends too early")
 
 
 def state_digest(objects: Mapping[str, Any]) -> str:
@@ -140,20 +243,35 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     )
 
 
-def _unpack(value: Any, arrays: Any) -> Any:
+def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """What was packed; arrays, each of which is taken once, need not have their values yet."""
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        array = arrays[value["array"]]
+        array = arrays.pop(value["array"])
         return array.T if value["turned"] else array
     if "csr" in value:
-        parts = (arrays[f"{value['csr']}.{part}"] for part in ("data", "indices", "indptr"))
-        matrix = sp.csr_array(tuple(parts), shape=tuple(value["shape"]))
-        matrix.check_format(full_check=True)  # indices from a file are not to be trusted
+        data, indices, indptr = (
+            arrays.pop(f"{value['csr']}.{part}") for part in ("data", "indices", "indptr")
+        )
+        rows, columns = value["shape"]
+        if (
+            indptr.shape != (rows + 1,)
+            or indices.ndim != 1
+            or indices.shape != data.shape
+            or {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}
+        ):
+            raise ValueError(f"{str(value['csr'])[:80]!r} is no CSR array")
+        matrix = sp.csr_array((rows, columns), dtype=data.dtype)
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         return matrix
     if "list" in value:
-        items = [_unpack(v, arrays) for v in value["list"]]
+        items = value["list"]
+        if dict in set(map(type, items)):
+            items = [_unpack(v, arrays) for v in items]
         if value["as"] == "str":
+            if len(items) * max(map(len, items), default=0) > _MOST_CHARACTERS:
+                raise ValueError("an array of strings is too large")
             return np.array(items, dtype=str)
         if value["as"] == "object":
             array = np.empty(len(items), dtype=object)

@@ -149,7 +149,7 @@ def test_damaged_and_oversized_files_are_refused(tmp_path, bilingual):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(StoreError, match="cannot be read"):
         PairPipeline.load(path)
-    with pytest.raises(StoreError, match="cannot be read"):
+    with pytest.raises(FileNotFoundError):
         PairPipeline.load(tmp_path / "missing")
 
 

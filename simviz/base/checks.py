@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel
+from simviz.base.stored import check_stored, check_values
 from simviz.relevance import Relevance
 
 Check = Callable[[], None]
@@ -96,6 +97,7 @@ def yield_checks(model: PairModel) -> Iterator[tuple[str, Check]]:
         check_copies_drop_callbacks,
         check_score_is_a_share,
         check_input_unchanged,
+        check_declares_what_it_stores,
     ]
     if isinstance(model, EmbeddingModel):
         promises += [check_similarity_of_vectors, check_coordinates]
@@ -248,6 +250,12 @@ def check_input_unchanged(model: PairModel, f: Fixture) -> None:
     _fitted(model, f, X=X, Y=Y).similarity(X, Y)
     assert abs(X - f.X).sum() == 0
     assert abs(Y - f.Y).sum() == 0
+
+
+def check_declares_what_it_stores(model: PairModel, f: Fixture) -> None:
+    """A fitted model passes the checks of one that is read from a file."""
+    _, pending = check_stored(_fitted(model, f))
+    check_values(pending)
 
 
 def check_similarity_of_vectors(model: PairModel, f: Fixture) -> None:

@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base.pair_model import Matrix, PairModel, RowScorer, nonzero_rows, unit_rows
+from simviz.base.stored import Declared, Size, StoredArray
 
 
 class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairModel):
@@ -28,6 +29,7 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
         fewer dimensions.
     """
 
+    _stored: ClassVar[Declared] = {"n_components_": Size("components")}
     n_components_: int
 
     # Fitted arrays whose last axis runs over components: what `truncate` cuts.
@@ -211,6 +213,12 @@ class LinearPairModel(EmbeddingModel):
         Dimensions k that were learned.
     """
 
+    _stored: ClassVar[Declared] = {
+        "x_projection_": StoredArray(("x_features", "components")),
+        "y_projection_": StoredArray(("y_features", "components")),
+        "x_offset_": StoredArray(("components",), optional=True),
+        "y_offset_": StoredArray(("components",), optional=True),
+    }
     x_projection_: NDArray[np.floating]
     y_projection_: NDArray[np.floating]
     x_offset_: NDArray[np.floating] | None = None

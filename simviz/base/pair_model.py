@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from simviz.base.stored import Declared, Size, Texts, largest_value
 from simviz.callbacks import CallbackMixin
 from simviz.params import interval, validate_params
 from simviz.relevance import Relevance
@@ -125,7 +126,8 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
     """Scores every item of one side against every item of the other.
 
     Subclasses define ``tags``, ``_parameter_constraints``, ``_fit`` and
-    ``_row_scorer``. Larger similarities mean closer, always.
+    ``_row_scorer``, and in ``_stored`` what their fitted attributes are: files of
+    models are checked against it. Larger similarities mean closer, always.
 
     Raises
     ------
@@ -137,6 +139,11 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
 
     tags: ClassVar[MethodTags]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _stored: ClassVar[Declared] = {
+        "n_features_in_": Size("x_features"),
+        "n_features_y_": Size("y_features"),
+        "feature_names_in_": Texts("x_features", ordered=False, optional=True),
+    }
     n_features_in_: int
     n_features_y_: int
 
@@ -329,10 +336,15 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         X, Y = self._check_sides(X, y, reset=False)
         return X.shape[0], Y.shape[0]
 
+    @property
+    def _one_space(self) -> bool:
+        """Whether both sides have the same features."""
+        return self.tags.space == "one" or bool(getattr(self, "shared", False))
+
     def _check_sides(self, X: Matrix, y: Matrix | None, *, reset: bool) -> tuple[Matrix, Matrix]:
         """Validate both sides; equal widths where they share one space."""
         X = self._check_x(X, reset=reset)
-        one_space = self.tags.space == "one" or bool(getattr(self, "shared", False))
+        one_space = self._one_space
         if y is not None and not sp.issparse(y):
             y = np.asarray(y)
         if one_space and (y is None or (self.tags.space == "one" and y.ndim == 1)):
@@ -388,8 +400,7 @@ def _as_array(model: PairModel, Z: Matrix, side: str) -> Matrix:
         Z = sp.csr_array(Z)  # of scipy's older kind, * and sums mean something else
     values = Z.data if sp.issparse(Z) else Z
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    # Their squares leave room for sums of some ten million of them.
-    limit = float(np.finfo(Z.dtype).max) ** 0.4
+    limit = largest_value(Z.dtype)
     if largest > limit:
         raise ValueError(
             f"{type(model).__name__} takes sums of squares, which overflow for values as large as "

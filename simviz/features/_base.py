@@ -39,7 +39,7 @@ class Transformer(TransformerMixin, BaseEstimator):
         self
             The same object.
         """
-        validate_params(self)
+        self._check_parameters()
         self._fit(self._check(X))
         return self
 
@@ -74,6 +74,10 @@ class Transformer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return np.array(self._names(), dtype=object)
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that do not fit."""
+        validate_params(self)
 
     def _check(self, X: Any) -> Any:
         """Refuse content of another kind."""

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz.base.stored import Declared, Number, Size, StoredArray
 from simviz.features._base import normalize_rows
 from simviz.features.text import TermFeatures, Tfidf, term_weights
 from simviz.params import interval
@@ -99,6 +100,12 @@ class HashedText(TermFeatures):
     >>> row.shape, sorted(row.data.tolist())
     ((1, 16), [-2.0, -1.0, -1.0, 2.0])
     """
+
+    _stored: ClassVar[Declared] = {
+        "n_features": Size("columns"),
+        "idf_": StoredArray(("columns",)),
+        "n_texts_": Number(1, whole=True),
+    }
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
         **Tfidf._parameter_constraints,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.base.stored import Choice, Declared, Equal
 from simviz.features._base import Transformer
 from simviz.params import interval, options
 
@@ -162,6 +163,11 @@ class ImageDescriptor(Transformer):
     array([0.75, 0.17], dtype=float32)
     """
 
+    _stored: ClassVar[Declared] = {
+        "color_": Choice((True, False)),
+        "part_sizes_": lambda features: Equal(features._part_sizes(), "columns"),
+    }
+
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
         "cell_sizes": [tuple, list],
         "orientations": [interval(Integral, 2, 36)],
@@ -181,7 +187,8 @@ class ImageDescriptor(Transformer):
     def _check(self, X: Any) -> Pixels:
         return check_images(X, "ImageDescriptor")
 
-    def _fit(self, images: Pixels) -> None:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         sizes = list(self.cell_sizes)
         if len(set(sizes)) != len(sizes) or not all(
             isinstance(c, int | np.integer) and 2 <= c <= self.size for c in sizes
@@ -190,15 +197,19 @@ class ImageDescriptor(Transformer):
                 f"cell_sizes are different whole numbers from 2 to size={self.size}, "
                 f"got {self.cell_sizes!r}."
             )
+
+    def _fit(self, images: Pixels) -> None:
         self.color_ = _has_color(images) if self.color == "auto" else bool(self.color)
-        if not (sizes or self.intensity or self.color_):
+        if not (self.cell_sizes or self.intensity or self.color_):
             raise ValueError(
                 "Nothing is left to describe an image by. "
                 "Give at least one cell size, intensity=8 or color=True."
             )
-        channels = (3,) if images.ndim == 4 else ()
-        nothing = np.zeros((1, self.size, self.size, *channels), dtype=np.uint8)
-        self.part_sizes_ = {k: int(v.shape[1]) for k, v in self._parts(nothing).items()}
+        self.part_sizes_ = self._part_sizes()
+
+    def _part_sizes(self) -> dict[str, int]:
+        nothing = np.zeros((1, self.size, self.size), dtype=np.uint8)
+        return {k: int(v.shape[1]) for k, v in self._parts(nothing).items()}
 
     def _transform(self, images: Pixels) -> NDArray[np.float32]:
         rows = np.empty((len(images), sum(self.part_sizes_.values())), dtype=np.float32)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from simviz.base.stored import Declared, Texts
 from simviz.features._analysis import count_terms
 from simviz.features._base import Transformer
 
@@ -47,16 +48,23 @@ class MultiHot(Transformer):
            [0., 0., 0.]], dtype=float32)
     """
 
+    _stored: ClassVar[Declared] = {
+        "vocabulary_": Texts("columns"),
+    }
+
     _parameter_constraints = {"delimiter": [str, None]}  # noqa: RUF012 -- scikit-learn's name
 
     delimiter: str | None = None
 
-    def _fit(self, texts: list[str]) -> None:
-        if self.delimiter is not None and not self.delimiter:
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.delimiter == "":
             raise ValueError(
                 "delimiter is the text between two keywords, got ''. "
                 "Use delimiter=None where each string is one keyword."
             )
+
+    def _fit(self, texts: list[str]) -> None:
         found = {keyword for text in texts for keyword in self._keywords(text)}
         if not found:
             raise ValueError(
@@ -84,6 +92,7 @@ class KnownItems(Transformer):
     # items and say nothing of new ones.
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    _stored: ClassVar[Declared] = {"keys_": Texts("columns", ordered=False)}
     keys_: list[str]
 
     def _check(self, X: Any) -> Any:

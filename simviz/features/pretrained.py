@@ -17,11 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.base.stored import Declared, Size
 from simviz.callbacks import CallbackMixin
 from simviz.exceptions import JobCancelled
 from simviz.features._base import Transformer
@@ -48,6 +49,8 @@ class _Pretrained(CallbackMixin, Transformer):
         "model": [str],
         "batch_size": [interval(Integral, 1, None, closed="left")],
     }
+
+    _stored: ClassVar[Declared] = {"n_dimensions_": Size("columns", high=2**16)}
 
     model: str
     batch_size: int

@@ -6,11 +6,13 @@ import unicodedata
 import zlib
 from dataclasses import dataclass
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz.base.stored import Declared, Size, Texts
 from simviz.features._analysis import Analyzer, build_analyzer, count_terms
 from simviz.features._base import Transformer
 from simviz.params import interval
@@ -65,6 +67,11 @@ class Characters(Transformer):
            [5, 3, 4, 1],
            [1, 1, 1, 0]])
     """
+
+    _stored: ClassVar[Declared] = {
+        "max_length": Size("columns"),
+        "alphabet_": Texts("alphabet", single=True),
+    }
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
         "max_length": [interval(Integral, 1, 10_000)],
@@ -163,9 +170,13 @@ class Trigrams(Transformer):
     array([[1, 1, 0, 1, 0, 2]])
     """
 
+    _stored: ClassVar[Declared] = {
+        "vocabulary_": lambda features: Texts("columns", more=features.n_unseen),
+    }
+
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
         "lowercase": ["boolean"],
-        "n_unseen": [interval(Integral, 1, None)],
+        "n_unseen": [interval(Integral, 1, 2**20)],
     }
 
     lowercase: bool = True

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz.base.stored import Declared, Number, StoredArray, Texts
 from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
 from simviz.features._base import Transformer, normalize_rows
 from simviz.params import interval, options, validate_params
@@ -143,6 +144,10 @@ class TermFeatures(Transformer):
         self._keep(totals)
         return self
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._analyzer()
+
     def dropped_words(self) -> frozenset[str]:
         """The words that are dropped.
 
@@ -237,6 +242,10 @@ class TextCounts(TermFeatures):
     >>> counts.transform(["Car? A blue CAR!"]).toarray()
     array([[1., 2., 0., 0.]], dtype=float32)
     """
+
+    _stored: ClassVar[Declared] = {
+        "vocabulary_": Texts("columns"),
+    }
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
         "analyzer": [options("word", "char", "char_wb")],
@@ -365,6 +374,11 @@ class Tfidf(TextCounts):
     >>> weights.transform(["a red car"]).toarray().round(3)
     array([[0.   , 1.099, 0.   , 0.405, 0.   ]], dtype=float32)
     """
+
+    _stored: ClassVar[Declared] = {
+        "idf_": StoredArray(("columns",)),
+        "n_texts_": Number(1, whole=True),
+    }
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
         **TextCounts._parameter_constraints,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from simviz.base import Matrix
+from simviz.base.stored import Declared, Size
 from simviz.features._base import Transformer, normalize_rows
 
 
@@ -43,6 +44,10 @@ class Vectors(Transformer):
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
+
+    _stored: ClassVar[Declared] = {
+        "n_features_in_": Size("columns"),
+    }
 
     _parameter_constraints = {"normalize": ["boolean"]}  # noqa: RUF012 -- scikit-learn's name
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer
+from simviz.base.stored import Declared, Size, StoredArray
 from simviz.relevance import Relevance
 
 
@@ -27,6 +28,12 @@ class ImportedScores(PairModel):
         space="two",
         uses="unsupervised",
     )
+
+    _stored: ClassVar[Declared] = {
+        "n_features_in_": Size("x_features", optional=True),
+        "n_features_y_": Size("y_features", optional=True),
+        "scores": StoredArray(("x_features", "y_features"), layout="csr"),
+    }
 
     def __init__(self, scores: sp.csr_array) -> None:
         self.scores = scores

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from simviz._blas import eigh, solve_triangular
 from simviz.base import COMMON_PARAMETERS, EmbeddingModel, Matrix, nonzero_rows, unit_rows
+from simviz.base.stored import Declared, Number, StoredArray
 from simviz.params import interval, options
 
 Array = NDArray[np.float64]
@@ -459,6 +460,17 @@ class KernelPairModel(EmbeddingModel):
     # Subclasses have the parameters of `KERNEL_PARAMETERS`; their ``_fit`` turns the `Features`
     # of both sides into one small matrix each.
 
+    _stored: ClassVar[Declared] = {
+        "x_landmarks_": lambda model: model._stored_landmarks("x"),
+        "y_landmarks_": lambda model: model._stored_landmarks("y"),
+        "x_coefficients_": lambda model: model._stored_coefficients("x"),
+        "y_coefficients_": lambda model: model._stored_coefficients("y"),
+        "x_offset_": StoredArray(("components",), optional=True),
+        "y_offset_": StoredArray(("components",), optional=True),
+        "x_gamma_": Number(positive=True, optional=True),
+        "y_gamma_": Number(positive=True, optional=True),
+    }
+
     x_kernel: str | KernelFunction
     y_kernel: str | KernelFunction
     x_gamma: float | None
@@ -468,14 +480,14 @@ class KernelPairModel(EmbeddingModel):
     max_landmarks: int
     random_state: Any
 
-    x_landmarks_: Any
-    y_landmarks_: Any
+    x_landmarks_: Any = None
+    y_landmarks_: Any = None
     x_coefficients_: Array
     y_coefficients_: Array
-    x_offset_: Array | None
-    y_offset_: Array | None
-    x_gamma_: float | None
-    y_gamma_: float | None
+    x_offset_: Array | None = None
+    y_offset_: Array | None = None
+    x_gamma_: float | None = None
+    y_gamma_: float | None = None
 
     _component_arrays: ClassVar[tuple[str, ...]] = (
         "x_coefficients_",
@@ -537,6 +549,22 @@ class KernelPairModel(EmbeddingModel):
 
     def _kernel(self, name: str | KernelFunction, gamma: float | None) -> Kernel:
         return Kernel(name, 1.0 if gamma is None else gamma, self.degree, self.coef0)
+
+    def _stored_landmarks(self, side: Side) -> StoredArray:
+        """Rows of features, or columns of a matrix of kernels; none where a kernel is linear."""
+        name = getattr(self, f"{side}_kernel_", getattr(self, f"{side}_kernel"))
+        rows, columns = f"{side}_landmarks", f"{side}_features"
+        if name == "precomputed":
+            return StoredArray((rows,), whole=True, low=0, below=columns, empty=True)
+        linear = name == "linear"
+        return StoredArray(
+            (rows, columns), layout="either", rows=True, empty=True, optional=linear
+        )
+
+    def _stored_coefficients(self, side: Side) -> StoredArray:
+        linear = getattr(self, f"{side}_landmarks_", None) is None
+        rows = f"{side}_features" if linear else f"{side}_landmarks"
+        return StoredArray((rows, "components"), empty=True)
 
     def _embed_x(self, X: Matrix) -> Floats:
         name = getattr(self, "x_kernel_", self.x_kernel)

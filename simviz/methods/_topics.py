@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, Matrix, TopicSimilarity, unit_rows
+from simviz.base.stored import Declared, Number, Numbers, StoredArray
 from simviz.methods._spectral import all_rows, pair_weights
 from simviz.params import interval, options
 from simviz.relevance import Relevance
@@ -25,7 +26,7 @@ Index = NDArray[np.integer]
 TOPIC_PARAMETERS: dict[str, list[Any]] = {
     **COMMON_PARAMETERS,
     "n_init": [interval(Integral, 1, None)],
-    "fold_in_iter": [interval(Integral, 1, None)],
+    "fold_in_iter": [interval(Integral, 1, 10_000)],
     "measure": [options(*TopicSimilarity.measures)],
 }
 
@@ -65,6 +66,14 @@ class TopicModel(IterativeMixin, TopicSimilarity):
     y_topics_: Array
     topic_prior_: Array
 
+    _stored: ClassVar[Declared] = {
+        "x_topics_": StoredArray(("components", "x_features"), low=0),
+        "y_topics_": StoredArray(("components", "y_features"), low=0),
+        "topic_prior_": StoredArray(("components",), low=0),
+        "n_iter_": Number(0, whole=True),
+        "objective_curve_": Numbers(),
+        "perplexity_curve_": Numbers(),
+    }
     _paired = True
 
     def _learner(self, sides: list[Side], weights: Array) -> EM:

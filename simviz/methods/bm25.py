@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer
+from simviz.base.stored import Declared, Number, StoredArray
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -77,6 +78,10 @@ class BM25(PairModel):
         "k1": [interval(Real, 0, None)],
         "b": [interval(Real, 0, 1)],
         "idf": [options("lucene", "robertson")],
+    }
+    _stored: ClassVar[Declared] = {
+        "idf_": StoredArray(("y_features",), low=0),
+        "average_length_": Number(positive=True),
     }
 
     k1: float = 1.2

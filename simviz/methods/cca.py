@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, MethodTags
+from simviz.base.stored import Declared, StoredArray
 from simviz.methods._linalg import leading_symmetric, truncated_svd
 from simviz.methods._spectral import (
     PairedSides,
@@ -105,6 +106,9 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "correlation_power": [interval(Real, 0, 1)],
+    }
+    _stored: ClassVar[Declared] = {
+        "spectrum_": StoredArray(("components",)),
     }
 
     _contrast = ("items", "correlation")  # what has to differ, and what one pair does not have

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import Declared, StoredArray
 from simviz.methods._linalg import (
     Array,
     Operator,
@@ -88,6 +89,9 @@ class CLLSI(LinearPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON_PARAMETERS
+    _stored: ClassVar[Declared] = {
+        "spectrum_": StoredArray(("components",)),
+    }
 
     n_components: int = 200
     _: KW_ONLY

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import MethodTags
+from simviz.base.stored import Declared, Number
 from simviz.methods._topics import (
     EM,
     TOPIC_PARAMETERS,
@@ -139,6 +140,9 @@ class CPLSA(TopicModel):
         "epsilon": [interval(Real, 0, float("inf"))],
         "inner_iter": [interval(Integral, 1, None)],
         "init": [options("documents", "random", "cl_lsi")],
+    }
+    _stored: ClassVar[Declared] = {
+        "violation_": Number(finite=False),
     }
 
     n_components: int = 100

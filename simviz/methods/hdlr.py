@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import ITERATIONS, Declared, Number, Numbers, StoredArray
 from simviz.methods._training import (
     Data,
     Stopped,
@@ -173,6 +174,13 @@ class HDLR(IterativeMixin, LinearPairModel):
         "similar_percentile": [interval(Real, 0, 100, closed="neither")],
         "dissimilar_percentile": [interval(Real, 0, 100, closed="neither")],
         "gamma": [interval(Real, 0, None, closed="neither"), None],
+    }
+    _stored: ClassVar[Declared] = {
+        **ITERATIONS,
+        "metric_": StoredArray(("components", "components")),
+        "bounds_": Numbers(2),
+        "n_constraints_": Number(0, whole=True),
+        "gamma_": Number(optional=True),
     }
 
     n_components: int = 100

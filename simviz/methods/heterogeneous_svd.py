@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import Declared, StoredArray
 from simviz.methods._linalg import Array, Operator, Products, product_svd, truncated_svd
 from simviz.methods._spectral import capped_components, signed_weights
 from simviz.params import interval, options
@@ -102,6 +103,9 @@ class HeterogeneousSVD(LinearPairModel):
         ],
         "sigma_power": [interval(Real, 0, 1)],
         "measure": [options("cosine", "dot")],
+    }
+    _stored: ClassVar[Declared] = {
+        "spectrum_": StoredArray(("components",)),
     }
 
     n_components: int = 200

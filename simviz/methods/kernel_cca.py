@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from simviz._blas import eigh
 from simviz.base import Matrix, MethodTags
+from simviz.base.stored import Declared, StoredArray
 from simviz.methods._kernels import (
     KERNEL_PARAMETERS,
     Array,
@@ -141,6 +142,9 @@ class KernelCCA(KernelPairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_PARAMETERS,
         "correlation_power": [interval(Real, 0, 1)],
+    }
+    _stored: ClassVar[Declared] = {
+        "spectrum_": StoredArray(("components",)),
     }
 
     n_components: int = 200

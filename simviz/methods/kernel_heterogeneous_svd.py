@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from simviz.base import Matrix, MethodTags
+from simviz.base.stored import Choice, Declared, StoredArray
 from simviz.methods._kernels import (
     KERNEL_PARAMETERS,
     NAMES,
@@ -188,6 +189,11 @@ class KernelHeterogeneousSVD(KernelPairModel):
         ],
         "sigma_power": [interval(Real, 0, 1)],
         "measure": [options("cosine", "dot")],
+    }
+    _stored: ClassVar[Declared] = {
+        "spectrum_": StoredArray(("components",)),
+        "x_kernel_": Choice((*NAMES, "precomputed"), optional=True),
+        "y_kernel_": Choice((*NAMES, "precomputed"), optional=True),
     }
 
     n_components: int = 200

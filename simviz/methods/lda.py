@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
 from simviz.base import Matrix, MethodTags
+from simviz.base.stored import Declared, StoredArray
 from simviz.methods._topics import (
     EM,
     TOPIC_PARAMETERS,
@@ -131,6 +132,9 @@ class LDA(TopicModel):
         "beta": [interval(Real, 0, None, closed="neither")],
         "init": [options("documents", "random", "lsa")],
         "fold_in_tol": [interval(Real, 0, None)],
+    }
+    _stored: ClassVar[Declared] = {
+        "word_counts_": StoredArray(("components", "x_features"), low=0),
     }
     _paired = False
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import Declared, StoredArray
 from simviz.methods._linalg import rows_operator, truncated_svd
 from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
 from simviz.params import interval
@@ -77,6 +78,9 @@ class LSA(LinearPairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "sigma_power": [interval(Real, 0, 1)],
+    }
+    _stored: ClassVar[Declared] = {
+        "spectrum_": StoredArray(("components",)),
     }
 
     n_components: int = 200

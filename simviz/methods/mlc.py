@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import ITERATIONS, Declared, Number, StoredArray
 from simviz.methods._training import (
     Stopped,
     Values,
@@ -174,6 +175,12 @@ class MLC(IterativeMixin, LinearPairModel):
         "init": [options("pca", "lsa", "opca", "cca", "cl_lsi"), LinearPairModel],
         "measure": [options("cosine", "dot")],
         "n_constraints": [interval(Integral, 2, None)],
+    }
+    _stored: ClassVar[Declared] = {
+        **ITERATIONS,
+        "metric_": StoredArray(("components", "components")),
+        "objective_": Number(finite=False),
+        "n_constraints_": Number(0, whole=True),
     }
 
     n_components: int = 200

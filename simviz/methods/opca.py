@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, MethodTags
+from simviz.base.stored import Declared, StoredArray
 from simviz.methods._linalg import Array, leading_symmetric
 from simviz.methods._spectral import (
     Blocks,
@@ -122,6 +123,9 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         "signal": [options("mean", "cross")],
         "noise": [options("centered", "raw")],
         "eigenvalue_power": [interval(Real, 0, 1)],
+    }
+    _stored: ClassVar[Declared] = {
+        "spectrum_": StoredArray(("components",)),
     }
 
     _contrast = ("pairs", "variance")  # what has to differ, and what one pair does not have

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
+from simviz.base.stored import ITERATIONS, Declared, StoredArray
 from simviz.methods._triples import (
     Descent,
     TripleMixin,
@@ -130,6 +131,18 @@ class PAMIR(TripleMixin, PairModel):
         "normalize": ["boolean"],
         "max_memory": [interval(Integral, 1, None)],
     }
+    _stored: ClassVar[Declared] = {
+        **ITERATIONS,
+        "x_kept_": StoredArray(("x_kept",), whole=True, low=0, below="x_features", optional=True),
+        "y_kept_": lambda m: (
+            None
+            if m._keeps_all
+            else StoredArray(("y_kept",), whole=True, low=0, below="y_features")
+        ),
+        "weights_": lambda m: StoredArray(
+            ("x_features", "y_features") if m._keeps_all else ("x_kept", "y_kept")
+        ),
+    }
 
     _may_stay: ClassVar[bool] = False  # W starts at 0 and would rank nothing
 
@@ -197,9 +210,14 @@ class PAMIR(TripleMixin, PairModel):
                 stacklevel=4,
             )
 
+    @property
+    def _keeps_all(self) -> bool:
+        """Whether all features have weights."""
+        return getattr(self, "x_kept_", None) is None
+
     def _scaled(self, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
         X, Y = super()._scaled(X, Y)
-        if getattr(self, "x_kept_", None) is None:
+        if self._keeps_all:
             return X, Y
         return X[:, self.x_kept_], Y[:, self.y_kept_]
 
@@ -218,7 +236,7 @@ class PAMIR(TripleMixin, PairModel):
         ndarray of float64, shape (len(x_index), len(y_index))
             What the product of two features' values counts.
         """
-        if getattr(self, "x_kept_", None) is None:
+        if self._keeps_all:
             return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)
         at, known = [], []
         for index, features in ((x_index, self.x_kept_), (y_index, self.y_kept_)):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import Declared, StoredArray
 from simviz.methods._linalg import group_means, rows_operator, truncated_svd
 from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
 from simviz.relevance import Relevance
@@ -80,6 +81,9 @@ class PCA(LinearPairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "center_at_transform": ["boolean"],
+    }
+    _stored: ClassVar[Declared] = {
+        "spectrum_": StoredArray(("components",)),
     }
 
     n_components: int = 200

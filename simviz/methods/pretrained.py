@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.base import EmbeddingModel, Matrix, MethodTags
+from simviz.base.stored import Declared, Size
 from simviz.relevance import Relevance
 
 
@@ -57,6 +58,8 @@ class Pretrained(EmbeddingModel):
         space="one",
         uses="unsupervised",
     )
+
+    _stored: ClassVar[Declared] = {"n_components_": Size("x_features")}
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         self.n_components_ = int(X.shape[1])

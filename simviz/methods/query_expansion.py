@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
+from simviz.base.stored import Declared, Model, StoredArray
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -143,6 +144,10 @@ class QueryExpansion(PairModel):
         "n_feedback": [interval(Integral, 1, None)],
         "n_terms": [interval(Integral, 1, None), None],
         "base": [options("tfidf_cosine", "bm25", "lsa", "opca", "cca", "ssi"), PairModel],
+    }
+    _stored: ClassVar[Declared] = {
+        "base_": Model(),
+        "collection_": StoredArray(("documents", "x_features"), layout="csr", rows=True),
     }
 
     beta: float = 0.1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import ITERATIONS, Declared, Number
 from simviz.methods._training import (
     Data,
     HeldOut,
@@ -195,6 +196,10 @@ class S2Net(IterativeMixin, LinearPairModel):
         "batch_size": [interval(Integral, 2, None)],
         "precision": [options("auto", "float32", "bfloat16")],
         "device": [options("auto", "cpu", "cuda")],
+    }
+    _stored: ClassVar[Declared] = {
+        **ITERATIONS,
+        "learning_rate_": Number(optional=True),
     }
 
     n_components: int = 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz.base import COMMON_PARAMETERS, EmbeddingModel, IterativeMixin, Matrix, MethodTags
+from simviz.base.stored import ITERATIONS, Declared, Size, StoredArray, StoredArrays
 from simviz.methods._training import torch_device
 from simviz.params import interval, options
 from simviz.relevance import Relevance
@@ -246,6 +247,14 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         "batch_size": [interval(Integral, 2, None), None],
         "device": [options("cpu", "cuda", "auto")],
     }
+    _stored: ClassVar[Declared] = {
+        **ITERATIONS,
+        "n_components": Size("components"),
+        "x_characters_": StoredArray(("x_characters",), whole=True, empty=True),
+        "y_characters_": StoredArray(("y_characters",), whole=True, empty=True),
+        "x_weights_": lambda model: StoredArrays(model._shape().parts()),
+        "y_weights_": lambda model: StoredArrays(model._shape().parts()),
+    }
 
     n_components: int = 128
     _: KW_ONLY
@@ -283,7 +292,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         dict of str to object
             By name; what was set wins over the preset.
         """
-        given = self.get_params(deep=False)
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
         preset = PRESETS[self.preset]
         return {k: preset[k] if v is None and k in preset else v for k, v in given.items()}
 
@@ -319,14 +328,13 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         self._take(watch.best)
         watch.record(self)
 
-    def _reader(self) -> Any:
-        """The network that the settings describe."""
+    def _shape(self) -> Any:
+        """What the network is made of, by the settings."""
         from simviz.methods._blstm_network import Shape
-        from simviz.methods._blstm_training import Reader
 
         settings = self.settings()
         known = max(len(self.x_characters_), len(self.y_characters_))
-        shape = Shape(
+        return Shape(
             known + 1,
             settings["embedding_size"],
             settings["convolution"],
@@ -335,8 +343,14 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
             settings["n_components"],
             settings["n_grams"],
         )
+
+    def _reader(self) -> Any:
+        """The network that the settings describe."""
+        from simviz.methods._blstm_training import Reader
+
+        settings = self.settings()
         fixed = settings["max_length"] if settings["padding"] == "fixed" else None
-        return Reader(shape, fixed, torch_device(self.device))
+        return Reader(self._shape(), fixed, torch_device(self.device))
 
     def _take(self, theta: Any) -> None:
         """Parameters as a fitted model."""
@@ -358,8 +372,13 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         tick = getattr(self, "_tick", lambda: None)
         return self._reader().vectors(parts, texts, tick)[place]
 
+    @property
+    def _one_space(self) -> bool:
+        """Sequences need not be equally long to share a network."""
+        return False
+
     def _check_sides(self, X: Matrix, y: Matrix | None, *, reset: bool) -> tuple[Matrix, Matrix]:
-        """Validate both sides; sequences need not be equally long to share a network."""
+        """Validate both sides."""
         X = self._check_x(X, reset=reset)
         if y is None and not self.shared:
             raise ValueError(

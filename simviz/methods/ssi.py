@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
+from simviz.base.stored import ITERATIONS, Declared, StoredArray
 from simviz.methods import get_method
 from simviz.methods._triples import (
     MAX_ENTRIES,
@@ -164,6 +165,18 @@ class SSI(TripleMixin, PairModel):
         "learning_rate": [interval(Real, 0, None)],
         "normalize": ["boolean"],
         "init_scale": [interval(Real, 0, None, closed="neither"), None],
+    }
+    _stored: ClassVar[Declared] = {
+        **ITERATIONS,
+        "x_factors_": lambda m: StoredArray(("x_features", "factors")) if m._factored else None,
+        "y_factors_": lambda m: StoredArray(("y_features", "factors")) if m._factored else None,
+        "weights_": lambda m: (
+            None
+            if m._factored
+            else StoredArray(
+                ("x_features",) if m.form == "diagonal" else ("x_features", "y_features")
+            )
+        ),
     }
 
     n_components: int = 100

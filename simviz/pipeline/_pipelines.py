@@ -13,9 +13,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
+from simviz.base.stored import Sizes
 from simviz.callbacks import CallbackMixin
 from simviz.data.pairs import Items, PairSet
 from simviz.exceptions import StoreError
+from simviz.features._base import Transformer
 from simviz.persistence import load_state, save_state
 from simviz.registry import unknown_name
 
@@ -649,9 +651,12 @@ def load_pipeline(path: str | Path) -> Pipeline:
     Raises
     ------
     StoreError
-        If the file is not a saved pipeline.
+        If the file is not a saved pipeline, or damaged: what each class declares to
+        store is checked before anything is computed with it.
+    FileNotFoundError
+        If there is no such file.
     """
-    return _pipeline(load_state(path), path)
+    return load_state(path, _pipeline)
 
 
 def _objects(pipeline: Any) -> dict[str, Any]:
@@ -674,12 +679,20 @@ def _objects(pipeline: Any) -> dict[str, Any]:
     return objects
 
 
-def _pipeline(objects: dict[str, Any], path: str | Path) -> Pipeline:
-    """The pipeline that was stored as these objects."""
+def _pipeline(objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeline:
+    """The pipeline that was stored as these objects, which have these dimensions."""
     if "blend" in objects:
-        return _blend(objects, path)
-    if not {"model", "x_features"} <= set(objects):
-        raise StoreError(f"{path} holds {sorted(objects)}, not a pipeline.")
+        return _blend(objects, sizes)
+    if not {"model", "x_features"} <= set(objects) <= {"model", "x_features", "y_features"}:
+        raise ValueError(f"it holds {str(sorted(objects))[:80]}, not a pipeline")
+    for name, value in objects.items():
+        if not isinstance(value, PairModel if name == "model" else Transformer):
+            raise ValueError(f"its {name} is a {type(value).__name__}")
+    for side in "xy":
+        name = "y_features" if side == "y" and "y_features" in objects else "x_features"
+        read, made = sizes["model"][f"{side}_features"], sizes[name]["columns"]
+        if read != made:
+            raise ValueError(f"the method reads {read:,} features of {side}, {made:,} are made")
     parts = {name: clone(value) for name, value in objects.items()}
     pipeline = PairPipeline(parts["model"], parts["x_features"], parts.get("y_features"))
     pipeline.model_ = objects["model"]
@@ -688,21 +701,24 @@ def _pipeline(objects: dict[str, Any], path: str | Path) -> Pipeline:
     return pipeline
 
 
-def _blend(objects: dict[str, Any], path: str | Path) -> BlendPipeline:
+def _blend(objects: dict[str, Any], sizes: dict[str, Sizes]) -> BlendPipeline:
     parts = []
     for role in ROLES:
-        start = f"{role}."
-        own = {n.removeprefix(start): v for n, v in objects.items() if n.startswith(start)}
-        parts.append(_pipeline(own, path))
-    try:
-        how = objects["blend"]
-        blend = BlendPipeline(
-            clone(parts[0]), clone(parts[1]), how["alpha"], normalization=how["normalization"]
+        own = {n: n.removeprefix(f"{role}.") for n in objects if n.startswith(f"{role}.")}
+        parts.append(
+            _pipeline(
+                {part: objects[n] for n, part in own.items()},
+                {part: sizes[n] for n, part in own.items() if n in sizes},
+            )
         )
-        blend.check_parameters()
-        learned, lexical = (float(spread) for spread in how["spreads"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path} holds a blend that cannot be read ({error}).") from error
+    how = objects["blend"]
+    blend = BlendPipeline(
+        clone(parts[0]), clone(parts[1]), how["alpha"], normalization=how["normalization"]
+    )
+    blend.check_parameters()
+    learned, lexical = (float(spread) for spread in how["spreads"])
+    if not (0 < learned < np.inf and 0 < lexical < np.inf):
+        raise ValueError(f"the spreads of a blend are above 0, got {how['spreads']}")
     blend.learned_, blend.lexical_ = parts
     blend.spreads_ = (learned, lexical)
     return blend

@@ -25,6 +25,7 @@ from simviz.relevance import Relevance
 from simviz.store.directory import (
     Connection,
     Directory,
+    damaged,
     masked,
     not_found,
     printable,
@@ -112,7 +113,7 @@ def read_pairs(folder: Path) -> PairSet:
     """Read what `write_pairs` wrote."""
     tree = read_json(folder / "pairs.json")
     arrays = read_arrays(folder / "arrays.npz")
-    try:
+    with damaged("The stored data set", "Upload it again."):
         if tree["format"] != FORMAT:
             raise StoreError(
                 f"The data set is stored as {tree['format']!r}, this version reads {FORMAT!r}. "
@@ -129,8 +130,6 @@ def read_pairs(folder: Path) -> PairSet:
         )
         name, x_name, y_name = tree["names"]
         return PairSet(x, y, relevance, name=name, x_name=x_name, y_name=y_name)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise StoreError(f"The stored data set is damaged ({error}). Upload it again.") from error
 
 
 def _pack_items(items: Items, side: str, arrays: Arrays) -> dict[str, Any]:
@@ -331,4 +330,5 @@ def _demos() -> list[DatasetInfo]:
 def _info(row: sqlite3.Row) -> DatasetInfo:
     fields = dict(row)
     fields.pop("workspace")
-    return DatasetInfo(**fields | {"notes": tuple(json.loads(fields["notes"]))})
+    with damaged("The entry of a data set in the index"):
+        return DatasetInfo(**fields | {"notes": tuple(json.loads(fields["notes"]))})

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.exceptions import StoreError
+from simviz.persistence import allowed_bytes, check_members
 from simviz.scale.files import replacing
 
 _log = logging.getLogger(__name__)
@@ -488,7 +489,7 @@ class Index:
     def _explaining(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise StoreError(why_not_written(self.path.parent, error)) from error
             raise StoreError(
@@ -573,10 +574,8 @@ def write_json(path: Path, value: Any) -> None:
 
 def read_json(path: Path) -> Any:
     """What a JSON file holds."""
-    try:
+    with damaged(f"The file {path.name} of the store"):
         return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"The file {path.name} of the store cannot be read ({error}).") from error
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -596,17 +595,27 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """All arrays of an npz file by name."""
-    try:
+    with damaged(f"The file {path.name} of the store"):
         with zipfile.ZipFile(path) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-            if size > MAX_BYTES:
-                raise StoreError(
-                    f"{path.name} unpacks to {size:,} bytes, more than the {MAX_BYTES:,} allowed."
-                )
+            check_members(archive, allowed_bytes(path, MAX_BYTES))
         with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise StoreError(f"The file {path.name} of the store cannot be read ({error}).") from error
+            found = {name: arrays[name] for name in arrays.files}
+        if not all(isinstance(array, np.ndarray) for array in found.values()):
+            raise ValueError("it holds other things than arrays")
+        return found
+
+
+@contextmanager
+def damaged(what: str, remedy: str = "") -> Iterator[None]:
+    """Say that something stored cannot be read, whatever its damage leads to."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        reason = str(error)[:300] or repr(error)
+        said = f"{what} is damaged and cannot be read ({reason}). {remedy}"
+        raise StoreError(said.rstrip()) from error
 
 
 def sync_tree(folder: Path) -> int:

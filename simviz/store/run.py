@@ -28,6 +28,7 @@ from simviz.projection.drawing import drawing_name
 from simviz.ranking import Ranking
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import (
+    damaged,
     read_arrays,
     read_json,
     sync_tree,
@@ -46,6 +47,7 @@ BLEND, EXPERIMENT, IMPORTED = "blend", "experiment", "imported"
 #: Most drawings kept with a run.
 MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")
+_EVALUATION = "The evaluation of this run"
 #: Begins the names of what is known of single points of a drawing.
 _QUALITY = "quality:"
 Arrays = dict[str, NDArray[Any]]
@@ -262,18 +264,20 @@ class RunPart:
 
     def evaluation(self) -> dict[str, Any]:
         """Tidy metrics under "records", baselines and pool beside them."""
-        tree = dict(read_json(self.folder / "evaluation.json"))
-        if "records" in tree:
-            tree["records"] = _renamed(tree["records"])
-        if "metrics" in tree:
-            tree["metrics"] = [metric_name(name) for name in tree["metrics"]]
-        if "baselines" in tree:
-            tree["baselines"] = {k: _renamed(lines) for k, lines in tree["baselines"].items()}
-        return tree
+        with damaged(_EVALUATION):
+            tree = dict(read_json(self.folder / "evaluation.json"))
+            if "records" in tree:
+                tree["records"] = _renamed(tree["records"])
+            if "metrics" in tree:
+                tree["metrics"] = [metric_name(name) for name in tree["metrics"]]
+            if "baselines" in tree:
+                tree["baselines"] = {k: _renamed(lines) for k, lines in tree["baselines"].items()}
+            return tree
 
     def records(self) -> list[dict[str, Any]]:
         """Tidy metrics, see `simviz.evaluation.Evaluation.to_records`."""
-        return list(self.evaluation()["records"])
+        with damaged(_EVALUATION):
+            return list(self.evaluation()["records"])
 
     def per_query(self) -> Arrays:
         """Values of each query by "direction:metric", NaN for a skipped one."""
@@ -292,12 +296,14 @@ class RunPart:
 
     def curve(self) -> list[dict[str, Any]]:
         """Tidy quality by dimension; empty where the method has no such curve."""
-        return _renamed(read_json(self.folder / "curve.json"))
+        with damaged(_EVALUATION):
+            return _renamed(read_json(self.folder / "curve.json"))
 
     def learning(self) -> list[dict[str, Any]]:
         """Tidy quality by size of the training part; empty where nobody asked for it."""
         path = self.folder / "learning.json"
-        return _renamed(read_json(path)) if path.exists() else []
+        with damaged(_EVALUATION):
+            return _renamed(read_json(path)) if path.exists() else []
 
     def put_learning(self, records: list[dict[str, Any]]) -> None:
         """Keep the quality by size of the training part with the run.
@@ -343,16 +349,27 @@ class Run:
     @property
     def spec(self) -> dict[str, Any]:
         """What was asked for, as JSON."""
-        return dict(read_json(self.folder / "spec.json"))
+        with damaged("What was asked for in this run"):
+            return dict(read_json(self.folder / "spec.json"))
 
     @property
     def meta(self) -> dict[str, Any]:
         """Times, sizes, versions and notes."""
-        return dict(read_json(self.folder / "meta.json"))
+        with damaged("What is known about this run"):
+            return dict(read_json(self.folder / "meta.json"))
 
     def pipeline(self) -> Pipeline:
-        """What was trained, ready for new items."""
-        return load_pipeline(self.folder / "pipeline.simviz")
+        """What was trained, ready for new items.
+
+        Raises
+        ------
+        StoreError
+            If its file is missing or damaged.
+        """
+        try:
+            return load_pipeline(self.folder / "pipeline.simviz")
+        except FileNotFoundError as error:
+            raise StoreError(f"The pipeline of this run cannot be read ({error}).") from error
 
     def pipeline_bytes(self) -> bytes:
         """The file of the pipeline, for a download.
@@ -478,7 +495,7 @@ def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None)
     """
     kept = run.part(part)
     figures, arrays, roc = kept.evaluation(), kept.rankings(), kept.roc()
-    try:
+    with damaged(_EVALUATION):
         rankings = {
             cast(Direction, direction): Ranking(
                 **{f.name: arrays[f"ranking:{direction}:{f.name}"] for f in fields(Ranking)}
@@ -495,8 +512,6 @@ def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None)
             x_empty=figures["x_empty"],
             y_empty=figures["y_empty"],
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"The evaluation of this run is damaged ({error}).") from error
     if pairs is None or evaluation.pool != "judged" or evaluation.predicted is not None:
         return evaluation
     return replace(evaluation, predicted=_scores_again(run, part, pairs))
@@ -507,13 +522,14 @@ def load_figures(run: Run, part: Part = "test") -> dict[str, Any]:
     figures = run.part(part).evaluation()
     if missing := {"records", "metrics", "directions", "pool"} - figures.keys():
         raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
-    is_old = any("n_certain" not in record for record in figures["records"])
-    if figures["pool"] == "judged" and is_old:
-        figures["records"] = load_evaluation(run, part).to_records()
-        figures["baselines"] = {
-            name: [record for record in records if record["direction"] == "pairs"]
-            for name, records in figures.get("baselines", {}).items()
-        }
+    with damaged(_EVALUATION):
+        is_old = any("n_certain" not in record for record in figures["records"])
+        if figures["pool"] == "judged" and is_old:
+            figures["records"] = load_evaluation(run, part).to_records()
+            figures["baselines"] = {
+                name: [record for record in records if record["direction"] == "pairs"]
+                for name, records in figures.get("baselines", {}).items()
+            }
     return figures
 
 
@@ -552,7 +568,7 @@ def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
         If there is no such drawing or it is damaged.
     """
     arrays = read_arrays(_map_path(run.folder, drawing))
-    try:
+    with damaged(f"The drawing {drawing!r} of this run"):
         info = json.loads(arrays["info"].tobytes())
         if (quality := info["quality"]) is not None:
             names = [name for name in arrays if name.startswith(_QUALITY)]
@@ -571,8 +587,6 @@ def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
             share=info.get("share"),
         )
         return loaded, arrays["x_drawn"], arrays["y_drawn"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"The drawing {drawing!r} of this run is damaged ({error}).") from error
 
 
 def _write_map(folder: Path, name: str, drawing: JointMap, x_drawn: Index, y_drawn: Index) -> None:

@@ -23,6 +23,7 @@ from simviz.store.directory import (
     Connection,
     Directory,
     Limits,
+    damaged,
     is_full,
     is_workspace_id,
     masked,
@@ -487,10 +488,11 @@ def _run_info(row: sqlite3.Row) -> RunInfo:
     fields = dict(row)
     for name in ("workspace", "opened", "deleted"):
         fields.pop(name, None)
-    for name in ("spec", "summary"):
-        fields[name] = json.loads(fields[name])
-    fields["summary"] = {metric_name(k): value for k, value in fields["summary"].items()}
-    return RunInfo(**fields)
+    with damaged("The entry of a run in the index"):
+        for name in ("spec", "summary"):
+            fields[name] = dict(json.loads(fields[name]))
+        fields["summary"] = {metric_name(k): value for k, value in fields["summary"].items()}
+        return RunInfo(**fields)
 
 
 class Attempts:
@@ -716,12 +718,13 @@ class Shares:
 def _share(db: Connection, row: sqlite3.Row) -> Share:
     fields = dict(row)
     fields.pop("workspace")
-    payload = json.loads(fields.pop("payload"))
-    return Share(
-        run_ids=tuple(i for i in payload["run_ids"] if db.has("runs", i)),
-        dataset_ids=tuple(
-            i for i in payload["dataset_ids"] if is_demo(i) or db.has("datasets", i)
-        ),
-        view=payload["view"],
-        **fields,
-    )
+    with damaged("The entry of a shared view in the index"):
+        payload = json.loads(fields.pop("payload"))
+        return Share(
+            run_ids=tuple(i for i in payload["run_ids"] if db.has("runs", i)),
+            dataset_ids=tuple(
+                i for i in payload["dataset_ids"] if is_demo(i) or db.has("datasets", i)
+            ),
+            view=dict(payload["view"]),
+            **fields,
+        )

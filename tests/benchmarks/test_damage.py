@@ -1,0 +1,21 @@
+"""Damaged and crafted model files of all methods, read in a process of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_no_model_file_does_more_than_answer_or_be_refused():
+    command = [sys.executable, ROOT / "benchmarks" / "damage.py"]
+    done = subprocess.run(
+        [*command, "--damaged", "93", "--crafted", "279", "--seed", "5"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "93 files of 31 models" in done.stdout
