@@ -271,12 +271,14 @@ def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> flo
         case "lexical":
             seconds = size.filled / _SPARSE
         case "spectral":
-            seconds = _spectral_seconds(size)
+            seconds = _spectral_seconds(size, whitens="regularization" in params)
         case "gradient":
             # Triples touch one x row and two y rows each; dense rows are projected once a batch.
             touched = size.nnz[0] / size.n[0] + 2 * size.nnz[1] / size.n[1]
             step = 1e-6 + _TRIPLE * min(touched, _DENSE_ROW) * k
-            seconds = _spectral_seconds(size) + n_iter * max(20_000, n_pairs) * step
+            seconds = n_iter * max(20_000, n_pairs) * step
+            if "init" in params:
+                seconds += _spectral_seconds(size, whitens=False)
         case _:
             seconds = n_iter * (size.filled + n_pairs) * k / _SPARSE
     if landmarks := params.get("max_landmarks"):
@@ -288,10 +290,13 @@ def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> flo
     return seconds
 
 
-def _spectral_seconds(size: _Size) -> float:
+def _spectral_seconds(size: _Size, *, whitens: bool = True) -> float:
     """Decompose small sides whole, search the leading directions of others block by block."""
     seconds = 2 * _BASIS * size.k * (size.filled + size.n_pairs) / _PRODUCT
-    # The slowest of the family whiten each side before they meet.
+    if not whitens:
+        basis = min(size.joint, _BASIS * size.k)
+        return seconds + 4 * size.joint * basis**2 / _GEMM + 6.0 * basis**3 / _FLOPS
+    # Each side is whitened before they meet.
     for side in (*size.sides, size.joint):
         if side <= _WHOLE_SIDE:
             seconds += 6.0 * side**3 / _FLOPS

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -25,8 +26,8 @@ _WRITTEN = (
     *("run_id", "owner"),
 )
 _MAX_EVENT_BYTES = 4_000_000
-#: An estimate from less than this share of a job would be a guess.
-_KNOWN_FRACTION = 0.02
+#: Stages whose pace says nothing about the rest.
+_BEFORE = ("reading", "features")
 Event = Mapping[str, Any]
 #: Queues of this process that still work.
 _LIVING: set[str] = set()
@@ -94,10 +95,23 @@ class JobStatus:
 
     @property
     def eta_seconds(self) -> float | None:
-        """Seconds it may still take; None where that would be a guess."""
-        if self.state != "running" or self.started is None or self.fraction < _KNOWN_FRACTION:
+        """Seconds it may take at the pace of its passes; None where that would be a guess."""
+        if self.state != "running" or self.started is None:
             return None
-        return max(0.0, time.time() - self.started) * (1 - self.fraction) / self.fraction
+        ends = []
+        for stage, events in groupby(self.history, lambda event: event.get("stage")):
+            if stage in _BEFORE:
+                continue
+            points = [(float(event["seconds"]), float(event["fraction"])) for event in events]
+            first = points[0][1]
+            since = max(seconds for seconds, fraction in points if fraction == first)
+            ends += [
+                seconds + (1 - fraction) * (seconds - since) / (fraction - first)
+                for seconds, fraction in points
+                if fraction > first
+            ]
+        # The soonest of these ends: what was said may fall, not rise.
+        return max(0.0, self.started + min(ends) - time.time()) if ends else None
 
 
 class JobFolder:
