@@ -87,7 +87,7 @@ class Watch:
         metrics: dict[str, float] = {}
         if self.losses:
             metrics["loss"] = self.losses[-1]
-        if self.values is not None:
+        if self.scores or self.best_score > -np.inf:
             metrics["validation"] = self.scores[-1] if self.scores else self.best_score
         if self.notify(len(self.losses), self.max_iter, **metrics):
             raise Stopped

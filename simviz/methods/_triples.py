@@ -208,7 +208,7 @@ class TripleMixin(IterativeMixin):
         fewest = round(_FEWEST * held.data[2].positives.nnz / max(1, relevance.positives.nnz))
         limits = self.max_iter, self.patience
         watch, stopped = self._descend(held.data, held.parts, limits, fewest, rng)
-        if self._may_stay:
+        if self._may_stay and watch.best_iter:
             watch = least_change([watch])
         if held.own and not stopped:
             self._done = len(watch.losses)
@@ -240,8 +240,9 @@ class TripleMixin(IterativeMixin):
         chunk = chunk // source.group * source.group or source.group
         stopped = False
         try:
-            if self._may_stay:
-                watch.start(tell=False)
+            if self._may_stay and parts:
+                # Not as the best: first passes may fall behind it before later ones are ahead.
+                watch.first_values = values(descent.start)
             last = limits[0] == 0
             while not last:
                 i, total, done = len(watch.losses) + 1, 0.0, 0

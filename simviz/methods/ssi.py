@@ -125,8 +125,9 @@ class SSI(TripleMixin, PairModel):
     its query, uniformly: among all items where unjudged pairs are negative,
     among those judged not relevant elsewhere. Grades count alike. Between the
     items of one collection no item is drawn with itself. The best pass is kept,
-    and the start where that is not better by one standard error; without
-    anything to watch the last pass. Where a side is wide and more than
+    or the start where that is not better by one standard error; without
+    anything to watch the last pass. Patience counts passes alone, as the first
+    may fall behind the start before later ones are ahead. Where a side is wide and more than
     three tenths of its entries are filled (images), steps are taken on batches
     of up to 256 triples, by matrix products.
 
