@@ -78,7 +78,7 @@ def test_a_refusal_names_the_quota_and_what_to_do(public, home, monkeypatch, cap
 def test_everything_is_deleted_and_the_page_says_so(public, home):
     app = public(data=home.data["own"], view="other")
     assert "1 data set, 1 run, 1 published view and 1 job go" in said(app)
-    app.button(key="data-delete-everything").click().run()
+    app.button(key="workspace-delete").click().run()
     assert not app.exception
     assert "Deleted: 1 data set, 1 run, 1 published view and 1 job" in html(app)
     assert not public.store.workspaces.has(home.mine)

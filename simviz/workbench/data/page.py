@@ -407,7 +407,7 @@ def _show_workspace() -> None:
         )
         st.button(
             "Delete all of it for good",
-            key="data-delete-everything",
+            key="workspace-delete",
             type="primary",
             on_click=_delete_everything,
         )
