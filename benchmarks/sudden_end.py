@@ -116,6 +116,8 @@ async def tidy(app: App, told: Promises, data: list[str]) -> None:
     """Delete what the visitors kept: a workspace has room for so many."""
     async with Tab(app.port) as tab:
         await tab.open("data", "view=other")
+        if "data-discard" in tab.keys():  # an upload that was read, but not kept before the kill
+            await tab.press("data-discard")
         start = "data-delete-"
         for key in tab.keys():
             if key.startswith(start) and key.removeprefix(start) not in data:
