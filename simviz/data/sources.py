@@ -53,6 +53,7 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
 _NUL = re.compile("\x00")
 # Letters beyond ASCII as UTF-7 writes them: 16 bits each, six a character.
 _SHIFTED = re.compile(rb"\+[A-Za-z0-9/]+-?")
+_EUROPEAN = re.compile("[\xa0-\u017f\u0370-\u052f\u2010-\u20ac]*")
 _BINARY = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f]")
 _BROKEN = (
     zipfile.BadZipFile,
@@ -288,13 +289,17 @@ def looks_like_utf7(data: bytes) -> bool:
     # Words such as "+yes" would be letters of Asia.
     if b"+" not in data or not data.isascii():
         return False
-    if _SHIFTED.search(data) is None or re.search(rb"\+(?![A-Za-z0-9/-])", data):
+    if re.search(rb"\+(?![A-Za-z0-9/-])", data):
         return False
-    try:
-        found = "".join([part.decode("utf-7") for part in _SHIFTED.findall(data)])
-    except UnicodeDecodeError:
-        return False
-    return re.fullmatch("[\xa0-\u017f\u0370-\u052f\u2010-\u20ac]*", found) is not None
+    found = None
+    for found in _SHIFTED.finditer(data):
+        try:
+            letters = found[0].decode("utf-7")
+        except UnicodeDecodeError:
+            return False
+        if not _EUROPEAN.fullmatch(letters):
+            return False
+    return found is not None
 
 
 def _decode_lines(data: bytes, is_marked: bool) -> tuple[str, str]:
