@@ -50,6 +50,9 @@ class Promises:
     notes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(lambda: {""}))
     runs: dict[str, set[bool]] = field(default_factory=lambda: defaultdict(lambda: {True}))
     shares: dict[str, set[bool]] = field(default_factory=dict)
+    #: Names of the upload that waits to be kept; empty: that before the last kill.
+    waiting: set[str] = field(default_factory=set)
+    latest: str = ""
     publishing: int = 0
     kept: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
@@ -88,6 +91,8 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
     store = Store(root)
     data = {i.name: i for i in store.datasets.find(MINE) if not i.is_demo}
     for name in data.keys() | told.data.keys():
+        if (name in data) not in told.data[name]:
+            raise LostError(f"the data set {name} is there: {name in data}")
         told.settle("upload", told.data[name], name in data)
     for name, info in data.items():
         if pairs_of(store.datasets.get(info.id, MINE)) != set(rows_of(name)):
@@ -107,6 +112,16 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
         told.settle("note", told.notes[run_id], info.note)
     statuses = _look_at_jobs(store, told, runs.keys() | gone)
     _look_at_shares(store, told)
+    if told.waiting:
+        waits = store.uploads.get(MINE)
+        name, content = waits[1][0] if waits else ("", b"")
+        name = name.removesuffix(".csv")
+        if not told.waiting & {name, ""} or (name in told.waiting and content != csv_of(name)):
+            raise LostError(f"the upload {told.waiting} does not wait, but {name!r}")
+        if len(told.waiting) > 1:
+            is_new = name == told.latest
+            told.found["upload, unkept"]["done" if is_new else "not done"] += 1
+        told.waiting = {name} - {""}
     for kind, ids in (
         ("datasets", {info.id for info in data.values()}),
         ("runs", runs.keys()),

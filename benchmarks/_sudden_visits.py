@@ -9,17 +9,30 @@ import asyncio
 import re
 from itertools import count
 
-from _app_client import Tab
+from _app_client import PATIENCE, Tab
 from _sudden_state import Promises, csv_of
 
 _TOKEN = re.compile(r"share=([\w-]+)")
 
 
-async def keep(tab: Tab, told: Promises, name: str) -> str:
-    """Upload a file and keep it; the id of the data set."""
+async def hand_in(tab: Tab, name: str) -> None:
+    """Upload a file, and wait until it is understood."""
     await tab.open("data", "view=other")
     uploader = next(key for key in tab.keys() if key.startswith("data-file-"))
     await tab.upload(uploader, f"{name}.csv", csv_of(name))
+    await understood(tab)
+
+
+async def understood(tab: Tab) -> None:
+    """Wait until an upload can be kept."""
+    async with asyncio.timeout(PATIENCE):
+        while "data-keep" not in tab.keys():
+            await asyncio.sleep(0.05)
+
+
+async def keep(tab: Tab, told: Promises, name: str) -> str:
+    """Upload a file and keep it; the id of the data set."""
+    await hand_in(tab, name)
     told.begin("upload", told.data[name], True)
     await tab.press("data-keep")
     told.done("upload", told.data[name], True)
@@ -66,6 +79,18 @@ async def uploads(port: int, told: Promises, tag: str) -> None:
                 await tab.press(f"data-delete-{made}")
                 told.done("delete data", told.data[name], False)
             await asyncio.sleep(0.2)
+
+
+async def waits(port: int, told: Promises, tag: str) -> None:
+    """Uploads one file after the other and keeps none."""
+    told.waiting.add("")
+    for i in count():
+        async with Tab(port) as tab:
+            name = f"{tag} waits {i}"
+            told.latest = name
+            told.begin("upload, unkept", told.waiting, name)
+            await hand_in(tab, name)
+            told.done("upload, unkept", told.waiting, name)
 
 
 async def trains(port: int, told: Promises, tag: str) -> None:

@@ -4,6 +4,7 @@
     python benchmarks/sessions.py --visitors 40 --think 1 4
     python benchmarks/sessions.py --alone    # what each widget costs, in time of the processor
     python benchmarks/sessions.py --uploads  # what one visitor's upload costs another
+    python benchmarks/sessions.py --only-load --hostile --seconds 600
 
 starts the app on an empty store, trains the methods of the emoji demo, and talks to it over
 websockets as browsers do (`_app_client`). The first table changes every widget of every page once
@@ -11,7 +12,9 @@ while a job runs; a second is from the message that says what was changed to the
 is drawn. The second table: visitors who read for a while, then go to another page or change
 something; some of them train. Memory is that of the whole server process. With `--alone` no job
 runs, and the first table has the processor's time of the server, which a busy machine leaves as
-it is. With `--uploads` one visitor hands in what is hard to read, another 30 rows meanwhile.
+it is. With `--uploads` one visitor hands in what is hard to read, another 30 rows meanwhile. With
+`--hostile` two more come to the twenty: one hands in a bad file after the other, another 30 rows
+now and then; and the memory is told again once all have left and their sessions are over.
 """
 
 from __future__ import annotations
@@ -31,9 +34,15 @@ import urllib.request
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from _app_client import Tab
+import numpy as np
+from _app_client import PATIENCE, Tab
+
+from simviz.datasets import load_demo
+from simviz.pipeline import default_pipeline
 
 ROOT = Path(__file__).parents[1]
 DATA = "data=demo:emoji"
@@ -46,6 +55,10 @@ LONG = "method=ssi&max_iter=3000&patience=3000&n_components=200&random_state="
 SOON = 8.0
 #: Seconds in which the libraries are loaded behind the first pages.
 _SETTLED = 5.0
+#: Seconds for which Streamlit keeps the session of a visitor who left, and some more.
+_KEPT = 150.0
+#: Seconds of visits before the memory is told that the bad files may not exceed for long.
+_WARM = 60.0
 
 
 class App:
@@ -163,6 +176,86 @@ async def visit(
         return took, tab.errors
 
 
+class BadFiles:
+    """Bad files of all kinds, one after the other."""
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(0)
+        names = ",".join(f"c{i}" for i in range(1_000_000))
+        bomb = io.BytesIO()
+        with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("pairs.csv", b"left,right\n" * 40_000_000)
+        pairs = load_demo("emoji").take(np.arange(200), np.arange(200))
+        with tempfile.TemporaryDirectory() as folder:
+            model = default_pipeline("cca", pairs, n_components=5).fit(pairs)
+            model.save(Path(folder) / "model.simviz")
+            self._model = (Path(folder) / "model.simviz").read_bytes()
+        self._fixed = {
+            "huge pictures": ("zip", _pictures(300)),
+            "huge pictures, within the limit": ("zip", _pictures(40)),
+            "a million columns": ("csv", f"{names}\n{names}\n".encode()),
+            "unpacks to 400 MB": ("zip", bomb.getvalue()),
+            "a deep tree": ("json", b"[" * 1_000_000),
+        }
+
+    def __iter__(self) -> Iterator[tuple[str, str, bytes]]:
+        """Kind, name and content, without an end."""
+        for i in count():
+            for kind, (ending, data) in self._fixed.items():
+                yield kind, f"{i}.{ending}", data
+            for ending in ("csv", "xlsx", "parquet", "arrow", "npz", "zip", "json", "txt"):
+                yield "rubbish", f"{i}.{ending}", self._rng.bytes(300_000)
+                damaged = bytearray(self._model)
+                for at in self._rng.integers(len(damaged), size=8):
+                    damaged[at] = self._rng.integers(256)
+                yield "a damaged model", f"m{i}.{('zip', 'npz')[i % 2]}", bytes(damaged)
+
+
+async def hand_in(app: App, name: str, data: bytes) -> tuple[float, Tab]:
+    """Upload a file as a new visitor; the seconds until it is understood or refused."""
+    async with Tab(app.port) as tab:
+        await tab.open("data", "view=other")
+        async with asyncio.timeout(PATIENCE):
+            return await _understood(tab, name, data), tab
+
+
+async def attack(
+    app: App, files: BadFiles, seconds: float, took: dict[str, list[float]]
+) -> tuple[list[float], list[str]]:
+    """Hand in bad files without a pause; what went wrong, and in `took` seconds by kind."""
+    errors: list[str] = []
+    end = time.monotonic() + seconds
+    for kind, name, data in files:
+        if time.monotonic() > end:
+            break
+        try:
+            spent, tab = await hand_in(app, name, data)
+        except TimeoutError:
+            spent = PATIENCE
+        else:
+            errors += tab.errors
+            if "data-keep" in tab.keys():
+                print(f"taken as data: {kind}, {name}")
+        took.setdefault(kind, []).append(spent)
+    return [], errors
+
+
+async def bring(
+    app: App, seconds: float, took: dict[str, list[float]]
+) -> tuple[list[float], list[str]]:
+    """Hand in 30 rows now and then; what went wrong, and in `took` the seconds."""
+    errors: list[str] = []
+    end = time.monotonic() + seconds
+    for i in count():
+        if time.monotonic() > end:
+            break
+        spent, tab = await hand_in(app, f"rows {i}.csv", _rows(30))
+        errors += [*tab.errors, *([] if "data-keep" in tab.keys() else ["30 rows not read"])]
+        took.setdefault("30 rows of another", []).append(spent)
+        await asyncio.sleep(3)
+    return [], errors
+
+
 async def idle(app: App, n: int) -> float:
     """MB that every visitor costs who has a page open and does nothing."""
     before = app.memory()
@@ -229,6 +322,7 @@ async def take_turns(app: App) -> None:
             await asyncio.sleep(2)
             short = await _understood(easy, "rows.csv", _rows(30))
             took = await long
+            fail_on([*hard.errors, *easy.errors])
         status = Path(f"/proc/{app.process.pid}/status").read_text()
         most = int(status.split("VmHWM:")[1].split()[0]) / 1e3
         print(f"| {what} | {took:.1f} | {short:.1f} | {before:,.0f}, {most:,.0f} MB |")
@@ -240,7 +334,6 @@ async def _understood(tab: Tab, name: str, data: bytes) -> float:
     await tab.upload("data-file-0", name, data)
     while "data-cancel" in tab.keys():
         await asyncio.sleep(0.05)
-    fail_on(tab.errors)
     return time.monotonic() - began
 
 
@@ -301,11 +394,30 @@ async def measure(options: argparse.Namespace) -> None:
             return
         each = await idle(app, options.visitors)
         print(f"a visitor who is idle: {each:.1f} MB")
-        visits = [
-            visit(app, i, i < options.trainers, options.seconds, tuple(options.think))
-            for i in range(options.visitors)
-        ]
-        results = await asyncio.gather(*visits, return_exceptions=True)
+
+        def visits(seconds: float, first: int = 0) -> list[Any]:
+            think = tuple(options.think)
+            return [
+                visit(app, first + i, i < options.trainers, seconds, think)
+                for i in range(options.visitors)
+            ]
+
+        handed: dict[str, list[float]] = {}
+        others = []
+        if options.hostile:
+            others = [
+                attack(app, BadFiles(), options.seconds, handed),
+                bring(app, options.seconds, handed),
+            ]
+            # Some libraries are loaded, and some loops compiled, late.
+            warm = await asyncio.gather(*visits(_WARM, options.visitors))
+            took = [s for seconds, _ in warm for s in seconds]
+            print(
+                f"before bad files, {len(took)} interactions in {_WARM:.0f} s: "
+                f"p50 {1e3 * quantile(took, 0.5):.0f} ms, p95 {1e3 * quantile(took, 0.95):.0f} ms"
+            )
+        before = app.memory()
+        results = await asyncio.gather(*visits(options.seconds), *others, return_exceptions=True)
         broken = [repr(r) for r in results if isinstance(r, BaseException)]
         done = [r for r in results if not isinstance(r, BaseException)]
         took = [s for seconds, _ in done for s in seconds]
@@ -319,6 +431,16 @@ async def measure(options: argparse.Namespace) -> None:
         )
         for error in errors[:5]:
             print("  ", error[:300])
+        if options.hostile:
+            for kind, spent in handed.items():
+                print(
+                    f"{len(spent)} × {kind}: p50 {quantile(spent, 0.5):.2f} s, "
+                    f"p95 {quantile(spent, 0.95):.2f} s, slowest {max(spent):.2f} s"
+                )
+            await asyncio.sleep(_KEPT)
+            async with Tab(app.port) as tab:  # sessions that are over leave when another comes
+                await tab.open("", "")
+            print(f"memory: {before:,.0f} MB before the visits, {app.memory():,.0f} MB after all")
 
 
 def main() -> None:
@@ -328,6 +450,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--think", type=float, nargs=2, default=(2.0, 8.0))
     parser.add_argument("--per-page", type=float, default=60.0)
+    parser.add_argument("--hostile", action="store_true")
     parser.add_argument("--only-load", action="store_true")
     parser.add_argument("--only-reactions", action="store_true")
     parser.add_argument("--alone", action="store_true")

@@ -4,10 +4,11 @@
     python benchmarks/sudden_end.py --moments 3
 
 starts the app on an empty store and lets four visitors work at once over HTTP and websockets
-(`_app_client`): they upload files, train, name and delete runs, publish and withdraw. At a random
-moment the process is killed with SIGKILL; then it is started anew on the same store, and what it
-has is compared with what it had acknowledged. Every page must open; every interrupted job must
-say so on its page, and a press on *Again* must bring it to its end.
+(`_app_client`): they upload files, train, name and delete runs, publish and withdraw; every second
+time one who uploads files and keeps none takes the place of two. At a random moment the process is
+killed with SIGKILL; then it is started anew on the same store, and what it has is compared with
+what it had acknowledged. Every page must open; every interrupted job must say so on its page, and
+a press on *Again* must bring it to its end.
 """
 
 from __future__ import annotations
@@ -22,7 +23,18 @@ from contextlib import suppress
 
 from _app_client import Tab
 from _sudden_state import LostError, Promises, look
-from _sudden_visits import jobs_in, keep, publishes, saves, train, trains, uploads, wait
+from _sudden_visits import (
+    jobs_in,
+    keep,
+    publishes,
+    saves,
+    train,
+    trains,
+    understood,
+    uploads,
+    wait,
+    waits,
+)
 from sessions import App, fail_on
 
 from simviz.jobs import JobStatus
@@ -45,17 +57,16 @@ async def prepare(app: App, told: Promises) -> list[str]:
     return made
 
 
-async def work(app: App, told: Promises, tag: str, data: list[str], seconds: float) -> None:
+async def work(app: App, told: Promises, kill: int, data: list[str], seconds: float) -> None:
     """Let all visitors work, and kill the server."""
-    visits = [
-        asyncio.create_task(visit)
-        for visit in (
-            uploads(app.port, told, tag),
-            trains(app.port, told, tag),
-            publishes(app.port, told, data[0]),
-            saves(app.port, told, tag, data[1]),
-        )
-    ]
+    tag = f"kill {kill}"
+    others = publishes(app.port, told, data[0]), saves(app.port, told, tag, data[1])
+    own = (  # one upload of a workspace waits, and is forgotten when another is kept
+        (waits(app.port, told, tag),)
+        if kill % 2
+        else (uploads(app.port, told, tag), trains(app.port, told, tag))
+    )
+    visits = [asyncio.create_task(visit) for visit in (*own, *others)]
     ended, _ = await asyncio.wait(visits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
     app.process.kill()
     app.process.wait()
@@ -81,6 +92,16 @@ async def open_all(app: App, told: Promises, data: list[str]) -> None:
             await tab.open("map", f"share={token}")
             if not any(key.startswith("map-") for key in tab.keys()):
                 raise LostError("a published view cannot be opened")
+        fail_on(tab.errors)
+
+
+async def bring_back(app: App, told: Promises) -> None:
+    """See the page offer the upload that waits."""
+    async with Tab(app.port) as tab:
+        if told.waiting:
+            await tab.open("data", "view=other")
+            await understood(tab)
+            told.waiting.clear()
         fail_on(tab.errors)
 
 
@@ -146,12 +167,13 @@ async def measure(moments: int, seed: int, longest: float) -> None:
             data = await prepare(app, told)
             while kills < moments:
                 seconds = rng.uniform(0.3, longest)
-                await work(app, told, f"kill {kills}", data, seconds)
+                await work(app, told, kills, data, seconds)
                 for action, n in told.open.items():
                     under_way[action] = under_way.get(action, 0) + n
                 app = App(home, public=False)
                 await open_all(app, told, data)
                 statuses = look(app.store, told)
+                await bring_back(app, told)
                 interrupted.update(s.id for s in statuses if s.state == "interrupted")
                 repeated += await repeat(app, statuses, told)
                 await tidy(app, told, data)
