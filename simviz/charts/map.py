@@ -39,7 +39,12 @@ if TYPE_CHECKING:
 #: Most lines of a kind drawn from a highlighted item.
 MAX_LINES = 60
 #: What a drawing keeps, by how it was made.
-KEPT = {"mds": "distances", "umap": "neighbourhoods", "pca": "main directions"}
+KEPT = {
+    "two-sided": "neighbours within and across the sides (two-sided)",
+    "umap": "neighbourhoods of all points (UMAP)",
+    "mds": "distances (MDS)",
+    "pca": "main directions (PCA)",
+}
 #: Above so many points the dots are drawn by WebGL; below, as SVG, which never
 #: runs out of contexts and prints sharply.
 SVG_POINTS = 5000
@@ -629,7 +634,7 @@ def _alt(
     x, y = sides
     text = (
         f"Map of {len(x.items):,} {x.title} and {len(y.items):,} {y.title}, drawn to keep "
-        f"{KEPT[joint_map.method]} ({joint_map.method.upper()})."
+        f"{KEPT[joint_map.method]}."
     )
     shown = [
         f"{len(rows):,} {side.title} {verb}"

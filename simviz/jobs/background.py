@@ -11,6 +11,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+import numpy as np
+
 from simviz.callbacks import Callback
 from simviz.data import PairSet
 from simviz.evaluation.curves import FRACTIONS, learning_curve
@@ -20,10 +22,12 @@ from simviz.jobs.spec import ImportSpec, JobSpec, SplitSpec
 from simviz.jobs.training import fit, has_scores, measure
 from simviz.jobs.worker import DaemonPool, limit_threads, submit_for, threads_per_job
 from simviz.pipeline import Pipeline
-from simviz.projection.drawing import draw
-from simviz.projection.joint import METHODS, Balance
+from simviz.projection.drawing import DRAWING, draw
+from simviz.projection.joint import METHODS, Balance, JointMap
+from simviz.projection.layout import align
+from simviz.projection.quality import N_SEEDS, points_moved
 from simviz.store.datasets import usual_asking
-from simviz.store.run import IMPORTED, Part, Run, RunResult
+from simviz.store.run import IMPORTED, Part, Run, RunResult, load_map
 from simviz.store.store import Store
 
 #: Takes the share that is done, in [0, 1]; returns True to stop.
@@ -36,6 +40,8 @@ MAX_PAIRS = 100_000_000
 _BALANCES: tuple[Balance, ...] = ("center", "none", "rank")
 #: Shares of the forces across the sides, in percent; the first where a drawing does not say.
 SHARES = (70, 30, 50, 90)
+#: The drawing that a run has from training, and the one that is made as soon as it is there.
+FIRST, AHEAD = "mds-2", "two-sided-2"
 _FLAT = [method for method in METHODS if method != "two-sided"]
 _DRAWING = re.compile(
     rf"(?:({'|'.join(_FLAT)})-2(?:-({'|'.join(_BALANCES)}))?"
@@ -101,6 +107,12 @@ class Background:
         """Return how far it is; None if it was never submitted, or is done."""
         with self._lock:
             return self._known.get(key)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits or runs."""
+        with self._lock:
+            return not any(progress.is_active for progress in self._known.values())
 
     def stop(self, key: Hashable) -> None:
         """Stop a piece of work; it ends at its next step."""
@@ -209,7 +221,11 @@ def kept_name(drawing: str) -> str:
 
 
 def draw_run(
-    background: Background, run: Run, pairs: PairSet, drawing: str, workspace: str = ""
+    background: Background,
+    run: Run,
+    pairs: PairSet | Callable[[], PairSet],
+    drawing: str,
+    workspace: str = "",
 ) -> Progress | None:
     """Have a drawing made and kept with the run, once for all; return None if it is there."""
     name, key = kept_name(drawing), (run.id, drawing)
@@ -220,10 +236,61 @@ def draw_run(
         return progress
 
     def work(report: Report) -> None:
+        data = pairs if isinstance(pairs, PairSet) else pairs()
         seed = int(run.spec["split"]["seed"])
         callback = _callback(report, 0.0, _LAYOUT)
-        made = draw(run.pipeline(), pairs, seed=seed, callback=callback, **_parsed(drawing))
-        run.put_map(name, *made)
+        made, *drawn = draw(run.pipeline(), data, seed=seed, callback=callback, **_parsed(drawing))
+        if made.method == "two-sided" and DRAWING in run.maps():
+            made = _laid_on(made, load_map(run, DRAWING)[0])
+        run.put_map(name, made, *drawn)
+
+    return background.submit(key, work, workspace)
+
+
+def _laid_on(made: JointMap, first: JointMap) -> JointMap:
+    """A drawing turned to lie on another, what is in its lower left corner there again."""
+    points = np.concatenate([made.x, made.y])
+    turned = align(points, np.concatenate([first.x, first.y]))
+    if not (size := np.ptp(turned)) > 0:
+        return made
+    turned = (turned - turned.mean(axis=0)) * (np.ptp(points) / size)
+    # Items of which nothing is known lie in one place outside all others.
+    is_apart = (points == points.min(axis=0)).all(axis=1)
+    if is_apart.any() and not is_apart.all():
+        rest = turned[~is_apart]
+        turned[is_apart] = rest.min(axis=0) - 0.03 * np.ptp(rest, axis=0)
+    return replace(made, x=turned[: len(made.x)], y=turned[len(made.x) :])
+
+
+def redraw_run(
+    background: Background, run: Run, pairs: PairSet, drawing: str, workspace: str = ""
+) -> Progress | None:
+    """Have a kept drawing made again from other seeds, and kept where its items land elsewhere.
+
+    Return None if that is known.
+    """
+    name, key = kept_name(drawing), (run.id, drawing, "seeds")
+    made, x_drawn, y_drawn = load_map(run, name)
+    quality = made.quality
+    if quality is None or quality.moved is not None:
+        background.forget(key)
+        return None
+    if (progress := background.progress(key)) is not None:
+        return progress
+
+    def work(report: Report) -> None:
+        pipeline, drawn = run.pipeline(), pairs.take(x_drawn, y_drawn)
+        others = []
+        for k in range(N_SEEDS):
+            callback = _callback(report, k / N_SEEDS, 1 / N_SEEDS)
+            seed = made.seed + 1 + k
+            options = _parsed(drawing) | {"seed": seed, "quality": False, "callback": callback}
+            other = draw(pipeline, drawn, **options)[0]
+            others.append((other.x, other.y))
+            if report((k + 1) / N_SEEDS):
+                raise JobCancelled("Stopped.")
+        moved = points_moved((made.x, made.y), others)
+        run.put_map(name, replace(made, quality=replace(quality, moved=moved)), x_drawn, y_drawn)
 
     return background.submit(key, work, workspace)
 

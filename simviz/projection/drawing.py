@@ -19,8 +19,8 @@ from simviz.projection.two_sided import Comparison, place_new
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
-#: The drawing that every run has, see `drawing_name`.
-DRAWING = "mds-2-center"
+#: The drawing that every run has, and the one to show where it is there, see `drawing_name`.
+DRAWING, BEST = "mds-2-center", "two-sided-2-70"
 #: Names of the groups that `ItemRanks.groups` makes, the best first.
 FIRST, SOON, LATE, NOTHING = "found first", "found 2nd to 10th", "found later", "nothing belongs"
 GROUPS = (FIRST, SOON, LATE, NOTHING)

@@ -129,7 +129,8 @@ def joint_map(
     share : float, default=0.7
         Of the forces of a two-sided drawing, see `two_sided_map`.
     similarity : {"euclidean", "dot"} or array-like of shape (n_x, n_y), default="euclidean"
-        Likewise.
+        How the model compares items of different sides, see `two_sided_map`; quality across the
+        sides is measured by it.
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         Adds to the quality how well the drawing itself retrieves.
     quality : bool, default=True
@@ -204,7 +205,10 @@ def joint_map(
         )
     measured = None
     if quality:
-        measured = map_quality(x, y, map_x, map_y, relevance=relevance, random_state=random_state)
+        measured = map_quality(
+            x, y, map_x, map_y,
+            similarity=similarity, relevance=relevance, random_state=random_state,
+        )  # fmt: skip
         if measured.n_sampled < measured.n_points:
             notes.append(
                 f"Quality was measured on a sample of {measured.n_sampled:,} "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.data.cells import percent
 from simviz.evaluation import MRR, evaluate
 from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, distance_blocks
+from simviz.projection.two_sided import Comparison
 from simviz.ranking import expected_reciprocal_rank
 from simviz.relevance import Relevance
 
-#: Share of the nearest neighbours that a drawing keeps, and what to call it.
+#: Share of the nearest neighbours across the sides that a drawing keeps beyond chance, and what
+#: to call it.
 _LEVELS = (
     (0.5, "Close to the model"),
     (0.25, "A fair sketch"),
@@ -27,6 +30,8 @@ _LEVELS = (
 @dataclass(frozen=True, slots=True, eq=False)
 class Quality:
     """What a map kept of the neighbourhoods of the space it draws.
+
+    Drawings kept by earlier versions know nothing of `within` and of single points across.
 
     Parameters
     ----------
@@ -43,14 +48,21 @@ class Quality:
     random_overlap : float
         The same for a map that places points at random: k / (n − 1).
     cross_overlap, random_cross_overlap : float
-        The same for the k nearest of the *other* side.
+        The same for the k nearest of the *other* side, by the model's own similarity.
     mrr_space, mrr_map : float or None
-        Mean reciprocal rank when the y side is searched by distance from each x item, in the space
-        and on the map. None without relevance.
+        Mean reciprocal rank when each side is searched from the other, the two alike: by the
+        model's own similarity, and by distance on the map. None without relevance.
     sample : ndarray of int, shape (n_sampled,)
         Points that were judged: rows of the x side, then of the y side shifted by n_x.
     false_neighbors, missing_neighbors : ndarray of shape (n_sampled,)
         Their shares in 1 − trustworthiness and 1 − continuity, which are the means of these.
+    within_overlap, random_within_overlap : float or None
+        Overlap for the k nearest of the own side.
+    false_across, missing_across : ndarray of shape (n_sampled,) or None
+        False and missing neighbours of the other side, as shares of the worst possible.
+    moved : ndarray of int, shape (n_points,) or None
+        In how many of `N_SEEDS` drawings from other seeds a point lands elsewhere, see
+        `points_moved`.
     """
 
     n_points: int
@@ -66,6 +78,11 @@ class Quality:
     sample: NDArray[np.intp]
     false_neighbors: FloatArray
     missing_neighbors: FloatArray
+    within_overlap: float | None = None
+    random_within_overlap: float | None = None
+    false_across: FloatArray | None = None
+    missing_across: FloatArray | None = None
+    moved: NDArray[np.intp] | None = None
 
     @property
     def n_sampled(self) -> int:
@@ -74,16 +91,23 @@ class Quality:
 
     def describe(self) -> str:
         """Say in one sentence how far to trust the map."""
-        kept = f"{percent(self.overlap)} of the {self.n_neighbors} nearest points"
-        chance = f"chance: {percent(self.random_overlap, digits=1)}"
+        kept = (
+            f"{percent(self.cross_overlap)} of the {self.n_neighbors} nearest of the other side "
+            f"(chance: {percent(self.random_cross_overlap)})"
+        )
+        if self.within_overlap is not None and self.random_within_overlap is not None:
+            kept += (
+                f" and {percent(self.within_overlap)} of those of the own side "
+                f"(chance: {percent(self.random_within_overlap)})"
+            )
         scope = (
             f"{self.n_points:,} points"
             if self.n_sampled == self.n_points
             else f"{self.n_sampled:,} of {self.n_points:,} points"
         )
         return (
-            f"The drawing keeps {kept} near ({chance}; {scope}); trustworthiness "
-            f"{self.trustworthiness:.2f}, continuity {self.continuity:.2f}."
+            f"The drawing keeps {kept} near; trustworthiness {self.trustworthiness:.2f}, "
+            f"continuity {self.continuity:.2f} ({scope})."
         )
 
 
@@ -94,6 +118,7 @@ def map_quality(
     map_y: ArrayLike,
     *,
     n_neighbors: int = 10,
+    similarity: Comparison | ArrayLike = "euclidean",
     relevance: Relevance | sp.sparray | None = None,
     max_points: int = 4000,
     random_state: int = 0,
@@ -108,6 +133,8 @@ def map_quality(
         Their positions on the map.
     n_neighbors : int, default=10
         Size of a neighbourhood; lowered below half the number of points.
+    similarity : {"euclidean", "dot"} or array-like of shape (n_x, n_y), default="euclidean"
+        How the model compares items of different sides, see `two_sided_map`.
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         What belongs together, to compare retrieval too.
     max_points : int, default=4000
@@ -142,7 +169,8 @@ def map_quality(
     >>> map_quality(square[:2], square[2:], square[:2], square[2:]).trustworthiness
     1.0
     """
-    space, n_x = _joined(*check_sides(x_vectors, y_vectors))
+    x, y = check_sides(x_vectors, y_vectors)
+    space, n_x = _joined(x, y)
     drawing, drawn_x = _joined(*check_sides(map_x, map_y))
     n = len(space)
     if (drawn_x, len(drawing)) != (n_x, n):
@@ -160,34 +188,44 @@ def map_quality(
         rows = np.sort(rng.choice(n, n_sampled, replace=False))
     # Beyond half the points the penalties lose their normalisation.
     k = min(n_neighbors, (n - 1) // 2)
-    false, missing = np.zeros(len(rows)), np.zeros(len(rows))
-    kept, cross = np.ones(len(rows)), np.ones(len(rows))
+    sizes = np.array([n_x, n - n_x])
+    k_own = np.minimum(n_neighbors, (sizes - 1) // 2)
+    k_other = np.minimum(n_neighbors, np.maximum(sizes // 2, 1))
+    across = _both_ways(x, y, _checked(similarity, n_x, n - n_x))
+    false, missing, kept = np.zeros((3, len(rows)))
+    kept_own, kept_other, false_other, missing_other = np.zeros((4, len(rows)))
     start = 0
     for (block, in_space), (_, on_map) in zip(
         distance_blocks(space, rows), distance_blocks(drawing, rows), strict=True
     ):
         part = slice(start, start + len(block))
         start += len(block)
-        if k:
-            false[part], kept[part] = _intruders(in_space, on_map, k)
-            missing[part], _ = _intruders(on_map, in_space, k)
-        of_x = block < n_x
-        for mask, other in ((of_x, slice(n_x, n)), (~of_x, slice(0, n_x))):
-            if mask.any():
-                a, b = in_space[mask, other], on_map[mask, other]
-                cross[part][mask] = _intruders(a, b, min(n_neighbors, a.shape[1]))[1]
-    worst = k * (2 * n - 3 * k - 1) / 2
-    if k:
-        false /= worst
-        missing /= worst
-    searched = None if relevance is None else Relevance.coerce(relevance, n_x, n - n_x)
-    mrr = [
-        None if searched is None else _mean_reciprocal_rank(points, n_x, searched)
-        for points in (space, drawing)
-    ]
-    sides = np.array([n_x, n - n_x])
-    share_x = (rows < n_x).mean()
-    chance = np.minimum(n_neighbors / sides[::-1], 1.0)
+        false[part], kept[part] = _intruders(in_space, on_map, k)
+        missing[part], _ = _intruders(on_map, in_space, k)
+        for side, mask in enumerate((block < n_x, block >= n_x)):
+            at = np.arange(part.start, part.stop)[mask]
+            if not len(at):
+                continue
+            halves = slice(0, n_x), slice(n_x, n)
+            own, other = halves[side], halves[1 - side]
+            kept_own[at] = _intruders(in_space[mask, own], on_map[mask, own], k_own[side])[1]
+            cost = across[side].costs(block[mask] - halves[side].start)
+            drawn = on_map[mask, other]
+            false_other[at], kept_other[at] = _intruders(cost, drawn, k_other[1 - side])
+            missing_other[at] = _intruders(drawn, cost, k_other[1 - side])[0]
+    of_x = rows < n_x
+    for penalty in (false, missing):
+        penalty /= max(_worst(k, n - 1), 1)
+    for penalty in (false_other, missing_other):
+        penalty[of_x] /= max(_worst(k_other[1], n - n_x), 1)
+        penalty[~of_x] /= max(_worst(k_other[0], n_x), 1)
+    mrr: list[float | None] = [None, None]
+    if relevance is not None:
+        asked = rows[of_x], rows[~of_x] - n_x
+        searched = Relevance.coerce(relevance, n_x, n - n_x)
+        on_drawing = _both_ways(drawing[:n_x], drawing[n_x:], "euclidean")
+        mrr = [_mean_reciprocal_rank(ways, asked, searched) for ways in (across, on_drawing)]
+    shares = np.array([of_x.mean(), 1 - of_x.mean()])
     return Quality(
         n_points=n,
         n_neighbors=k,
@@ -195,14 +233,40 @@ def map_quality(
         continuity=float(1.0 - missing.mean()),
         overlap=float(kept.mean()),
         random_overlap=k / (n - 1),
-        cross_overlap=float(cross.mean()),
-        random_cross_overlap=float(share_x * chance[0] + (1 - share_x) * chance[1]),
+        cross_overlap=float(kept_other.mean()),
+        random_cross_overlap=float(shares @ (k_other / sizes)[::-1]),
         mrr_space=mrr[0],
         mrr_map=mrr[1],
         sample=rows,
         false_neighbors=false,
         missing_neighbors=missing,
+        within_overlap=float(kept_own.mean()),
+        random_within_overlap=float(shares @ (k_own / np.maximum(sizes - 1, 1))),
+        false_across=false_other,
+        missing_across=missing_other,
     )
+
+
+def _checked(similarity: Comparison | ArrayLike, n_x: int, n_y: int) -> Comparison | FloatArray:
+    """A way to compare, or a table of similarities of the right shape."""
+    if isinstance(similarity, str):
+        if similarity not in ("euclidean", "dot"):
+            raise ValueError(
+                f"similarity must be 'euclidean', 'dot' or a table, got {similarity!r}."
+            )
+        return cast(Comparison, similarity)
+    table = np.asarray(similarity, dtype=np.float64)
+    if table.shape != (n_x, n_y):
+        raise ValueError(
+            f"A table of similarities must be of shape ({n_x}, {n_y}), one row per x item and one "
+            f"column per y item; got shape {table.shape}."
+        )
+    return table
+
+
+def _worst(k: int, n_others: int) -> float:
+    """The largest sum of what k of so many others can exceed rank k by."""
+    return k * (2 * n_others - 3 * k + 1) / 2
 
 
 def _joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, int]:
@@ -213,10 +277,15 @@ def _joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, int]:
 
 
 def _intruders(truth: FloatArray, shown: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """For each row, how far the k nearest by `shown` exceed rank k by `truth`."""
-    if k >= shown.shape[1]:
+    """For each row, how far the k nearest by `shown` exceed rank k by `truth`; who do not."""
+    if not 0 < k < shown.shape[1]:
         return np.zeros(len(shown)), np.ones(len(shown))
-    near = np.argpartition(shown, k - 1, axis=1)[:, :k]
+    near = np.argpartition(shown, (k - 1, k), axis=1)[:, : k + 1]
+    # Of several that are equally near none is the one to be kept.
+    is_chosen = np.take_along_axis(shown, near[:, :k], axis=1) < np.take_along_axis(
+        shown, near[:, k:], axis=1
+    )
+    near = near[:, :k]
     distances = np.take_along_axis(truth, near, axis=1)
     # The clouds have unit size: what differs by less is rounding.
     distances -= 1e-12
@@ -225,34 +294,116 @@ def _intruders(truth: FloatArray, shown: FloatArray, k: int) -> tuple[FloatArray
         ranks[:, j] = np.count_nonzero(truth < distances[:, j, None], axis=1)
     ranks += 1
     excess = np.maximum(ranks - k, 0)
-    return excess.sum(axis=1).astype(np.float64), (excess == 0).mean(axis=1)
+    kept = (excess == 0).mean(axis=1)
+    return (excess * is_chosen).sum(axis=1).astype(np.float64), kept
 
 
 def trust_level(quality: Quality) -> str:
-    """Call a drawing by how many nearest neighbours it keeps."""
-    return next(words for least, words in _LEVELS if quality.overlap >= least)
+    """Call a drawing by how many of the nearest neighbours across the sides it keeps."""
+    chance = quality.random_cross_overlap
+    beyond = (quality.cross_overlap - chance) / (1 - chance) if chance < 1 else 1.0
+    return next((words for least, words in _LEVELS if beyond >= least), _LEVELS[-1][1])
 
 
-class _Nearness:
-    """Scores points by how near they are."""
+#: Drawings from other seeds that `points_moved` is told of.
+N_SEEDS = 5
+
+
+def points_moved(
+    drawn: tuple[FloatArray, FloatArray],
+    others: Sequence[tuple[FloatArray, FloatArray]],
+    n_neighbors: int = 10,
+) -> NDArray[np.intp]:
+    """In how many other drawings of the same items each of them lands elsewhere.
+
+    An item lands elsewhere where it shares less than half of its nearest drawn items of the other
+    side with the first drawing.
+
+    Parameters
+    ----------
+    drawn : tuple of ndarray, shape (n_x, 2) and (n_y, 2)
+        A drawing.
+    others : sequence of such tuples
+        The same items drawn from other seeds.
+    n_neighbors : int, default=10
+        Items of the other side that are looked at; at most half of them.
+
+    Returns
+    -------
+    ndarray of int, shape (n_x + n_y,)
+        From 0 to the number of other drawings; the x side first.
+
+    Examples
+    --------
+    >>> x, y = np.array([[0.0], [9.0]]), np.array([[1.0], [8.0]])
+    >>> points_moved((x, y), [(x, y), (x, y[::-1])]).tolist()
+    [1, 1, 1, 1]
+    """
+    from scipy.spatial import cKDTree
+
+    moved = []
+    for side in range(2):
+        k = min(n_neighbors, max(1, len(drawn[1 - side]) // 2))
+        near = [
+            cKDTree(both[1 - side]).query(both[side], k)[1].reshape(-1, k)
+            for both in (drawn, *others)
+        ]
+        shared = np.array([(near[0][:, :, None] == n[:, None]).any(2).mean(1) for n in near[1:]])
+        moved.append((shared < 0.5).sum(axis=0))
+    return np.concatenate(moved)
+
+
+class _Across:
+    """How similar the items of one side are to those of the other."""
+
+    def __init__(
+        self, own: FloatArray, other: FloatArray, similarity: Comparison | FloatArray
+    ) -> None:
+        self.own, self.other = own, other
+        self.table = None if isinstance(similarity, str) else similarity
+        is_dot = isinstance(similarity, str) and similarity == "dot"
+        self.norms = 0.0 if is_dot else np.einsum("ij,ij->i", other, other)
+
+    def costs(self, rows: NDArray[np.intp]) -> FloatArray:
+        """What rises as the similarity of some rows to all items of the other side falls."""
+        if self.table is not None:
+            return -self.table[rows]
+        # Constant within a row, |own|² does not change the order. Rounding lets points that
+        # coincide tie.
+        return np.round(self.norms - 2.0 * (self.own[rows] @ self.other.T), 12)
 
     def iter_similarity(
-        self, x: FloatArray, y: FloatArray, /, *, block_size: int | None = None
+        self, rows: NDArray[np.intp], others: object, /, *, block_size: int | None = None
     ) -> Iterator[FloatArray]:
-        """Scores that order the y points as their distances from each x point do."""
-        norms = np.einsum("ij,ij->i", y, y)
-        size = max(1, BLOCK_BYTES // (8 * len(y)))
-        for start in range(0, len(x), size):
-            # Constant within a row, |x|² does not change the order. Rounding
-            # lets points that coincide tie.
-            yield np.round(2.0 * (x[start : start + size] @ y.T) - norms, 12)
+        """Similarities of some rows to all items of the other side, block by block."""
+        size = max(1, BLOCK_BYTES // (8 * len(self.other)))
+        for start in range(0, len(rows), size):
+            yield -self.costs(rows[start : start + size])
 
 
-def _mean_reciprocal_rank(points: FloatArray, n_x: int, relevance: Relevance) -> float | None:
-    """Mean over x items of 1 / rank of their nearest relevant y item."""
-    queries = np.flatnonzero(np.diff(relevance.positives.indptr))
-    if not len(queries):
-        return None
-    sides = points[queries], points[n_x:], relevance.take(queries)
-    searched = evaluate(_Nearness(), *sides, [MRR()], directions=["x2y"])
-    return float(expected_reciprocal_rank(searched.rankings["x2y"]).mean())
+def _both_ways(x: FloatArray, y: FloatArray, similarity: Comparison | FloatArray) -> list[_Across]:
+    """What each side is to the other, both of at most unit size."""
+    if not isinstance(similarity, str):
+        table = similarity / max(np.abs(similarity).max(initial=0.0), 1e-300)
+        return [_Across(x, y, table), _Across(y, x, table.T)]
+    lengths = np.linalg.norm(np.concatenate([x, y]), axis=1)
+    if np.all((lengths == 0) | (np.abs(lengths - 1) < 1e-6)):
+        # Cosines: an unknown item is a row of zeros, and no distance says that it is like nothing.
+        similarity = "dot"
+    size = max(lengths.max(), 1e-300)
+    x, y = x / size, y / size
+    return [_Across(x, y, similarity), _Across(y, x, similarity)]
+
+
+def _mean_reciprocal_rank(
+    ways: list[_Across], asked: Sequence[NDArray[np.intp]], relevance: Relevance
+) -> float | None:
+    """Mean of both directions of the mean over items of 1 / rank of their nearest relevant one."""
+    found = []
+    for way, rows, sought in zip(ways, asked, (relevance, relevance.T), strict=True):
+        rows = rows[np.diff(sought.positives.indptr)[rows] > 0]
+        if len(rows):
+            others = np.arange(len(way.other))
+            searched = evaluate(way, rows, others, sought.take(rows), [MRR()], directions=["x2y"])
+            found.append(expected_reciprocal_rank(searched.rankings["x2y"]).mean())
+    return float(np.mean(found)) if found else None

@@ -172,6 +172,8 @@ def map_code(
     method: str = "mds",
     balance: str = "center",
     others: Mapping[str, Spec] | None = None,
+    *,
+    share: float = 0.7,
 ) -> str:
     """Train a run again and draw its map into a file.
 
@@ -179,12 +181,14 @@ def map_code(
     ----------
     spec : mapping
         What the run was asked for.
-    method : {"mds", "umap", "pca"}, default="mds"
+    method : {"two-sided", "mds", "umap", "pca"}, default="mds"
         How its space is made flat.
     balance : str, default="center"
-        What is done about the gap between the sides.
+        What is done about the gap between the sides; nothing in a two-sided drawing.
     others : mapping of str to mapping, optional
         Further requests by run id, for the parts of a blend.
+    share : float, default=0.7
+        Share of the forces across the sides of a two-sided drawing.
 
     Returns
     -------
@@ -197,7 +201,8 @@ def map_code(
         If the run was imported, and so cannot be trained again.
     """
     draw = "from simviz.projection import draw"
-    return _write("map", spec, others, draw, method=method, balance=balance)
+    option = f"share={share}" if method == "two-sided" else f"balance={balance!r}"
+    return _write("map", spec, others, draw, method=method, option=option)
 
 
 def search_code(

@@ -27,7 +27,7 @@ from simviz.evaluation import Comparisons
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.roc import Roc
 from simviz.exceptions import DatasetError
-from simviz.projection.drawing import DRAWING
+from simviz.projection.drawing import BEST, DRAWING
 from simviz.reports import summary
 from simviz.reports.code import repeat_code
 from simviz.reports.summary import (
@@ -70,7 +70,7 @@ def html_report(
     labels: Mapping[str, str] | None = None,
     looks: Mapping[str, str] | None = None,
     others: Mapping[str, Mapping[str, Any]] | None = None,
-    drawing: str = DRAWING,
+    drawing: str | None = None,
     made: str | None = None,
     part: Part = "test",
 ) -> str:
@@ -94,9 +94,10 @@ def html_report(
     others : mapping of str to mapping, optional
         Requests (`Run.spec`) of further runs by id, such as the parts of a
         blend: they are written into the code that repeats it.
-    drawing : str, default="mds-2-center"
+    drawing : str, optional
         Which of the best run's maps to show, in two dimensions; none is shown
-        where it is not kept.
+        where it is not kept. When omitted, the two-sided one where it is kept,
+        else that by distances.
     made : str, optional
         When it was made, as it is to be written; today when omitted.
     part : {"validation", "test"}, default="test"
@@ -283,9 +284,12 @@ def _dimension_chart(entries: Sequence[Entry], pairs: PairSet, direction: str) -
     )
 
 
-def _map_chart(one: Entry, pairs: PairSet, drawing: str) -> Chart | None:
+def _map_chart(one: Entry, pairs: PairSet, drawing: str | None) -> Chart | None:
     """Both sides on one map as a run sees them, or None where it is not kept."""
-    if drawing not in one.run.maps():
+    known = one.run.maps()
+    if drawing is None:
+        drawing = BEST if BEST in known else DRAWING
+    if drawing not in known:
         return None
     drawn, x_rows, y_rows = load_map(one.run, drawing)
     notes = list(drawn.notes)

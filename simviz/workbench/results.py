@@ -14,7 +14,7 @@ from simviz.reports import summary
 from simviz.store.run import Run
 from simviz.workbench.compare import table
 from simviz.workbench.map import canvas, scene as map_scene
-from simviz.workbench.map.view import FIRST_DRAWING, View
+from simviz.workbench.map.view import View
 from simviz.workbench.shell import drawings, forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
@@ -127,8 +127,9 @@ def show_map_alone(run: Run, pairs: PairSet) -> None:
     if picked is not None and picked.get("key"):
         where = {"data": run.info.dataset_id, "run": run.id, "sel": str(picked["key"])}
         st.switch_page("pages/map.py", query_params=where)
-    placed = drawings.kept(run, FIRST_DRAWING)
-    scene = map_scene.scene_of(run, pairs, FIRST_DRAWING)
+    drawing = drawings.best_kept(run)
+    placed = drawings.kept(run, drawing)
+    scene = map_scene.scene_of(run, pairs, drawing)
     st.html(canvas.STYLE)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")

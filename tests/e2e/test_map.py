@@ -173,6 +173,7 @@ def test_keys_go_from_item_to_item(open_map):
 def test_items_glide_to_another_drawing(open_map):
     page = open_map("demo=icons&method=cca&k=50")
     parts = page.evaluate("map.items.header.digest")
+    page.get_by_role("button", name="Two-sided").click()
     page.get_by_text("PCA", exact=True).click()
     page.wait_for_function("() => map.glide", timeout=240_000, polling="raf")
     page.wait_for_function("() => !map.glide")

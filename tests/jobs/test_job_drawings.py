@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import Executor, Future
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,17 @@ import pytest
 
 from simviz import projection
 from simviz.exceptions import StoreError
-from simviz.jobs.background import MAX_WAITING, Background, draw_run, kept_name
+from simviz.jobs import background as background_module
+from simviz.jobs.background import (
+    AHEAD,
+    MAX_WAITING,
+    Background,
+    draw_run,
+    kept_name,
+    redraw_run,
+)
+from simviz.projection.drawing import BEST, DRAWING
+from simviz.projection.quality import N_SEEDS
 from simviz.store import load_map
 
 
@@ -154,3 +165,84 @@ def test_own_thread_draws_in_the_background(run, sentences):
     while background.progress((run.id, "pca-2")) is not None and time.monotonic() < deadline:
         time.sleep(0.05)
     assert kept_name("pca-2") in run.maps()
+
+
+def test_best_drawing_is_made_when_the_run_is_there(queue, ask, store, sentences, monkeypatch):
+    later = Later()
+    background = Background(later)
+    told = []
+
+    def ahead(run, workspace):
+        told.append((run.info.dataset_id, workspace))
+        draw_run(background, run, lambda: sentences, AHEAD, workspace)
+
+    monkeypatch.setattr(queue, "on_run", ahead)
+    status = queue.wait(queue.submit(ask("cca", n_components=4)), 60)
+    settle = time.monotonic() + 10
+    while not later.calls and time.monotonic() < settle:
+        time.sleep(0.01)
+    run = store.runs.get(status.run_id)
+    assert status.state == "succeeded" and run.maps() == (DRAWING,)
+    assert told == [(run.info.dataset_id, ask("cca").workspace)]
+    later.go()
+    assert run.maps() == (DRAWING, BEST)
+
+
+def test_run_outlives_what_fails_after_it(queue, ask, monkeypatch, caplog):
+    monkeypatch.setattr(queue, "on_run", lambda *given: 1 / 0)
+    status = queue.wait(queue.submit(ask("cca", n_components=3)), 60)
+    assert status.state == "succeeded"
+    assert queue.wait(queue.submit(ask("cca", n_components=2)), 60).state == "succeeded"
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_two_sided_drawing_lies_on_the_first(run, sentences):
+    later = Later()
+    assert draw_run(Background(later), run, sentences, "two-sided-2-50").state == "waiting"
+    later.go()
+    drawing, x_drawn, _ = load_map(run, kept_name("two-sided-2-50"))
+    first = load_map(run, DRAWING)[0]
+    assert (drawing.method, drawing.share, len(x_drawn)) == ("two-sided", 0.5, 60)
+    points, onto = (np.concatenate([d.x, d.y]) for d in (drawing, first))
+    # It could not be turned or mirrored to lie on it any better.
+    turn = (points - points.mean(axis=0)).T @ (onto - onto.mean(axis=0))
+    np.testing.assert_allclose(turn, turn.T, atol=1e-6 * np.abs(turn).max())
+    assert np.linalg.eigvalsh(turn).min() > -1e-6 * np.abs(turn).max()
+
+
+def test_unknown_items_stay_in_the_lower_left():
+    rng = np.random.default_rng(0)
+    known = rng.normal(size=(40, 2))
+    points = np.concatenate([known, np.repeat([known.min(axis=0) - 1], 3, axis=0)])
+    quarter = np.array([[0.0, 1.0], [-1.0, 0.0]])
+
+    def as_map(at):
+        return projection.joint_map(at[:20], at[20:], method="pca", quality=False)
+
+    made = replace(as_map(points), x=points[:20], y=points[20:])
+    turned = points @ quarter
+    first = replace(as_map(points), x=turned[:20], y=turned[20:])
+    y = background_module._laid_on(made, first).y
+    x = background_module._laid_on(made, first).x
+    rest = np.concatenate([x, y[:20]])
+    assert (y[20:] == y[20]).all() and (y[20] < rest.min(axis=0)).all()
+    np.testing.assert_allclose(np.ptp(rest, axis=0), np.ptp(known @ quarter, axis=0), rtol=0.3)
+
+
+def test_drawings_from_other_seeds_say_what_moves(run, sentences):
+    later = Later()
+    background = Background(later)
+    draw_run(background, run, sentences, "umap-2")
+    later.go()
+    before = load_map(run, kept_name("umap-2"))[0]
+    assert before.quality.moved is None
+    assert redraw_run(background, run, sentences, "umap-2").state == "waiting"
+    assert redraw_run(background, run, sentences, "umap-2").state == "waiting"
+    assert len(later.calls) == 1
+    later.go()
+    assert redraw_run(background, run, sentences, "umap-2") is None
+    after = load_map(run, kept_name("umap-2"))[0]
+    np.testing.assert_array_equal(after.x, before.x)
+    assert after.quality.moved.shape == (120,)
+    assert 0 <= after.quality.moved.min() <= after.quality.moved.max() <= N_SEEDS
+    assert after.quality.moved.any(), "UMAP of so few items is no stable picture"

@@ -5,6 +5,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.manifold import trustworthiness
 
 from simviz.projection import _sides, map_quality, mds_map
+from simviz.projection.quality import points_moved
 from simviz.relevance import Relevance
 
 
@@ -98,11 +99,72 @@ def test_retrieval_expects_ties_and_respects_judgments():
     x, y = np.zeros((1, 2)), np.array([[1.0, 0], [0, 1], [-1, 0], [0, -1]])
     one = Relevance.from_pairs([0], [2], shape=(1, 4))
     tied = map_quality(x, y, x, y, relevance=one)
-    assert tied.mrr_map == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    # From the y side there is one candidate only.
+    assert tied.mrr_map == pytest.approx(((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4 + 1) / 2)
     judged = Relevance.from_pairs([0, 0], [2, 3], [1, -1], shape=(1, 4))
-    assert map_quality(x, y, x, y, relevance=judged).mrr_map == pytest.approx(0.75)
+    assert map_quality(x, y, x, y, relevance=judged).mrr_map == pytest.approx((0.75 + 1) / 2)
     nothing = Relevance.from_pairs([0], [2], [-1], shape=(1, 4))
     assert map_quality(x, y, x, y, relevance=nothing).mrr_map is None
+
+
+def test_each_direction_counts_alike():
+    # Both x items stand at the first y item: from the y side one asks in vain.
+    x, y = np.zeros((2, 1)), np.array([[0.0], [5.0]])
+    quality = map_quality(x, y, x, y, relevance=Relevance.identity(2))
+    assert quality.mrr_map == pytest.approx(((1 + 1 / 2) / 2 + 3 / 4) / 2)
+
+
+def test_within_and_across_are_told_apart():
+    x, y = cloud(60, 80, 2)
+    turned = y @ np.array([[0.0, -1.0], [1.0, 0.0]])
+    quality = map_quality(x, y, x, turned)
+    assert quality.within_overlap == 1
+    assert quality.cross_overlap < 0.5 and quality.missing_across.mean() > 0.05
+    chance = (60 * 10 / 59 + 80 * 10 / 79) / 140
+    assert quality.random_within_overlap == pytest.approx(chance)
+    assert quality.false_across.shape == (140,)
+
+
+def test_across_is_measured_by_the_similarity_of_the_model():
+    x, y = cloud(50, 60, 6)
+    drawn = cloud(50, 60, 2, seed=1)
+    dots = x @ y.T
+    relevance = Relevance.from_pairs(np.arange(50), np.arange(50), shape=(50, 60))
+    by_dot = map_quality(x, y, *drawn, similarity="dot", relevance=relevance)
+    by_table = map_quality(x, y, *drawn, similarity=dots, relevance=relevance)
+    by_distance = map_quality(x, y, *drawn, relevance=relevance)
+    assert by_dot.cross_overlap == pytest.approx(by_table.cross_overlap)
+    np.testing.assert_allclose(by_dot.missing_across, by_table.missing_across)
+    assert by_dot.mrr_space == pytest.approx(by_table.mrr_space)
+    assert by_dot.mrr_space != pytest.approx(by_distance.mrr_space)
+    assert by_dot.within_overlap == by_distance.within_overlap
+    assert by_dot.mrr_map == by_distance.mrr_map
+    ranks = 1 + (dots > np.diag(dots[:, :50])[:, None]).sum(axis=1)
+    back = 1 + (dots[:, :50] > np.diag(dots[:, :50])).sum(axis=0)
+    assert by_dot.mrr_space == pytest.approx(((1 / ranks).mean() + (1 / back).mean()) / 2)
+
+
+def test_unknown_items_are_like_nothing_to_a_cosine():
+    x = np.eye(3)
+    y = np.concatenate([0.4 * np.eye(3) + 0.6, np.zeros((3, 3))])
+    y[:3] /= np.linalg.norm(y[:3], axis=1)[:, None]
+    relevance = Relevance.from_pairs(np.arange(3), np.arange(3), shape=(3, 6))
+    # By distance the three unknown ones would be as near as anything at a right angle.
+    assert map_quality(x, y, x, y, relevance=relevance).mrr_space == 1
+
+
+def test_equally_similar_items_are_not_missed():
+    table = np.zeros((40, 40))
+    quality = map_quality(*cloud(40, 40, 3), *cloud(40, 40, 2), similarity=table)
+    assert not quality.missing_across.any() and not quality.false_across.any()
+
+
+def test_points_that_move_are_counted():
+    x, y = cloud(40, 50, 2)
+    rolled = np.roll(y, 1, axis=0)
+    moved = points_moved((x, y), [(x, y), (-x, -y), (x, rolled)])
+    assert moved.shape == (90,) and moved.max() == 1
+    assert moved[:40].sum() >= 38, "what stood near an x item is another item now"
 
 
 def test_refusals_say_what_to_do():
@@ -113,3 +175,7 @@ def test_refusals_say_what_to_do():
         map_quality(np.where(np.arange(5)[:, None] == 2, np.nan, x), y, x, y)
     with pytest.raises(ValueError, match="at least 1"):
         map_quality(x, y, x, y, n_neighbors=0)
+    with pytest.raises(ValueError, match=r"shape \(5, 6\)"):
+        map_quality(x, y, x, y, similarity=np.ones((6, 5)))
+    with pytest.raises(ValueError, match="'dot'"):
+        map_quality(x, y, x, y, similarity="cosine")

@@ -32,4 +32,12 @@ def quality():
     ],
 )
 def test_level_falls_with_the_neighbours_kept(quality, overlap, words):
-    assert trust_level(replace(quality, overlap=overlap)) == words
+    kept = replace(quality, cross_overlap=overlap, random_cross_overlap=0.0)
+    assert trust_level(kept) == words
+
+
+def test_level_counts_what_is_kept_beyond_chance(quality):
+    lucky = replace(quality, cross_overlap=0.5, random_cross_overlap=0.5)
+    assert trust_level(lucky) == "Only a hint"
+    assert trust_level(replace(lucky, cross_overlap=0.2)) == "Only a hint"
+    assert trust_level(replace(lucky, cross_overlap=0.8)) == "Close to the model"

@@ -218,7 +218,7 @@ def map_alt(drawing: JointMap, names: tuple[str, str]) -> str:
     x, y = (safe_line(name, 40) for name in names)
     return (
         f"Map of {len(drawing.x):,} {x} and {len(drawing.y):,} {y}, drawn to keep "
-        f"{KEPT[drawing.method]} ({drawing.method.upper()}).{quality}"
+        f"{KEPT[drawing.method]}.{quality}"
     )
 
 

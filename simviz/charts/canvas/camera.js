@@ -1,30 +1,45 @@
 // Where the reader looks: a place of the map in the middle of the window, and a zoom.
 
 const FARTHEST = 0.6, NEAREST = 400;
-/** The share of the window that the whole map takes at zoom 1. */
+/** The share of the window that the frame takes at zoom 1. */
 const FILLED = 0.9;
+/** Share of the items beyond each border of the frame, and what it is widened by. */
+const BEYOND = 0.01, WIDENED = 0.06;
+
+/** The middle and half the length of what lies between two places. */
+function halved(from, to) {
+  return [(from + to) / 2, Math.max((to - from) / 2, 1e-9)];
+}
+
+/** Where all but a few values lie, with a margin. */
+function framed(values) {
+  const sorted = Float32Array.from(values).sort(), last = sorted.length - 1;
+  const few = Math.floor(BEYOND * sorted.length);
+  const low = sorted[few] ?? 0, high = sorted[last - few] ?? 0;
+  const margin = WIDENED * (high - low);
+  return halved(Math.max(sorted[0] ?? 0, low - margin), Math.min(sorted[last] ?? 0, high + margin));
+}
 
 export class Camera {
   constructor() {
     this.x = this.y = 0;
     this.zoom = 1;
     this.width = this.height = 1;
-    this.bounds = { x: 0, y: 0, half: 1, halfX: 1, halfY: 1 };
+    /** What is shown at first: a few items may lie outside. */
+    this.bounds = { x: 0, y: 0, halfX: 1, halfY: 1 };
+    /** The whole map. */
+    this.extent = { x: 0, y: 0, half: 1, halfX: 1, halfY: 1 };
     this.flight = null;
   }
 
-  /** The extent of the map, from its grid. */
+  /** Take the extent of the map and its frame from its grid. */
   frame(grid) {
-    const halfX = Math.max((grid.right - grid.left) / 2, 1e-9);
-    const halfY = Math.max((grid.high - grid.low) / 2, 1e-9);
+    const [x, halfX] = halved(grid.left, grid.right), [y, halfY] = halved(grid.low, grid.high);
     const half = Math.max(halfX, halfY);
-    this.bounds = {
-      x: (grid.left + grid.right) / 2,
-      y: (grid.low + grid.high) / 2,
-      half,
-      halfX: Math.max(halfX, half * 1e-3),
-      halfY: Math.max(halfY, half * 1e-3),
-    };
+    this.extent = { x, y, half, halfX, halfY };
+    const [midX, wide] = framed(grid.xs), [midY, high] = framed(grid.ys);
+    const least = Math.max(wide, high) * 1e-3;
+    this.bounds = { x: midX, y: midY, halfX: Math.max(wide, least), halfY: Math.max(high, least) };
   }
 
   /** Pixels a unit at zoom 1. */
@@ -72,7 +87,7 @@ export class Camera {
 
   /** The middle never leaves the map. */
   #stay() {
-    const { x, y, halfX, halfY } = this.bounds;
+    const { x, y, halfX, halfY } = this.extent;
     this.x = Math.max(x - halfX, Math.min(x + halfX, this.x));
     this.y = Math.max(y - halfY, Math.min(y + halfY, this.y));
   }
@@ -113,15 +128,21 @@ export class Camera {
 
   /** As three numbers that mean the same in a window of any size. */
   told() {
-    const { x, y, half } = this.bounds;
+    const { x, y, half } = this.extent;
+    // The first view goes unsaid.
+    if (this.zoom === 1 && this.x === this.bounds.x && this.y === this.bounds.y) return [0, 0, 1];
     const short = (value) => Math.round(value * 1000) / 1000;
     return [short((this.x - x) / half), short((this.y - y) / half), short(this.zoom)];
   }
 
   /** Look where three such numbers say. */
   take([across, up, zoom]) {
-    const { x, y, half } = this.bounds;
     this.flight = null;
+    if (!across && !up && zoom === 1) {
+      Object.assign(this, { x: this.bounds.x, y: this.bounds.y, zoom });
+      return;
+    }
+    const { x, y, half } = this.extent;
     this.x = x + across * half;
     this.y = y + up * half;
     this.zoom = Math.max(FARTHEST, Math.min(NEAREST, zoom));
@@ -130,7 +151,7 @@ export class Camera {
 
   /** Corners of an outline in the same numbers, no more than so many. */
   toldCorners(points, most) {
-    const { x, y, half } = this.bounds;
+    const { x, y, half } = this.extent;
     const step = Math.max(1, points.length / most), short = (value) => Math.round(value * 1000) / 1000;
     const kept = [];
     for (let k = 0; k < points.length && kept.length < most; k += step) {
@@ -143,7 +164,7 @@ export class Camera {
 
   /** Such corners as places of the map. */
   fromTold(corners) {
-    const { x, y, half } = this.bounds;
+    const { x, y, half } = this.extent;
     return corners.map(([across, up]) => [x + across * half, y + up * half]);
   }
 }

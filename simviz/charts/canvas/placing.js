@@ -5,6 +5,8 @@
 // priority, level by level, each level being the zoom at which areas have doubled.
 
 const CELL = 48;
+/** So many pictures are all shown, wherever they stand. */
+const ALL_SHOWN = 300;
 /** Items tried a level while much is crowded. */
 const TRIED = 5000, CROWDED_LEVELS = 8;
 export const FONT_SIZE = 12.5;
@@ -67,6 +69,7 @@ export class Placing {
     this.done = -1;
     let pictures = 0;
     for (let i = 0; i < n; i++) if (modes[i] === PICTURE) pictures++;
+    this.showsAll = pictures <= ALL_SHOWN;
     this.smallest = Math.max(15, Math.min(32, 0.55 * Math.sqrt(area / Math.max(pictures, 1))));
   }
 
@@ -111,6 +114,11 @@ export class Placing {
     }
     for (let j = 0; j < order.length; j++) {
       if (from[order[j]] < level) claim(order[j], this.turn[order[j]], true);
+    }
+    if (this.showsAll) {
+      for (const i of order) {
+        if (from[i] === NEVER && modes[i] === PICTURE && !this.isHidden(i) && claim(i, 0, true)) from[i] = level;
+      }
     }
     const most = level < CROWDED_LEVELS ? TRIED : order.length;
     for (let j = 0, tried = 0; j < order.length && tried < most; j++) {

@@ -79,20 +79,19 @@ export class Scene {
       ys[i] = places[2 * i + 1];
     }
     const seen = this.grid && !isNew ? this.camera.told() : null;
-    const old = this.camera.bounds;
-    this.grid = new Grid(xs, ys);
-    this.camera.frame(this.grid);
-    if (seen) this.camera.take(seen);
-    else this.camera.take([0, 0, 1]);
     const isGliding = seen && this.xs.length === n && !this.halos &&
       !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const { camera } = this;
+    const fromX = isGliding ? this.xs.map((x) => camera.toScreenX(x)) : null;
+    const fromY = isGliding ? this.ys.map((y) => camera.toScreenY(y)) : null;
+    this.grid = new Grid(xs, ys);
+    camera.frame(this.grid);
+    camera.take(seen ?? [0, 0, 1]);
     if (isGliding) {
-      // The old places as they would look in the new frame: the eye can follow each item.
-      const { bounds } = this.camera, k = bounds.half / old.half;
+      // From where each item stands on the screen: the eye can follow it.
       this.glide = {
         start: performance.now(), xs, ys,
-        fromX: this.xs.map((x) => (x - old.x) * k + bounds.x),
-        fromY: this.ys.map((y) => (y - old.y) * k + bounds.y),
+        fromX: fromX.map((px) => camera.toMapX(px)), fromY: fromY.map((py) => camera.toMapY(py)),
       };
       this.xs = this.glide.fromX.slice();
       this.ys = this.glide.fromY.slice();

@@ -118,7 +118,7 @@ def show(view: View, scene: Scene) -> None:
                 help=(
                     "Nothing is trained anew: the first dimensions of one decomposition are the "
                     "model of so many. Each map is turned onto that of all dimensions, and drawn "
-                    f"by {drawn_by}."
+                    f"by {drawn_by}, which is quick enough to slide."
                 ),
             )
             part = settings.part_switch(view.dataset_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,24 @@ import numpy as np
 import streamlit as st
 
 from simviz.charts import map_records
+from simviz.data.cells import percent
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import is_in_part, parts_present
 from simviz.evaluation.tables import csv_text
+from simviz.jobs.background import SHARES
 from simviz.markdown import escape_markdown
 from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import Placed
-from simviz.projection.quality import trust_level
+from simviz.projection.quality import N_SEEDS, trust_level
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
-from simviz.workbench.map.view import BALANCES, COLOURS, DRAWINGS, FIRST_DRAWING, View, bound
+from simviz.workbench.map.view import (
+    BALANCES,
+    BEST_DRAWING,
+    COLOURS,
+    DRAWINGS,
+    View,
+    bound,
+)
 from simviz.workbench.shell import display, drawings, empty, forms, frame, runs, state
 
 TITLE = "What does it look like?"
@@ -66,16 +76,20 @@ def show_page() -> None:
     notes = st.container(key="map-said")
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
     with st.container(key="map-progress"):
-        is_kept = drawings.ask(run, pairs, view.kept_as, DRAWINGS[view.drawing[:-2]])
-    drawing = view.kept_as if is_kept else FIRST_DRAWING
+        meanwhile = drawings.best_kept(run)
+        names = [DRAWINGS[name[:-2]][0] for name in (view.drawing, meanwhile)]
+        is_kept = drawings.ask(run, pairs, view.kept_as, *names)
+        drawings.show_again(run, view.kept_as)
+    drawing = view.kept_as if is_kept else meanwhile
     placed = drawings.kept(run, drawing)
     parts = drawings.parts(run, pairs)
     with bar:
         _choose_colour(view, pairs)
         is_labelled = topics.choose_labels(view, run)
         shown = _choose_items(view, placed, parts, pairs)
-        _show_trust(view, placed.drawing)
-        _show_gap(view, placed.drawing)
+        _show_trust(view, placed.drawing, partial(drawings.ask_again, run, pairs, drawing))
+        if view.drawing != BEST_DRAWING:
+            _show_gap(view, placed.drawing)
     with notes:
         title = titles[run.id]
         if len(title) > (_FITTING_NARROW if state.is_narrow() else _FITTING):
@@ -91,6 +105,8 @@ def show_page() -> None:
     canvas.listen(partial(map_view.follow_browser, view))
     # While the reader looks, what the first click will ask for is made ready.
     drawings.space(run, pairs)
+    if is_kept and view.drawing == BEST_DRAWING:
+        drawings.use_leisure(run, pairs)
 
 
 def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
@@ -98,10 +114,9 @@ def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
 
 
 def _choose_run(view: View, titles: dict[str, str]) -> str:
-    """Choose whose eyes to see with: at first those of the run that was shown last."""
+    """Choose whose eyes to see with: at first those of the best run, as Compare names it."""
     if view.run_id not in titles:
-        before = st.session_state.get("run_ids") or []
-        view.run_id = next((run_id for run_id in before if run_id in titles), next(iter(titles)))
+        view.run_id = next(iter(titles))
     longest = max(map(len, titles.values()))
     st.selectbox(
         "Seen by",
@@ -115,13 +130,31 @@ def _choose_run(view: View, titles: dict[str, str]) -> str:
 
 
 def _choose_drawing(view: View) -> None:
-    """Choose how the space is made flat."""
-    forms.segmented(
-        "Drawing",
-        DRAWINGS,
-        **bound(view, "drawing", "map-method", lambda name: name[:-2], "{}-2".format),
-        help="MDS keeps distances, UMAP keeps neighbourhoods, PCA shows the main directions.",
-    )
+    """Choose how the space is made flat, and of the two-sided drawing which side it follows."""
+    method = view.drawing.removesuffix("-2")
+    st.session_state["map-method"] = method
+    with st.popover(DRAWINGS[method][0], icon=":material/bubble_chart:"):
+        st.radio(
+            "What the drawing keeps",
+            list(DRAWINGS),
+            format_func=lambda name: DRAWINGS[name][0],
+            captions=[words for _, words in DRAWINGS.values()],
+            key="map-method",
+            on_change=lambda: view.draw_by(st.session_state["map-method"]),
+        )
+        if view.drawing != BEST_DRAWING:
+            return
+        st.select_slider(
+            "Own side ↔ other side",
+            sorted(SHARES),
+            **bound(view, "across", "map-across"),
+            format_func="{} %".format,
+            help=(
+                "How much of the drawing follows neighbours across the sides. To the left, items "
+                "of one side group by themselves; to the right, each lies closer to its "
+                "neighbours of the other side. 70 % suits most data."
+            ),
+        )
 
 
 def _choose_colour(view: View, pairs: PairSet) -> None:
@@ -176,7 +209,7 @@ def _choose_items(view: View, placed: Placed, parts: tuple[Any, Any], pairs: Pai
         forms.download(
             "Positions as CSV",
             lambda: positions_csv(placed, parts, pairs),
-            f"simviz-{view.drawing}.csv",
+            f"simviz-{view.kept_as}.csv",
             key="map-csv",
         )
 
@@ -194,7 +227,7 @@ def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str
     return csv_text([[*records[0], "part"], *lines])
 
 
-def _show_trust(view: View, drawing: JointMap) -> None:
+def _show_trust(view: View, drawing: JointMap, draw_again: Callable[[], None]) -> None:
     """Show in words how far to trust the drawing, with the figures behind it."""
     quality = drawing.quality
     with st.popover(
@@ -205,42 +238,71 @@ def _show_trust(view: View, drawing: JointMap) -> None:
     ):
         if quality is not None:
             _show_quality(view, quality)
+            # By MDS and PCA every seed draws the same.
+            if drawing.method in ("two-sided", "umap"):
+                _show_stability(quality, draw_again)
         display.notes(drawing.notes)
 
 
 def _show_quality(view: View, quality: Quality) -> None:
     st.markdown("**How far to trust this drawing**")
-    nearest = f"of the {quality.n_neighbors} nearest stay"
-    display.figures(
-        [
-            (f"{quality.trustworthiness:.2f}", "trustworthiness: 1 if what is drawn near is near"),
-            (f"{quality.continuity:.2f}", "continuity: 1 if what is near is drawn near"),
-            (
-                f"{100 * quality.overlap:.0f} %",
-                f"{nearest} (chance: {100 * quality.random_overlap:.1f} %)",
-            ),
-        ]
-    )
+    chance = f"chance {percent(quality.random_cross_overlap)}"
+    kept = [(percent(quality.cross_overlap), f"of neighbours across kept, {chance}")]
+    if quality.within_overlap is not None and quality.random_within_overlap is not None:
+        chance = f"chance {percent(quality.random_within_overlap)}"
+        kept.append((percent(quality.within_overlap), f"of neighbours within kept, {chance}"))
+    display.figures(kept)
     if quality.mrr_space is not None and quality.mrr_map is not None:
+        ratio = quality.mrr_map / quality.mrr_space if quality.mrr_space else 1.0
         display.figures(
             [
-                (f"{quality.mrr_space:.2f}", "MRR in the model, by distance"),
-                (f"{quality.mrr_map:.2f}", "MRR on the map"),
+                (f"{quality.mrr_map:.2f}", f"MRR on the map: {percent(ratio)} of the model's"),
+                (f"{quality.mrr_space:.2f}", "MRR in the model"),
             ]
         )
-        display.quiet(
-            "So much of the search survives when only the drawing is looked at. Asked are all "
-            "items of the first side, those of training included."
-        )
+    display.figures(
+        [
+            (f"{quality.trustworthiness:.2f}", "trustworthiness: drawn near is near"),
+            (f"{quality.continuity:.2f}", "continuity: near is drawn near"),
+        ]
+    )
+    words = (
+        f"Neighbours are the {quality.n_neighbors} nearest in the model, across the sides and "
+        "within a side."
+    )
+    if quality.mrr_space is not None:
+        words += " MRR: all items of both sides are asked, those of training included."
+    if quality.n_sampled < quality.n_points:
+        words += f" Measured on {quality.n_sampled:,} of the {quality.n_points:,} items, a sample."
+    display.quiet(words)
     st.toggle(
         "Show it for each item",
-        help="A glow for false neighbours, a ring for missing ones.",
+        help=(
+            "A glow where items of the other side are drawn too near, a ring where some that "
+            "are near in the model are drawn far away."
+        ),
         **bound(view, "has_halos", "map-halos"),
     )
-    if quality.n_sampled < quality.n_points:
-        display.quiet(
-            f"Known of {quality.n_sampled:,} of the {quality.n_points:,} items, a sample."
+
+
+def _show_stability(quality: Quality, draw_again: Callable[[], None]) -> None:
+    """Show how much of the drawing is chance, or offer to find out."""
+    if quality.moved is None:
+        st.button(
+            f"Draw it from {N_SEEDS} other seeds",
+            key="map-seeds",
+            on_click=draw_again,
+            icon=":material/casino:",
+            help="Counts for each item how often it lands among other items of the other side.",
         )
+        return
+    steady, often = (quality.moved == 0).mean(), (quality.moved > N_SEEDS / 2).mean()
+    display.figures(
+        [
+            (percent(steady), f"of items land alike from {N_SEEDS} other seeds"),
+            (percent(often), f"land elsewhere in {N_SEEDS // 2 + 1} of {N_SEEDS} or more"),
+        ]
+    )
 
 
 def _show_gap(view: View, drawing: JointMap) -> None:

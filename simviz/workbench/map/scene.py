@@ -20,7 +20,7 @@ from simviz.projection.drawing import GROUPS, ItemRanks, Placed, rank_items
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.selection import Answer
-from simviz.workbench.map.view import Side, View, follow_canvas, write_link
+from simviz.workbench.map.view import FIRST_DRAWING, Side, View, follow_canvas, write_link
 from simviz.workbench.shell import code, drawings, links, state
 
 _PARTNERS, _LONGEST_LINE = 60, 34
@@ -169,6 +169,11 @@ def show(view: View, scene: Scene) -> None:
     run, pairs = scene.run, scene.pairs
     follow_canvas(view, pairs, len(scene.points))
     k = dimensions.chosen(view, run)
+    if dimensions.is_open(view, run) and scene.placed.drawing.method == "two-sided":
+        # A slide from cut to cut must be quick: it goes by distances, from first to last.
+        labelled = bool(scene.regions)
+        scene = scene_of(run, pairs, FIRST_DRAWING, scene.shown, scene.colour, labelled)
+        canvas.send(scene.places, "uncut")
     if k is not None:
         scene = dimensions.cut(scene, k)
     selection.find_enclosed(view, scene)
@@ -274,11 +279,11 @@ def _selected(
 
 def _halos(quality: Quality, n_items: int) -> dict[str, str]:
     """Return the strength of both halos of each item, from 0 (none) to 3."""
+    false, missing = quality.false_across, quality.missing_across
+    if false is None or missing is None:  # kept by an earlier version
+        false, missing = quality.false_neighbors, quality.missing_neighbors
     halos = {}
-    for name, values in (
-        ("false", quality.false_neighbors),
-        ("missing", quality.missing_neighbors),
-    ):
+    for name, values in (("false", false), ("missing", missing)):
         strength = np.zeros(n_items, dtype=np.uint8)
         strength[quality.sample] = np.searchsorted(_HALO_LEVELS, values, side="right")
         halos[name] = canvas.packed(strength.tobytes())
@@ -302,8 +307,8 @@ def _marks(
     look: dict[str, Any], halos: object, selected: object, spot: object
 ) -> list[dict[str, Any]]:
     """Return what marks mean that are on the map just now, a sentence each."""
-    false_words = "False neighbours: some drawn near it are far from it in the model."
-    missing_words = "Missing neighbours: some near it in the model are drawn far away."
+    false_words = "False neighbours: of the other side, drawn near but far in the model."
+    missing_words = "Missing neighbours: of the other side, near in the model but drawn far away."
     marks = [
         (selected or spot, "line", "ink", "nearest in the model"),
         (selected, "dashes", "right", "belongs to it"),

@@ -16,6 +16,7 @@ from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
 from simviz.projection import Neighbors, Spot
 from simviz.projection.drawing import ItemRanks
+from simviz.projection.quality import N_SEEDS
 from simviz.projection.space import Space, ranked
 from simviz.workbench.map import topics as map_topics
 from simviz.workbench.map.view import Side, View, bound, rows_inside
@@ -140,6 +141,11 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
         f"Nearest {by}, not on this drawing. The drawing keeps {int(kept.sum())} of these "
         f"{len(found)} near; ↗ marks those it moved away."
     )
+    quality = scene.placed.drawing.quality
+    if quality is not None and quality.moved is not None and answer.drawn is not None:
+        times = int(quality.moved[scene.joint(answer.side, [answer.drawn])[0]])
+        where = f"Lands elsewhere in {times}" if times else "Stays where it is in all"
+        yield f"{where} of {N_SEEDS} drawings from other seeds."
     n_met = sum(int(other) in belongs for other in found.index)
     if len(belongs) == 1:
         yield "✓ belongs to it." if n_met else "What belongs to it is not in this list."

@@ -24,7 +24,7 @@ _HOVERED, _SELECTED = 3, 4
 _FEWEST, _FEWEST_EACH = 60, 12
 #: Regions of each tier, with the first and the last level of zoom at which they are named; a
 #: level doubles the area. Topics are as they are, and named from afar.
-_TIERS, _TOPICAL = ((9, 0, 2), (26, 3, 5), (64, 6, 9)), (0, 6)
+_TIERS, _TOPICAL = ((14, 0, 2), (26, 3, 5), (64, 6, 9)), (0, 6)
 #: Partners that are read to say what a picture is about.
 _PARTNERS = 20
 Tiers = list[tuple[int, int, int, Region]]

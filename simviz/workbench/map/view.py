@@ -13,6 +13,7 @@ import streamlit as st
 from simviz.charts.canvas import rows_of_bits
 from simviz.data.description import telling_columns
 from simviz.data.pairs import PairSet
+from simviz.jobs.background import AHEAD, FIRST, SHARES
 from simviz.store.run import Run
 from simviz.workbench.map import canvas
 from simviz.workbench.shell import links, settings, state
@@ -25,9 +26,15 @@ Camera = tuple[float, float, float]
 Outline = tuple[tuple[float, float], ...]
 #: The whole map: what a link need not say.
 WHOLE_MAP: Camera = (0.0, 0.0, 1.0)
-DRAWINGS = {"mds": "MDS", "umap": "UMAP", "pca": "PCA"}
-#: The drawing that every run has from training.
-FIRST_DRAWING = "mds-2"
+#: What each drawing is called, and what it keeps.
+DRAWINGS = {
+    "two-sided": ("Two-sided", "Neighbours on both sides: what a search finds stays near."),
+    "umap": ("UMAP", "Neighbourhoods of all points, as one cloud."),
+    "mds": ("MDS", "Distances, large ones above all."),
+    "pca": ("PCA", "Main directions: where the items differ most."),
+}
+#: The drawing that every run has from training, and the one that is made next.
+FIRST_DRAWING, BEST_DRAWING = FIRST, AHEAD
 #: What colours can mean beside columns of the data: the side, the part of the split, how soon an
 #: item finds what belongs to it, and how similar its nearest is.
 COLOURS = ("side", "part", "found", "score")
@@ -37,7 +44,7 @@ BALANCES = ("center", "none", "rank")
 WAYS = {"t": "text", "p": "pattern"}
 PARTS = ("train", "validation", "test", "left out")
 _FARTHEST, _LEAST_ZOOM, _MOST_ZOOM = 3.0, 0.5, 500.0
-_DRAWING = re.compile(r"(mds|umap|pca)-[23]")
+_DRAWING = re.compile(rf"(two-sided|mds|umap|pca)-[23](?:-({'|'.join(map(str, SHARES))}))?")
 _CLOSED = re.compile(r"[sg]\d{1,3}")
 #: Characters of typed texts, entries of the legend and corners of an outline that a link holds.
 _LONGEST, _MOST_CLOSED, _MOST_CORNERS = 200, 12, 40
@@ -54,7 +61,8 @@ class View:
 
     dataset_id: str
     run_id: str | None = None
-    drawing: str = FIRST_DRAWING
+    drawing: str = BEST_DRAWING
+    across: int = SHARES[0]
     item: Item | None = None
     lost: str = ""
     regions: bool | None = None
@@ -77,8 +85,16 @@ class View:
 
     @property
     def kept_as(self) -> str:
-        """The name of the drawing, such as "umap-2-none"."""
+        """The name of the drawing, such as "umap-2-none" or "two-sided-2-50"."""
+        if self.drawing == BEST_DRAWING:
+            return self.drawing if self.across == SHARES[0] else f"{self.drawing}-{self.across}"
         return self.drawing if self.balance == BALANCES[0] else f"{self.drawing}-{self.balance}"
+
+    def draw_by(self, method: str) -> None:
+        """Take another kind of drawing; how the sides are moved together is no matter of one."""
+        self.drawing = f"{method}-2"
+        if self.drawing == BEST_DRAWING:
+            self.balance = BALANCES[0]
 
     def select(self, item: Item | None) -> None:
         """Select an item, or nothing; a query gives way to it."""
@@ -157,7 +173,10 @@ def apply_link(
     """Take over what a link says of the map; nonsense changes nothing."""
     drawing = _DRAWING.fullmatch(params.get("drawing", ""))
     if drawing:  # there were once drawings in three dimensions
-        view.drawing = f"{drawing[1]}-2"
+        view.drawing, view.across = f"{drawing[1]}-2", int(drawing[2] or SHARES[0])
+    elif "drawing" not in params and params.keys() & {"gap", "at", "lasso"}:
+        # A link of the time when MDS went unsaid: it means places on that drawing.
+        view.drawing = FIRST_DRAWING
     if params.get("regions") in ("0", "1"):
         view.regions = params["regions"] == "1"
     if params.get("gap") in BALANCES:
@@ -197,7 +216,7 @@ def apply_link(
 def link_params(view: View, columns: Sequence[str]) -> dict[str, str]:
     """Return what a link says of the map beside the run; what is usual goes unsaid."""
     params = {
-        "drawing": None if view.drawing == FIRST_DRAWING else view.drawing,
+        "drawing": None if view.kept_as == BEST_DRAWING else _link_drawing(view),
         "sel": None if view.item is None else f"{view.item[0]}{view.item[1]}",
         "ask": None if view.query is None else f"{view.query[0]}:{view.query[1][:_LONGEST]}",
         "regions": None if view.regions is None else str(int(view.regions)),
@@ -214,6 +233,16 @@ def link_params(view: View, columns: Sequence[str]) -> dict[str, str]:
     return unusual | _browser_params(view)
 
 
+def _link_drawing(view: View) -> str:
+    """Return what a link calls the drawing; the balance of the sides is said by itself."""
+    return view.kept_as if view.drawing == BEST_DRAWING else view.drawing
+
+
+def _with_drawing(view: View, link: dict[str, str]) -> dict[str, str]:
+    """Return a link that says the drawing, even the usual one, where it says places on it."""
+    return {"drawing": _link_drawing(view)} | link if link.keys() & {"at", "lasso"} else link
+
+
 def _browser_params(view: View) -> dict[str, str]:
     """Return what only the browser knows at first: camera, what was looked for, the legend."""
     params = camera_params(view.at)
@@ -227,7 +256,7 @@ def _browser_params(view: View) -> dict[str, str]:
 
 def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
     """Put the view into the address; return what a published view says of it."""
-    own = link_params(view, columns(pairs))
+    own = _with_drawing(view, link_params(view, columns(pairs)))
     if state.share() is not None:
         base = {"share": st.query_params["share"]}
     else:
@@ -278,7 +307,7 @@ def follow_browser(view: View) -> None:
     before = st.session_state.get("map-link")
     if isinstance(before, dict):
         link = {name: value for name, value in before.items() if name not in _OF_BROWSER}
-        link |= _browser_params(view)
+        link = _with_drawing(view, link | _browser_params(view))
         if link != before:
             st.session_state["map-link"] = link
             kept = {name: v for name, v in st.query_params.items() if name in _OF_ALL_PAGES}

@@ -62,8 +62,9 @@ def show_compare(choice: Choice, test: str, correction: str) -> None:
 
 def show_map(view: View, run: Run) -> None:
     """How to draw the map."""
-    method = view.drawing.partition("-")[0]
-    _show("map", reports.map_code, run.spec, method, view.balance, parts_of([run]))
+    method, share = view.drawing.removesuffix("-2"), view.across / 100
+    known = parts_of([run])
+    _show("map", reports.map_code, run.spec, method, view.balance, known, share=share)
 
 
 def show_search(run: Run, pairs: PairSet, query: Query) -> None:

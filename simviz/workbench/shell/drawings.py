@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
 from simviz.workbench.shell import state
 
+#: Items of a data set up to which its map is drawn in seconds.
+_QUICK = 5_000
+
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.jobs.background import Background
+    from simviz.jobs.background import Progress
     from simviz.pipeline import Pipeline
     from simviz.projection.drawing import Placed
     from simviz.projection.space import Space
     from simviz.store.run import Run
-
-
-@st.cache_resource(show_spinner=False)
-def background() -> Background:
-    """The one thread of this server that draws; what it draws outlives every page."""
-    from simviz.jobs.background import Background
-
-    return Background(
-        busy="Too many drawings wait. Ask again in a minute.",
-        broken="The drawing could not be made. Take another one.",
-    )
 
 
 @state.cached(8)
@@ -61,35 +53,77 @@ def parts(run: Run, pairs: PairSet) -> Any:
     return part_labels(arrays, "x", len(pairs.x)), part_labels(arrays, "y", len(pairs.y))
 
 
-def ask(run: Run, pairs: PairSet, drawing: str, title: str) -> bool:
+def best_kept(run: Run) -> str:
+    """The two-sided drawing where it is there already, else the first one."""
+    from simviz.jobs.background import AHEAD, FIRST, kept_name
+
+    return AHEAD if kept_name(AHEAD) in run.maps() else FIRST
+
+
+def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str) -> bool:
     """Whether a drawing is kept; if not, have it made and show how far it is."""
     from simviz.jobs.background import draw_run
 
+    progress = draw_run(state.drawing_background(), run, pairs, drawing, _workspace())
+    if progress is not None:
+        _show(progress, (run.id, drawing), f"Drawing {title}; meanwhile {meanwhile}")
+    return progress is None
+
+
+def ask_again(run: Run, pairs: PairSet, drawing: str) -> None:
+    """Have a drawing made again from other seeds."""
+    from simviz.jobs.background import redraw_run
+
+    if redraw_run(state.drawing_background(), run, pairs, drawing, _workspace()) is None:
+        cast(Any, kept).clear()  # somebody else had that done
+
+
+def show_again(run: Run, drawing: str) -> None:
+    """Show how far a drawing from other seeds is."""
+    key = (run.id, drawing, "seeds")
+    if progress := state.drawing_background().progress(key):
+        _show(progress, key, "Drawing it from other seeds")
+
+
+def use_leisure(run: Run, pairs: PairSet) -> None:
+    """Have the next stop of the slider drawn, if nobody waits for anything and it is quick."""
+    from simviz.jobs.background import AHEAD, SHARES, draw_run, kept_name
+
+    if len(pairs.x) + len(pairs.y) > _QUICK or not state.drawing_background().is_idle:
+        return
+    missing = [n for n in SHARES if kept_name(f"{AHEAD}-{n}") not in run.maps()]
+    if missing:
+        draw_run(state.drawing_background(), run, pairs, f"{AHEAD}-{missing[0]}", _workspace())
+
+
+def _workspace() -> str:
     # Who only looks at what somebody published has no workspace, and needs none.
-    whose = st.query_params.get("share") or state.workspace()
-    progress = draw_run(background(), run, pairs, drawing, whose)
-    if progress is None:
-        return True
-    if progress.state == "failed":
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(progress.message)
-            st.button(
-                "Try again",
-                key=f"map-again-{drawing}",
-                on_click=background().forget,
-                args=((run.id, drawing),),
-                icon=":material/replay:",
-                type="tertiary",
-            )
-        return False
-    _watch(run.id, drawing, title)
-    return False
+    return st.query_params.get("share") or state.workspace()
+
+
+def _show(progress: Progress, key: tuple[str, ...], words: str) -> None:
+    """Show how far a drawing is, or why there is none."""
+    if progress.state != "failed":
+        _watch(key, words)
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(progress.message)
+        st.button(
+            "Try again",
+            key=f"map-again-{'-'.join(key[1:])}",
+            on_click=state.drawing_background().forget,
+            args=(key,),
+            icon=":material/replay:",
+            type="tertiary",
+        )
 
 
 @st.fragment(run_every=1.0)
-def _watch(run_id: str, drawing: str, title: str) -> None:
-    progress = background().progress((run_id, drawing))
+def _watch(key: tuple[str, ...], words: str) -> None:
+    progress = state.drawing_background().progress(key)
     if progress is None or progress.state == "failed":
+        cast(Any, kept).clear()  # it may know more now
         st.rerun()
-    words = f"{title} waits for its turn" if progress.state == "waiting" else f"Drawing {title}"
-    st.progress(min(1.0, progress.fraction), text=f"{words}. Meanwhile you see the first drawing.")
+    if progress.state == "waiting":
+        words = f"Waiting for its turn: {words[0].lower()}{words[1:]}"
+    st.progress(min(1.0, progress.fraction), text=words)

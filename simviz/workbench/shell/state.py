@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.datasets._info import DemoInfo
     from simviz.jobs import JobQueue, JobStatus
+    from simviz.jobs.background import Background
     from simviz.store import RunInfo, Share, Store
     from simviz.store.run import Run
     from simviz.store.store import Usage
@@ -208,13 +209,33 @@ def _sweep_hourly(of: Store) -> None:
 def queue() -> JobQueue:
     """The one queue of this server; its threads outlive every page."""
     from simviz.jobs import JobQueue
+    from simviz.jobs.background import AHEAD, draw_run
 
     room = deployment()
     if room.scheduler:
         from simviz.jobs.dask import cluster_queue
 
-        return cluster_queue(store(), room.scheduler, limit=room.jobs)
-    return JobQueue(store(), limit=room.jobs)
+        made: JobQueue = cluster_queue(store(), room.scheduler, limit=room.jobs)
+    else:
+        made = JobQueue(store(), limit=room.jobs)
+    data, background = store().datasets, drawing_background()
+
+    def draw_ahead(run: Run, workspace: str) -> None:
+        draw_run(background, run, lambda: data.get(run.info.dataset_id), AHEAD, workspace)
+
+    made.on_run = draw_ahead
+    return made
+
+
+@st.cache_resource(show_spinner=False)
+def drawing_background() -> Background:
+    """The one thread of this server that draws; what it draws outlives every page."""
+    from simviz.jobs.background import Background
+
+    return Background(
+        busy="Too many drawings wait. Ask again in a minute.",
+        broken="The drawing could not be made. Take another one.",
+    )
 
 
 def is_warm() -> bool:
