@@ -294,6 +294,40 @@ def test_halos_and_the_gap_are_in_the_link(trained):
     assert "MRR on the map" in words(app)
 
 
+def test_two_sided_drawing_is_shown_when_it_is_there(trained, sentences):
+    app, dataset_id, run_id = trained
+    draw(app, dataset_id, run_id, "two-sided-2")
+    assert "drawing" not in link(app)
+    assert "within and across the sides" in canvas(app)["alt"]
+    assert app.select_slider(key="map-across").value == 70
+    draw(app, dataset_id, run_id, "two-sided-2-50")
+    assert link(app)["drawing"] == "two-sided-2-50"
+    assert app.select_slider(key="map-across").value == 50
+    app.radio(key="map-method").set_value("mds").run()
+    assert not app.exception
+    assert link(app)["drawing"] == "mds-2" and "(MDS)" in canvas(app)["alt"]
+
+
+def test_drawing_from_other_seeds_says_what_moves(trained):
+    from simviz.store import load_map
+    from simviz.workbench.shell import state
+
+    app, dataset_id, run_id = trained
+    draw(app, dataset_id, run_id, "two-sided-2")
+    app.button(key="map-seeds").click().run()
+    assert not app.exception
+    run, deadline = state.store().runs.get(run_id), time.monotonic() + 60
+    while load_map(run, "two-sided-2-70")[0].quality.moved is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    go(app, data=dataset_id, run=run_id, sel="x3")
+    app.button(key="map-seeds").click().run()
+    app.run()
+    assert not app.exception
+    assert "drawings from other seeds" in words(app)
+    assert "land elsewhere in 3 of 5" in words(app)
+
+
 def test_dimensions_slide_and_all_follows(app, sentences):
     dataset_id, mine = put(app, sentences)
     train(sentences, dataset_id, mine, n_components=12)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from mapping import PLACE, pick, ready, told
 from payloads import PAYLOADS
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec
+from simviz.jobs.background import kept_name
+from simviz.projection.drawing import DRAWING
 from simviz.relevance import Relevance
-from simviz.store import Store
+from simviz.store import Store, load_map
 
 pytestmark = pytest.mark.e2e
 # Each way to split a text in parts is tried before it is told that none ends in this way.
@@ -236,3 +240,47 @@ def test_hostile_texts_are_inert(start_server, open_map, hostile):
     for spot in (".sv-map", ".st-key-map-stage", ".st-key-map-bar"):
         live = "script, iframe, object, embed, [onerror], [onload], [onfocus]"
         assert page.locator(spot).locator(live).count() == 0
+
+
+@pytest.fixture
+def scattered(tmp_path):
+    """A store with few pictures, some of which lie far from all others on the drawing."""
+    n = 60
+    rng = np.random.default_rng(0)
+    shades = rng.integers(0, 255, size=(n, 16, 16, 3), dtype=np.uint8)
+    store = Store(tmp_path / "scattered")
+    mine = store.workspaces.open("local")
+    x = Items([f"x{i}" for i in range(n)], [f"word{i} word{i % 7}" for i in range(n)], "text")
+    y = Items([f"y{i}" for i in range(n)], shades, "image")
+    data = store.datasets.put(PairSet(x, y, Relevance.identity(n)), mine)
+    with JobQueue(store) as queue:
+        digest = store.datasets.get(data, mine).digest
+        spec = JobSpec(data, digest, "cca", {"n_components": 5}, workspace=mine)
+        run_id = queue.wait(queue.submit(spec), 120).run_id
+    run = store.runs.get(run_id)
+    drawing, *rows = load_map(run, DRAWING)
+    far = rng.normal(size=(n, 2))
+    far[0] = [900.0, 0.0]
+    name = kept_name("two-sided-2")
+    run.put_map(name, replace(drawing, method="two-sided", share=0.7, x=far, y=far[::-1]), *rows)
+    return f"data={data}"
+
+
+def test_outliers_do_not_rule_the_frame_and_few_pictures_are_all_shown(
+    start_server, open_map, scattered
+):
+    page = open_map(scattered, start_server("scattered", public=False))
+    across = "(i) => map.camera.toScreenX(map.xs[i]) / map.camera.width"
+    seen = [page.evaluate(across, i) for i in range(1, 59)]
+    assert max(seen) - min(seen) > 0.4, "the others have the window"
+    assert page.evaluate(across, 0) > 2
+    page.evaluate("map.focus(0)")
+    page.wait_for_function(
+        "() => Math.abs(map.camera.toScreenX(map.xs[0]) - map.camera.width / 2) < 2"
+    )
+    page.wait_for_function("() => new URL(location).searchParams.has('at')")
+    page.evaluate("map.home()")
+    page.wait_for_function("() => map.camera.zoom === 1 && !map.camera.flight")
+    page.wait_for_function("() => !new URL(location).searchParams.has('at')")
+    shown = "map.placing.prepare(0), map.order.filter((i) => i >= 60 && map.placing.isShown(i, 0)).length"
+    assert page.evaluate(shown) == 60

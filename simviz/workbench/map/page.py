@@ -234,7 +234,6 @@ def _show_trust(view: View, drawing: JointMap, draw_again: Callable[[], None]) -
         "About this drawing" if quality is None else trust_level(quality),
         icon=":material/straighten:",
         type="tertiary",
-        help=None if quality is None else quality.describe(),
     ):
         if quality is not None:
             _show_quality(view, quality)
