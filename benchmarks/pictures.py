@@ -29,7 +29,7 @@ def main() -> None:
     pairs = load_demo("icons")
     train = split(pairs, by="y").train
     pipeline = default_pipeline("cca", train).fit(train)
-    drawing = joint_map(*pipeline.coordinates(pairs.x, pairs.y), method="mds")
+    drawing = joint_map(*pipeline.coordinates(pairs.x, pairs.y), method="two-sided")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)

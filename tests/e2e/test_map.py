@@ -259,10 +259,10 @@ def scattered(tmp_path):
         run_id = queue.wait(queue.submit(spec), 120).run_id
     run = store.runs.get(run_id)
     drawing, *rows = load_map(run, DRAWING)
-    far = rng.normal(size=(n, 2))
+    far, near = rng.normal(size=(2, n, 2))
     far[0] = [900.0, 0.0]
     name = kept_name("two-sided-2")
-    run.put_map(name, replace(drawing, method="two-sided", share=0.7, x=far, y=far[::-1]), *rows)
+    run.put_map(name, replace(drawing, method="two-sided", share=0.7, x=far, y=near), *rows)
     return f"data={data}"
 
 
@@ -282,5 +282,6 @@ def test_outliers_do_not_rule_the_frame_and_few_pictures_are_all_shown(
     page.evaluate("map.home()")
     page.wait_for_function("() => map.camera.zoom === 1 && !map.camera.flight")
     page.wait_for_function("() => !new URL(location).searchParams.has('at')")
-    shown = "map.placing.prepare(0), map.order.filter((i) => i >= 60 && map.placing.isShown(i, 0)).length"
+    page.evaluate("map.placing.prepare(0)")
+    shown = "map.order.filter((i) => i >= 60 && map.placing.isShown(i, 0)).length"
     assert page.evaluate(shown) == 60

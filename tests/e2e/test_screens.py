@@ -28,7 +28,7 @@ PAGES = {
     "data": ("/data?data=demo:icons", ".sv-find, .sv-quiet"),
     "train": ("/train?data=demo:icons", "[data-testid=stDataFrame]"),
     "compare": ("/compare?data=demo:icons", ".js-plotly-plot"),
-    "map": ("/map?demo=icons&method=cca&drawing=umap-2&sel=x{row}", ".st-key-map-drawer"),
+    "map": ("/map?demo=icons&method=cca&sel=x{row}", ".st-key-map-drawer"),
     "search": ("/search?data=demo:icons&ask=x{row}", "h1"),
     "methods": ("/methods?data=demo:icons", "h1"),
     "papers": ("/papers?experiment=keyword_map", ".sv-table"),

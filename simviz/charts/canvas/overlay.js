@@ -6,6 +6,8 @@ import { MODES } from "./placing.js";
 import { WORD_FONT, write } from "./writing.js";
 
 const MOST_NAMED = 400;
+/** How far from its place an item may be shown, in rings of 24 pixels. */
+const RINGS = 7;
 
 /** Boxes taken in this frame; a list is enough for so few. */
 class Taken {
@@ -13,10 +15,13 @@ class Taken {
     this.boxes = [];
   }
 
+  isFree(x, y, width, height) {
+    return this.boxes.every(([a, b, w, h]) =>
+      Math.abs(x - a) >= (width + w) / 2 || Math.abs(y - b) >= (height + h) / 2);
+  }
+
   claim(x, y, width, height) {
-    for (const [a, b, w, h] of this.boxes) {
-      if (Math.abs(x - a) < (width + w) / 2 && Math.abs(y - b) < (height + h) / 2) return false;
-    }
+    if (!this.isFree(x, y, width, height)) return false;
     this.boxes.push([x, y, width, height]);
     return true;
   }
@@ -35,6 +40,8 @@ export function drawOverlay(pen, view) {
     drawLines(pen, view, view.xs[selected.item], view.ys[selected.item], selected);
     drawItem(pen, view, selected.item, taken, { isStrong: true, ring: view.look.ink });
     drawNeighbours(pen, view, selected, view.xs[selected.item], view.ys[selected.item], taken);
+    // Above the dots of what is nearest.
+    drawItem(pen, view, selected.item, new Taken(), { isStrong: true, ring: view.look.ink });
   }
   if (query) {
     drawLines(pen, view, query.x, query.y, query);
@@ -76,15 +83,50 @@ function drawLines(pen, view, fromX, fromY, { nearest, partners }) {
 function drawNeighbours(pen, view, { nearest, partners }, fromX, fromY, taken) {
   const near = new Set(nearest.map(([i]) => i));
   const from = [view.camera.toScreenX(fromX), view.camera.toScreenY(fromY)];
+  const aside = (i, note, ring) => {
+    const place = besideOthers(pen, view, i, note, from, taken);
+    if (!place) return null;
+    const x = view.camera.toScreenX(view.xs[i]), y = view.camera.toScreenY(view.ys[i]);
+    pen.lineWidth = 1;
+    pen.strokeStyle = ring ?? view.look.muted;
+    pen.beginPath();
+    pen.moveTo(x, y);
+    pen.lineTo(...place);
+    pen.stroke();
+    if (taken.isFree(x, y, 8, 8)) drawDot(pen, view, i, x, y, null);
+    return place;
+  };
   for (const [i, score, belongs] of nearest) {
-    drawItem(pen, view, i, taken, {
-      ring: belongs ? view.look.right : null, note: score.toFixed(2), isStrong: true,
-      place: atBorder(view, i, from),
-    });
+    const note = score.toFixed(2), ring = belongs ? view.look.right : null;
+    const place = atBorder(view, i, from) ?? aside(i, note, ring);
+    drawItem(pen, view, i, taken, { ring, note, isStrong: true, place });
   }
   for (const i of partners.slice(0, 40)) {
-    if (!near.has(i)) drawItem(pen, view, i, taken, { ring: view.look.right });
+    if (near.has(i)) continue;
+    const ring = view.look.right;
+    drawItem(pen, view, i, taken, { ring, place: aside(i, "", ring) });
   }
+}
+
+/** A free spot near an item whose own place others have taken, for its picture or its word; else null. */
+function besideOthers(pen, { camera, labels, pictures, placing, xs, ys }, i, note, [x0, y0], taken) {
+  const x = camera.toScreenX(xs[i]), y = camera.toScreenY(ys[i]), mode = placing.modes[i];
+  let width = Math.max(34, placing.pictureSize(camera.zoom)), height = width + 24;
+  if (mode === MODES.word) {
+    pen.font = WORD_FONT.replace("500", "650");
+    [width, height] = [pen.measureText(`${labels[i]} ${note}`).width + 24, 22];
+  } else if (mode !== MODES.picture || !pictures.has(i)) return null;
+  if (x < 0 || y < 0 || x > camera.width || y > camera.height || taken.isFree(x, y, width, height)) return null;
+  const away = Math.atan2(y - y0, x - x0);
+  for (let ring = 1; ring <= RINGS; ring++) {
+    for (let k = 0; k < 16; k++) {
+      const angle = away + (k % 2 ? 1 : -1) * Math.ceil(k / 2) * (Math.PI / 8);
+      const px = x + (width / 2 + 24 * ring) * Math.cos(angle), py = y + (height / 2 + 24 * ring) * Math.sin(angle);
+      const isSeen = px > width / 2 && py > height / 2 && px < camera.width - width / 2 && py < camera.height - height / 2;
+      if (isSeen && taken.isFree(px, py, width, height)) return [px, py];
+    }
+  }
+  return null;
 }
 
 /** Where the line to an item leaves the window, so that it is named there; null if it does not. */

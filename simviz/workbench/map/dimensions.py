@@ -136,7 +136,8 @@ def show(view: View, scene: Scene) -> None:
             display.quiet(
                 f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
                 f"{len(measured.y):,} {measured.y_name}; {direction_words}. "
-                "The map and the list beside it are those of all items."
+                "The map and the list beside it are those of all items; while the slider is "
+                f"open, the map is drawn by {drawn_by}."
             )
         with middle:
             if values:
