@@ -55,7 +55,9 @@ def test_link_follows_the_camera(session, monkeypatch):
     session[canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
     map_view.follow_browser(view)
     assert view.at == (0.5, 0.0, 2.0)
-    assert session["map-link"] == {"data": "d", "sel": "x1", "at": "0.5,0,2"}
+    # A place is one on some drawing, which is said then.
+    placed = {"drawing": "two-sided-2", "at": "0.5,0,2"}
+    assert session["map-link"] == {"data": "d", "sel": "x1"} | placed
     assert address == session["map-link"] | {"part": "test"}
     session[canvas.CAMERA_KEY] = {"at": [0, 0, 1]}
     map_view.follow_browser(view)

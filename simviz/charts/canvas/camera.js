@@ -130,7 +130,8 @@ export class Camera {
   told() {
     const { x, y, half } = this.extent;
     // The first view goes unsaid.
-    if (this.zoom === 1 && this.x === this.bounds.x && this.y === this.bounds.y) return [0, 0, 1];
+    const apart = Math.hypot(this.x - this.bounds.x, this.y - this.bounds.y) * this.scale;
+    if (apart < 0.5 && Math.abs(this.zoom - 1) < 1e-6) return [0, 0, 1];
     const short = (value) => Math.round(value * 1000) / 1000;
     return [short((this.x - x) / half), short((this.y - y) / half), short(this.zoom)];
   }

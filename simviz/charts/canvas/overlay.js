@@ -111,7 +111,7 @@ function drawNeighbours(pen, view, { nearest, partners }, fromX, fromY, taken) {
 /** A free spot near an item whose own place others have taken, for its picture or its word; else null. */
 function besideOthers(pen, { camera, labels, pictures, placing, xs, ys }, i, note, [x0, y0], taken) {
   const x = camera.toScreenX(xs[i]), y = camera.toScreenY(ys[i]), mode = placing.modes[i];
-  let width = Math.max(34, placing.pictureSize(camera.zoom)), height = width + 24;
+  let width = Math.max(34, placing.pictureSize(camera.zoom)) + 8, height = width + 16;
   if (mode === MODES.word) {
     pen.font = WORD_FONT.replace("500", "650");
     [width, height] = [pen.measureText(`${labels[i]} ${note}`).width + 24, 22];

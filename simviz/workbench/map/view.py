@@ -239,8 +239,12 @@ def _link_drawing(view: View) -> str:
 
 
 def _with_drawing(view: View, link: dict[str, str]) -> dict[str, str]:
-    """Return a link that says the drawing, even the usual one, where it says places on it."""
-    return {"drawing": _link_drawing(view)} | link if link.keys() & {"at", "lasso"} else link
+    """Return a link that says the drawing, the usual one only where it says places on it."""
+    if link.keys() & {"at", "lasso"}:
+        return {"drawing": _link_drawing(view)} | link
+    if view.kept_as == BEST_DRAWING:
+        return {name: value for name, value in link.items() if name != "drawing"}
+    return link
 
 
 def _browser_params(view: View) -> dict[str, str]:
