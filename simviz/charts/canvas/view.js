@@ -128,6 +128,10 @@ export class View extends Finding {
   rest() {
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
+      if (this.camera.flight) {
+        this.rest();
+        return;
+      }
       this.isMoving = false;
       this.draw();
       const told = this.camera.told();
