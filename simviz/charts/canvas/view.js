@@ -164,6 +164,7 @@ export class View extends Finding {
 
   #bringIntoView(x, y) {
     const { camera } = this;
+    if (camera.width <= 1) return;
     const px = camera.toScreenX(x), py = camera.toScreenY(y);
     if (px > 60 && py > 60 && px < camera.width - 60 && py < camera.height - 60) return;
     camera.flyTo(x, y, camera.zoom, performance.now());
@@ -307,7 +308,11 @@ export class View extends Finding {
   #resize() {
     const { clientWidth, clientHeight } = this.canvas;
     if (!clientWidth || !clientHeight) return;
+    const isFirst = this.camera.width <= 1;
     Object.assign(this.camera, { width: clientWidth, height: clientHeight });
+    // What a link selects was told before there was a window to bring it into.
+    if (isFirst && this.selected) this.#bringIntoView(this.xs[this.selected.item], this.ys[this.selected.item]);
+    if (isFirst && this.query) this.#bringIntoView(this.query.x, this.query.y);
     if (this.placing) {
       const [w, h] = this.placedFor;
       if (Math.abs(w / clientWidth - 1) + Math.abs(h / clientHeight - 1) > 0.04) this.replace();
