@@ -11,8 +11,6 @@ from simviz._numba import njit, prange
 #: What lets a sum of floats run in lanes: the order of its terms, and products fused with sums.
 _LANES = frozenset({"reassoc", "contract", "arcp", "nsz"})
 _ONE = np.float32(1)
-#: Cells around the own one, in each direction, whose points count one by one.
-_NEAR = 2
 
 
 @njit(parallel=True)
@@ -111,15 +109,18 @@ def _pushed(
 def repel(
     x: Any, y: Any, own: Any, left: float, low: float, width: float, n: int, to_x: Any, to_y: Any,
     ones: Any, charge: Any, begins: Any, first: Any, cell_x: Any, cell_y: Any, cell_n: Any,
-    cell_charge: Any, out: Any,
+    cell_charge: Any, reach: int, out: Any,
 ) -> None:  # fmt: skip
     """Σ (own + charge) u² (p − q) and Σ u over points q: near ones singly, far ones by cell."""
+    # Near are cells within `reach` of the own one in each direction; none if it is negative.
     for i in prange(len(x)):
         a, b, r = x[i], y[i], own[i]
         row = min(max(int((b - low) / width), 0), n - 1)
         column = min(max(int((a - left) / width), 0), n - 1)
-        top, end = max(row - _NEAR, 0), min(row + _NEAR, n - 1) + 1
-        side, stop = max(column - _NEAR, 0), min(column + _NEAR, n - 1) + 1
+        top, end = max(row - reach, 0), min(row + reach, n - 1) + 1
+        side, stop = max(column - reach, 0), min(column + reach, n - 1) + 1
+        if reach < 0:
+            end = top
         f, g, z = np.float32(0), np.float32(0), np.float32(0)
         at = 0
         # Cells and points lie row by row: between two lines of near cells all are far.

@@ -65,6 +65,10 @@ _REACH = 3
 _LEAST = 3
 #: With more points the far ones count by cell: forces then differ by a thousandth.
 _EXACT = 1_500
+#: Cells along an edge of the grid.
+_LEAST_CELLS, _MOST_CELLS = 8, 600
+#: Width of a small cell, where a point meets cells alone, and how many an edge has at most.
+_SMALL, _MOST_SMALL = 0.2, 75
 _LONGEST_STEP, _SLOW_STEPS = 5.0, 20
 
 
@@ -284,13 +288,14 @@ def _optimise(
     at = np.ascontiguousarray((start * (1e-4 / start.std()) + jitter).T, dtype=np.float32)
     new, speed, gain = np.empty_like(at), np.zeros_like(at), np.ones_like(at)
     charges, push = np.zeros((2, n), dtype=np.float32), np.empty((4, n), dtype=np.float32)
+    n_cells = 1 if n <= _EXACT else _LEAST_CELLS
     done, total = 0, sum(stage.n_iter for stage in STAGES)
     for stage in STAGES:
         across = share if stage.by_row else 0.5
         goal = _goal(blocks, stage, across)
         weights = goal.data.astype(np.float32)
         rate = np.float32(n / stage.exaggeration)
-        _repel(at, n_x, charges, push)
+        n_cells = _repel(at, n_x, charges, push, n_cells)
         for _ in range(stage.n_iter):
             sums = np.maximum(push[2:], 1e-12)
             # Of the step before: it has nearly the same positions.
@@ -299,7 +304,7 @@ def _optimise(
                 charges[1] = across / (2 * n) / sums[1]
             else:
                 charges[:] = 0.5 / sums.sum(dtype=np.float64)
-            _repel(at, n_x, charges, push)
+            n_cells = _repel(at, n_x, charges, push, n_cells)
             momentum = np.float32(0.5 if done < _SLOW_STEPS else 0.8)
             with threads_for(goal.nnz):
                 descend(
@@ -314,15 +319,20 @@ def _optimise(
     return at.T.astype(np.float64)
 
 
-def _repel(at: Single, n_x: int, charges: Single, push: Single) -> None:
-    """Repulsion of all points (two rows), and their sums of kernels within and across."""
+def _repel(at: Single, n_x: int, charges: Single, push: Single, n_cells: int = 1) -> int:
+    """Repulsion of all points (two rows), and their sums of kernels within and across.
+
+    Returns a better number of cells along an edge of the grid for the next step.
+    """
     n = at.shape[1]
     left, low = at.min(axis=1).astype(np.float64)
-    extent = float(np.ptp(at, axis=1).max())
-    # As many cells as points in the near ones, if they were spread evenly; with few points all
-    # cells are near.
-    n_cells = 1 if n <= _EXACT else int(1.3 * (25 * n / 2) ** 0.25)
-    width = max(extent, 1e-9) / n_cells * (1 + 1e-6)
+    extent = max(float(np.ptp(at, axis=1).max()), 1e-9)
+    reach = 2
+    if n_cells > 1 and extent < _MOST_SMALL * _SMALL:
+        # The kernel hardly changes within such a cell. All points count by their cells while most
+        # of them crowd in the middle.
+        reach, n_cells = -1, int(extent / _SMALL) + 2
+    width = extent / n_cells * (1 + 1e-6)
     sides = []
     for part in (slice(0, n_x), slice(n_x, n)):
         order, begins = sort_into_cells(at[0, part], at[1, part], left, low, width, n_cells)
@@ -338,12 +348,21 @@ def _repel(at: Single, n_x: int, charges: Single, push: Single) -> None:
             with threads_for(len(x) * len(to_x)):
                 repel(
                     x, y, charge[kind], left, low, width, n_cells, to_x, to_y, ones, other[kind],
-                    begins, first, cells[0], cells[1], cells[2], cells[3], out[s],
+                    begins, first, cells[0], cells[1], cells[2], cells[3], reach, out[s],
                 )  # fmt: skip
             force += out[s][:2]
             push[2 + kind, part][order] = out[s][2]
         push[:2, part][:, order] = force
     push[2] -= 1  # a point has no kernel with itself
+    if n_cells == 1 or reach < 0:
+        return n_cells
+    # Costs are even where a point meets as many cells as points in the near ones. Clusters crowd
+    # into few cells, so this follows the drawing.
+    counts = [np.diff(side[4]) for side in sides]
+    n_met = sum(int((count > 0).sum()) for count in counts)
+    n_near = sum(25 * float(count @ count) / count.sum() for count in counts)
+    finer = n_cells * 1.1 + 1 if n_near > n_met else n_cells / 1.1
+    return int(min(max(finer, _LEAST_CELLS), _MOST_CELLS))
 
 
 def place_new(points: ArrayLike, scores: ArrayLike) -> FloatArray:

@@ -85,15 +85,15 @@ def test_the_gradient_is_that_of_the_published_cost():
             assert gradient[c, i] == pytest.approx(slope, abs=2e-5)
 
 
-def test_far_points_by_cell_push_as_single_ones_do(monkeypatch):
+@pytest.mark.parametrize(("n_cells", "spread"), [(8, 40), (40, 40), (8, 2), (8, 1e-3)])
+def test_points_by_cell_push_as_single_ones_do(n_cells, spread):
     rng = np.random.default_rng(2)
-    at = (40 * rng.normal(size=(2, 3_000))).astype(np.float32)
+    at = (spread * rng.normal(size=(2, 3_000))).astype(np.float32)
     charges = rng.random((2, 3_000)).astype(np.float32)
     found = []
-    for exact in (10_000, 0):
-        monkeypatch.setattr(two_sided, "_EXACT", exact)
+    for n in (1, n_cells):
         push = np.empty((4, 3_000), dtype=np.float32)
-        two_sided._repel(at, 1_000, charges, push)
+        two_sided._repel(at, 1_000, charges, push, n)
         found.append(push)
     scale = np.abs(found[0]).mean(axis=1, keepdims=True)
     assert (np.abs(found[1] - found[0]) / scale).mean(axis=1).max() < 5e-3
