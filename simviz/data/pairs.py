@@ -175,7 +175,7 @@ def _as_texts(values: Any) -> NDArray[np.object_]:
     if are_texts and isinstance(values, np.ndarray) and values.dtype == object:
         return values.copy() if values.flags.writeable else values
     texts = np.empty(len(values), dtype=object)
-    texts[:] = values if are_texts else [str(v) for v in values]
+    texts[:] = list(values) if are_texts else [str(v) for v in values]
     return texts
 
 
