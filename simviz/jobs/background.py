@@ -250,10 +250,13 @@ def draw_run(
 def _laid_on(made: JointMap, first: JointMap) -> JointMap:
     """A drawing turned to lie on another, what is in its lower left corner there again."""
     points = np.concatenate([made.x, made.y])
+    points = points - points.mean(axis=0)
     turned = align(points, np.concatenate([first.x, first.y]))
-    if not (size := np.ptp(turned)) > 0:
+    turned = turned - turned.mean(axis=0)
+    if not (size := np.linalg.norm(turned)) > 0:
         return made
-    turned = (turned - turned.mean(axis=0)) * (np.ptp(points) / size)
+    # In its own units: new items are placed by a kernel of their size.
+    turned *= np.linalg.norm(points) / size
     # Items of which nothing is known lie in one place outside all others.
     is_apart = (points == points.min(axis=0)).all(axis=1)
     if is_apart.any() and not is_apart.all():
