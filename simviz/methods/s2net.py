@@ -34,7 +34,7 @@ _MANY = 20_000  # items from which one rate has to do
 class S2Net(IterativeMixin, LinearPairModel):
     r"""Similarity by a Siamese network: what belongs together scores higher.
 
-    Learns the matrices of :math:`g_x = A_x^\top x`, :math:`g_y = A_y^\top y` so that the
+    Learns the matrices of :math:`g_x = A_x^\top x,\quad g_y = A_y^\top y` so that the
     cosine of a relevant pair exceeds that of every other pair of its row or
     its column. With :math:`\Delta` for a difference of two such cosines, the paper
     minimises the mean of :math:`\log(1 + e^{-\gamma \Delta})` over all comparisons. It
