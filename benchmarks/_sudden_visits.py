@@ -12,7 +12,7 @@ from itertools import count
 from _app_client import PATIENCE, Tab
 from _sudden_state import Promises, csv_of
 
-_TOKEN = re.compile(r"share=([\w-]+)")
+_TOKEN = re.compile(r"[?&]share=([\w-]+)")
 
 
 async def hand_in(tab: Tab, name: str) -> None:
