@@ -207,24 +207,36 @@ def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
         "Your runs open in your workspace only. Publishing makes a read-only view that anyone "
         "with its link can open: these runs with their models, and the data they were trained on."
     )
-    how_long = st.selectbox("The link works for", list(_DAYS), index=1, key=f"{kind}-share-days")
+    st.selectbox("The link works for", list(_DAYS), index=1, key=f"{kind}-share-days")
     if state.deployment().public:
         st.caption(f"{state.how_long()} Its links end with it.")
-    if st.button("Publish this view", key=f"{kind}-publish", type="primary"):
-        try:
-            st.session_state[f"{kind}-published"] = state.store().shares.publish(
-                state.workspace(),
-                kind,
-                run_ids=[run.id for run in runs],
-                dataset_ids=[runs[0].info.dataset_id],
-                view=view,
-                days=_DAYS[how_long],
-            )
-        except StoreError as error:
-            st.text(str(error))
+    # By a callback: a page that is drawn anew on the way would publish once more.
+    st.button(
+        "Publish this view",
+        key=f"{kind}-publish",
+        type="primary",
+        on_click=_put_share,
+        args=(kind, runs, view),
+    )
+    if problem := st.session_state.pop(f"{kind}-publish-problem", ""):
+        st.text(problem)
     token = st.session_state.get(f"{kind}-published")
     if token:
         _show_link(url(kind, {"share": token}))
+
+
+def _put_share(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
+    try:
+        st.session_state[f"{kind}-published"] = state.store().shares.publish(
+            state.workspace(),
+            kind,
+            run_ids=[run.id for run in runs],
+            dataset_ids=[runs[0].info.dataset_id],
+            view=view,
+            days=_DAYS[st.session_state[f"{kind}-share-days"]],
+        )
+    except StoreError as error:
+        st.session_state[f"{kind}-publish-problem"] = str(error)
 
 
 def _show_published() -> None:
