@@ -73,7 +73,7 @@ class StoredArray:
 
 @dataclass(frozen=True, slots=True)
 class StoredArrays:
-    """StoredArrays of finite numbers by name, with these shapes."""
+    """Arrays of finite numbers by name, with these shapes."""
 
     shapes: Mapping[str, tuple[int, ...]]
 

@@ -236,8 +236,8 @@ class JobQueue:
             if spec.makes_run:
                 self.store.runs.require_room(spec.dataset_id, spec.workspace)
             status = self._add(spec, "queued", owner=self._owner)
-            told = {"workspace": masked(spec.workspace), "id": status.id, "method": spec.method}
-            _log.info("job queued", told)
+            details = {"workspace": masked(spec.workspace), "id": status.id, "method": spec.method}
+            _log.info("job queued", details)
             self._start(status, spec)
             return status.id
 
@@ -507,7 +507,7 @@ class JobQueue:
             try:
                 self.on_run(self.store.runs.get(run_id), spec.workspace)
             except Exception:  # the run is there whatever is done with it next
-                _log.exception("After run %s something failed.", run_id)
+                _log.exception("what follows a run failed", {"id": run_id})
 
     def _fail(self, job: Job, error: BaseException) -> None:
         if isinstance(error, JobCancelled):
@@ -532,8 +532,8 @@ class JobQueue:
         if ended:
             known, now = job.status, time.time()
             took = round(now - (known.started or known.created or now), 1)
-            told = {"id": known.id, "method": job.spec.method, "state": state, "seconds": took}
-            _log.info("job ended", told)
+            details = {"id": known.id, "method": job.spec.method, "state": state, "seconds": took}
+            _log.info("job ended", details)
         self._has_news.set()
         return ended
 

@@ -239,10 +239,10 @@ class Datasets:
                         json.dumps([str(note) for note in notes]),
                     )
                     db.insert("datasets", row)
-                    told = {"workspace": masked(workspace), "id": dataset_id, "bytes": size}
-                    told |= {"x": pairs.x.kind, "y": pairs.y.kind}
-                    told |= dict(zip(("n_x", "n_y"), pairs.shape, strict=True))
-                    _log.info("data set kept", told)
+                    details = {"workspace": masked(workspace), "id": dataset_id, "bytes": size}
+                    details |= {"x": pairs.x.kind, "y": pairs.y.kind}
+                    details |= dict(zip(("n_x", "n_y"), pairs.shape, strict=True))
+                    _log.info("data set kept", details)
         return dataset_id
 
     def get(self, dataset_id: str, workspace: str | None = None) -> PairSet:
@@ -286,8 +286,8 @@ class Datasets:
             db.execute("DELETE FROM datasets WHERE id=?", (dataset_id,))
         for table in ("runs", "trash", "datasets"):
             self._directory.discard(table, gone[table])
-        told = {"workspace": masked(workspace), "id": dataset_id, "runs": len(gone["runs"])}
-        _log.info("data set deleted", told)
+        details = {"workspace": masked(workspace), "id": dataset_id, "runs": len(gone["runs"])}
+        _log.info("data set deleted", details)
 
     def _has_room(self, db: Connection, workspace: str, dataset_id: str, size: int) -> bool:
         """Return whether the data set is new; refuse one for which there is no room."""

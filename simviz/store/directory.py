@@ -405,8 +405,8 @@ class Connection(sqlite3.Connection):
             n, used = rows if kind == table else n, used + size
         refuse_beyond(getattr(limits, table), n, {"datasets": "data sets"}.get(table, table))
         if used + more > limits.bytes:
-            told = {"what": "bytes", "used": used, "more": more, "limit": limits.bytes}
-            _log.info("refused", told)
+            details = {"what": "bytes", "used": used, "more": more, "limit": limits.bytes}
+            _log.info("refused", details)
             raise StoreError(
                 f"This needs {more / 1e6:,.1f} MB, and the workspace holds {used / 1e6:,.1f} of "
                 f"{limits.bytes / 1e6:,.0f} MB. Delete data sets or runs first."

@@ -335,8 +335,8 @@ class Runs:
                 if owner is None:
                     evicted = self._make_room_for_demos(db, run_id)
         self._directory.discard("runs", evicted)
-        told = {"workspace": masked(workspace), "id": run_id, "method": method, "bytes": size}
-        _log.info("run kept", told)
+        details = {"workspace": masked(workspace), "id": run_id, "method": method, "bytes": size}
+        _log.info("run kept", details)
         return True
 
     def put_part(self, run_id: str, part: Part, measured: Measured) -> None:
@@ -674,8 +674,8 @@ class Shares:
             refuse_beyond(self._directory.limits.shares, count, "shares")
             row = token, workspace, printable(kind), json.dumps(payload), now, expires
             db.insert("shares", row)
-        told = {"workspace": masked(workspace), "view": masked(token), "runs": len(runs)}
-        _log.info("view published", told)
+        details = {"workspace": masked(workspace), "view": masked(token), "runs": len(runs)}
+        _log.info("view published", details)
         return token
 
     def resolve(self, token: str) -> Share:
@@ -700,8 +700,8 @@ class Shares:
         ended = self._index.execute(delete, printable(token), printable(workspace))
         if not ended:
             raise StoreError("This workspace has no such share; it may be withdrawn already.")
-        told = {"workspace": masked(workspace), "view": masked(token)}
-        _log.info("view withdrawn", told)
+        details = {"workspace": masked(workspace), "view": masked(token)}
+        _log.info("view withdrawn", details)
 
     def find(self, workspace: str) -> list[Share]:
         """Shares of a workspace, newest first."""

@@ -333,14 +333,14 @@ def _read_and_save(
     from simviz.exceptions import SimvizError, StoreError
 
     began = time.monotonic()
-    told: dict[str, Any] = {"workspace": masked(workspace), "files": len(files)}
-    told["bytes"] = sum(len(data) for _, data in files)
+    details: dict[str, Any] = {"workspace": masked(workspace), "files": len(files)}
+    details["bytes"] = sum(len(data) for _, data in files)
     try:
         upload = _read(digest, files)
     except SimvizError:
-        _log.info("upload not read", told)
+        _log.info("upload not read", details)
         raise
-    _log.info("upload read", told | {"seconds": round(time.monotonic() - began, 2)})
+    _log.info("upload read", details | {"seconds": round(time.monotonic() - began, 2)})
     upload.uploaded = uploaded
     if not uploaded:
         with suppress(StoreError):  # only a reload would miss it

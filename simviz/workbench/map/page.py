@@ -106,7 +106,7 @@ def show_page() -> None:
     # While the reader looks, what the first click will ask for is made ready.
     drawings.space(run, pairs)
     if is_kept and view.drawing == BEST_DRAWING:
-        drawings.use_leisure(run, pairs)
+        drawings.draw_next_share(run, pairs)
 
 
 def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:

@@ -85,7 +85,7 @@ def show_again(run: Run, drawing: str) -> None:
         _show(progress, key, "Drawing it from other seeds")
 
 
-def use_leisure(run: Run, pairs: PairSet) -> None:
+def draw_next_share(run: Run, pairs: PairSet) -> None:
     """Have the next stop of the slider drawn, if nobody waits for anything and it is quick."""
     from simviz.jobs.background import AHEAD, SHARES, draw_run, kept_name
 

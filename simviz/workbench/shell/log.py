@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/+-]+")
-#: Innermost places of an error that are told.
+#: Innermost places of an error that are written.
 _PLACES = 6
 
 
@@ -21,7 +21,7 @@ class LineFormatter(logging.Formatter):
     """What happened, with its details, in one line of ASCII."""
 
     # Details are the one argument of a record, a mapping. Of an error its kind and places are
-    # told and never its message, which may quote what a visitor uploaded; for the same reason
+    # written and never its message, which may quote what a visitor uploaded; for the same reason
     # other loggers than those of simviz are left alone.
 
     def __init__(self, *, is_json: bool = False) -> None:
@@ -40,9 +40,9 @@ class LineFormatter(logging.Formatter):
         if self.is_json:
             line = {"time": at, "level": record.levelname.lower(), "event": words, **details}
             return json.dumps(line, default=str)
-        told = " ".join(f"{name}={_value(value)}" for name, value in details.items())
+        pairs = " ".join(f"{name}={_value(value)}" for name, value in details.items())
         plain = words.encode("unicode_escape").decode()
-        return f"{at} {record.levelname.lower()} {plain} {told}".rstrip()
+        return f"{at} {record.levelname.lower()} {plain} {pairs}".rstrip()
 
 
 def _value(value: object) -> str:

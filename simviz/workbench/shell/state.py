@@ -162,8 +162,8 @@ def deployment() -> Deployment:
     """How this server was set up; its log begins with it."""
     set_up = Deployment.of()
     log.start(is_json=set_up.log_is_json)
-    told = {"public": set_up.public, "cluster": bool(set_up.scheduler)}
-    logging.getLogger(__name__).info("server set up", told)
+    details = {"public": set_up.public, "cluster": bool(set_up.scheduler)}
+    logging.getLogger(__name__).info("server set up", details)
     return set_up
 
 
