@@ -61,7 +61,7 @@ def dimension_figure(
     metric: str = "MRR",
     theme: ThemeName | Theme = "light",
 ) -> go.Figure:
-    """Draw a metric against the number of dimensions; mark each knee and best point.
+    """Draw a metric against the number of dimensions; mark each best point.
 
     Parameters
     ----------
@@ -100,25 +100,8 @@ def dimension_figure(
         if curve.low is not None and curve.high is not None:
             chart.band(colour, dimensions, curve.low, curve.high)
         chart.line(curve, value, dimensions, values, hover, markers=True)
-        at_knee = knee(dimensions, values)
-        if at_knee is not None and at_knee != best_at:
-            height = float(values[dimensions == at_knee][0])
-            chart.dotted([at_knee, at_knee], [0, height], colour)
-            chart.figure.add_annotation(
-                x=np.log10(at_knee),
-                y=0,
-                text="knee",
-                # At the foot of its line and along it: knees are often close to one another.
-                textangle=-90,
-                showarrow=False,
-                xanchor="right",
-                yanchor="bottom",
-                yshift=4,
-                font={"size": 11, "color": colour},
-            )
         chart.ring(colour, [best_at], [best], 15)
-        bend = f", knee at {at_knee:g}" if at_knee else ""
-        described.append(f"{clean_text(curve.label, 40)} {value}{bend}")
+        described.append(f"{clean_text(curve.label, 40)} {value}")
     ticks: list[int] = []
     for at in sorted({at for curve in drawn for at in np.asarray(curve.dimensions).tolist()}):
         if not ticks or at >= ticks[-1] * 1.4:  # half an octave apart
@@ -148,26 +131,6 @@ def dimension_records(
         With ``method``, ``label``, ``dimensions``, ``value``, ``low`` and ``high``.
     """
     return _records([_checked(curve) for curve in curves], "dimensions")
-
-
-def knee(dimensions: ArrayLike, values: ArrayLike) -> float | None:
-    """Where a curve bends most: more dimensions help less from there on."""
-    # The point highest above the straight line from the first to the best one, both axes scaled
-    # to [0, 1] and dimensions on a logarithmic scale [1]_.
-    # V. Satopää, J. Albrecht, D. Irwin and B. Raghavan. "Finding a 'kneedle' in a haystack:
-    # detecting knee points in system behavior." ICDCS Workshops 2011.
-    across = np.log2(np.asarray(dimensions, dtype=np.float64))
-    up = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(up).all():
-        return None
-    end = int(np.argmax(up))
-    if end < 2 or up[end] <= up[0]:
-        return None
-    part_x = (across[: end + 1] - across[0]) / (across[end] - across[0])
-    part_y = (up[: end + 1] - up[0]) / (up[end] - up[0])
-    above = part_y - part_x
-    at = int(np.argmax(above))
-    return float(np.asarray(dimensions)[at]) if above[at] > 1e-9 else None
 
 
 def training_figure(

@@ -1,4 +1,4 @@
-"""A run of another system is brought on the Train page and stands beside ours in Compare."""
+"""A run of another system is imported on the Train page and stands beside ours in Compare."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def home(make_home):
     return make_home({"things": pairs}, {"bm25": ("things", "bm25")})
 
 
-def test_a_run_is_brought_and_compared(visit, home):
+def test_a_run_is_imported_and_compared(visit, home):
     at, pairs = visit("train", data=home.data["things"]), home.pairs["things"]
     tfidf = default_pipeline("tfidf_cosine", pairs).fit(pairs)
     run = "".join(trec_run(tfidf, pairs, tag="theirs")).encode()

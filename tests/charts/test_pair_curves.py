@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from simviz.charts import dimension_figure, method_style, roc_figure, roc_records
+from simviz.charts import method_style, roc_figure, roc_records
 from simviz.charts.curves import (
     ProgressCurve,
-    knee,
     learning_figure,
     progress_records,
     training_figure,
@@ -164,17 +163,6 @@ def test_progress_has_bands_and_ends():
         "low": 0.1,
         "high": 0.5,
     }
-
-
-def test_knees_are_where_curves_bend_most():
-    ks = 2 ** np.arange(10)
-    assert knee(ks, np.minimum(np.arange(10), 4) + 0.01 * np.arange(10)) == 16
-    assert knee(ks, np.linspace(1, 0, 10)) is None
-    assert knee(ks, np.arange(10.0)) is None  # a straight line
-    assert knee([1, 2, 4], [0.1, np.nan, 0.3]) is None
-    figure = dimension_figure([("cca", "CCA", [2, 4, 8, 16], [0.0, 0.6, 0.65, 0.7])])
-    assert figure.layout.annotations[0].text == "knee"
-    assert "knee at 4" in figure.layout.meta["alt"]
 
 
 def test_nothing_and_hostile_names_are_drawn():

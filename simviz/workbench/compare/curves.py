@@ -12,7 +12,6 @@ import streamlit as st
 from simviz.charts import dimension_figure, dimension_records
 from simviz.charts.curves import (
     ProgressCurve,
-    knee,
     learning_figure,
     progress_records,
     training_figure,
@@ -78,8 +77,7 @@ def show_dimensions(choice: Choice) -> None:
     nested = [entry for entry in choice.entries if entry.measured.curve]
     if not nested:
         st.caption(
-            "None of these methods has such a curve: their dimensions are not ordered, so that "
-            "the first few would be no smaller model."
+            "The dimensions of these methods are not ordered, so quality is not measured by them."
         )
         return
     columns = st.columns([4, 3], gap="large")
@@ -98,22 +96,16 @@ def show_dimensions(choice: Choice) -> None:
             "direction, so that there is nothing to rank with few dimensions or many."
         )
         return
-    lines = []
-    for curve in curves:
-        at = knee(curve.dimensions, curve.values)
-        lines.append([curve.label, *milestones(curve), f"{at:,.0f}" if at else "–"])
     nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
     show_beside(
         columns,
         "dimensions",
         dimension_figure(curves, metric=metric, theme=state.theme()),
         lambda: dimension_records(curves),
-        ["method", "best", "with", nearly, "knee"],
-        lines,
+        ["method", "best", "with", nearly],
+        [[curve.label, *milestones(curve)] for curve in curves],
         f"{escape_markdown(METRICS[metric])} of the first dimensions of each model, all from "
-        "one training, with 95 % bands over queries. The ring marks the best; the dotted line "
-        "the knee, from which on more dimensions help less. Fewer dimensions are quicker to "
-        "search and smaller to store.",
+        "one training, with 95 % bands over queries. The ring marks the best.",
         _without(choice, [entry.label for entry in nested], "Without ordered dimensions"),
     )
 

@@ -144,9 +144,9 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
     all_of_them = {c.method for c in able}
     wanted = {c.method for c in choices if c.ticked}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown("##### Worth a first try", width="content")
+        st.markdown("##### Recommended", width="content")
         forms.quiet_button(
-            f"Compare all {len(able)} that fit{cost}",
+            f"Select all {len(able)}{cost}",
             "select_all",
             "train-all",
             _tick,
@@ -155,7 +155,9 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
             disabled=wanted == all_of_them,
         )
         if wanted != set(first):
-            forms.quiet_button("Only these", "filter_list", "train-first", _tick, keys, set(first))
+            forms.quiet_button(
+                "Select recommended", "filter_list", "train-first", _tick, keys, set(first)
+            )
 
 
 def _tick(keys: Mapping[str, str], wanted: Set[str]) -> None:

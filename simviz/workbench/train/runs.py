@@ -344,31 +344,31 @@ def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
 
 
 def _show_import(dataset_id: str, pairs: PairSet) -> None:
-    """Offer to bring a run of another system."""
+    """Offer to import the run of another system."""
     if notes := st.session_state.pop(_NOTES, ""):
         display.quiet(notes)
-    with st.expander("Bring a run of another system", icon=":material/upload_file:"):
+    with st.expander("Import run", icon=":material/upload_file:"):
         display.quiet(
-            "A TREC run, a table of two ids and a score, or a matrix of scores. It is measured on "
-            "the current split and stands beside your own runs in Compare. Whether that system "
-            "had seen the test part before, only its makers know."
+            "Scores of another system: a TREC run, a table of two ids and a score, or a matrix. "
+            "They are measured on the current split and compared with your own runs. Whether that "
+            "system was trained on the test part is not known."
         )
         file = st.file_uploader(
-            "Its scores",
+            "Scores",
             _ENDINGS,
             key=f"import-file-{st.session_state.get(_N_IMPORTED, 0)}",
             max_upload_size=200,
         )
         if file is None:
             return
-        name = st.text_input("Call it", file.name.split(".")[0], 80, key="import-name", width=260)
-        if st.button("Measure and keep it", key="import-keep"):
+        name = st.text_input("Name", file.name.split(".")[0], 80, key="import-name", width=260)
+        if st.button("Import", key="import-keep"):
             _import(dataset_id, pairs, file.name, file.getvalue(), name)
 
 
 def _import(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: str) -> None:
     try:
-        with st.spinner("Reading and measuring it"):
+        with st.spinner("Reading and measuring"):
             run = read_run(data, pairs, file_name)
             run = replace(run, name=name.strip() or run.name)
             split = settings.current_split(dataset_id)
