@@ -27,6 +27,7 @@ from .curves import (
     learning_curve as learning_curve,
     nested_parts as nested_parts,
 )
+from .divisions import Divisions as Divisions, repeat_divisions as repeat_divisions
 from .metrics import (
     AUC as AUC,
     DEFAULT_METRICS as DEFAULT_METRICS,

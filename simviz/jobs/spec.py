@@ -15,19 +15,28 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from simviz.data.augment import from_json as augmenters
 from simviz.data.pairs import PairSet
-from simviz.data.splitting import By
+from simviz.data.splitting import By, split
+from simviz.evaluation.divisions import MIN_DIVISIONS, Divisions, repeat_divisions
 from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.result import Asking
 from simviz.evaluation.search import Selection
 from simviz.exceptions import DatasetError, JobError as JobError, StoreError
-from simviz.jobs.cost import Estimate, estimate, estimate_search
+from simviz.jobs.cost import MAX_SECONDS, Estimate, estimate, estimate_search
 from simviz.jobs.training import run_search, train
 from simviz.methods import all_methods, get_method
 from simviz.params import param_specs, validate_params
-from simviz.pipeline import BlendPipeline, Features, Pipeline, encoder_of, why_no_adapter
+from simviz.pipeline import (
+    BlendPipeline,
+    Features,
+    Pipeline,
+    default_pipeline,
+    encoder_of,
+    why_no_adapter,
+)
 from simviz.registry import unknown_name
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import LOCAL_WORKSPACE
-from simviz.store.run import BLEND, EXPERIMENT, IMPORTED, RunInfo, RunResult
+from simviz.store.run import BLEND, DIVISIONS, EXPERIMENT, IMPORTED, RunInfo, RunResult
 from simviz.store.store import Store
 
 if TYPE_CHECKING:
@@ -37,6 +46,8 @@ if TYPE_CHECKING:
 NORMALIZATIONS = ("global_std", "none")
 #: Values of one parameter, settings tried, and folds, at most.
 MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
+#: Divisions that are repeated, and settings that each of them chooses among, at most.
+MAX_DIVISIONS, MAX_DIVIDED = 50, 60
 #: Training and test items that an experiment takes of data that somebody brought, at most.
 MOST_TRAIN, MOST_POOL = 5_000, 1_500
 #: Trained pipelines that a job builds on, by their role.
@@ -47,6 +58,7 @@ _ROLES = ("learned", "lexical")
 _RUN = re.compile(r"[0-9a-f]{32}")
 _BLEND_PARAMS = (*_ROLES, "alpha", "normalization", "learned_method", "lexical_method")
 _EXPERIMENT_PARAMS = ("name", "size")
+_DIVISION_PARAMS = ("candidates", "n", "metric", "direction")
 _SEARCH_SETTINGS = ("params", "folds", "metric", "n_iter")
 
 
@@ -120,6 +132,19 @@ class JobResult:
             raise StoreError(
                 f"The result of this experiment cannot be read ({error}). Run it again."
             ) from error
+
+    def divisions(self) -> Divisions:
+        """What methods reached on repeated random divisions.
+
+        Raises
+        ------
+        StoreError
+            If the file is damaged.
+        """
+        try:
+            return Divisions.from_json(self.tree["divisions"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(f"The result of these divisions is damaged ({error}).") from error
 
     @property
     def seconds(self) -> float:
@@ -531,6 +556,88 @@ class ExperimentSpec(JobSpec):
         return JobResult({"findings": findings.to_json(), "seconds": seconds})
 
 
+class DivisionsSpec(JobSpec):
+    """Methods with their settings over repeated random divisions, see `repeat_divisions`."""
+
+    __slots__ = ()
+    makes_run = False
+
+    @property
+    def method_title(self) -> str:
+        """How often what is repeated."""
+        return f"{self.params.get('n')} random divisions"
+
+    def trainings(self) -> dict[str, list[JobSpec]]:
+        """The settings of each method, by its title, as trainings on the spec's own split."""
+        found: dict[str, list[JobSpec]] = {}
+        for one in self.params["candidates"]:
+            spec = _as(JobSpec, self, **one, dimensions=None)
+            found.setdefault(spec.title, []).append(spec)
+        return found
+
+    def _check(self) -> None:
+        _refuse_unknown("parameter of divisions", self.params, _DIVISION_PARAMS)
+        n, candidates = self.params.get("n"), self.params.get("candidates")
+        if (
+            isinstance(n, bool)
+            or not isinstance(n, int)
+            or not MIN_DIVISIONS <= n <= MAX_DIVISIONS
+        ):
+            raise ValueError(f"Repeat {MIN_DIVISIONS} to {MAX_DIVISIONS} divisions, got {n!r}.")
+        if self.split.by in ("column", "time"):
+            raise ValueError(
+                f"A split by {self.split.by} draws nothing at random, so that it cannot be "
+                "repeated. Split by pair, x, y or group."
+            )
+        if not isinstance(candidates, list) or not 1 <= len(candidates) <= MAX_DIVIDED:
+            raise ValueError(f"Divisions choose among 1 to {MAX_DIVIDED} settings.")
+        if self.params.get("direction") not in ("x2y", "y2x", "mean"):
+            raise ValueError("direction must be 'x2y', 'y2x' or 'mean'.")
+        parse_metric(str(self.params.get("metric")))
+        for one in candidates:
+            _refuse_unknown("part of a setting", one, ("method", "params", "features"))
+        for specs in self.trainings().values():
+            for spec in specs:
+                JobSpec._check(spec)
+
+    def estimate(self, pairs: PairSet) -> Estimate:
+        """Estimate all trainings of all divisions together."""
+        costs = [spec.estimate(pairs) for specs in self.trainings().values() for spec in specs]
+        seconds = self.params["n"] * sum(cost.seconds for cost in costs)
+        reason = next((c.reason_to_refuse for c in costs if c.reason_to_refuse), None)
+        if reason is None and seconds > MAX_SECONDS:
+            reason = (
+                f"These divisions would take about {seconds / 3_600:.1f} hours; jobs may take "
+                f"{MAX_SECONDS / 3_600:.0f}. Choose fewer runs or divisions."
+            )
+        return Estimate(seconds, max(cost.bytes for cost in costs), reason)
+
+    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
+        """Train and test all settings on each division."""
+        how, start = self.split, time.monotonic()
+        train = split(pairs, how.by, how.fractions, how.seed, how.group_key).train
+        candidates = {
+            title: [
+                default_pipeline(s.method, train, features=s.features, **s.params) for s in specs
+            ]
+            for title, specs in self.trainings().items()
+        }
+        found = repeat_divisions(
+            pairs,
+            candidates,
+            n=self.params["n"],
+            by=how.by,
+            fractions=how.fractions,
+            group_key=how.group_key,
+            metric=self.params["metric"],
+            direction=self.params["direction"],
+            seed=how.seed + 1,  # not the division that the fixed test part is of
+            callback=lambda step, of, metrics: report("searching", step / of, metrics),
+        )
+        seconds = round(time.monotonic() - start, 3)
+        return JobResult({"divisions": found.to_json(), "seconds": seconds})
+
+
 class ImportSpec(JobSpec):
     """Scores of another system as a pipeline, measured like a run, see `keep_run`."""
 
@@ -561,6 +668,7 @@ _KINDS: dict[str, type[JobSpec]] = {
     BLEND: BlendSpec,
     EXPERIMENT: ExperimentSpec,
     IMPORTED: ImportSpec,
+    DIVISIONS: DivisionsSpec,
 }
 
 
@@ -662,6 +770,59 @@ def search_spec(
     values = {name: list(some) for name, some in params.items()}
     search = {"params": values, "folds": folds, "metric": metric, "n_iter": n_iter}
     made = _as(SearchSpec, spec, params=fixed, search=search)
+    made.check()
+    return made
+
+
+def divisions_spec(
+    specs: Sequence[JobSpec], *, n: int = 10, metric: str = "MRR", direction: Asking = "x2y"
+) -> JobSpec:
+    """Ask for several trainings over repeated random divisions of their data.
+
+    Parameters
+    ----------
+    specs : sequence of JobSpec
+        Trainings on one split of one data set; those of one method are settings among which each
+        division chooses.
+    n : int, default=10
+        Divisions.
+    metric : str, default="MRR"
+        What chooses and is reported.
+    direction : {"x2y", "y2x", "mean"}, default="x2y"
+        Which side asks.
+
+    Returns
+    -------
+    JobSpec
+        To be submitted like any other.
+
+    Raises
+    ------
+    JobError
+        If there are no trainings, or they are on several splits or with augmented texts, or a
+        setting does not fit.
+    """
+    if not specs or any(
+        spec.augment
+        or spec.method in _KINDS
+        or (spec.dataset_digest, spec.split) != (specs[0].dataset_digest, specs[0].split)
+        for spec in specs
+    ):
+        raise JobError("Divisions repeat trainings on pairs as they are, all on one split.")
+    candidates = [
+        {"method": spec.method, "params": dict(spec.params)}
+        | ({} if spec.features == "usual" else {"features": spec.features})
+        for spec in specs
+    ]
+    params = {"candidates": candidates, "n": n, "metric": metric, "direction": direction}
+    made = _as(
+        DivisionsSpec,
+        specs[0],
+        method=DIVISIONS,
+        params=params,
+        features="usual",
+        dimensions=None,
+    )
     made.check()
     return made
 

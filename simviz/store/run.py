@@ -43,7 +43,7 @@ Shown = Literal["part", "direction"]
 #: Parts of a split that a run is measured on, in the order of work.
 MEASURED: tuple[Part, ...] = ("validation", "test")
 #: What stands in place of a method's id where no method was trained.
-BLEND, EXPERIMENT, IMPORTED = "blend", "experiment", "imported"
+BLEND, EXPERIMENT, IMPORTED, DIVISIONS = "blend", "experiment", "imported", "divisions"
 #: Most drawings kept with a run.
 MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")

@@ -1,0 +1,262 @@
+"""Methods compared over repeated random divisions of the same pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, nan
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from simviz.callbacks import Callback
+from simviz.data.pairs import PairSet
+from simviz.data.splitting import By, split
+from simviz.evaluation.comparisons import (
+    Comparisons,
+    Correction,
+    correct,
+    pairs_to_compare,
+)
+from simviz.evaluation.metrics import Metric, parse_metric
+from simviz.evaluation.result import DIRECTIONS, Asking, meant
+from simviz.evaluation.scoring import evaluate
+from simviz.evaluation.significance import corrected_resampled_t, mean
+from simviz.exceptions import JobCancelled
+from simviz.pipeline import Pipeline
+
+#: Divisions of one comparison at least: fewer leave next to no degrees of freedom.
+MIN_DIVISIONS = 3
+_SEED = "model__random_state"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Divisions:
+    """What methods reached on each of several random divisions.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What the methods are called.
+    metric : str
+        Name of what was measured.
+    direction : {"x2y", "y2x", "mean"}
+        Which side asked.
+    values : ndarray of float, shape (n_divisions, n_methods)
+        On the test part of each division.
+    chosen : ndarray of int, shape (n_divisions, n_methods)
+        The setting of each method that was best on the division's validation part.
+    test_fraction : float
+        Share of the test part among what was trained and tested on.
+    """
+
+    names: tuple[str, ...]
+    metric: str
+    direction: str
+    values: NDArray[np.float64]
+    chosen: NDArray[np.int64]
+    test_fraction: float
+
+    def comparisons(
+        self, *, baseline: str | None = None, correction: Correction = "holm"
+    ) -> Comparisons:
+        """Compare the methods by the corrected resampled t-test.
+
+        Parameters
+        ----------
+        baseline : str, optional
+            Compare this one with all others, and nothing else.
+        correction : {"holm", "bonferroni", "none"}, default="holm"
+            See `adjust`.
+
+        Returns
+        -------
+        Comparisons
+            By the names of the methods, with corrected p-values.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two methods, or the baseline is none of them.
+        """
+        columns = self.values.T
+        found = {
+            (i, j): corrected_resampled_t(columns[i], columns[j], test_fraction=self.test_fraction)
+            for i, j in pairs_to_compare(self.names, baseline)
+        }
+        means = np.array([mean(column) for column in columns])
+        higher = parse_metric(self.metric).higher_is_better
+        return Comparisons(self.names, means, correct(found, correction), higher)
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as JSON's types; NaN becomes None.
+
+        Returns
+        -------
+        dict
+            As `from_json` reads it.
+        """
+        values = [[v if isfinite(v) else None for v in row] for row in self.values.tolist()]
+        return {
+            "names": list(self.names),
+            "metric": self.metric,
+            "direction": self.direction,
+            "values": values,
+            "chosen": self.chosen.tolist(),
+            "test_fraction": self.test_fraction,
+        }
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any]) -> Self:
+        """Read what `to_json` answered.
+
+        Parameters
+        ----------
+        tree : mapping
+            JSON's types.
+
+        Returns
+        -------
+        Divisions
+            The same.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged.
+        """
+        try:
+            names = tuple(map(str, tree["names"]))
+            rows = [[nan if v is None else float(v) for v in row] for row in tree["values"]]
+            values = np.array(rows, dtype=np.float64).reshape(-1, len(names))
+            chosen = np.array(tree["chosen"], dtype=np.int64).reshape(values.shape)
+            metric = parse_metric(str(tree["metric"])).name
+            share = float(tree["test_fraction"])
+        except (KeyError, TypeError, OverflowError) as error:
+            raise ValueError(f"These are no stored divisions ({error}).") from error
+        return cls(names, metric, str(tree["direction"]), values, chosen, share)
+
+
+def repeat_divisions(
+    pairs: PairSet,
+    candidates: Mapping[str, Sequence[Pipeline]],
+    *,
+    n: int = 10,
+    by: By = "pair",
+    fractions: Sequence[float] = (0.7, 0.1, 0.2),
+    group_key: str | None = None,
+    metric: Metric | str = "MRR",
+    direction: Asking = "x2y",
+    seed: int = 1,
+    callback: Callback | None = None,
+) -> Divisions:
+    """Train and test on repeated random divisions, each of which chooses for itself.
+
+    In each division every setting of a method is trained on its training
+    part, the best on its validation part is tested on its test part, and
+    methods that draw at random draw by another seed. What is found tells how
+    methods compare on other draws of the same data; the verdict on one fixed
+    test part is another question, and is not to be mixed with it.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        All pairs.
+    candidates : mapping of str to sequence of pipelines
+        Settings of each method, not fitted.
+    n : int, default=10
+        Divisions, from 3.
+    by : {"pair", "x", "y", "group"}, default="pair"
+        What must not stand in two parts, see `simviz.data.split`.
+    fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
+        Shares of train, validation and test.
+    group_key : str, optional
+        Metadata column.
+    metric : Metric or str, default="MRR"
+        What chooses and is reported.
+    direction : {"x2y", "y2x", "mean"}, default="x2y"
+        Which side asks.
+    seed : int, default=1
+        Of the first division; the others count on.
+    callback : callable, optional
+        Hears of progress; a true answer stops.
+
+    Returns
+    -------
+    Divisions
+        All values, with a test that knows that training parts overlap.
+
+    Raises
+    ------
+    JobCancelled
+        If the callback asked to stop.
+    ValueError
+        If there are too few divisions, no candidates, or nothing random to
+        divide by.
+
+    References
+    ----------
+    Nadeau & Bengio (2003), Inference for the generalization error. Machine
+    Learning 52.
+
+    Examples
+    --------
+    >>> from simviz.pipeline import default_pipeline
+    >>> colours, things = ["red", "blue", "green", "gold"], ["car", "bus", "tram", "ship"]
+    >>> texts = [f"{colour} {thing}" for colour in colours for thing in things]
+    >>> pairs = PairSet.from_texts(texts, texts)
+    >>> methods = {name: [default_pipeline(name, pairs)] for name in ("bm25", "tfidf_cosine")}
+    >>> found = repeat_divisions(pairs, methods, n=3)
+    >>> found.values.shape
+    (3, 2)
+    """
+    if n < MIN_DIVISIONS:
+        raise ValueError(f"Repeat at least {MIN_DIVISIONS} divisions, got n={n}.")
+    if by in ("column", "time"):
+        raise ValueError(
+            f"A split by {by} draws nothing at random, so that it cannot be repeated. "
+            "Divide by pair, x, y or group."
+        )
+    if not candidates or not all(candidates.values()):
+        raise ValueError("Name at least one method, and at least one setting of each.")
+    measured = parse_metric(metric)
+    asked = meant(direction, DIRECTIONS)
+    sign = 1.0 if measured.higher_is_better else -1.0
+    total = n * sum(map(len, candidates.values()))
+    values = np.full((n, len(candidates)), nan)
+    chosen = np.zeros(values.shape, dtype=np.int64)
+    done, is_stopped = 0, False
+
+    def tell(step: int, of: int, metrics: Mapping[str, float], /) -> bool:
+        nonlocal is_stopped
+        share = min(1.0, step / of) if of else 0.0
+        at = round(1_000 * (done + share)), 1_000 * total
+        is_stopped = is_stopped or (callback is not None and bool(callback(*at, {})))
+        return is_stopped
+
+    def value(pipeline: Pipeline, part: PairSet) -> float:
+        found = evaluate(pipeline, part.x, part.y, part.relevance, [measured], directions=asked)
+        return found.value(measured, direction)
+
+    for i in range(n):
+        parts = split(pairs, by, fractions, seed + i, group_key)
+        for j, settings in enumerate(candidates.values()):
+            best = -inf
+            for at, setting in enumerate(settings):
+                pipeline = clone(setting)
+                if _SEED in pipeline.get_params():
+                    pipeline.set_params(**{_SEED: seed + i})
+                pipeline.set_callbacks(tell)
+                pipeline.fit(parts.train, parts.validation)
+                pipeline.set_callbacks()
+                done += 1
+                if tell(0, 1, {}):
+                    raise JobCancelled("Cancelled.")
+                reached = sign * value(pipeline, parts.validation) if len(settings) > 1 else 0.0
+                if reached > best:
+                    best, chosen[i, j] = reached, at
+                    values[i, j] = value(pipeline, parts.test)
+    share = fractions[2] / (fractions[0] + fractions[2])
+    return Divisions(tuple(candidates), measured.name, direction, values, chosen, share)

@@ -1,0 +1,71 @@
+"""The job that repeats random divisions: what it asks, refuses and finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simviz.data import PairSet
+from simviz.exceptions import JobError
+from simviz.jobs import JobSpec, SplitSpec, divisions_spec
+from simviz.jobs.spec import DivisionsSpec
+
+COLOURS, THINGS = ["red", "blue", "green", "gold", "grey"], ["car", "bus", "tram", "ship", "kite"]
+TEXTS = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
+PAIRS = PairSet.from_texts(TEXTS, TEXTS)
+
+
+def asked(method, **params):
+    return JobSpec("d", PAIRS.digest, method, params, workspace="w")
+
+
+def test_settings_of_one_method_are_chosen_among():
+    spec = divisions_spec(
+        [asked("bm25"), asked("lsa", n_components=2), asked("lsa", n_components=4)], n=3
+    )
+    trainings = spec.trainings()
+    assert [len(specs) for specs in trainings.values()] == [1, 2]
+    assert {s.dataset_id for specs in trainings.values() for s in specs} == {"d"}
+    again = JobSpec.from_json(spec.to_json(), "w")
+    assert isinstance(again, DivisionsSpec) and again.digest == spec.digest
+    heard = []
+    result = again.run(PAIRS, {}, lambda stage, fraction, metrics: heard.append(fraction))
+    found = result.divisions()
+    assert found.names == tuple(trainings) and found.values.shape == (3, 2)
+    assert np.isfinite(found.values).all() and set(found.chosen[:, 0]) == {0}
+    assert heard[-1] == 1.0
+
+
+def test_it_is_estimated_as_all_its_trainings():
+    one, spec = asked("bm25"), divisions_spec([asked("bm25")], n=5)
+    assert spec.estimate(PAIRS).seconds == pytest.approx(5 * one.estimate(PAIRS).seconds, rel=0.9)
+
+
+@pytest.mark.parametrize(
+    ("specs", "options"),
+    [
+        ([], {}),
+        ([asked("bm25")], {"n": 2}),
+        ([asked("bm25")], {"n": 51}),
+        ([asked("bm25")], {"n": True}),
+        ([asked("bm25")], {"metric": "?"}),
+        ([asked("bm25")], {"direction": "up"}),
+        ([asked("lsa", n_components=-1)], {}),
+        ([asked("bm25"), replace(asked("lsa"), split=SplitSpec(seed=1))], {}),
+        ([replace(asked("bm25"), split=SplitSpec("time", group_key="date"))], {}),
+        ([replace(asked("bm25"), augment=({"kind": "typos"},))], {}),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(specs, options):
+    with pytest.raises(JobError):
+        divisions_spec(specs, **options)
+
+
+def test_a_request_from_outside_is_checked():
+    tree = divisions_spec([asked("bm25")], n=3).to_json()
+    for candidates in (None, [], [{"method": "divisions"}], [{"method": "bm25", "split": {}}]):
+        broken = tree | {"params": tree["params"] | {"candidates": candidates}}
+        with pytest.raises((JobError, ValueError)):
+            JobSpec.from_json(broken, "w").check()
