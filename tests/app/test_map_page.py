@@ -496,7 +496,7 @@ def test_method_without_vectors_has_neighbours_too(app):
     assert "Nearest by the model's own scores" in words(app)
     assert sorted(app.selectbox(key="map-run").options) == ["BM25, b 0.5", "BM25, b 0.75"]
     tell(app, picked={"key": "x40"})
-    assert "So nothing is near it" in words(app) or "all scores are 0" in words(app)
+    assert "knows nothing in this item" in words(app) or "all scores are 0" in words(app)
     assert not [b for b in app.button if b.key.startswith("map-go-")]
 
 

@@ -119,7 +119,7 @@ def test_search_by_text_by_pattern_and_by_model(open_map):
 
 def test_lasso_makes_a_table_that_can_be_taken_away(open_map, tmp_path):
     page = open_map("demo=icons&method=cca&k=50")
-    page.get_by_label("Choose items by drawing around them").click()
+    page.get_by_label("Select items by drawing around them").click()
     box = page.locator(".sv-canvas").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x - 120, y - 90)

@@ -71,7 +71,7 @@ def test_what_was_asked_of_the_model_is_in_the_link(look):
 
 def test_what_was_enclosed_is_in_the_link(look):
     page = look("demo=icons&method=cca&k=50&colour=part&dims=12")
-    page.get_by_label("Choose items by drawing around them").click()
+    page.get_by_label("Select items by drawing around them").click()
     box = page.locator(".sv-canvas").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(x - 120, y - 60)

@@ -121,7 +121,7 @@ def test_the_page_scrolls_beside_the_map(phone):
 
 def test_a_finger_draws_a_lasso(phone):
     page, fingers, box = phone
-    page.get_by_label("Choose items by drawing around them").tap()
+    page.get_by_label("Select items by drawing around them").tap()
     x, y = middle(box)
     sides = ((-90, -90), (90, -90), (90, 90), (-90, 90), (-88, -80))
     ring = [(x + dx, y + dy) for dx, dy in sides]

@@ -17,7 +17,7 @@ PAGES = {
     "data": "What do I have?",
     "train": "Which methods?",
     "compare": "Which is better?",
-    "map": "What does it look like?",
+    "map": "Map",
     "search": "What does it answer?",
     "methods": "What are these?",
     "papers": "Do the papers hold?",

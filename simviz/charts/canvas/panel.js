@@ -4,8 +4,8 @@ import { ICONS, el, icon } from "./dom.js";
 
 const TOOLS = [
   ["pan", "Move the map (drag)"],
-  ["lasso", "Choose items by drawing around them"],
-  ["box", "Choose items in a box (Shift and drag)"],
+  ["lasso", "Select items by drawing around them"],
+  ["box", "Select items in a box (Shift and drag)"],
 ];
 const LISTED = 7;
 
@@ -19,7 +19,7 @@ export class Panel {
     this.card.hidden = true;
     this.live = el("div", "sv-unseen", "", { "aria-live": "polite", role: "status" });
     this.keys = el("p", "sv-unseen", "Arrow keys move the map, plus and minus zoom, 0 shows all. " +
-      "Shift and an arrow key go from item to item, Enter selects, Escape lets go, slash searches.", { id: "sv-keys" });
+      "Shift and an arrow key go from item to item, Enter selects, Escape clears the selection, slash searches.", { id: "sv-keys" });
     this.legend = el("div", "sv-legend");
     this.stage = el("div", "sv-stage");
     this.find = this.#makeFind();

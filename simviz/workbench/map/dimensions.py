@@ -116,9 +116,8 @@ def show(view: View, scene: Scene) -> None:
                 known,
                 **bound(view, "dims", "map-k"),
                 help=(
-                    "Nothing is trained anew: the first dimensions of one decomposition are the "
-                    "model of so many. Each map is turned onto that of all dimensions, and drawn "
-                    f"by {drawn_by}, which is quick enough to slide."
+                    "The first dimensions of one decomposition are the model of so many. Each "
+                    "map is turned onto that of all dimensions."
                 ),
             )
             part = settings.part_switch(view.dataset_id)
@@ -136,8 +135,7 @@ def show(view: View, scene: Scene) -> None:
             display.quiet(
                 f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
                 f"{len(measured.y):,} {measured.y_name}; {direction_words}. "
-                "The map and the list beside it are those of all items; while the slider is "
-                f"open, the map is drawn by {drawn_by}."
+                f"The map shows all items, drawn by {drawn_by}."
             )
         with middle:
             if values:

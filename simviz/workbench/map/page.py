@@ -20,6 +20,7 @@ from simviz.markdown import escape_markdown
 from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import Placed
 from simviz.projection.quality import N_SEEDS, trust_level
+from simviz.store.run import Run
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
 from simviz.workbench.map.view import (
     BALANCES,
@@ -29,9 +30,9 @@ from simviz.workbench.map.view import (
     View,
     bound,
 )
-from simviz.workbench.shell import display, drawings, empty, forms, frame, runs, state
+from simviz.workbench.shell import code, display, drawings, empty, forms, frame, runs, state
 
-TITLE = "What does it look like?"
+TITLE = "Map"
 WORDS = (
     "A map puts both sides into one picture: words among the pictures they mean, titles "
     "beside their translation. It needs data and one trained method."
@@ -41,17 +42,14 @@ _STYLE = Path(__file__).with_name("style.css")
 _WIDEST, _FITTING, _FITTING_NARROW = 225, 21, 17
 #: What each way to draw the sides together is called, and what it keeps.
 _GAP_NAMES = {
-    "none": "As the model has them",
-    "center": "Centres together",
-    "rank": "Ranks matched",
+    "none": "Unchanged",
+    "center": "Centred",
+    "rank": "Matched by rank",
 }
 _GAP_WORDS = {
-    "none": "Keeps every distance of the model, the gap between the sides with them.",
-    "center": "Keeps every distance within a side; the constant offset between the sides goes.",
-    "rank": (
-        "Keeps the order of every item's list of the other side, as far as both sides agree on "
-        "it; the distances across follow those within the sides."
-    ),
+    "none": "Every distance as in the model.",
+    "center": "The mean of each side is subtracted; distances within a side stay.",
+    "rank": "The order of each item's list of the other side is kept, distances across are not.",
 }
 
 
@@ -86,17 +84,15 @@ def show_page() -> None:
     with bar:
         _choose_colour(view, pairs)
         is_labelled = topics.choose_labels(view, run)
-        shown = _choose_items(view, placed, parts, pairs)
+        shown = _show_menu(view, run, placed, parts, pairs)
         _show_trust(view, placed.drawing, partial(drawings.ask_again, run, pairs, drawing))
-        if view.drawing != BEST_DRAWING:
-            _show_gap(view, placed.drawing)
     with notes:
         title = titles[run.id]
         if len(title) > (_FITTING_NARROW if state.is_narrow() else _FITTING):
-            display.quiet(f"Seen by {title}")
+            display.quiet(title)
         _show_sample(placed, pairs, int(run.spec["split"]["seed"]))
     if not shown.any():
-        st.info("Nothing is left to show. Loosen the filter above the map.")
+        st.info("No item passes the filter. Change it under *Show*.")
         return
     scene = map_scene.scene_of(run, pairs, drawing, shown, view.colour, is_labelled)
     canvas.send(scene.items, "items")
@@ -114,12 +110,12 @@ def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
 
 
 def _choose_run(view: View, titles: dict[str, str]) -> str:
-    """Choose whose eyes to see with: at first those of the best run, as Compare names it."""
+    """Choose the run: at first the best one, as Compare names it."""
     if view.run_id not in titles:
         view.run_id = next(iter(titles))
     longest = max(map(len, titles.values()))
     st.selectbox(
-        "Seen by",
+        "Run",
         **forms.options(titles),
         **bound(view, "run_id", "map-run"),
         label_visibility="collapsed",
@@ -184,8 +180,10 @@ def _take_colour(view: View) -> None:
         view.closed, view.set_n = (), view.set_n + 1
 
 
-def _choose_items(view: View, placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> Any:
-    """Choose which items of the drawing to show, by side and part; return a mask."""
+def _show_menu(
+    view: View, run: Run, placed: Placed, parts: tuple[Any, Any], pairs: PairSet
+) -> Any:
+    """Choose which items to show, how to treat the gap, and take things along; return a mask."""
     labels = np.concatenate([parts[0][placed.x_rows], parts[1][placed.y_rows]])
     present = parts_present(labels)
     if view.part not in present:
@@ -205,7 +203,9 @@ def _choose_items(view: View, placed: Placed, parts: tuple[Any, Any], pairs: Pai
             format_func=lambda part: part or "All parts",
             **bound(view, "part", "map-part"),
         )
-        st.caption("What is selected is shown in any case, and so is what is nearest to it.")
+        if view.drawing != BEST_DRAWING:
+            _show_gap(view, placed.drawing)
+        code.show_map(view, run)
         forms.download(
             "Positions as CSV",
             lambda: positions_csv(placed, parts, pairs),
@@ -306,29 +306,18 @@ def _show_stability(quality: Quality, draw_again: Callable[[], None]) -> None:
 
 def _show_gap(view: View, drawing: JointMap) -> None:
     """Show how far apart the sides lie in the model, and ways to close the gap."""
-    ratio = drawing.gap.distance_ratio
-    with st.popover(
-        f"Gap {ratio:.2f}",
-        icon=":material/join_inner:",
-        type="tertiary",
-        help="Distance within a side over distance across the sides, in the model: 1 is no gap.",
-    ):
-        st.markdown("**The gap between the sides**")
-        drawn_ratio = drawing.gap_balanced.distance_ratio
-        display.figures(
-            [(f"{ratio:.2f}", "in the model"), (f"{drawn_ratio:.2f}", "as drawn here")]
-        )
-        display.quiet(
+    drawn, gap = drawing.gap_balanced.distance_ratio, drawing.gap.distance_ratio
+    st.radio(
+        f"Modality gap: {gap:.2f} in the model, {drawn:.2f} as drawn",
+        BALANCES,
+        format_func=_GAP_NAMES.__getitem__,
+        captions=[_GAP_WORDS[name] for name in BALANCES],
+        help=(
             "Distance within a side over distance across the sides: 1 where both lie around one "
-            "point, near 0 for two islands."
-        )
-        st.radio(
-            "How the sides are drawn together",
-            BALANCES,
-            format_func=_GAP_NAMES.__getitem__,
-            captions=[_GAP_WORDS[name] for name in BALANCES],
-            **bound(view, "balance", "map-gap"),
-        )
+            "point, near 0 where they lie apart."
+        ),
+        **bound(view, "balance", "map-gap"),
+    )
 
 
 def _show_sample(placed: Placed, pairs: PairSet, seed: int) -> None:
@@ -343,6 +332,6 @@ def _show_sample(placed: Placed, pairs: PairSet, seed: int) -> None:
     ]
     if parts:
         display.quiet(
-            f"Drawn: {' and '.join(parts)}, a random sample (seed {seed}) that keeps pairs "
-            "together. What you select is always shown, and every search asks all items."
+            f"Drawn: {' and '.join(parts)}, a random sample (seed {seed}). "
+            "Every search asks all items."
         )

@@ -21,7 +21,7 @@ from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.selection import Answer
 from simviz.workbench.map.view import FIRST_DRAWING, Side, View, follow_canvas, write_link
-from simviz.workbench.shell import code, drawings, links, state
+from simviz.workbench.shell import drawings, links, state
 
 _PARTNERS, _LONGEST_LINE = 60, 34
 #: Seconds by which the map goes ahead of the list beside it. A browser draws in one go what
@@ -190,7 +190,6 @@ def show(view: View, scene: Scene) -> None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 links.show_button("map", [run], own)
-                code.show_map(view, run)
                 selection.show_table_switch(view)
                 dimensions.show_switch(view, run)
         with right:

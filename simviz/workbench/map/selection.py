@@ -89,7 +89,7 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
     with st.container(key="map-drawer"):
         with st.container(horizontal=True, vertical_alignment="center"):
             display.quiet(caption)
-            forms.quiet_button("Close", "close", "map-close", view.select, None)
+            forms.quiet_button("Clear selection", "close", "map-close", view.select, None)
         if item is not None and (picture := _picture(items, item, "sv-shot")):
             st.html(picture)
         st.html(f'<p class="sv-read" dir="auto">{escape(answer.text)}</p>')
@@ -111,13 +111,13 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
     if answer.item is None:
         if len(found):
             yield (
-                "Nearest by the model's own scores. On the map the query stands among these; the "
-                "dashed circle says how far apart they lie."
+                "Nearest by the model's own scores. The dashed circle says how far apart they are "
+                "drawn."
             )
         else:
             yield (
                 "The model knows nothing in this query: no word or part of it was in the "
-                "training part. So it has no place on the map."
+                "training part."
             )
         return
     if kept is None:
@@ -126,13 +126,13 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
         else:
             yield (
                 "The model knows nothing in this item: no word or feature of it was in the "
-                "training part. So nothing is near it."
+                "training part."
             )
         return
     if answer.drawn is None:
         yield (
-            "It is not in the sample that is drawn: on the map it stands among the drawn items "
-            "that are nearest to it."
+            "It is not in the sample that is drawn, and stands among the drawn items that are "
+            "nearest to it."
         )
     by = "by the model's own scores"
     if space.n_dimensions:
@@ -252,14 +252,13 @@ def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{len(rows):,} items enclosed**")
             display.quiet(f"{len(x_rows):,} {pairs.x_name} · {len(y_rows):,} {pairs.y_name}")
-            forms.quiet_button("Let go", "close", "map-let-go", view.clear_region)
+            forms.quiet_button("Clear selection", "close", "map-let-go", view.clear_region)
         ranks = scene.ranks()
         figures = _figures(scene, rows, ranks)
         if figures:
             display.figures(figures)
             display.quiet(
-                "MRR of the enclosed items over all others on the map of the other side, those "
-                "of training included."
+                "Ranked among all items of the other side on the map, those of training included."
             )
         _show_table(view, scene, rows, "map-enclosed-table", ranks)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -112,7 +113,9 @@ def _show(page: str, write: Callable[..., str], *args: Any, **how: Any) -> None:
         code = write(*args, **how)
     except ValueError:  # runs of other systems, which nothing here trains
         return
-    with st.popover("Code", icon=":material/code:", type="tertiary", key=f"{page}-code"):
+    # Within the menu of the map: a popover cannot be in another one.
+    place = st.expander if page == "map" else partial(st.popover, type="tertiary")
+    with place("Code", icon=":material/code:", key=f"{page}-code"):
         st.markdown("The same in Python:")
         is_long = code.count("\n") > _MOST_LINES
         st.code(code, language="python", height=_HEIGHT if is_long else "content")
