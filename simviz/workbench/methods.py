@@ -21,7 +21,7 @@ _STYLE = Path(__file__).with_name("cards.css")
 @frame.page("Methods")
 def show_page() -> None:
     """Show the cards that fit what was chosen, or the one that a link asks for."""
-    st.title("What are these?")
+    st.title("Methods")
     st.html(_STYLE)
     display.style()
     methods = all_methods()

@@ -46,7 +46,7 @@ class Target(NamedTuple):
 @frame.page("Papers")
 def show_page() -> None:
     """Show every experiment, or the one that a link asks for."""
-    st.title("Do the papers hold?")
+    st.title("Papers")
     st.html(_STYLE)
     display.style()
     known = all_experiments()

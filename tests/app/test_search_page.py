@@ -43,7 +43,7 @@ def lines(app, i):
 
 def test_without_data_or_runs_it_leads_to_some(app, sentences):
     run(app)
-    assert app.title[0].value == "What does it answer?"
+    assert app.title[0].value == "Search"
     assert any("icons" in (b.key or "") for b in app.button)
     from simviz.workbench.shell import state
 

@@ -17,7 +17,7 @@ def test_a_second_server_of_the_same_store_is_refused_until_the_first_ends(start
     first = start_server("one")
     page = browser.new_page()
     page.goto(f"{first.url}/data")
-    page.get_by_role("heading", name="What do I have?").wait_for()
+    page.get_by_role("heading", name="Data", exact=True).wait_for()
     second = start_server("one")
     other = browser.new_page()
     other.goto(f"{second.url}/data")
@@ -25,7 +25,7 @@ def test_a_second_server_of_the_same_store_is_refused_until_the_first_ends(start
     assert not other.locator("input[type=file]").count()
     first.kill()
     other.reload()
-    other.get_by_role("heading", name="What do I have?").wait_for()
+    other.get_by_role("heading", name="Data", exact=True).wait_for()
     page.close()
     other.close()
 

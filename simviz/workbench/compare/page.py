@@ -28,7 +28,7 @@ from simviz.workbench.compare.choice import (
 from simviz.workbench.shell import display, drawings, empty, frame, progress, runs, settings, state
 
 _STYLE = Path(__file__).with_name("style.css")
-_TITLE = "Which is better?"
+_TITLE = "Compare"
 _WORDS = (
     "Runs on one data set are compared here: which finds the right answers, how sure that is, and "
     "for which queries they differ. Choose a data set first."

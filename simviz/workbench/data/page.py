@@ -57,7 +57,7 @@ def show_page() -> None:
         except StoreError as error:
             problem = str(error)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        st.title("What do I have?", width="content")
+        st.title("Data", width="content")
         view = _choose_view() if info is not None else "other"
     if problem:
         display.problem(f"{problem} Choose one of the demos below, or bring a file of your own.")

@@ -40,7 +40,7 @@ from simviz.workbench.shell import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TITLE = "What does it answer?"
+TITLE = "Search"
 WORDS = (
     "Type a query, or take one of the data: every method's answers stand side by side, with "
     "what speaks for each. It needs data and one trained method."

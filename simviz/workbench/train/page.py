@@ -21,7 +21,7 @@ from simviz.workbench.shell import code, display, empty, forms, frame, runs, set
 from simviz.workbench.train import cards, jobs, runs as train_runs
 from simviz.workbench.train.cards import Choice, Setting, duration, memory
 
-TITLE = "Which methods?"
+TITLE = "Train"
 #: What texts become, as the page asks for it, and what pictures and texts do.
 FEATURES = {"usual": "Words and characters", "pretrained": "Pretrained sentence vectors"}
 OF_PICTURES = {"usual": "Edges, light and colour", "pretrained": "Pretrained vectors"}
