@@ -201,6 +201,80 @@ def _heat(
     return figure.update_layout(margin={"l": 70, "r": 20, "t": 8, "b": 56})
 
 
+class DividedValues(NamedTuple):
+    """A method's values on each of several divisions, and on the fixed test part."""
+
+    method: str
+    label: str
+    values: ArrayLike
+    fixed: float | None = None
+
+
+def divisions_figure(
+    methods: Sequence[DividedValues | tuple[Any, ...]],
+    *,
+    metric: str = "MRR",
+    theme: ThemeName | Theme = "light",
+) -> go.Figure:
+    """Draw a line a division across methods, their means, and the fixed test part."""
+    chart = Chart(theme)
+    look, figure = chart.look, chart.figure
+    drawn = [DividedValues(*one) for one in methods]
+    table = np.array([one.values for one in drawn], dtype=np.float64)
+    at = np.arange(len(drawn))
+    for i, division in enumerate(table.T):
+        figure.add_scatter(
+            x=at,
+            y=division,
+            mode="lines",
+            line={"color": translucent(look.muted, 0.35), "width": 1},
+            hovertemplate=f"division {i + 1}: %{{y:.3f}}<extra></extra>",
+            showlegend=False,
+        )
+    alt = []
+    for i, one in enumerate(drawn):
+        style = chart.style(one)
+        mean = float(np.nanmean(table[i]))
+        alt.append(f"{clean_text(one.label, 28)} {mean:.3f}")
+        figure.add_scatter(
+            x=[i] * table.shape[1],
+            y=table[i],
+            mode="markers",
+            marker={"size": 7, "color": style.colour, "symbol": style.symbol, "opacity": 0.75},
+            hovertemplate=f"{safe_text(one.label, 40)} %{{y:.3f}}<extra></extra>",
+            showlegend=False,
+        )
+        figure.add_scatter(
+            x=[i - 0.22, i + 0.22],
+            y=[mean, mean],
+            mode="lines",
+            line={"color": style.colour, "width": 3},
+            hoverinfo="skip",
+            name="mean of the divisions",
+            showlegend=i == 0,
+        )
+    fixed = [(i, one.fixed) for i, one in enumerate(drawn) if one.fixed is not None]
+    if fixed:
+        x, y = zip(*fixed, strict=True)
+        chart.ring(look.ink, x, y, 13, name="fixed test part")
+    labels = [safe_text(one.label, 24) for one in drawn]
+    return chart.finish(
+        f"{clean_text(metric, 40)} on {table.shape[1]} random divisions: {', '.join(alt)}.",
+        x={"tickvals": at, "ticktext": labels, "range": [-0.6, len(drawn) - 0.4], **MEASURED_AXIS},
+        y={"title_text": safe_text(metric, 40), "tickformat": ".2~f"},
+        legend="",
+    )
+
+
+def divisions_records(methods: Sequence[DividedValues | tuple[Any, ...]]) -> list[dict[str, Any]]:
+    """The rows behind `divisions_figure`."""
+    return [
+        {"method": one.method, "label": one.label, "division": i + 1, "value": float(value)}
+        for one in (DividedValues(*given) for given in methods)
+        for i, value in enumerate(np.asarray(one.values, dtype=np.float64))
+    ]
+
+
 class WeightCurve(NamedTuple):
     """A metric at each weight, measured on one part of the data."""
 

@@ -25,6 +25,7 @@ from simviz.workbench.shell.display import aside, mark_pills
 TABS = {
     "curves": "Curves",
     "queries": "Where they differ",
+    "divisions": "Random divisions",
     "topics": "Topics",
     "blend": "Blend",
 }

@@ -16,7 +16,7 @@ from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
 from simviz.store.run import Run
-from simviz.workbench.compare import blend, curves, queries, table, topics
+from simviz.workbench.compare import blend, curves, divisions, queries, table, topics
 from simviz.workbench.compare.choice import (
     TABS,
     Choice,
@@ -97,6 +97,7 @@ def _show_tabs(choice: Choice) -> None:
     show_tab = {
         "curves": curves.show,
         "queries": queries.show,
+        "divisions": divisions.show,
         "blend": blend.show,
         "topics": lambda choice: topics.show(topical, choice.pairs),
     }

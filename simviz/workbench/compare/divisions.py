@@ -1,0 +1,185 @@
+"""The Divisions tab: the same methods on repeated random divisions of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+import streamlit as st
+
+from simviz.charts.search import DividedValues, divisions_figure, divisions_records
+from simviz.evaluation import Comparisons, Divisions, parse_metric
+from simviz.exceptions import SimvizError
+from simviz.jobs import JobSpec, JobStatus, divisions_spec
+from simviz.jobs.spec import DivisionsSpec
+from simviz.markdown import escape_markdown
+from simviz.methods import all_methods
+from simviz.reports.summary import Entry
+from simviz.workbench.compare.choice import Choice
+from simviz.workbench.compare.significance import current_setting, p_text, signed
+from simviz.workbench.shell import display, forms, progress, runs, state
+from simviz.workbench.shell.figures import show_beside
+
+_COUNTS = ("5", "10", "20")
+_WORDS = (
+    "Is the difference one of the methods, or of this one split? Each method is trained again on "
+    "random divisions of the same data; every division chooses settings on its own validation "
+    "part and tests on its own test part."
+)
+
+
+def show(choice: Choice) -> None:
+    """Offer to repeat, show what is being repeated, or what that found."""
+    kept = [entry for entry in choice.entries if _is_repeatable(entry)]
+    if not kept or state.share() is not None:
+        st.caption("None of these runs can be trained again: they are blends, imported or shared.")
+        return
+    st.markdown(_WORDS)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        n = int(forms.segments("Divisions", _COUNTS, "compare-n-divisions"))
+        try:
+            spec = _asked(kept, n, choice)
+        except SimvizError as error:
+            display.problem(error)
+            return
+        status = _last(spec)
+        if status is None or not (status.is_active or status.state == "succeeded"):
+            _offer(spec, choice)
+    if without := [entry.label for entry in choice.entries if entry not in kept]:
+        st.caption(escape_markdown(f"Not trained again: {', '.join(without)}."))
+    if status is None:
+        return
+    if status.state != "succeeded":
+        progress.show_progress([status.id], key="compare-divisions")
+        return
+    try:
+        found = state.queue().result(status.id, state.workspace()).divisions()
+    except SimvizError as error:
+        display.problem(error)
+        return
+    _show_found(found, spec, kept, choice)
+
+
+def _is_repeatable(entry: Entry) -> bool:
+    """Whether a run was trained by a method on pairs as they are."""
+    return entry.run.info.method in all_methods() and not runs.request_of(entry.run.info).augment
+
+
+def _asked(entries: Sequence[Entry], n: int, choice: Choice) -> DivisionsSpec:
+    """Ask for these runs; those of one method are settings to choose among."""
+    tree = [entry.run.info.spec for entry in entries]
+    # In an order of their own: the request is the same whichever run is best just now.
+    ordered = sorted(tree, key=lambda one: (one["method"], repr(one["params"])))
+    specs = [JobSpec.from_json(one, state.workspace()) for one in ordered]
+    made = divisions_spec(specs, n=n, metric=choice.metric, direction=choice.direction)
+    assert isinstance(made, DivisionsSpec)
+    return made
+
+
+def _last(spec: JobSpec) -> JobStatus | None:
+    """The last attempt at a request, if this workspace made one."""
+    jobs = state.queue().jobs(state.workspace())
+    return next((status for status in jobs if status.digest == spec.digest), None)
+
+
+def _offer(spec: DivisionsSpec, choice: Choice) -> None:
+    expected = spec.estimate(choice.pairs)
+    if expected.reason_to_refuse is not None:
+        display.problem(expected.reason_to_refuse)
+        return
+    st.button(
+        f"Repeat on {spec.params['n']} divisions",
+        key="compare-divide",
+        icon=":material/replay:",
+        on_click=_submit,
+        args=(spec,),
+    )
+    st.caption(f"about {max(1.0, expected.seconds):,.0f} s, in the background", width="content")
+
+
+def _submit(spec: JobSpec) -> None:
+    try:
+        state.queue().submit(spec)
+    except SimvizError as error:
+        st.toast(escape_markdown(str(error)))
+
+
+def _show_found(
+    found: Divisions, spec: DivisionsSpec, entries: Sequence[Entry], choice: Choice
+) -> None:
+    """Show the verdict over divisions beside that of the fixed test part."""
+    trainings = spec.trainings()
+    of_title = {
+        title: [e for e in entries if runs.request_of(e.run.info).title == title]
+        for title in found.names
+    }
+    against = runs.request_of(current_setting(choice).against.run.info).title
+    base = against if against in found.names else found.names[0]
+    compared = found.comparisons(baseline=base) if len(found.names) > 1 else None
+    order = np.argsort(-np.nanmean(found.values, axis=0), kind="stable").tolist()
+    if compared is not None and not compared.higher_is_better:
+        order = order[::-1]
+    if compared is not None:
+        st.html(f'<p class="sv-next">{_verdict(compared, order, base, found.metric)}</p>')
+    is_swept = any(len(settings) > 1 for settings in trainings.values())
+    drawn, lines = [], []
+    for j in order:
+        title, values = found.names[j], found.values[:, j]
+        fixed = _fixed(of_title[title], choice)
+        drawn.append(DividedValues(of_title[title][0].look, title, values, fixed))
+        one = None if compared is None or title == base else compared.between(title, base)
+        times = np.bincount(found.chosen[:, j], minlength=len(trainings[title]))
+        often = trainings[title][int(times.argmax())].set_params
+        line = [
+            title,
+            f"{np.nanmean(values):.3f} ± {np.nanstd(values, ddof=1):.3f}",
+            "–" if fixed is None else f"{fixed:.3f}",
+            "–" if one is None else signed(one.difference),
+            "–" if one is None else p_text(one.p_value),
+        ]
+        if is_swept:
+            times = np.bincount(found.chosen[:, j], minlength=len(trainings[title]))
+            often = trainings[title][int(times.argmax())].set_params
+            words = f"{forms.in_words(often) or 'as it comes'} ({times.max()}×)"
+            line.append(words if len(trainings[title]) > 1 else "–")
+        lines.append(line)
+    head = ["method", "divisions", "fixed test", f"Δ to {base}", "p"]
+    show_beside(
+        st.columns([4, 5], gap="large"),
+        "divisions",
+        divisions_figure(drawn, metric=found.metric, theme=state.theme()),
+        lambda: divisions_records(drawn),
+        head + ["chosen most often"] * is_swept,
+        lines,
+        f"{escape_markdown(found.metric)} on the test parts of {len(found.values)} random "
+        "divisions, mean ± standard deviation; a thin line joins one division. Corrected "
+        "resampled t (Nadeau & Bengio 2003): training parts overlap, so that its intervals are "
+        "wider than those of a plain t-test; p-values by Holm. The ring is the fixed test part, "
+        "another question with its own verdict above.",
+    )
+
+
+def _verdict(compared: Comparisons, order: Sequence[int], base: str, metric: str) -> str:
+    """Say how the best fares against the baseline, or the baseline against the next."""
+    best = compared.names[order[0]]
+    a, b = (best, base) if best != base else (base, compared.names[order[1]])
+    words = compared.between(a, b).in_words(
+        a, b, metric, higher_is_better=compared.higher_is_better
+    )
+    return f"Over random divisions: {escape(words)}."
+
+
+def _fixed(entries: Sequence[Entry], choice: Choice) -> float | None:
+    """On the fixed test part, of the run that is best on the fixed validation part."""
+    sign = 1.0 if parse_metric(choice.metric).higher_is_better else -1.0
+    found: list[tuple[float, float]] = []
+    for entry in entries:
+        parts = runs.read_measured(entry.run).parts
+        if "validation" in parts and "test" in parts:
+            by, value = (
+                parts[part].value(choice.metric, choice.direction)
+                for part in ("validation", "test")
+            )
+            found.append((sign * by, value))
+    return max(found)[1] if found else None

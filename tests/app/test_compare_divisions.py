@@ -1,0 +1,56 @@
+"""Runs are repeated on random divisions from Compare, and the verdict stands beside the test's."""
+
+from __future__ import annotations
+
+import pytest
+from on_page import html, said
+
+from simviz.data import PairSet
+from simviz.jobs import JobQueue, JobSpec, divisions_spec
+
+pytestmark = pytest.mark.app
+PAGE = "compare"
+
+
+@pytest.fixture(scope="module")
+def home(make_home):
+    """A store with two runs of one method, one of another, and one that was imported."""
+    left = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efgh" for c in "ijkl"]
+    right = [f"{c}{a} {a}{b} seen" for a in "abcd" for b in "efgh" for c in "ijkl"]
+    return make_home(
+        {"own": PairSet.from_texts(left, right, name="<b>mine</b>")},
+        {
+            "bm25": ("own", "bm25"),
+            "two": ("own", "cl_lsi", {"n_components": 2, "shared": True}),
+            "four": ("own", "cl_lsi", {"n_components": 4, "shared": True}),
+        },
+    )
+
+
+@pytest.fixture
+def show(home, visit):
+    """The tab, for all runs."""
+    return lambda: visit(runs=",".join(home.runs.values()), tab="divisions")
+
+
+def test_it_is_offered_with_what_it_costs(show):
+    page = show()
+    assert page.button(key="compare-divide").label == "Repeat on 5 divisions"
+    assert "about" in said(page) and "random divisions of the same data" in said(page)
+
+
+def test_what_was_found_stands_beside_the_fixed_test(home, show):
+    metric, direction = "MRR", "x2y"
+    specs = [JobSpec.from_json(home.run(name).info.spec, home.mine) for name in home.runs]
+    specs.sort(key=lambda spec: (spec.method, repr(dict(spec.params))))
+    asked = divisions_spec(specs, n=5, metric=metric, direction=direction)
+    with JobQueue(home.store) as queue:
+        assert queue.wait(queue.submit(asked), 120).state == "succeeded"
+    page = show()
+    assert not page.exception
+    assert page.selectbox(key="compare-metric").value == metric
+    text = html(page)
+    assert "Over random divisions: " in text and "corrected resampled t, 5 splits" in text
+    assert "n_components" in text, "settings of one method were chosen among"
+    assert "fixed test" in text
+    assert "compare-divide" not in {button.key for button in page.button}
